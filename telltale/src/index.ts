@@ -1,0 +1,3 @@
+export type { Clock } from './kernel/clock.ts';
+export { createSystemClock, sleep } from './kernel/clock.ts';
+export { type ErrorJson, RuntimeError } from './kernel/runtime-error.ts';

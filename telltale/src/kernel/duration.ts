@@ -1,0 +1,24 @@
+import { readQuantity } from './quantity.ts';
+import type { Result } from './result.ts';
+
+const SECOND = 1000;
+
+const DURATION = {
+  what: 'duration',
+  code: 'bad_duration',
+  bare: 's',
+  example: '"250ms", "30s", "5m", "1h30m" or a bare number of seconds',
+  units: new Map([
+    ['ms', 1],
+    ['s', SECOND],
+    ['m', 60 * SECOND],
+    ['h', 3_600 * SECOND],
+    ['d', 86_400 * SECOND],
+    ['w', 604_800 * SECOND],
+  ]),
+} as const;
+
+/** Milliseconds of `30s`, `1h30m`, `250ms`; a bare number is seconds. */
+export function parseDuration(input: string | number): Result<number> {
+  return readQuantity(input, DURATION);
+}

@@ -1,0 +1,64 @@
+import type { Clock } from './clock.ts';
+
+/** Crockford's base 32 in lower case: sorts as it counts, and has no i, l, o, u to misread. */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const TIME_CHARS = 10;
+const RANDOM_CHARS = 16;
+
+export interface IdSource {
+  /** A new id, `prefix_` in front if one is given. Ids of one source sort in the order they were made. */
+  next(prefix?: string): string;
+}
+
+export interface IdSourceEdges {
+  readonly clock: Pick<Clock, 'now'>;
+  /** Fills the array with random bytes; the system's generator by default. */
+  readonly random?: (bytes: Uint8Array) => void;
+}
+
+/**
+ * Ids of 26 characters: 48 bits of time, 80 bits of randomness. Within one millisecond, or when the clock is set
+ * back, the random part counts up instead, so order holds and no two are alike.
+ */
+export function createIdSource({ clock, random = systemRandom }: IdSourceEdges): IdSource {
+  let lastTime = -1;
+  const digits = new Uint8Array(RANDOM_CHARS);
+
+  const countUp = () => {
+    for (let i = RANDOM_CHARS - 1; i >= 0; i--) {
+      const digit = digits[i] ?? 0;
+      if (digit < 31) {
+        digits[i] = digit + 1;
+        return;
+      }
+      digits[i] = 0;
+    }
+    lastTime++;
+  };
+
+  return {
+    next(prefix) {
+      const now = Math.floor(clock.now());
+      if (now > lastTime) {
+        lastTime = now;
+        random(digits);
+        for (let i = 0; i < RANDOM_CHARS; i++) digits[i] = (digits[i] ?? 0) & 31;
+      } else countUp();
+      const id = encodeTime(lastTime) + Array.from(digits, (digit) => ALPHABET[digit]).join('');
+      return prefix === undefined ? id : `${prefix}_${id}`;
+    },
+  };
+}
+
+function encodeTime(ms: number): string {
+  let text = '';
+  for (let rest = ms, i = 0; i < TIME_CHARS; i++) {
+    text = ALPHABET[rest % 32] + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
+function systemRandom(bytes: Uint8Array): void {
+  crypto.getRandomValues(bytes as Uint8Array<ArrayBuffer>);
+}

@@ -1,0 +1,71 @@
+/** The JSON form of an error: the same shape in the log, the API, the CLI and the console. */
+export interface ErrorJson {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+  readonly retryable: boolean;
+  readonly cause?: ErrorJson;
+}
+
+export interface RuntimeErrorOptions {
+  /** What to do about it, in one sentence. */
+  readonly hint?: string | undefined;
+  /** Whether the same call may succeed if it is made again. */
+  readonly retryable?: boolean;
+  readonly cause?: unknown;
+}
+
+const MAX_CAUSES = 8;
+
+/**
+ * The one error class. `message` says what was found, `hint` what to do; `code` is a literal that callers
+ * may switch on. Make one with a named maker beside the code that fails, not inline.
+ */
+export class RuntimeError<Code extends string = string> extends Error {
+  override readonly name = 'RuntimeError';
+  readonly code: Code;
+  readonly hint: string | undefined;
+  readonly retryable: boolean;
+
+  constructor(code: Code, message: string, options: RuntimeErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint;
+    this.retryable = options.retryable ?? false;
+  }
+
+  toJSON(): ErrorJson {
+    return errorJson(this, MAX_CAUSES);
+  }
+}
+
+function errorJson(error: RuntimeError, causesLeft: number): ErrorJson {
+  const cause = error.cause === undefined || causesLeft === 0 ? undefined : toRuntimeError(error.cause);
+  return {
+    code: error.code,
+    message: error.message,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    retryable: error.retryable,
+    ...(cause === undefined ? {} : { cause: errorJson(cause, causesLeft - 1) }),
+  };
+}
+
+/** Whatever was thrown, as a RuntimeError: itself if it is one, else code `internal` with the original as `cause`. */
+export function toRuntimeError(thrown: unknown): RuntimeError {
+  if (thrown instanceof RuntimeError) return thrown;
+  if (thrown instanceof Error) {
+    const error = new RuntimeError('internal', thrown.message || thrown.name);
+    if (thrown.cause !== undefined) error.cause = thrown.cause;
+    if (thrown.stack !== undefined) error.stack = thrown.stack;
+    return error;
+  }
+  return new RuntimeError('internal', `Something that is no Error was thrown: ${describe(thrown)}.`);
+}
+
+function describe(value: unknown): string {
+  try {
+    return typeof value === 'string' ? JSON.stringify(value) : String(value);
+  } catch {
+    return `a value of type ${typeof value}`;
+  }
+}

@@ -36,21 +36,24 @@ export function readAttributes(scan: TagScan, tag: string): Attributes {
     names: spans.length === 0 ? NONE : names,
     repeated: undefined,
   };
+  let seen: Set<string> | undefined;
   for (let i = 0; i < spans.length; i += 4) {
     const name = tag.slice(spans[i], spans[i + 1]);
     const from = spans[i + 2] ?? -1;
-    if (names.length < MAX_LOOKED_AT && names.includes(name)) {
+    if (names.length > FEW) seen ??= new Set(names);
+    if (seen === undefined ? names.includes(name) : seen.has(name)) {
       attributes.repeated ??= name;
       continue;
     }
     names.push(name);
+    seen?.add(name);
     if (isKnown(name)) attributes[name] ??= from < 0 ? 'true' : decode(tag.slice(from, spans[i + 3]));
   }
   return attributes;
 }
 
-/** A tag with more attributes has unknown ones, or repeats itself, long before. */
-const MAX_LOOKED_AT = 32;
+/** Up to here a look through the list is cheaper than a set. */
+const FEW = 8;
 
 function isKnown(name: string): name is AttributeName {
   switch (name) {

@@ -38,7 +38,8 @@ function showsTrace(text: string, secrets: readonly Secret[]): boolean {
   return secrets.some(({ name, value }) => {
     const needle = value.toLowerCase();
     const without = haystack.replaceAll(`\${${name.toLowerCase()}}`, '');
-    if (needle.length < MIN_TRACE) return needle !== '' && (without.includes(`"${needle}"`) || without.includes(` ${needle} `));
+    if (needle.length < MIN_TRACE)
+      return needle !== '' && (without.includes(`"${needle}"`) || without.includes(` ${needle} `));
     for (let at = 0; at + MIN_TRACE <= needle.length; at++)
       if (without.includes(needle.slice(at, at + MIN_TRACE))) return true;
     return false;

@@ -17,7 +17,10 @@ export function createSourceText(file: string, text: string): SourceText {
 }
 
 /** Line and column from 1. An offset outside the text counts as the nearest one inside. */
-export function positionAt(source: SourceText, offset: number): { readonly line: number; readonly column: number } {
+export function positionAt(
+  source: SourceText,
+  offset: number,
+): { readonly line: number; readonly column: number } {
   const at = Math.max(0, Math.min(offset, source.text.length));
   let low = 0;
   let high = source.lineStarts.length - 1;

@@ -1,5 +1,13 @@
 /** What the runtime resolves when a step runs: never an environment variable, in any form. */
-const RUNTIME_ROOTS: ReadonlySet<string> = new Set(['agent', 'steps', 'vars', 'run', 'trigger', 'input', 'item']);
+const RUNTIME_ROOTS: ReadonlySet<string> = new Set([
+  'agent',
+  'steps',
+  'vars',
+  'run',
+  'trigger',
+  'input',
+  'item',
+]);
 
 export type Piece =
   | { readonly type: 'text'; readonly text: string; readonly start: number; readonly end: number }
@@ -20,7 +28,7 @@ export type Piece =
     };
 
 /** A name, and behind it the end or what shells put there; `${a.b}` and `${a ?? b}` are the runtime's to judge. */
-const REFERENCE = /\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)(?=[}:=+?#%/^,@!\-]|$)/g;
+const REFERENCE = /\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)(?=[}:=+?#%/^,@!-]|$)/g;
 
 /**
  * Finds `${NAME}` and `${NAME:-default}`; a default reaches to the next `}`. Left alone as text: references to runtime
@@ -37,12 +45,13 @@ export function findEnvReferences(text: string): readonly Piece[] {
     done = piece.end;
   };
   for (const match of text.matchAll(REFERENCE)) {
-    const [matched, escape, name = ''] = match;
+    const [matched, doubled, name = ''] = match;
     const start = match.index;
-    if (start < done || escape === '$' || RUNTIME_ROOTS.has(name)) continue;
+    if (start < done || doubled === '$' || RUNTIME_ROOTS.has(name)) continue;
     push(readReference(text, start, start + matched.length, name));
   }
-  if (done < text.length) pieces.push({ type: 'text', text: text.slice(done), start: done, end: text.length });
+  if (done < text.length)
+    pieces.push({ type: 'text', text: text.slice(done), start: done, end: text.length });
   return pieces;
 }
 

@@ -6,17 +6,22 @@ const ESCAPE = /^\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|\r?\n[ \t]
  * Where the code unit `offset` of a scalar's value stands in its source text. Exact for what is written as it reads;
  * where folding and escapes make the two differ they are walked side by side. Always inside the source.
  */
-export function alignOffset(source: string, type: Scalar.Type | undefined, value: string, offset: number): number {
+export function alignOffset(
+  source: string,
+  type: Scalar.Type | undefined,
+  value: string,
+  offset: number,
+): number {
   const start = firstUnit(source, type);
   const last = Math.max(0, source.length - 1);
   if (source.startsWith(value, start)) return Math.min(start + offset, last);
   let at = start;
   let seen = 0;
   while (seen < offset && at < source.length) {
-    const escape = type === 'QUOTE_DOUBLE' ? ESCAPE.exec(source.slice(at, at + 12))?.[0] : undefined;
-    if (escape !== undefined) {
-      at += escape.length;
-      if (!escape.includes('\n')) seen += escape.startsWith('\\U') ? 2 : 1;
+    const escaped = type === 'QUOTE_DOUBLE' ? ESCAPE.exec(source.slice(at, at + 12))?.[0] : undefined;
+    if (escaped !== undefined) {
+      at += escaped.length;
+      if (!escaped.includes('\n')) seen += escaped.startsWith('\\U') ? 2 : 1;
     } else if (type === 'QUOTE_SINGLE' && source.startsWith("''", at)) {
       at += 2;
       seen++;
@@ -46,6 +51,7 @@ const isBreak = (unit: string | undefined) => unit === '\n' || unit === '\r';
 /** Indentation at a line's start is skipped up to where the value goes on. */
 function skipIndent(source: string, from: number, value: string, seen: number): number {
   let at = from;
-  while (at < source.length && (source[at] === ' ' || source[at] === '\t') && value[seen] !== source[at]) at++;
+  while (at < source.length && (source[at] === ' ' || source[at] === '\t') && value[seen] !== source[at])
+    at++;
   return at;
 }

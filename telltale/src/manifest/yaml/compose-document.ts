@@ -29,10 +29,12 @@ export function composeDocument({ text, base }: DocumentText): Composed {
   }
   for (const token of parser.end()) tokens.push(token);
   const documents: YamlDocument[] = [];
-  for (const token of tokens) for (const document of composer.next(token)) documents.push(document as YamlDocument);
+  for (const token of tokens)
+    for (const document of composer.next(token)) documents.push(document as YamlDocument);
   for (const document of composer.end(true, text.length)) documents.push(document as YamlDocument);
   const [document] = documents;
-  if (document === undefined) throw new Error('A YAML composer that is told to force a document returned none.');
+  if (document === undefined)
+    throw new Error('A YAML composer that is told to force a document returned none.');
   return { document, errors: documents.flatMap((each) => each.errors) };
 }
 

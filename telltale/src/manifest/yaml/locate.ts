@@ -1,4 +1,14 @@
-import { type Alias, isAlias, isMap, isScalar, isSeq, type ParsedNode, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml';
+import {
+  type Alias,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type ParsedNode,
+  type Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
 import type { Span } from '../diagnostic.ts';
 import type { IssuePath } from '../issue.ts';
 import type { ReadValue } from './read-value.ts';
@@ -40,7 +50,8 @@ export function locate(root: ParsedNode | null, text: string, maps: Maps, query:
 }
 
 function spanFor(keyNode: ParsedNode | null, node: ParsedNode | null, at: 'key' | 'value'): Span {
-  if (keyNode !== null && (at === 'key' || node === null || isBlock(node) || isEmpty(node))) return spanOf(keyNode);
+  if (keyNode !== null && (at === 'key' || node === null || isBlock(node) || isEmpty(node)))
+    return spanOf(keyNode);
   if (node === null) return { start: 0, end: 1 };
   const first = isMap(node) && isBlock(node) ? (node.items[0]?.key as ParsedNode | undefined) : undefined;
   return spanOf(first ?? node);
@@ -84,6 +95,11 @@ const isReplaced = (piece: { rawStart: number; rawEnd: number; outStart: number;
   piece.rawEnd - piece.rawStart !== piece.outEnd - piece.outStart;
 
 const toRaw = (
-  piece: { readonly rawStart: number; readonly rawEnd: number; readonly outStart: number; readonly outEnd: number },
+  piece: {
+    readonly rawStart: number;
+    readonly rawEnd: number;
+    readonly outStart: number;
+    readonly outEnd: number;
+  },
   offset: number,
 ) => (isReplaced(piece) ? piece.rawStart : piece.rawStart + offset - piece.outStart);

@@ -1,9 +1,19 @@
-import { type Alias, isAlias, isMap, isScalar, isSeq, type Pair, type ParsedNode, type Scalar, type YAMLMap } from 'yaml';
+import {
+  type Alias,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Pair,
+  type ParsedNode,
+  type Scalar,
+  type YAMLMap,
+} from 'yaml';
+import type { Json } from '../../kernel/json.ts';
 import type { Finding, Span } from '../diagnostic.ts';
 import { enabledFlag } from '../env/enabled-flag.ts';
 import { type Env, type Substituted, substituteEnv } from '../env/substitute-env.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
-import type { Json } from '../../kernel/json.ts';
 import { readPlainScalar } from './plain-scalar.ts';
 import { spanInside, spanOf } from './spans.ts';
 import {

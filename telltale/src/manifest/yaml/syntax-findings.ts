@@ -15,7 +15,11 @@ const MAX_FINDINGS = 8;
  * What is wrong with a document's YAML, in words for somebody who does not know the grammar: one finding a line, echoes
  * of the first left out. Spans are offsets in the document's text.
  */
-export function syntaxFindings(document: YamlDocument, errors: readonly YAMLError[], text: string): PlacedFinding[] {
+export function syntaxFindings(
+  document: YamlDocument,
+  errors: readonly YAMLError[],
+  text: string,
+): PlacedFinding[] {
   const found = new Map<string, PlacedFinding>();
   const codesAt = new Map<number, Set<string>>();
   for (const { code, pos } of errors) codesAt.set(pos[0], (codesAt.get(pos[0]) ?? new Set()).add(code));
@@ -31,7 +35,12 @@ export function syntaxFindings(document: YamlDocument, errors: readonly YAMLErro
 
 const ECHOES: ReadonlySet<string> = new Set(['UNEXPECTED_TOKEN', 'IMPOSSIBLE', 'MISSING_CHAR']);
 
-function explain(error: YAMLError, also: ReadonlySet<string>, document: YamlDocument, text: string): PlacedFinding {
+function explain(
+  error: YAMLError,
+  also: ReadonlySet<string>,
+  document: YamlDocument,
+  text: string,
+): PlacedFinding {
   const [start, end] = error.pos;
   const span = { start, end };
   const at = (message: string, hint: string, where: Span = span): PlacedFinding => ({
@@ -54,7 +63,10 @@ function explain(error: YAMLError, also: ReadonlySet<string>, document: YamlDocu
         const word = text.slice(first.start, first.end);
         return at(`${quoted(word)} has no ":" behind it.`, `Write "${word}: …", or delete the line.`, first);
       }
-      return at('There are two keys on one line.', 'Put the value in quotes, or the second key on a line of its own.');
+      return at(
+        'There are two keys on one line.',
+        'Put the value in quotes, or the second key on a line of its own.',
+      );
     }
     case 'BAD_INDENT': {
       const open = /^Flow (sequence|map)/.exec(error.message);
@@ -91,7 +103,11 @@ function explain(error: YAMLError, also: ReadonlySet<string>, document: YamlDocu
         { start, end: start + 2 },
       );
     case 'BLOCK_IN_FLOW':
-      return at('A comma is missing.', 'Put a "," between the entries inside [ ] or { }.', lineSpan(text, start));
+      return at(
+        'A comma is missing.',
+        'Put a "," between the entries inside [ ] or { }.',
+        lineSpan(text, start),
+      );
     case 'KEY_OVER_1024_CHARS':
       return at('A key is longer than 1,024 characters.', 'Is a quote not closed, or a line break missing?');
     default:

@@ -3,7 +3,12 @@ import type { Finding } from '../diagnostic.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
 import { quoted } from '../printable.ts';
 
-const error = (code: string, message: string, hint: string): Finding => ({ severity: 'error', code, message, hint });
+const error = (code: string, message: string, hint: string): Finding => ({
+  severity: 'error',
+  code,
+  message,
+  hint,
+});
 
 export const TOO_MANY_VALUES = error(
   'too_many_values',
@@ -17,7 +22,11 @@ export const MERGE_KEY = error(
   'Write the keys out; an alias (key: *anchor) may stand for a whole value.',
 );
 
-export const NOT_FINITE = error('not_json', 'Infinity and NaN are no numbers of JSON.', 'Write a finite number.');
+export const NOT_FINITE = error(
+  'not_json',
+  'Infinity and NaN are no numbers of JSON.',
+  'Write a finite number.',
+);
 
 export const numberTooLarge = (source: string) =>
   error(
@@ -37,10 +46,18 @@ export const aliasCycle = (name: string) =>
   error('alias_cycle', `The alias *${name} stands inside what it stands for.`, 'Write the inner value out.');
 
 export const customTag = (tag: string) =>
-  error('custom_tag', `Manifests have no tag ${quoted(tag)}.`, 'Delete the tag; put a text that begins with "!" in quotes.');
+  error(
+    'custom_tag',
+    `Manifests have no tag ${quoted(tag)}.`,
+    'Delete the tag; put a text that begins with "!" in quotes.',
+  );
 
 export const forbiddenKey = (key: string) =>
-  error('forbidden_key', `No key may be called ${quoted(key)}.`, 'JavaScript keeps that name for itself: choose another.');
+  error(
+    'forbidden_key',
+    `No key may be called ${quoted(key)}.`,
+    'JavaScript keeps that name for itself: choose another.',
+  );
 
 export const duplicateKey = (key: string, firstLine: number, line: number) =>
   error(
@@ -54,8 +71,16 @@ export const duplicateKey = (key: string, firstLine: number, line: number) =>
 export function keyNotText(node: ParsedNode): Finding {
   if (isScalar(node) && node.source) {
     const what = node.value === null ? 'null' : `a ${typeof node.value}`;
-    return error('key_not_text', `The key ${node.source} is ${what}, not text.`, `Put it in quotes: ${quoted(node.source)}.`);
+    return error(
+      'key_not_text',
+      `The key ${node.source} is ${what}, not text.`,
+      `Put it in quotes: ${quoted(node.source)}.`,
+    );
   }
   const what = isAlias(node) ? 'an alias' : isCollection(node) ? 'a list or a map' : 'empty';
-  return error('key_not_text', `A key is ${what}, not text.`, 'Write a name, and put "{" or "[" at the start of a text in quotes.');
+  return error(
+    'key_not_text',
+    `A key is ${what}, not text.`,
+    'Write a name, and put "{" or "[" at the start of a text in quotes.',
+  );
 }

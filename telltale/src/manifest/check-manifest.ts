@@ -3,16 +3,13 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import { nearest } from '../kernel/nearest.ts';
 import type { Issue } from './issue.ts';
 import { isMap } from './schema/is-map.ts';
-import { KINDS } from './schema/kinds.ts';
+import { KINDS, MANIFEST_KINDS, type Manifest, type ManifestKind } from './schema/kinds.ts';
 import { plainDocument } from './schema/plain-document.ts';
 import { showValue } from './schema/show-value.ts';
 import { translateIssue } from './schema/translate-issue.ts';
 
-export const MANIFEST_KINDS = ['Agent', 'Tool'] as const;
-export type ManifestKind = (typeof MANIFEST_KINDS)[number];
-export type AgentManifest = z.output<(typeof KINDS)['Agent']>;
-export type ToolManifest = z.output<(typeof KINDS)['Tool']>;
-export type Manifest = AgentManifest | ToolManifest;
+export type { Manifest, ManifestKind };
+export { MANIFEST_KINDS };
 
 export interface CheckedManifest {
   /** Only when there is no error; frozen deep, defaults applied, durations as `{ms}` and sizes as `{bytes}`. */

@@ -11,7 +11,7 @@ import { budget, limits } from './limits.ts';
 import { memory } from './memory.ts';
 import { metadata } from './metadata.ts';
 import { modelRef } from './model-ref.ts';
-import { name, text, version } from './names.ts';
+import { name, nonEmptyText, text, version } from './names.ts';
 import { permissions } from './permissions.ts';
 import { models, prompts } from './prompts.ts';
 import { protocolOptions } from './protocol-options.ts';
@@ -61,6 +61,7 @@ export const agent = closed(
     },
   },
   {
+    $schema: nonEmptyText('The JSON Schema of this file, for editors.').optional(),
     kind: z.literal('Agent'),
     name: name('The name of the agent.'),
     version: version().optional(),

@@ -17,6 +17,8 @@ export interface Place {
   readonly exactlyOne?: readonly (readonly string[])[];
   readonly atMostOne?: readonly (readonly string[])[];
   readonly atLeastOne?: readonly (readonly string[])[];
+  /** A key that is given demands these others. */
+  readonly demands?: Readonly<Record<string, readonly string[]>>;
 }
 
 interface ClosedDef extends z.core.$ZodObjectDef {
@@ -92,6 +94,14 @@ function groupFindings(input: Readonly<Record<string, unknown>>, place: Place): 
   }
   for (const keys of place.atMostOne ?? []) tooMany(keys);
   for (const keys of place.atLeastOne ?? []) tooFew(keys);
+  for (const [key, demanded] of Object.entries(place.demands ?? {}))
+    for (const other of input[key] === undefined ? [] : demanded)
+      if (input[other] === undefined)
+        issues.push(
+          finding(input, { code: 'missing', message: `"${key}" needs "${other}" beside it.`, at: 'key' }, [
+            key,
+          ]),
+        );
   return issues;
 }
 
@@ -109,6 +119,7 @@ function placeMeta(place: Place): Record<string, unknown> {
     ...(place.id === undefined ? {} : { id: place.id }),
     ...(place.description === undefined ? {} : { description: place.description }),
     ...(allOf.length === 0 ? {} : { allOf }),
+    ...(place.demands === undefined ? {} : { dependentRequired: place.demands }),
   };
 }
 

@@ -116,6 +116,7 @@ export const tool = closed(
     },
   },
   {
+    $schema: nonEmptyText('The JSON Schema of this file, for editors.').optional(),
     kind: z.literal('Tool'),
     name: name('The name that actions call.'),
     version: version().optional(),

@@ -52,7 +52,7 @@ export async function loadManifests(
   const loaded = [];
   for (const [root, entries] of roots)
     loaded.push(await loadProject(entries, root, { files, cache, signal: options.signal }));
-  const diagnostics = distinct([...loaded.flatMap((project) => project.diagnostics)]);
+  const diagnostics = inOrder(distinct(loaded.flatMap((project) => project.diagnostics)));
   return Object.freeze({
     ok: diagnostics.every(({ severity }) => severity !== 'error'),
     projects: Object.freeze(loaded.map(({ project }) => project)),
@@ -71,6 +71,16 @@ async function rootOf(
   if (given !== undefined) return resolve(cwd, given);
   const folder = typeof entry === 'string' ? resolve(entry, '..') : resolve(cwd, entry.folder);
   return (await findProjectRoot(folder, files)) ?? (isInside(folder, cwd) ? cwd : folder);
+}
+
+/** From top to bottom in each file, files in the order in which they were first heard of. */
+function inOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const files = new Map<string, number>();
+  for (const { file } of diagnostics) if (!files.has(file)) files.set(file, files.size);
+  const rank = ({ file }: Diagnostic) => files.get(file) ?? 0;
+  return diagnostics.toSorted(
+    (a, b) => rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+  );
 }
 
 /** A file that two projects share is reported once. */

@@ -28,12 +28,12 @@ export type Piece =
     };
 
 /** A name, and behind it the end or what shells put there; `${a.b}` and `${a ?? b}` are the runtime's to judge. */
-const REFERENCE = /\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)(?=[}:=+?#%/^,@!-]|$)/g;
+const REFERENCE = /(\$+)\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*(?=[}:=+?#%/^,@!-]|$)(?!\?\?)/g;
 
 /**
  * Finds `${NAME}` and `${NAME:-default}`; a default reaches to the next `}`. Left alone as text: references to runtime
- * roots, anything else in `${…}` that does not begin with a name, and the escape `$${`, which stays as it is
- * for whoever reads the text later.
+ * roots, anything else in `${…}` that does not begin with a name, and the escape `$${`, which stays as it is for
+ * whoever reads the text later. Dollars before a brace come in pairs, as in `parseTemplate`.
  */
 export function findEnvReferences(text: string): readonly Piece[] {
   const pieces: Piece[] = [];
@@ -45,10 +45,11 @@ export function findEnvReferences(text: string): readonly Piece[] {
     done = piece.end;
   };
   for (const match of text.matchAll(REFERENCE)) {
-    const [matched, doubled, name = ''] = match;
-    const start = match.index;
-    if (start < done || doubled === '$' || RUNTIME_ROOTS.has(name)) continue;
-    push(readReference(text, start, start + matched.length, name));
+    const [matched, dollars = '', name = ''] = match;
+    const isEscaped = dollars.length % 2 === 0;
+    const start = match.index + dollars.length - 1;
+    if (start < done || isEscaped || RUNTIME_ROOTS.has(name)) continue;
+    push(readReference(text, start, match.index + matched.length, name));
   }
   if (done < text.length)
     pieces.push({ type: 'text', text: text.slice(done), start: done, end: text.length });

@@ -25,7 +25,8 @@ export interface Substituted {
 
 /**
  * The text with its `${NAME}` replaced, or undefined where it has none. What comes from the environment is never
- * looked through for further references. As in shells, `:-` also stands in for a variable that is set but empty.
+ * looked through for further references, here or when a step runs: `${` in it is written `$${`, as templates
+ * escape it. As in shells, `:-` also stands in for a variable that is set but empty.
  */
 export function substituteEnv(raw: string, env: Env): Substituted | undefined {
   if (!raw.includes('${')) return undefined;
@@ -62,9 +63,14 @@ function replace(
       if (piece.fallback !== undefined && !value) return piece.fallback;
       if (value === undefined) return unset(piece.name);
       used.push({ name: piece.name, value });
-      return value;
+      return escaped(value, raw[piece.end] === '{');
     }
   }
+}
+
+function escaped(value: string, beforeBrace: boolean): string {
+  const inside = value.replace(/\$+(?=\{)/g, (dollars) => dollars + dollars);
+  return beforeBrace ? inside.replace(/\$+$/, (dollars) => dollars + dollars) : inside;
 }
 
 const unset = (name: string): Finding => ({

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ManifestKind } from '../check-manifest.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { canonicalJson } from './canonical-json.ts';
+import { checkReferences } from './check-references.ts';
 import { KIND_OF_LIST, type LoadedManifest, type ResolvedImport } from './project.ts';
 import type { ImportLink, ProjectDocument } from './project-document.ts';
 import { builtinNameTaken, nameTaken, serverNameTaken, wrongKind } from './project-findings.ts';
@@ -10,12 +11,14 @@ import { builtinNameTaken, nameTaken, serverNameTaken, wrongKind } from './proje
 export function checkProject(
   documents: readonly ProjectDocument[],
   links: readonly ImportLink[],
+  broken: ReadonlySet<string>,
 ): { readonly manifests: readonly LoadedManifest[]; readonly diagnostics: readonly Diagnostic[] } {
   const byFile = groupBy(documents, ({ file }) => file);
   const byOwner = groupBy(links, ({ owner }) => owner);
   const diagnostics = [
     ...checkNames(documents),
     ...[...byOwner].flatMap(([owner, own]) => checkImports(owner, own, byFile)),
+    ...checkReferences(documents, byOwner, byFile, broken),
   ];
   const manifests = documents.flatMap((document) => loaded(document, byOwner.get(document) ?? [], byFile));
   return { manifests: Object.freeze(manifests), diagnostics };

@@ -41,10 +41,12 @@ export async function loadProject(
   const links: ImportLink[] = [];
   const diagnostics: Diagnostic[] = [];
   const taken = new Set<string>();
+  const broken = new Set<string>();
 
   const take = async (read: ReadSource & { type: 'read' }, folder: string): Promise<readonly Ask[]> => {
     if (taken.has(read.file)) return [];
     taken.add(read.file);
+    if (read.isBroken) broken.add(read.file);
     diagnostics.push(...read.diagnostics);
     const asks: Ask[] = [];
     for (const document of read.documents) {
@@ -93,7 +95,7 @@ export async function loadProject(
     }
     wave = next;
   }
-  const checked = checkProject(documents, links);
+  const checked = checkProject(documents, links, broken);
   return {
     project: Object.freeze({ root: realRoot, manifests: checked.manifests }),
     diagnostics: [...diagnostics, ...checked.diagnostics],

@@ -17,6 +17,8 @@ export type ReadSource =
       readonly file: string;
       readonly label: string;
       readonly documents: readonly ReadDocument[];
+      /** Whether some of its documents could not be read at all: what they would have named is not known. */
+      readonly isBroken: boolean;
       readonly diagnostics: readonly Diagnostic[];
     }
   | { readonly type: 'problem'; readonly problem: FileProblem }
@@ -56,10 +58,24 @@ export function createSourceCache({ env, cwd, files, onProgress }: SourceCacheOp
     onProgress?.(sources.length);
     const decoded = decodeSource(shown, bytes);
     if (!decoded.ok)
-      return { type: 'read', file, label: shown, documents: [], diagnostics: [decoded.diagnostic] };
+      return {
+        type: 'read',
+        file,
+        label: shown,
+        documents: [],
+        isBroken: true,
+        diagnostics: [decoded.diagnostic],
+      };
     const read = readManifests(decoded.source, env);
     documents += read.count;
-    return { type: 'read', file, label: shown, documents: read.documents, diagnostics: read.diagnostics };
+    return {
+      type: 'read',
+      file,
+      label: shown,
+      documents: read.documents,
+      isBroken: read.count > read.documents.length,
+      diagnostics: read.diagnostics,
+    };
   };
 
   const readFile = async (path: string, file: string): Promise<ReadSource> => {

@@ -15,7 +15,7 @@ import { enabledFlag } from '../env/enabled-flag.ts';
 import { type Env, type Substituted, substituteEnv } from '../env/substitute-env.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
 import { readPlainScalar } from './plain-scalar.ts';
-import { spanInside, spanOf } from './spans.ts';
+import { spanInside, spanOf, tagSpan } from './spans.ts';
 import {
   aliasCycle,
   anchorUnknown,
@@ -77,7 +77,8 @@ export function readValue(
     if (node === null) return null;
     if (isAlias(node)) return readAlias(node as Alias.Parsed);
     if (!hasRoom(node, 1)) return null;
-    if (node.tag !== undefined && !PLAIN_TAGS.has(node.tag)) report(customTag(node.tag), node);
+    if (node.tag !== undefined && !PLAIN_TAGS.has(node.tag))
+      problems.push({ finding: customTag(node.tag), span: tagSpan(node, text) });
     if (node.anchor === undefined) return readContent(node, key);
     const before = size - 1;
     const anchor = { node, value: null as Json, size: 0, open: true };

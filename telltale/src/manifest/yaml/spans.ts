@@ -16,3 +16,11 @@ export function spanInside(node: Scalar.Parsed, text: string, value: string, fro
   const last = start + alignOffset(source, node.type, value, Math.max(from, to - 1));
   return { start: first, end: Math.max(first, last) + 1 };
 }
+
+/** Where the tag before a node stands. */
+export function tagSpan(node: ParsedNode, text: string): Span {
+  const tag = /!\S*\s*(?:&\S*\s*)?$/.exec(text.slice(Math.max(0, node.range[0] - 200), node.range[0]));
+  if (tag === null) return spanOf(node);
+  const start = node.range[0] - tag[0].length;
+  return { start, end: start + (/^!\S*/.exec(tag[0])?.[0].length ?? 1) };
+}

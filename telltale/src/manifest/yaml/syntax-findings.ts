@@ -47,6 +47,13 @@ function explain(
     finding: { severity: 'error', code: 'yaml_syntax', message, hint },
     span: where,
   });
+  const reference = FLOW_CODES.has(error.code) ? referenceNear(text, start) : undefined;
+  if (reference !== undefined)
+    return at(
+      'Inside { } and [ ] a reference in "$" and braces must be in quotes.',
+      'Put it in quotes (then it is text), or write the key on a line of its own.',
+      reference,
+    );
   switch (error.code) {
     case 'TAB_AS_INDENT':
       return at('A tab is used for indentation.', 'YAML indents with spaces only: replace each tab by two.');
@@ -116,6 +123,24 @@ function explain(
         'Look at the indentation, the quotes and the brackets of this line and the one above.',
       );
   }
+}
+
+const FLOW_CODES: ReadonlySet<string> = new Set([
+  'UNEXPECTED_TOKEN',
+  'MISSING_CHAR',
+  'BAD_INDENT',
+  'BLOCK_IN_FLOW',
+]);
+
+/** A plain `${` on the line where the parser stumbled: in a flow collection its brace opens a map. */
+function referenceNear(text: string, offset: number): Span | undefined {
+  const from = text.lastIndexOf('\n', offset - 1) + 1;
+  const line = /^[^\n]*/.exec(text.slice(from, from + 2000))?.[0] ?? '';
+  const found = /[[{,:]\s*[^"'\s,[\]{}]*\$\{/.exec(line);
+  if (found === null || !/[[{]/.test(line.slice(0, found.index + 1))) return undefined;
+  const start = from + found.index + found[0].length - 2;
+  const close = text.indexOf('}', start);
+  return { start, end: close === -1 ? start + 2 : close + 1 };
 }
 
 const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);

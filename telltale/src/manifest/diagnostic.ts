@@ -21,6 +21,7 @@ export interface Diagnostic {
   readonly message: string;
   /** What to do about it. */
   readonly hint?: string;
+  /** Missing also where the line is blank. */
   readonly excerpt?: Excerpt;
 }
 

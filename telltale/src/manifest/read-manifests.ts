@@ -2,7 +2,7 @@ import type { Json } from '../kernel/json.ts';
 import { checkManifest, type Manifest } from './check-manifest.ts';
 import type { Diagnostic, Finding, Span } from './diagnostic.ts';
 import type { Env } from './env/substitute-env.ts';
-import type { IssuePath } from './issue.ts';
+import type { Issue, IssuePath } from './issue.ts';
 import { MANIFEST_LIMITS } from './limits.ts';
 import { redactFinding } from './redact.ts';
 import { diagnose, positionAt, type SourceText } from './source-text.ts';
@@ -90,16 +90,24 @@ function readDocument(source: SourceText, part: DocumentText, env: Env): ReadPar
   };
   const lineOfPath = (path: IssuePath) =>
     lineOf(locate(document.contents, text, read, { path, at: 'value' }).span.start);
-  const isUnresolved = (query: LocateQuery) => {
-    const { node } = locate(document.contents, text, read, query);
-    return [...read.substituted].some(([scalar, { problems }]) => scalar === node && problems.length > 0);
+  /** What could not be read counts as null or is left out: complaints about that are echoes. */
+  const isEcho = (issue: Issue) => {
+    const { span, node } = locate(document.contents, text, read, issue);
+    return read.problems.some(
+      (problem) =>
+        overlaps(problem.span, span) ||
+        (issue.code === 'missing' &&
+          !!node?.range &&
+          overlaps(problem.span, { start: node.range[0], end: node.range[1] })),
+    );
   };
 
   const diagnostics = read.problems.map(({ span, finding }) => place(span, finding));
+  if (read.isCut) return { documents: [], diagnostics };
   const checked = checkManifest(read.value);
   // Finding a place costs a walk through the tree, so only as many are placed as can be shown.
   for (const issue of checked.issues.slice(0, MANIFEST_LIMITS.diagnostics))
-    if (!isUnresolved(issue)) diagnostics.push(diagnosePlaced(issue, issue));
+    if (!isEcho(issue)) diagnostics.push(diagnosePlaced(issue, issue));
   const left = checked.issues.length - MANIFEST_LIMITS.diagnostics;
   if (left > 0) diagnostics.push(place({ start: 0, end: 1 }, tooManyErrors(left)));
   const isWhole = checked.manifest !== undefined && read.problems.length === 0;
@@ -115,6 +123,8 @@ function readDocument(source: SourceText, part: DocumentText, env: Env): ReadPar
     diagnostics,
   };
 }
+
+const overlaps = (a: Span, b: Span) => a.start < b.end && b.start < a.end;
 
 type NodeRange = readonly [number, number, number] | null | undefined;
 

@@ -7,13 +7,15 @@ export interface Secret {
 
 /** Shorter values ("1", "dev") stand in half of all messages by chance. */
 const MIN_SECRET = 6;
+/** In a message about the value itself chance plays no part. */
+const MIN_SECRET_HERE = 3;
 const MIN_TRACE = 4;
 
 /** The text with every value of the environment shown as the reference it came from, longest first. */
-export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
+export function withoutSecrets(text: string, secrets: readonly Secret[], minLength = MIN_SECRET): string {
   let clean = text;
   for (const { name, value } of [...secrets].sort((a, b) => b.value.length - a.value.length))
-    if (value.length >= MIN_SECRET) clean = clean.replaceAll(value, `\${${name}}`);
+    if (value.length >= minLength) clean = clean.replaceAll(value, `\${${name}}`);
   return clean;
 }
 
@@ -22,8 +24,9 @@ export function withoutSecrets(text: string, secrets: readonly Secret[]): string
  * another case, so that replacing is not enough: where any trace of it is left, the message is put in general terms.
  */
 export function redactFinding(finding: Finding, here: readonly Secret[], all: readonly Secret[]): Finding {
-  const message = withoutSecrets(finding.message, all);
-  const hint = finding.hint === undefined ? undefined : withoutSecrets(finding.hint, all);
+  const clean = (text: string) => withoutSecrets(withoutSecrets(text, here, MIN_SECRET_HERE), all);
+  const message = clean(finding.message);
+  const hint = finding.hint === undefined ? undefined : clean(finding.hint);
   const names = [...new Set(here.map(({ name }) => `\${${name}}`))].join(' and ');
   const show = here.length > 0 && showsTrace(message, here);
   return {
@@ -39,7 +42,7 @@ function showsTrace(text: string, secrets: readonly Secret[]): boolean {
     const needle = value.toLowerCase();
     const without = haystack.replaceAll(`\${${name.toLowerCase()}}`, '');
     if (needle.length < MIN_TRACE)
-      return needle !== '' && (without.includes(`"${needle}"`) || without.includes(` ${needle} `));
+      return needle !== '' && without.split(/[^\w.+-]+|\.(?=\s|$)/).includes(needle);
     for (let at = 0; at + MIN_TRACE <= needle.length; at++)
       if (without.includes(needle.slice(at, at + MIN_TRACE))) return true;
     return false;

@@ -55,6 +55,6 @@ export function diagnose(source: SourceText, span: Span, finding: Finding): Diag
     column,
     message,
     ...(hint === undefined ? {} : { hint }),
-    excerpt: excerptOf(text, from, length),
+    ...(text.trim() === '' ? {} : { excerpt: excerptOf(text, from, length) }),
   };
 }

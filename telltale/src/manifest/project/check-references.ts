@@ -104,8 +104,8 @@ function hintFor(
         ? 'the MCP servers of "import.tools"'
         : `"import.${to}s"`;
   return known.length === 0
-    ? `There are none: add it to ${where}.`
-    : `Known: ${known.slice(0, 20).join(', ')}. Or add it to ${where}.`;
+    ? `It imports none: add it to ${where} of ${scope.agent.label}.`
+    : `Known: ${known.slice(0, 20).join(', ')}. Or add it to ${where} of ${scope.agent.label}.`;
 }
 
 function unplaced(reference: Reference, documents: readonly ProjectDocument[]): Finding | undefined {

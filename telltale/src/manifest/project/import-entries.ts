@@ -74,12 +74,16 @@ const error = (code: string, message: string, hint: string): Finding => ({
   hint,
 });
 
-const builtinsAreTools = (entry: string, list: ImportList) =>
-  error(
+const builtinsAreTools = (entry: string, list: ImportList) => {
+  const name = entry.slice('builtin:'.length);
+  const isTool = BUILTIN_TOOLS.some((tool) => tool === name);
+  const hint = isTool ? 'List it under "tools".' : suggest(name, BUILTIN_TOOLS, 'Built-in tools');
+  return error(
     'builtin_unknown',
-    `${quoted(entry)} is no import of ${list}: only tools are built in.`,
-    suggest(entry.slice('builtin:'.length), BUILTIN_TOOLS, 'Built-in tools (for import.tools)'),
+    `Only tools are built in, so ${quoted(entry)} is none of the ${list}.`,
+    hint,
   );
+};
 
 const notAnAddress = (entry: string) =>
   error(

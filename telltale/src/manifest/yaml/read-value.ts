@@ -32,6 +32,8 @@ import {
 /** What reading a document's tree came to. The maps serve to find the place of an issue later. */
 export interface ReadValue {
   readonly value: Json;
+  /** Whether it has more values than the limit, so that `value` holds only a part. */
+  readonly isCut: boolean;
   readonly problems: readonly { readonly finding: Finding; readonly span: Span }[];
   readonly aliases: ReadonlyMap<Alias, ParsedNode>;
   readonly substituted: ReadonlyMap<Scalar, Substituted>;
@@ -154,5 +156,11 @@ export function readValue(
     return Number.isFinite(value) ? value : null;
   };
 
-  return { value: read(root, undefined), problems, aliases, substituted };
+  return {
+    value: read(root, undefined),
+    isCut: size > MANIFEST_LIMITS.values,
+    problems,
+    aliases,
+    substituted,
+  };
 }

@@ -50,7 +50,7 @@ function explain(
   const reference = FLOW_CODES.has(error.code) ? referenceNear(text, start) : undefined;
   if (reference !== undefined)
     return at(
-      'Inside { } and [ ] a reference in "$" and braces must be in quotes.',
+      `Inside { } and [ ] a \${…} must be in quotes.`,
       'Put it in quotes (then it is text), or write the key on a line of its own.',
       reference,
     );
@@ -68,7 +68,7 @@ function explain(
       if (error.code === 'MULTILINE_IMPLICIT_KEY') {
         const first = lineSpan(text, start);
         const word = text.slice(first.start, first.end);
-        return at(`${quoted(word)} has no ":" behind it.`, `Write "${word}: …", or delete the line.`, first);
+        return at(`${quoted(word)} is no key: it has no ":".`, keyHint(word), first);
       }
       return at(
         'There are two keys on one line.',
@@ -95,7 +95,7 @@ function explain(
       if (error.message.startsWith('Implicit map keys')) {
         const key = lineSpan(text, Math.max(0, start - 1));
         const word = text.slice(key.start, key.end);
-        return at(`${quoted(word)} has no ":" behind it.`, `Write "${word}: …", or delete the line.`, key);
+        return at(`${quoted(word)} is no key: it has no ":".`, keyHint(word), key);
       }
       if (error.message.startsWith('Comments must'))
         return at('A comment needs a space before its "#".', 'Add a space, or put the text in quotes.');
@@ -124,6 +124,13 @@ function explain(
       );
   }
 }
+
+const keyHint = (written: string) => {
+  const [, key, value] = /^([\w-]+)[ \t]+(\S.*)$/.exec(written) ?? [];
+  return key === undefined
+    ? `Write ${quoted(`${written}: …`)}, or delete the line.`
+    : `Write ${quoted(`${key}: ${value}`)}.`;
+};
 
 const FLOW_CODES: ReadonlySet<string> = new Set([
   'UNEXPECTED_TOKEN',

@@ -11,7 +11,7 @@ const MAX_PROGRAM = 512;
  * Characters times instructions of one search. The two engines of the library, measured with the worst patterns found:
  * the lazy DFA (`test`) takes 0.02 µs a character on most patterns and 1 µs a character and instruction on those that
  * make a new state at each character; the NFA (`find`) 0.07 µs on any. So short searches use the first, long ones the
- * second, and none takes more than about 0.15 s.
+ * second, and none takes more than about 0.25 s.
  */
 const MAX_DFA_SEARCH = 65_536;
 const MAX_SEARCH = 2_097_152;

@@ -117,9 +117,10 @@ function compileName(name: string, at: number, scope: Scope): Run {
   const type = isTypeName(name) ? new TypeValue(name) : undefined;
   return (frame) => {
     begin(frame, at);
-    const value = lift(ownProperty(frame.context, name)) ?? type;
-    if (value === undefined) throw noSuchName(name, frame);
-    return value;
+    const value = lift(ownProperty(frame.context, name));
+    if (value !== undefined) return value;
+    if (type === undefined) throw noSuchName(name, frame);
+    return type;
   };
 }
 

@@ -11,6 +11,9 @@ import {
 import { referencesIn, resolveReferences } from '../../src/conditions/references/resolve-references.ts';
 import type { Json } from '../../src/kernel/json.ts';
 
+/** Thousands of runs on a machine that is busy with other things. */
+const PROPERTY_TIMEOUT_MS = 60_000;
+
 /** Pieces as short text: «name/path» for a reference, § for a dollar. */
 const shown = (text: string) =>
   parseReferences(text)
@@ -76,47 +79,59 @@ describe('a reader of a stream', () => {
   );
   const text = fc.string({ unit, maxLength: 40 });
 
-  it('gives the same pieces however the text is cut, and holds at most 256 characters', () => {
-    fc.assert(
-      fc.property(
-        text,
-        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 20 }),
-        (whole, sizes) => {
-          const reader = createReferenceReader();
-          const pieces = [];
-          let pushed = 0;
-          let given = 0;
-          for (let at = 0, i = 0; at < whole.length; i++) {
-            const chunk = whole.slice(at, at + (sizes[i % sizes.length] ?? 1));
-            at += chunk.length;
-            pushed += chunk.length;
-            for (const piece of reader.push(chunk)) {
-              pieces.push(piece);
-              given +=
-                piece.kind === 'text' ? piece.text.length : piece.kind === 'dollar' ? 2 : piece.source.length;
+  it(
+    'gives the same pieces however the text is cut, and holds at most 256 characters',
+    () => {
+      fc.assert(
+        fc.property(
+          text,
+          fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 20 }),
+          (whole, sizes) => {
+            const reader = createReferenceReader();
+            const pieces = [];
+            let pushed = 0;
+            let given = 0;
+            for (let at = 0, i = 0; at < whole.length; i++) {
+              const chunk = whole.slice(at, at + (sizes[i % sizes.length] ?? 1));
+              at += chunk.length;
+              pushed += chunk.length;
+              for (const piece of reader.push(chunk)) {
+                pieces.push(piece);
+                given +=
+                  piece.kind === 'text'
+                    ? piece.text.length
+                    : piece.kind === 'dollar'
+                      ? 2
+                      : piece.source.length;
+              }
+              if (pushed - given > MAX_REFERENCE_LENGTH) return false;
             }
-            if (pushed - given > MAX_REFERENCE_LENGTH) return false;
-          }
-          pieces.push(...reader.end());
-          expect(joinText(pieces)).toEqual(parseReferences(whole));
-          return true;
-        },
-      ),
-      { numRuns: 3_000 },
-    );
-  });
+            pieces.push(...reader.end());
+            expect(joinText(pieces)).toEqual(parseReferences(whole));
+            return true;
+          },
+        ),
+        { numRuns: 3_000 },
+      );
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
 
-  it('loses no character', () => {
-    fc.assert(
-      fc.property(fc.oneof(text, fc.string()), (whole) => {
-        const back = parseReferences(whole).map((piece) =>
-          piece.kind === 'text' ? piece.text : piece.kind === 'dollar' ? '$$' : piece.source,
-        );
-        return back.join('') === whole;
-      }),
-      { numRuns: 2_000 },
-    );
-  });
+  it(
+    'loses no character',
+    () => {
+      fc.assert(
+        fc.property(fc.oneof(text, fc.string()), (whole) => {
+          const back = parseReferences(whole).map((piece) =>
+            piece.kind === 'text' ? piece.text : piece.kind === 'dollar' ? '$$' : piece.source,
+          );
+          return back.join('') === whole;
+        }),
+        { numRuns: 2_000 },
+      );
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
 
   it('lets text go at once and holds back only what may still be a reference', () => {
     const reader = createReferenceReader();

@@ -124,9 +124,11 @@ function compileName(name: string, at: number, scope: Scope): Run {
   };
 }
 
+const MAX_NAMES_SHOWN = 50;
+
 const noSuchName = (name: string, { context }: Frame) =>
   new Stop('no_such_name', `There is no name "${name}" here.`, () =>
-    suggest(name, Object.keys(context), 'Names'),
+    suggest(name, Object.keys(context).slice(0, MAX_NAMES_SHOWN), 'Names'),
   );
 
 function compileUnary(of: ASTNode, at: number, scope: Scope, apply: (value: Value) => Value): Run {

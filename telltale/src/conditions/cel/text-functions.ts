@@ -100,7 +100,7 @@ export function searchWith(pattern: Pattern, of: Value, budget: Budget): boolean
 /** The longest search that a pattern allows takes two thirds of the budget. */
 const STEPS_PER_UNIT = 16;
 
-export function asText(value: Value): string {
+function asText(value: Value): string {
   if (typeof value === 'string') return value;
   throw new Stop('wrong_type', `A string was needed and ${label(value)} found.`, 'Use string(x).');
 }

@@ -75,7 +75,7 @@ async function demo(options: Options, io: Io): Promise<ExitCode> {
       '',
       'Next:',
       '  npm start -- parse telltale/transcripts/first-look.txt   the same turn as events, one a line',
-      '  npm start -- validate examples                           manifests that explain themselves',
+      '  npm start -- validate examples/manifests                 manifests that explain themselves',
       '  npm start -- --help                                      everything else',
       '',
     ].join('\n'),

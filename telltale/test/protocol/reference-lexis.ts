@@ -99,15 +99,20 @@ export function readOpening(input: string, at: number): Opening | undefined {
   const afterName = head[0].length;
 
   // "`<if`, `<else`, `<foreach` and `<parallel` are tags from the character after the name on"; any other
-  // "must go on with `>`, `/>` or `attribute=`", or be `<response final>`.
+  // "must go on with `>`, `/>` or `attribute=`", and a bare `final` in a response stands for `final="true"`.
   const goesOn = isControl(name)
     ? `[ \\t\\r\\n/>]`
     : name === 'response'
-      ? `${W}*/?>|${W}+final${W}*/?>|${W}+${ATTRIBUTE}${W}*=`
+      ? `(?:${W}+final(?=[ \\t\\r\\n/>]))*(?:${W}*/?>|${W}+${ATTRIBUTE}${W}*=)`
       : `${W}*/?>|${W}+${ATTRIBUTE}${W}*=`;
   const start = matchAt(goesOn, window, afterName);
   if (!start) {
-    const waiting = matchAt(`(?:${W}*/?|${W}+${ATTRIBUTE}${W}*)$`, window, afterName) !== null;
+    const waiting =
+      matchAt(
+        `${name === 'response' ? `(?:${W}+final(?=${W}))*` : ''}(?:${W}*/?|${W}+${ATTRIBUTE}${W}*)$`,
+        window,
+        afterName,
+      ) !== null;
     return waiting && window.length === TAG_LIMIT
       ? { is: 'too_long', name, certain: undefined, end: at + TAG_LIMIT }
       : undefined;
@@ -187,7 +192,7 @@ const decoded = (value: string): string =>
 /** 2.1: `{` follows after white space and at most the opening of a fence with one word. */
 export const bodyFollows = (input: string, at: number): boolean =>
   matchAt(`${W}*(?:(?:\`{3,}|~{3,})[ \\t]*${FENCE_WORD}?${W}*)?\\{`, input, at) !== null;
-export const FENCE_WORD = '(?:[A-Za-z0-9_+.#-]+)';
+export const FENCE_WORD = '(?:[^ \\t\\r\\n{`~<]+)';
 
 export interface Body {
   /** `closed` by its own tag, `broken` by another tag or a missing quote, or the stream ended. */
@@ -204,7 +209,7 @@ export function readBody(input: string, from: number, name: TagName): Body {
   for (let at = from; at < input.length; at++) {
     const text = input.slice(from, at);
     const char = input[at];
-    if (char === '<') {
+    if (char === '<' && !escaped) {
       const closing = readClosing(input, at);
       if (closing?.is === 'tag' && closing.name === name) {
         if (!inString) return { is: 'closed', text, next: closing.end };
@@ -226,9 +231,6 @@ export function readBody(input: string, from: number, name: TagName): Body {
   return { is: 'truncated', text: input.slice(from), next: input.length };
 }
 
-/** "Any other reserved tag there ends the body": one that is text by 2.1 is none; a control tag is one from its name on. */
-function isReservedTag(input: string, at: number): boolean {
-  if (readClosing(input, at)?.is === 'tag') return true;
-  const opening = readOpening(input, at);
-  return opening !== undefined && (opening.is === 'tag' || isControl(opening.name));
-}
+/** "Any other reserved tag there ends the body": from where it is certain which tag it is. */
+const isReservedTag = (input: string, at: number): boolean =>
+  readClosing(input, at)?.is === 'tag' || readOpening(input, at)?.certain !== undefined;

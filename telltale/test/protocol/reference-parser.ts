@@ -180,8 +180,9 @@ export function referenceParse(input: string, options: ReferenceOptions = {}): P
 
   function closingTag(name: TagName, end: number) {
     const index = innermostNamed(name);
-    if (index >= 0) closeAt(index, end);
-    else asText(place() === 'response' ? undefined : 'stray_close', end); // 2.4: no fault in a response
+    if (index < 0) return asText(place() === 'response' ? undefined : 'stray_close', end); // 2.4: no fault in a response
+    if (isControl(name) && !actionsIn.includes(place())) return asText('not_here', end); // 2.4
+    return closeAt(index, end);
   }
 
   // ---- 2.3 Code -------------------------------------------------------------------------------------------
@@ -257,7 +258,11 @@ export function referenceParse(input: string, options: ReferenceOptions = {}): P
       if (input[i] !== '<') continue;
       const opening = readOpening(input.slice(0, to), i);
       const closing = readClosing(input.slice(0, to), i);
-      if (opening?.is === 'tag' && opening.name === name && !opening.empty) open += 1;
+      if (opening?.is === 'unfinished') break;
+      if (opening?.is === 'tag') {
+        if (opening.name === name && !opening.empty) open += 1;
+        i = opening.end - 1;
+      }
       if (closing?.is === 'tag' && closing.name === name) open = Math.max(0, open - 1);
     }
     return open > 0;
@@ -409,8 +414,9 @@ export function referenceParse(input: string, options: ReferenceOptions = {}): P
         const taken = asked !== undefined && !bad && !ids.isFree(asked, path());
         const id = bad || taken ? undefined : asked;
         endRun(at, false);
-        if (unknown || bad) events.push(faultOf('bad_attribute'));
-        else if (taken) events.push(faultOf('duplicate_id'));
+        if (unknown) events.push(faultOf('bad_attribute'));
+        if (bad) events.push(faultOf('bad_attribute'));
+        if (taken) events.push(faultOf('duplicate_id'));
         if (id !== undefined) ids.take(id, path());
         events.push({ type: 'parallel', ...(id === undefined ? {} : { id }), body: 'open' });
         stack.push({ name, id });

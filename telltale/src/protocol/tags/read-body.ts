@@ -6,17 +6,14 @@ export interface ReadBody {
   readonly repaired: boolean;
 }
 
-/** The object a body holds: strict JSON, else the tolerant reading. Undefined where neither gives an object. */
-export function readBody(raw: string): ReadBody | undefined {
-  let value: unknown;
-  let repaired = false;
-  try {
-    value = JSON.parse(raw);
-  } catch {
-    value = readTolerantJson(raw);
-    repaired = true;
-  }
-  if (!isObject(value) || isTooDeep(value, raw)) return undefined;
+/**
+ * The object a body holds: `strict`, what JSON.parse made of it, else the tolerant reading. Undefined where neither
+ * gives an object, and where it is nested deeper than `MAX_DEPTH`: who walks the value later may not take any depth.
+ */
+export function readBody(text: string, strict: unknown): ReadBody | undefined {
+  const repaired = strict === undefined;
+  const value = repaired ? readTolerantJson(text) : strict;
+  if (!isObject(value) || (!repaired && isTooDeep(value, text.length))) return undefined;
   return { value, repaired };
 }
 
@@ -24,18 +21,16 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** JSON.parse takes any depth; whoever walks the value after us may not. A text this short cannot be too deep. */
-function isTooDeep(value: JsonObject, raw: string): boolean {
-  if (raw.length <= MAX_DEPTH) return false;
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth >= MAX_DEPTH) return true;
-    const next: unknown[] = [];
-    for (const node of level) {
-      for (const child of Object.values(node as object))
-        if (typeof child === 'object' && child !== null) next.push(child);
-    }
-    level = next;
+/** Every level takes two brackets, so most bodies are too short to be too deep. */
+function isTooDeep(value: JsonObject, length: number): boolean {
+  return length > 2 * MAX_DEPTH && isDeeperThan(value, MAX_DEPTH);
+}
+
+function isDeeperThan(value: object, levels: number): boolean {
+  if (levels === 0) return true;
+  for (const key in value) {
+    const child: unknown = value[key as never];
+    if (typeof child === 'object' && child !== null && isDeeperThan(child, levels - 1)) return true;
   }
   return false;
 }

@@ -4,21 +4,33 @@
  */
 import fc from 'fast-check';
 import type { Place } from '../../src/protocol/intents.ts';
+import {
+  ATTRIBUTE_NAMES,
+  ATTRIBUTE_PIECES,
+  ATTRIBUTE_VALUES,
+  BODY_ENDS,
+  BODY_PIECES,
+  BRANCH_PIECES,
+  CLOSINGS,
+  CODE_PIECES,
+  ELEMENTS,
+  FIELDS,
+  GOOD_ATTRIBUTES,
+  NOISE,
+  ODD_ATTRIBUTES,
+  OPENINGS,
+  PLAIN_BODIES,
+  PROSE,
+  QUICK_ACTIONS,
+  SEAL,
+  STRING_PARTS,
+  TEXT_PARTS,
+  WHOLE_TAGS,
+} from './hostile-pieces.ts';
 import type { CaseOptions } from './worked-cases.ts';
 
-export const SEAL = 'k9';
-
 const NAMES = ['thought', 'action', 'metadata', 'response', 'if', 'else', 'foreach', 'parallel'] as const;
-const RARE_NAMES = [
-  'think',
-  'thinking',
-  'result',
-  'context_feed',
-  'thoughts',
-  'Action',
-  'i',
-  'actions',
-] as const;
+const RARE_NAMES = ['think', 'thinking', 'result', 'context_feed', 'thoughts', 'Action', 'i'] as const;
 const name = fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...NAMES) }, fc.constantFrom(...RARE_NAMES));
 
 const gap = fc.constantFrom('', '', '', ' ', '\n', '\t', '\r\n', '\r', ' \n ');
@@ -28,89 +40,14 @@ const together = (...parts: fc.Arbitrary<string>[]) => fc.tuple(...parts).map((t
 
 // ---- Attributes -------------------------------------------------------------------------------------------
 
-const attributeName = fc.constantFrom(
-  'id',
-  'type',
-  'mode',
-  'test',
-  'in',
-  'as',
-  'final',
-  'key',
-  'depends_on',
-  'x',
-);
-const attributeValue = fc.constantFrom(
-  'a1',
-  'x',
-  'g',
-  'a b',
-  '',
-  'tool',
-  'context_feed',
-  'sync',
-  'later',
-  'true',
-  'FALSE',
-  'maybe',
-  SEAL,
-  '$list',
-  '1a',
-  'a < 1',
-  'x > y',
-  '&lt;b&gt;&amp;&quot;',
-  '&amp;lt;',
-  '/',
-  'a/',
-  '`',
-  '```',
-  '</thought>',
-  '<action>{"name":"q"}</action>',
-  '\n',
-  '=',
-  '[1]',
-  'é',
-  '\ud800',
-);
+const attributeName = fc.constantFrom(...ATTRIBUTE_NAMES);
+const attributeValue = fc.constantFrom(...ATTRIBUTE_VALUES);
 const quotedValue = fc
   .tuple(attributeValue, fc.constantFrom('"', "'", ''))
   .map(([value, quote]) => `${quote}${value}${quote}`);
 const anyAttribute = together(space, attributeName, gap, fc.constant('='), gap, quotedValue);
-const goodAttribute = fc.constantFrom(
-  ' id="x"',
-  ' id="a1"',
-  " id='g'",
-  ' id=y',
-  ' type="agent"',
-  ' mode=sync',
-  ' mode="fire_and_forget"',
-  ` key="${SEAL}"`,
-  ' test="x > 1"',
-  ' test="y"',
-  ' in="$list"',
-  ' as="item"',
-  ' final="false"',
-  ' final',
-  ' final=True',
-);
-const oddAttribute = fc.constantFrom(
-  ' sync',
-  ' "',
-  " '",
-  ' ="v"',
-  '"q"',
-  ' id="x"mode="sync"',
-  ' id=',
-  ' /',
-  '/',
-  ' <',
-  ' final="no"',
-  ' test=""',
-  ' é=1',
-  ' 1=2',
-  ' a.b:c-d=1',
-  ' id="open',
-);
+const goodAttribute = fc.constantFrom(...GOOD_ATTRIBUTES);
+const oddAttribute = fc.constantFrom(...ODD_ATTRIBUTES);
 const attributes = fc
   .array(
     fc.oneof(
@@ -133,126 +70,15 @@ const anyClosing = together(
   fc.constantFrom('>', '>', '>', '>', '/>', ' x>', ''),
 );
 
-const wellFormedOpening = fc.constantFrom(
-  '<thought>',
-  '<think>',
-  '<response>',
-  '<response final="false">',
-  '<response final>',
-  '<if test="x">',
-  '<else/>',
-  '<else>',
-  '<foreach in="$list">',
-  `<foreach in="$l" as="f" key="${SEAL}">`,
-  '<parallel>',
-  '<parallel id="g">',
-  '<parallel id="x">',
-  '<action>',
-  `<action key="${SEAL}">`,
-  '<metadata>',
-  '<thought/>',
-  '<response/>',
-  '<if test="x"/>',
-  '<foreach in="$l"/>',
-  '<parallel/>',
-  '<action/>',
-  '<if>',
-  '<if test="<">',
-  '<if test=<',
-  '<if a',
-  '<thought a=',
-  '<thought about',
-  '<response to',
-  '<result>',
-  '<context_feed id="c">',
-);
-const wellFormedClosing = fc.constantFrom(
-  '</thought>',
-  '</thinking>',
-  '</response>',
-  '</if>',
-  '</foreach>',
-  '</parallel>',
-  '</action>',
-  '</metadata>',
-  '</thought\n>',
-  '</response  >',
-  '</if >',
-  '</else>',
-  '</result>',
-  '</if x>',
-  '</action',
-  '</respon',
-);
+const wellFormedOpening = fc.constantFrom(...OPENINGS);
+const wellFormedClosing = fc.constantFrom(...CLOSINGS);
 
 // ---- Bodies -----------------------------------------------------------------------------------------------
 
-const stringInside = fc.constantFrom(
-  'a',
-  '</action>',
-  '</action>\n',
-  '</metadata> \r\n',
-  '<thought>',
-  '\\"',
-  '\\\\',
-  '\\n',
-  '"',
-  "'",
-  '\n',
-  '\t',
-  '{',
-  '}',
-  '//',
-  '/*',
-  '```',
-  '\u2028',
-  '\ud83d',
-  '😀',
-  '\\u00e9',
-  '\\',
-  '\\<',
-);
+const stringInside = fc.constantFrom(...STRING_PARTS);
 const jsonString = fc.array(stringInside, { maxLength: 3 }).map((parts) => `"${parts.join('')}"`);
 const field = fc.oneof(
-  fc.constantFrom(
-    '"name": "n"',
-    '"name": "n"',
-    '"name": "n"',
-    '"name": ""',
-    '"name": 7',
-    "'name': 'n'",
-    'name: "n"',
-    '"template": "t"',
-    '"parameters": {}',
-    '"parameters": {...}',
-    '"parameters": [1, 2,]',
-    '"parameters": {"a": [1, {"b": null}]}',
-    '"depends_on": ["a1"]',
-    '"depends_on": [""]',
-    '"depends_on": "a"',
-    '"dependson": ["a"]',
-    '"timeout": 2.5',
-    '"timeout": 0',
-    '"timeout": 1e999',
-    '"retry": 3',
-    '"retry": -1',
-    '"on_error": "fail"',
-    '"on_error": "no"',
-    '"if": "x"',
-    '"if": ""',
-    '"output_key": "o-1"',
-    '"output_key": "1"',
-    '"compensate": {"name": "u"}',
-    '"compensate": {"name": "u", "type": "relic"}',
-    '"compensate": {"type": "tool"}',
-    '"compensate": {"name": "u", "mode": "sync"}',
-    '"parameters": null',
-    '"foo": null',
-    '"id": "x"',
-    '"type": null',
-    '"__proto__": {}',
-    '...',
-  ),
+  fc.constantFrom(...FIELDS),
   fc
     .tuple(fc.constantFrom('"name"', '"parameters"', '"note"'), jsonString)
     .map(([key, value]) => `${key}: ${value}`),
@@ -264,32 +90,19 @@ const object = fc
     fc.constantFrom('"name": "n"', '"name": "n"', '"template": "t"', '', '"x"'),
   )
   .map(([fields, last]) => `{${fields.map((pair) => pair.join('')).join('')}${last}`);
-const bodyEnd = fc.constantFrom(
-  '}',
-  '}',
-  '}',
-  '}',
-  ',}',
-  '',
-  ']}',
-  '} x',
-  '}}',
-  '} /* c */',
-  '} // c',
-  '\n}\n',
+const bodyEnd = fc.constantFrom(...BODY_ENDS);
+const fence = fc.constantFrom(
+  '```',
+  '```json',
+  '~~~',
+  '~~~js',
+  '````JSON',
+  '``',
+  '``` json',
+  '```\njson',
+  '```a b',
 );
-const fence = fc.constantFrom('```', '```json', '~~~', '~~~js', '````JSON', '``', '``` json', '```json5 x');
-const plainBody = fc.constantFrom(
-  '{"name": "n"}',
-  '{"name": "m", "parameters": {"x": 1}}',
-  '{}',
-  '...',
-  '[]',
-  '"x"',
-  '{',
-  ' ',
-  '',
-);
+const plainBody = fc.constantFrom(...PLAIN_BODIES);
 const body = fc.oneof(
   { weight: 4, arbitrary: plainBody },
   { weight: 4, arbitrary: together(gap, object, bodyEnd) },
@@ -318,64 +131,13 @@ const acting = fc
     const close = { close: `</${tag}>`, other: '</thought>', none: '' }[end];
     return `<${tag}${given}>${before}${text}${after}${close ?? ''}`;
   });
-const quickAction = fc.constantFrom(
-  '<action>{"name":"n"}</action>',
-  '<action id="x">{"name":"n"}</action>',
-  '<action id="a2">{"name":"n"}</action>',
-  `<action key="${SEAL}">{"name":"n"}</action>`,
-  '<action mode="sync">{"template":"t"}</action>',
-  '<metadata>{"a":1}</metadata>',
-  `<metadata key="${SEAL}">{}</metadata>`,
-);
+const quickAction = fc.constantFrom(...QUICK_ACTIONS);
 
 // ---- Prose and Markdown -------------------------------------------------------------------------------------
 
 const ticks = fc.integer({ min: 1, max: 5 }).map((count) => '`'.repeat(count));
 const tildes = fc.integer({ min: 2, max: 5 }).map((count) => '~'.repeat(count));
-const prose = fc.constantFrom(
-  'a',
-  'word',
-  'two words',
-  ' ',
-  '  ',
-  '\n',
-  '\n',
-  '\n',
-  '\r\n',
-  '\r',
-  '\t',
-  '.',
-  '<',
-  '</',
-  '< ',
-  '<b>',
-  '<!-- c -->',
-  '>',
-  '> ',
-  '- ',
-  '* ',
-  '1. ',
-  '2) ',
-  '-',
-  '"',
-  "'",
-  '=',
-  '/',
-  '\\',
-  '\\`',
-  '{',
-  '}',
-  '$x',
-  '&lt;',
-  '😀',
-  '\ud83d',
-  '\ude00',
-  '\u0000',
-  '\u2028',
-  '\u00a0',
-  'é',
-  '\ufeff',
-);
+const prose = fc.constantFrom(...PROSE);
 const markdown = fc.oneof(
   ticks,
   tildes,
@@ -435,21 +197,7 @@ const { element } = fc.letrec<{ element: string; inside: string }>((tie) => ({
     )
     .map((parts) => parts.join('')),
   element: fc
-    .tuple(
-      fc.constantFrom(
-        ['<thought>', '</thought>'],
-        ['<response>', '</response>'],
-        ['<if test="x">', '</if>'],
-        ['<if test="x">\n', '\n<else/>'],
-        ['<else/>', '</if>'],
-        ['<foreach in="$l">', '</foreach>'],
-        ['<parallel id="g">', '</parallel>'],
-        ['```\n', '\n```\n'],
-        ['`', '`'],
-        ['~~~\n', '\n~~~\n'],
-      ),
-      tie('inside'),
-    )
+    .tuple(fc.constantFrom(...ELEMENTS), tie('inside'))
     .map(([[open = '', close = ''], held]) => open + held + close),
 }));
 
@@ -463,19 +211,33 @@ export const longTurn: fc.Arbitrary<string> = fc
   .tuple(fc.array(fragment, { maxLength: 3 }), long, fc.array(fragment, { maxLength: 3 }))
   .map(([before, tag, after]) => [...before, tag, ...after].join(''));
 
+const inAnyOrder = (maxLength: number, ...parts: readonly string[]): fc.Arbitrary<string> =>
+  fc.array(fc.constantFrom(...parts), { maxLength }).map((chosen) => chosen.join(''));
+
+/** Code and the closing tags that still count in it. */
+export const codeTurn: fc.Arbitrary<string> = inAnyOrder(16, ...CODE_PIECES);
+
+/** Attributes of every tag, cut up. */
+export const attributeTurn: fc.Arbitrary<string> = inAnyOrder(14, ...ATTRIBUTE_PIECES);
+
+/** A body, cut up. */
+export const bodyTurn: fc.Arbitrary<string> = fc
+  .tuple(
+    fc.constantFrom('<action>', '<metadata>', '<thought><action>', '<if test="x"><action id="x">'),
+    fc.constantFrom('{', '{', ' {', '```json\n{', '~~~\n{'),
+    inAnyOrder(14, ...BODY_PIECES),
+    fc.constantFrom('}', '', '"}', '}\n```\n'),
+    fc.constantFrom('</action>', '</metadata>', '</action>\n', ''),
+    fc.constantFrom('', '<action>{"name":"n"}</action>', 'x</thought>'),
+  )
+  .map((parts) => parts.join(''));
+
+/** Ids in branches, groups and lists. */
+export const branchTurn: fc.Arbitrary<string> = inAnyOrder(20, ...BRANCH_PIECES);
+
 /** Characters that matter, in no order at all. */
 export const noise: fc.Arbitrary<string> = fc.string({
-  unit: fc.constantFrom(
-    ...'<>/="\'`~\\{}[]:, \t\r\n-.&;a1$',
-    '\ud83d',
-    '\ude00',
-    '\u0000',
-    '<if',
-    '<action>',
-    '</action>',
-    '<thought>',
-    '</thought>',
-  ),
+  unit: fc.constantFrom(...NOISE),
   maxLength: 60,
 });
 
@@ -495,54 +257,8 @@ export const options: fc.Arbitrary<CaseOptions> = fc.oneof(
   },
 );
 
-/** Sizes of chunks, used over and over; 0 is an empty push. */
-export const chunkSizes: fc.Arbitrary<readonly number[]> = fc.oneof(
-  fc.constant([1]),
-  fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 1, maxLength: 8 }),
-);
-
-export function chunksOf(input: string, sizes: readonly number[]): string[] {
-  const useful = sizes.some((size) => size > 0) ? sizes : [1];
-  const chunks: string[] = [];
-  for (let at = 0, turn = 0; at < input.length; turn++) {
-    const size = useful[turn % useful.length] ?? 1;
-    chunks.push(input.slice(at, at + size));
-    at += size;
-  }
-  return chunks;
-}
-
 export const hostileText: fc.Arbitrary<string> = fc
-  .array(
-    fc.oneof(
-      fc.constantFrom(
-        '</action>',
-        '</metadata>',
-        '<thought>',
-        '</thought>',
-        '"',
-        "'",
-        '\\',
-        '\n',
-        '\u2028',
-        '\u2029',
-        '`',
-        '```',
-        '{',
-        '}',
-        '//',
-        '/*',
-        ',',
-        '\ud800',
-        '😀',
-        '\u0000',
-        '<if ',
-        '__proto__',
-      ),
-      fc.string({ maxLength: 4 }),
-    ),
-    { maxLength: 5 },
-  )
+  .array(fc.oneof(fc.constantFrom(...TEXT_PARTS), fc.string({ maxLength: 4 })), { maxLength: 5 })
   .map((parts) => parts.join(''));
 
 /** JSON values whose strings hold everything that could be taken for the end of a body. */
@@ -568,31 +284,7 @@ export const quotation: fc.Arbitrary<{ readonly text: string; readonly longestRu
 
 /** Never written by the generators above. */
 const MARK = '\ue000';
-const wholeTag = fc.oneof(
-  fc.constantFrom(
-    '<thought>',
-    '</thought>',
-    '<think>',
-    '<response>',
-    '</response>',
-    '<if test="x > 1">',
-    '<else/>',
-    '</if>',
-    '<foreach in="$l">',
-    '</foreach>',
-    '<parallel id="g">',
-    '<parallel/>',
-    '</parallel>',
-    '<thought/>',
-    '<result>',
-    '</result>',
-    '</action>',
-    '<if>',
-    '<action>',
-    '</thought >',
-  ),
-  quickAction,
-);
+const wholeTag = fc.oneof(fc.constantFrom(...WHOLE_TAGS), quickAction);
 const proseAlone = prose.filter((text) => !/^<\/?$/.test(text));
 
 /** A turn in which a mark stands before, between and after whole tags and pieces of prose. */

@@ -25,10 +25,12 @@ function mayBeTag(held: string, inResponse: boolean): boolean {
 
   const value = `=${W}*(?:"[^"]*"|'[^']*'|[^"' \\t\\r\\n<>][^ \\t\\r\\n<>]*)`;
   const inside = `(?:${value}|[^=<>])*(?:=${W}*(?:"[^"]*|'[^']*)?)?`;
-  if (is(`<${names}[ \\t\\r\\n/]${inside}`)) return held.length < TAG_LIMIT;
+  const assigned = `(?:${W}+final)*${W}+${ATTRIBUTE}${W}*(?==)${inside}`;
+  if (is(`<(?:${CONTROL.join('|')})[ \\t\\r\\n/]${inside}|<(?:${NAMES.join('|')})${assigned}`))
+    return held.length < TAG_LIMIT;
 
   const fence = `(?:\`+|~+)?[ \\t\\r\\n]*[^ \\t\\r\\n{<]*${W}*`;
-  return is(`<(?:action|metadata)(?:[ \\t\\r\\n]${inside})?>${W}*${fence}`);
+  return is(`<(?:action|metadata)(?:${assigned}|${W}*)>${W}*${fence}`);
 }
 
 /** Whether `held`, the end of what was `read`, may still be undelivered after the events `before`. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { chunksOf } from './arbitraries.ts';
+import { chunksOf } from './chunking.ts';
 import { fingerprint, parseInChunks, withoutMessages } from './parse-in-chunks.ts';
 import { readCases } from './worked-cases.ts';
 

@@ -138,13 +138,15 @@ function tolerant(body: string): Json {
   return ended() ? result : unreadable();
 }
 
-/** A Markdown fence around the object: an opening run with at most one word, a closing run at least as long. */
+/**
+ * A Markdown fence around the object: an opening run with at most one word, a closing run at least as long. The closing
+ * run may be missing, as closing brackets may; any other one is not part of a fence, and unreadable where it stands.
+ */
 function withoutFence(body: string): string {
-  const opening = new RegExp(`^[ \\t\\r\\n]*((\`|~)\\2{2,})[ \\t]*${FENCE_WORD}?`).exec(body);
+  const opening = new RegExp(`^[ \\t\\r\\n]*((\`|~)\\2{2,})[ \\t\\r]*${FENCE_WORD}?`).exec(body);
   if (!opening) return body;
-  const closing = /(?<!`)`{3,}[ \t\r\n]*$|(?<!~)~{3,}[ \t\r\n]*$/.exec(body);
-  if (!closing || closing.index < opening[0].length) return body;
-  const run = closing[0].trimEnd();
-  if (run[0] !== opening[2] || run.length < (opening[1] ?? '').length) return body;
-  return body.slice(opening[0].length, closing.index);
+  const inside = body.slice(opening[0].length);
+  const [, run = '', mark = ''] = opening;
+  const closing = new RegExp(`(?<!${mark})${mark}{${run.length},}[ \\t\\r\\n]*$`).exec(inside);
+  return closing ? inside.slice(0, closing.index) : inside;
 }

@@ -66,12 +66,12 @@ function compensation(envelope: JsonObject): JsonObject | null | undefined {
 function problemOf(envelope: JsonObject, nested: boolean): string | undefined {
   for (const key of Object.keys(envelope)) {
     const value = envelope[key];
+    if (value === null) continue;
     if (nested && key === 'type') {
-      if (value === null || ACTION_KINDS.includes(value as never)) continue;
+      if (ACTION_KINDS.includes(value as never)) continue;
       return `"type" must be one of ${ACTION_KINDS.join(', ')}.`;
     }
     if (!isField(key)) return unknownField(key);
-    if (value === null) continue;
     const [test, mustBe] = CHECKS[key];
     if (!test(value)) return `"${key}" must be ${mustBe}, but it is ${shown(value)}.`;
   }

@@ -38,6 +38,13 @@ export function putText(output: Output, text: string, at: number): void {
   if (out !== '') emitText(output, out, at - output.run.held.length);
 }
 
+/** No second half can follow: half a surrogate pair leaves alone. */
+export function endPair(output: Output, at: number): void {
+  const { run } = output;
+  if (!run.started || run.held === '' || run.held.charCodeAt(0) < 0xd800) return;
+  leaveHeld(output, at);
+}
+
 /** What the run holds leaves, because text follows. */
 export function leaveHeld(output: Output, at: number): void {
   const out = leave(output.run);

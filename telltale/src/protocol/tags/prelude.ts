@@ -1,4 +1,4 @@
-import { BACKTICK, isSpace, LT, OPEN_BRACE, TILDE } from './chars.ts';
+import { BACKTICK, isSpace, LF, LT, OPEN_BRACE, TILDE } from './chars.ts';
 
 /** A body may still begin; the character belongs to what is before it. */
 export const WAITING = 0;
@@ -61,7 +61,8 @@ export function stepPrelude(prelude: Prelude, c: number): PreludeVerdict {
 function afterMarks(prelude: Prelude, c: number): PreludeVerdict {
   if (c === OPEN_BRACE) return BEGINS;
   if (!isSpace(c) && !isWord(c)) return NONE;
-  prelude.phase = isSpace(c) ? BEFORE_WORD : WORD;
+  // The word stands on the fence's own line.
+  prelude.phase = c === LF ? AFTER_WORD : isSpace(c) ? BEFORE_WORD : WORD;
   return WAITING;
 }
 

@@ -37,7 +37,7 @@ import {
   SPAN,
   stepMarkdown,
 } from './markdown.ts';
-import { createOutput, type Output, putText } from './output.ts';
+import { createOutput, endPair, type Output, putText } from './output.ts';
 import { BEGINS, createPrelude, type Prelude, startPrelude, stepPrelude, WAITING } from './prelude.ts';
 import { skipCalm } from './skip-calm.ts';
 import {
@@ -182,6 +182,7 @@ function readText(r: Reader, chunk: string, from: number): number {
       if (i + 1 < end && !beginsTag(chunk.charCodeAt(i + 1))) c = PLAIN;
       else if (mayBeTag(r)) {
         if (i > from) putText(r.output, chunk.slice(from, i), r.offset + i);
+        if (r.output.run.held !== '') endPair(r.output, r.offset + i);
         r.mode = TAG;
         r.held = '<';
         return i + 1;

@@ -182,6 +182,11 @@ function between(scan: TagScan, c: number): Verdict {
   }
   if (!scan.certain) return NOT_A_TAG;
   scan.readable = false;
+  if (c === EQUALS) {
+    // A value without a name: what is quoted after it is still quoted.
+    scan.spans.push(scan.length, scan.length, -1, -1);
+    scan.phase = BEFORE_VALUE;
+  }
   return PENDING;
 }
 
@@ -212,7 +217,8 @@ function beforeValue(scan: TagScan, c: number): Verdict {
   if (c === LT) return BROKEN;
   if (c === GT) {
     scan.readable = false;
-    scan.spans.length -= 4;
+    startValue(scan, scan.length);
+    endValue(scan, scan.length);
     return COMPLETE;
   }
   scan.phase = UNQUOTED;

@@ -1,9 +1,11 @@
+import { isSpace } from './chars.ts';
+
 /** Bodies nested deeper than this are refused, so that nobody who walks a value later runs out of stack. */
 export const MAX_DEPTH = 500;
 
 const UNREADABLE = Symbol('unreadable');
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const FENCE_OPEN = /^[ \t\r\n]*(`{3,}|~{3,})[ \t\r\n]*[^\s{`~<]*[ \t\r\n]*/;
+const FENCE_OPEN = /^[ \t\r\n]*(`{3,}|~{3,})[ \t\r]*[^ \t\r\n{`~<]*[ \t\r\n]*/;
 const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
   "'": "'",
@@ -20,22 +22,27 @@ type Container = { readonly object: Record<string, unknown>; key: string } | { r
 
 /**
  * Reads JSON as models get it slightly wrong: comments, trailing commas, single quotes, raw line breaks in strings,
- * missing closing brackets at the end, a Markdown fence around it, `...` for what was left out. Anything else is
+ * missing closing brackets at the end, a Markdown fence around it, `{...}` for what was left out. Anything else is
  * unreadable and gives undefined. One pass, no recursion, no going back: linear whatever the input.
  */
 export function readTolerantJson(raw: string): unknown {
   const fence = FENCE_OPEN.exec(raw);
-  const text = fence === null ? raw : withoutClosingFence(raw.slice(fence[0].length), fence[1]?.[0] ?? '');
+  const text = fence === null ? raw : withoutClosingFence(raw.slice(fence[0].length), fence[1] ?? '');
   const value = createReader(text).read();
   return value === UNREADABLE ? undefined : value;
 }
 
-/** From the end backwards: a pattern would be tried again at each mark of a long run that does not end the text. */
-function withoutClosingFence(text: string, mark: string): string {
-  const body = text.trimEnd();
-  let end = body.length;
-  while (end > 0 && body[end - 1] === mark) end--;
-  return body.length - end >= 3 ? body.slice(0, end) : text;
+/**
+ * A closing fence may be missing, like brackets at the end; if it is there it is as long as the opening one. From the
+ * end backwards: a pattern would be tried again at each mark of a long run that does not end the text.
+ */
+function withoutClosingFence(text: string, opening: string): string {
+  const mark = opening.charCodeAt(0);
+  let to = text.length;
+  while (to > 0 && isSpace(text.charCodeAt(to - 1))) to--;
+  let from = to;
+  while (from > 0 && text.charCodeAt(from - 1) === mark) from--;
+  return to - from >= opening.length ? text.slice(0, from) : text;
 }
 
 function createReader(text: string) {
@@ -133,6 +140,8 @@ function createReader(text: string) {
       return true;
     };
     enter();
+    const isElided = (top: Container) =>
+      text.startsWith('...', at) && 'object' in top && Object.keys(top.object).length === 0;
     // Whether a member may stand here: after an opening bracket or a comma, not after a value.
     let expects = true;
     while (open.length > 0) {
@@ -148,8 +157,9 @@ function createReader(text: string) {
         at++;
         expects = true;
       } else if (!expects) return UNREADABLE;
-      else if (text.startsWith('...', at)) {
+      else if (isElided(top)) {
         at += 3;
+        if (!skip() || text[at] !== '}') return UNREADABLE;
         expects = false;
       } else {
         if (!('list' in top)) {

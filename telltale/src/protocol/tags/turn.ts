@@ -143,6 +143,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
       return textBecauseOf(faults.controlUnread(name, 'name in "as"'), true);
     const branch = elements.find('if');
     endRun(at, name === 'else' ? branch + 1 : undefined);
+    if (name === 'else') closeAbove(branch, 'left_open', at);
     const unknown = unknownName(tag);
     if (unknown !== undefined) emit(unknown, at);
     if (name === 'if') {
@@ -160,7 +161,6 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
         at,
       );
     } else {
-      closeAbove(branch, 'left_open', at);
       const frame = elements.stack[branch];
       if (frame?.name === 'if') {
         frame.inElse = true;

@@ -1,0 +1,43 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Examples {
+  /** Folders of `examples/` that say what is expected of them in an `expected.*` file. */
+  readonly folders: readonly string[];
+  /** Names of `telltale/test/examples/NAME.test.ts`. */
+  readonly tests: readonly string[];
+}
+
+export function findExamples(root: string): Examples {
+  const folders = list(join(root, 'examples')).filter((name) =>
+    list(join(root, 'examples', name)).some((file) => file.startsWith('expected.')),
+  );
+  const tests = list(join(root, 'telltale', 'test', 'examples'))
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => file.slice(0, -'.test.ts'.length));
+  return { folders, tests };
+}
+
+/** An example that nobody tests, or a test of an example that is not there. */
+export function unpairedExamples({ folders, tests }: Examples): readonly string[] {
+  return [
+    ...folders
+      .filter((name) => !tests.includes(name))
+      .map((name) => `examples/${name} has no test: write telltale/test/examples/${name}.test.ts`),
+    ...tests
+      .filter((name) => !folders.includes(name))
+      .map(
+        (name) => `telltale/test/examples/${name}.test.ts has no examples/${name} with an expected.* file`,
+      ),
+  ];
+}
+
+function list(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return [];
+    throw error;
+  }
+}

@@ -17,11 +17,14 @@ export function createSystemClock(): Clock {
     const due = monotonic() + Math.max(0, delayMs);
     let timer: ReturnType<typeof setTimeout>;
     const arm = (left: number) => {
-      timer = setTimeout(() => {
-        const rest = due - monotonic();
-        if (left > MAX_TIMER_MS && rest > 0) arm(rest);
-        else fire();
-      }, Math.min(left, MAX_TIMER_MS));
+      timer = setTimeout(
+        () => {
+          const rest = due - monotonic();
+          if (left > MAX_TIMER_MS && rest > 0) arm(rest);
+          else fire();
+        },
+        Math.min(left, MAX_TIMER_MS),
+      );
     };
     arm(Math.max(0, delayMs));
     return () => clearTimeout(timer);

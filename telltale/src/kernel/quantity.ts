@@ -32,7 +32,8 @@ export function readQuantity(input: string | number, scale: Scale): Result<numbe
     const [matched, amount = '', unit = ''] = part;
     const factor = scale.units.get(unit);
     if (factor === undefined) return err(unitUnknown(scale, unit, input));
-    if (factor >= smallest) return err(wrong(scale, `has "${unit}" out of order (large units first, each once)`, input));
+    if (factor >= smallest)
+      return err(wrong(scale, `has "${unit}" out of order (large units first, each once)`, input));
     smallest = factor;
     total += Number(amount) * factor;
     rest = rest.slice(matched.length).trimStart();
@@ -41,7 +42,8 @@ export function readQuantity(input: string | number, scale: Scale): Result<numbe
 }
 
 function checked(value: number, input: string, scale: Scale): Result<number> {
-  if (!Number.isFinite(value) || value < 0) return err(wrong(scale, 'is no finite number of zero or more', input));
+  if (!Number.isFinite(value) || value < 0)
+    return err(wrong(scale, 'is no finite number of zero or more', input));
   if (value > Number.MAX_SAFE_INTEGER) return err(wrong(scale, 'is too large', input));
   return ok(value);
 }
@@ -49,7 +51,9 @@ function checked(value: number, input: string, scale: Scale): Result<number> {
 const clip = (text: string) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
 
 const wrong = (scale: Scale, why: string, input: string) =>
-  new RuntimeError(scale.code, `The ${scale.what} "${clip(input)}" ${why}.`, { hint: `Write it like ${scale.example}.` });
+  new RuntimeError(scale.code, `The ${scale.what} "${clip(input)}" ${why}.`, {
+    hint: `Write it like ${scale.example}.`,
+  });
 
 const unitUnknown = (scale: Scale, unit: string, input: string) =>
   new RuntimeError(scale.code, `The ${scale.what} "${clip(input)}" has an unknown unit "${clip(unit)}".`, {

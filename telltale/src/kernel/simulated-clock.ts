@@ -30,7 +30,11 @@ export function createSimulatedClock(startMs = Date.UTC(2026, 0, 1)): SimulatedC
   const earliest = (): Timer | undefined => {
     let first: Timer | undefined;
     for (const timer of timers) {
-      if (first === undefined || timer.due < first.due || (timer.due === first.due && timer.order < first.order))
+      if (
+        first === undefined ||
+        timer.due < first.due ||
+        (timer.due === first.due && timer.order < first.order)
+      )
         first = timer;
     }
     return first;
@@ -57,7 +61,8 @@ export function createSimulatedClock(startMs = Date.UTC(2026, 0, 1)): SimulatedC
       if (!(byMs >= 0)) throw cannotGoBack(byMs);
       const until = elapsed + byMs;
       await settle();
-      for (let next = earliest(); next !== undefined && next.due <= until; next = earliest()) await fire(next);
+      for (let next = earliest(); next !== undefined && next.due <= until; next = earliest())
+        await fire(next);
       elapsed = Math.max(elapsed, until);
     },
     async runAll(limit = DEFAULT_RUN_LIMIT) {

@@ -65,6 +65,11 @@ export type ParserEvent =
   | ActionIntent
   | { readonly type: 'metadata'; readonly value: JsonObject; readonly repaired?: true }
   | { readonly type: 'if'; readonly test: string; readonly body: 'open' | 'else' | 'close' }
-  | { readonly type: 'foreach'; readonly in: string; readonly as: string; readonly actions: readonly ActionIntent[] }
+  | {
+      readonly type: 'foreach';
+      readonly in: string;
+      readonly as: string;
+      readonly actions: readonly ActionIntent[];
+    }
   | { readonly type: 'parallel'; readonly id?: string; readonly body: 'open' | 'close' }
   | { readonly type: 'fault'; readonly code: FaultCode; readonly message: string };

@@ -1,5 +1,7 @@
 // `npm test`: every stage runs, whatever the ones before it found. scripts/launch.js has installed all it needs.
-import { dirname } from 'node:path';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HELP, readArguments } from './check/check-arguments.ts';
 import { closingLines, oneCheck, type StageReport, type StageResult } from './check/stage-result.ts';
@@ -41,6 +43,12 @@ async function check(names: readonly string[], context: CheckContext): Promise<n
   return reports.some(({ failures }) => failures.length > 0) ? 1 : 0;
 }
 
+function createScratch(): string {
+  const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-check-')));
+  process.on('exit', () => rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
+  return scratch;
+}
+
 async function main(): Promise<number> {
   const takeFilters = new Set(STAGES.filter(({ takesFilters }) => takesFilters).map(({ name }) => name));
   const read = readArguments(
@@ -61,8 +69,9 @@ async function main(): Promise<number> {
       for (const { name, what } of STAGES) console.log(`${name.padEnd(nameWidth)}  ${what}`);
       return 0;
     case 'run':
-      return check(stages, { root, update, filters });
+      return check(stages, { root, scratch: createScratch(), update, filters });
   }
 }
 
+process.on('exit', () => progress.end());
 process.exitCode = await main();

@@ -6,6 +6,7 @@ import { findNewerNode, isAtLeast, MINIMUM_NODE } from '../telltale/bin/node-ver
 import { passThrough } from '../telltale/bin/pass-through.js';
 import { build } from './launch/build.js';
 import { install, whyInstall } from './launch/install.js';
+import { endWithParent } from './launch/parent-watch.js';
 import { createProgress } from './launch/progress.js';
 import { diskFailure, SetupFailure } from './launch/setup-failure.js';
 import { withSetupLock } from './launch/setup-lock.js';
@@ -95,4 +96,6 @@ async function launch() {
   }
 }
 
+process.on('exit', () => progress.end());
+endWithParent();
 process.exitCode = await launch();

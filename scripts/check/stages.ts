@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { compile } from '../launch/build.js';
 import { runCaptured } from '../launch/run-captured.js';
@@ -9,6 +8,8 @@ import { readVitestReport, type VitestJson } from './vitest-report.ts';
 
 export interface CheckContext {
   readonly root: string;
+  /** The temporary folder of every stage; deleted at the end, however the check ends. */
+  readonly scratch: string;
   readonly update: boolean;
   readonly filters: readonly string[];
 }
@@ -82,25 +83,20 @@ async function runExamples(context: CheckContext): Promise<StageResult> {
 }
 
 async function runTests(context: CheckContext, project: string): Promise<StageResult> {
-  const folder = mkdtempSync(join(tmpdir(), 'telltale-check-'));
-  try {
-    const report = join(folder, 'vitest.json');
-    const run = await runTool(
-      context,
-      'vitest/vitest.mjs',
-      'run',
-      `--project=${project}`,
-      '--allowOnly=false',
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${report}`,
-      ...(context.update ? ['--update'] : []),
-      ...context.filters,
-    );
-    return readVitestReport(readJson(report), run, context.root);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const report = join(mkdtempSync(join(context.scratch, 'report-')), 'vitest.json');
+  const run = await runTool(
+    context,
+    'vitest/vitest.mjs',
+    'run',
+    `--project=${project}`,
+    '--allowOnly=false',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+    ...(context.update ? ['--update'] : []),
+    ...context.filters,
+  );
+  return readVitestReport(readJson(report), run, context.root);
 }
 
 function readJson(path: string): VitestJson | undefined {
@@ -113,9 +109,15 @@ function readJson(path: string): VitestJson | undefined {
 }
 
 /** Runs a tool's script from node_modules on this Node, never by what happens to be in PATH. */
-function runTool({ root }: CheckContext, script: string, ...args: readonly string[]) {
+function runTool({ root, scratch }: CheckContext, script: string, ...args: readonly string[]) {
   const bin = join(root, 'node_modules', '.bin');
   const colour = process.stdout.isTTY && process.env.NO_COLOR === undefined ? { FORCE_COLOR: '1' } : {};
-  const env = { ...process.env, ...colour, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` };
+  const temporary = { TMPDIR: scratch, TMP: scratch, TEMP: scratch };
+  const env = {
+    ...process.env,
+    ...colour,
+    ...temporary,
+    PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
+  };
   return runCaptured(process.execPath, [join(root, 'node_modules', script), ...args], { cwd: root, env });
 }

@@ -66,7 +66,7 @@ export function whyInstall(root) {
   const stamp = readIfThere(stampFile);
   const wanted = stampOf(lockText);
   if (stamp === wanted) return undefined;
-  const installed = parse(readIfThere(join(root, 'node_modules', '.package-lock.json')));
+  const installed = parse(readIfThere(npmRecordPath(root)));
   const reason = installReason({ wanted, stamp, lock: parse(lockText), installed });
   if (reason === undefined) writeFileSync(stampFile, wanted);
   return reason;
@@ -78,7 +78,8 @@ export function whyInstall(root) {
  */
 export async function install(root) {
   const lockText = readFileSync(join(root, 'package-lock.json'), 'utf8');
-  rmSync(stampPath(root), { force: true });
+  // Whatever looks at the clone after an interruption must not take half an installation for a whole one.
+  for (const record of [stampPath(root), npmRecordPath(root)]) rmSync(record, { force: true });
   const [command, args, shell] = npmCommand(process.env);
   const env = {
     ...process.env,
@@ -94,6 +95,7 @@ export async function install(root) {
   writeFileSync(stampPath(root), stampOf(lockText));
 }
 
+const npmRecordPath = (/** @type {string} */ root) => join(root, 'node_modules', '.package-lock.json');
 const stampPath = (/** @type {string} */ root) => join(root, 'node_modules', '.telltale-install');
 
 /**

@@ -1,12 +1,15 @@
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 80;
+/** What is over before does not flicker. */
+const UNSEEN_MS = 250;
 /** Without a terminal a line at least this often, so that nobody has to wonder whether it still runs. */
 const STILL_RUNNING_MS = 4_000;
+const CLEAR = '\r\x1b[2K';
 
 /**
  * @typedef {object} Progress
  * @property {(text: string) => void} start  Something that may take a while has begun.
- * @property {(line?: string) => void} end   It is over; `line` is what stays on the screen.
+ * @property {(line?: string) => void} end   It is over, if it had begun; `line` is what stays on the screen.
  */
 
 /**
@@ -17,28 +20,38 @@ const STILL_RUNNING_MS = 4_000;
 export function createProgress(stream) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
-  const clear = stream.isTTY ? '\r\x1b[2K' : '';
+  let isDrawn = false;
+
+  /** @param {string} text */
+  const spin = (text) => {
+    const started = Date.now();
+    let frame = 0;
+    return setInterval(() => {
+      const tookMs = Date.now() - started;
+      if (tookMs < UNSEEN_MS) return;
+      const line = `${FRAMES[frame++ % FRAMES.length]} ${text} ${Math.round(tookMs / 1000)} s`;
+      stream.write(CLEAR + line.slice(0, (stream.columns || 80) - 1));
+      isDrawn = true;
+    }, FRAME_MS);
+  };
+
+  /** @param {string} text */
+  const repeat = (text) => {
+    const started = Date.now();
+    const say = () => stream.write(`… ${text} (${Math.round((Date.now() - started) / 1000)} s)\n`);
+    return setInterval(say, STILL_RUNNING_MS);
+  };
 
   return {
     start(text) {
       clearInterval(timer);
-      const started = Date.now();
-      const seconds = () => Math.round((Date.now() - started) / 1000);
-      if (!stream.isTTY) {
-        timer = setInterval(() => stream.write(`… ${text} (${seconds()} s)\n`), STILL_RUNNING_MS);
-        return;
-      }
-      let frame = 0;
-      const draw = () => {
-        const line = `${FRAMES[frame++ % FRAMES.length]} ${text} ${seconds()} s`;
-        stream.write(clear + line.slice(0, (stream.columns ?? 80) - 1));
-      };
-      draw();
-      timer = setInterval(draw, FRAME_MS);
+      timer = stream.isTTY ? spin(text) : repeat(text);
     },
     end(line) {
       clearInterval(timer);
-      stream.write(line === undefined ? clear : `${clear}${line}\n`);
+      if (isDrawn) stream.write(CLEAR);
+      isDrawn = false;
+      if (line !== undefined) stream.write(`${line}\n`);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { versionOf } from '../../telltale/bin/node-version.js';
 import { runCaptured } from './run-captured.js';
 import { SetupFailure } from './setup-failure.js';
 
@@ -86,11 +87,20 @@ export async function install(root) {
     PATH: pathWithoutBin(process.env.PATH ?? '', root),
     npm_config_update_notifier: 'false',
   };
+  // npm runs scripts with the Node it finds here, so one that does not run would be the end of every `npm start`:
+  // after an interruption, on a full disk, or where it was built for another libc.
+  const dropBrokenNode = () => {
+    const node = join(root, 'node_modules', '.bin', 'node');
+    if (versionOf(node) === '') rmSync(node, { force: true });
+  };
+  process.on('exit', dropBrokenNode);
   const { code, output } = await runCaptured(command, [...args, 'ci', '--no-audit', '--no-fund'], {
     cwd: root,
     env,
     shell,
   });
+  process.off('exit', dropBrokenNode);
+  dropBrokenNode();
   if (code !== 0) throw installFailed(code, output);
   writeFileSync(stampPath(root), stampOf(lockText));
 }

@@ -49,7 +49,7 @@ export function findNewerNode(folder) {
  * What the Node at `path` calls itself; empty if it does not run on this machine (another libc, another processor).
  * @param {string} path
  */
-function versionOf(path) {
+export function versionOf(path) {
   const probe = spawnSync(path, ['--version'], { encoding: 'utf8', timeout: PROBE_TIMEOUT_MS });
   return probe.status === 0 ? probe.stdout : '';
 }

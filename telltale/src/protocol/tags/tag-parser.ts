@@ -1,4 +1,7 @@
+import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ParserEvent, Place } from '../intents.ts';
+import { takeEvents } from './output.ts';
+import { createReader, endStream, read } from './reader.ts';
 
 export interface TagParserOptions {
   /** The most characters a body may have between its tags; 1 MiB by default. */
@@ -21,4 +24,36 @@ export interface TagParser {
   readonly consumed: number;
 }
 
-export declare function createTagParser(options?: TagParserOptions): TagParser;
+const DEFAULT_MAX_BODY = 1024 * 1024;
+const DEFAULT_ACTIONS_IN: readonly Place[] = ['outside', 'thought'];
+
+export function createTagParser(options: TagParserOptions = {}): TagParser {
+  const reader = createReader({
+    maxBody: options.max_body ?? DEFAULT_MAX_BODY,
+    actionsIn: options.actions_in ?? DEFAULT_ACTIONS_IN,
+    key: options.key,
+    ids: options.ids ?? new Set(),
+  });
+  const { output } = reader;
+  let ended = false;
+  return {
+    push(chunk) {
+      if (ended) throw pushedAfterEnd();
+      read(reader, chunk);
+      return takeEvents(output);
+    },
+    end() {
+      if (!ended) endStream(reader);
+      ended = true;
+      return takeEvents(output);
+    },
+    get consumed() {
+      return output.consumed;
+    },
+  };
+}
+
+const pushedAfterEnd = () =>
+  new RuntimeError('parser_ended', 'push() was called on a parser whose end() has been called.', {
+    hint: 'A parser reads one turn: create a new one for the next.',
+  });

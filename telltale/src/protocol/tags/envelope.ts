@@ -1,0 +1,102 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import { suggest } from '../../kernel/nearest.ts';
+import { ACTION_KINDS, ON_ERROR } from '../intents.ts';
+
+/** The fields of an action's body, in the order in which they stand in the event. */
+const FIELDS = [
+  'name',
+  'parameters',
+  'output_key',
+  'depends_on',
+  'timeout',
+  'retry',
+  'on_error',
+  'if',
+  'compensate',
+  'template',
+] as const;
+type Field = (typeof FIELDS)[number];
+
+/** What belongs into the tag. */
+const ATTRIBUTES: readonly string[] = ['type', 'mode', 'id'];
+
+export const BODY_FIELDS: readonly string[] = FIELDS;
+
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_-]*$/;
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const CHECKS: Readonly<Record<Field, readonly [test: (value: unknown) => boolean, mustBe: string]>> = {
+  name: [isText, 'a string that is not empty'],
+  parameters: [isObject, 'an object'],
+  output_key: [
+    (v) => isText(v) && VARIABLE.test(v),
+    'a name of letters, digits, "_" and "-", not beginning with a digit',
+  ],
+  depends_on: [(v) => Array.isArray(v) && v.every(isText), 'a list of action ids, such as ["fetch"]'],
+  timeout: [(v) => typeof v === 'number' && Number.isFinite(v) && v > 0, 'a number of seconds above 0'],
+  retry: [(v) => Number.isInteger(v) && (v as number) >= 0, 'a whole number of further tries, 0 or more'],
+  on_error: [(v) => ON_ERROR.includes(v as never), `one of ${ON_ERROR.join(', ')}`],
+  if: [isText, 'a test, as a string'],
+  compensate: [isObject, 'an object: the action that undoes this one'],
+  template: [isText, 'the name of an action template'],
+};
+
+/**
+ * What is wrong with an action's body, in words for the model, or undefined if nothing is. `null` is absent.
+ * A misspelt field is an error, not ignored: an action whose `depends_on` went unread would run too early.
+ */
+export function envelopeProblem(body: JsonObject): string | undefined {
+  let where = '';
+  // An action's `compensate` is an action again; the body's depth bounds the walk.
+  for (let envelope: JsonObject | null | undefined = body; envelope; envelope = compensation(envelope)) {
+    const problem = problemOf(envelope, where !== '');
+    if (problem !== undefined) return where + problem;
+    where = `In "compensate": ${where}`.slice(0, 80);
+  }
+  return undefined;
+}
+
+function compensation(envelope: JsonObject): JsonObject | null | undefined {
+  return Object.hasOwn(envelope, 'compensate') ? (envelope.compensate as JsonObject | null) : undefined;
+}
+
+function problemOf(envelope: JsonObject, nested: boolean): string | undefined {
+  for (const key of Object.keys(envelope)) {
+    const value = envelope[key];
+    if (nested && key === 'type') {
+      if (value === null || ACTION_KINDS.includes(value as never)) continue;
+      return `"type" must be one of ${ACTION_KINDS.join(', ')}.`;
+    }
+    if (!isField(key)) return unknownField(key);
+    if (value === null) continue;
+    const [test, mustBe] = CHECKS[key];
+    if (!test(value)) return `"${key}" must be ${mustBe}, but it is ${shown(value)}.`;
+  }
+  if (field(envelope, 'name') === undefined && field(envelope, 'template') === undefined) {
+    return 'the body has no "name": write {"name": "…", "parameters": {…}}.';
+  }
+  return undefined;
+}
+
+/** A field of the envelope, undefined where it is absent or null. Own properties only. */
+export function field(envelope: JsonObject, key: Field): JsonObject[string] | undefined {
+  return Object.hasOwn(envelope, key) ? (envelope[key] ?? undefined) : undefined;
+}
+
+const isField = (key: string): key is Field => Object.hasOwn(CHECKS, key);
+
+function unknownField(key: string): string {
+  if (ATTRIBUTES.includes(key)) return `"${key}" belongs in the tag, not in the JSON: <action ${key}="…">.`;
+  return `an action has no field "${clip(key)}". ${suggest(key, FIELDS, 'Fields')} What the target takes goes into "parameters".`;
+}
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'an object';
+  return clip(JSON.stringify(value) ?? String(value));
+}
+
+const clip = (text: string) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);

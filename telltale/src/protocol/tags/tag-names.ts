@@ -1,0 +1,77 @@
+/** Elements that can be open. */
+export type ElementName = 'thought' | 'response' | 'if' | 'foreach' | 'parallel';
+export type BodyTag = 'action' | 'metadata';
+export type TagName = ElementName | BodyTag | 'else' | 'result' | 'context_feed';
+
+const SPELLINGS: Readonly<Record<string, TagName>> = {
+  thought: 'thought',
+  think: 'thought',
+  thinking: 'thought',
+  action: 'action',
+  metadata: 'metadata',
+  response: 'response',
+  if: 'if',
+  else: 'else',
+  foreach: 'foreach',
+  parallel: 'parallel',
+  result: 'result',
+  context_feed: 'context_feed',
+};
+
+const ORDER = [...new Set(Object.values(SPELLINGS))];
+
+/** The reserved names as a trie in one flat table: `nextNode(node, c)` is 0 where no reserved name goes on so. */
+export const ROOT = 1;
+const WIDTH = 128;
+const NODES = 1 + Object.keys(SPELLINGS).join('').length + 1;
+const table = new Uint8Array(NODES * WIDTH);
+const names: (TagName | undefined)[] = [];
+
+let used = ROOT;
+for (const [spelling, name] of Object.entries(SPELLINGS)) {
+  let node = ROOT;
+  for (let i = 0; i < spelling.length; i++) {
+    const slot = node * WIDTH + spelling.charCodeAt(i);
+    if (table[slot] === 0) table[slot] = ++used;
+    node = table[slot] ?? 0;
+  }
+  names[node] = name;
+}
+
+/** For each node the names that can still be reached from it, one bit each. */
+const reach = new Uint16Array(NODES);
+for (let node = used; node >= ROOT; node--) {
+  const own = names[node];
+  let bits = own === undefined ? 0 : bitOf(own);
+  for (let c = 0; c < WIDTH; c++) bits |= reach[table[node * WIDTH + c] ?? 0] ?? 0;
+  reach[node] = bits;
+}
+
+export const ALL_NAMES = -1;
+
+export function canReach(node: number, bits: number): boolean {
+  return ((reach[node] ?? 0) & bits) !== 0;
+}
+
+export function bitOf(name: TagName): number {
+  return 1 << ORDER.indexOf(name);
+}
+
+export function nextNode(node: number, c: number): number {
+  return c < WIDTH ? (table[node * WIDTH + c] ?? 0) : 0;
+}
+
+export function nameAt(node: number): TagName | undefined {
+  return names[node];
+}
+
+/** Tags from the character after the name on: what they guard must not run because a quote is missing. */
+export function isControl(name: TagName): boolean {
+  return name === 'if' || name === 'else' || name === 'foreach' || name === 'parallel';
+}
+
+export function isElement(name: TagName): name is ElementName {
+  return (
+    name === 'thought' || name === 'response' || name === 'if' || name === 'foreach' || name === 'parallel'
+  );
+}

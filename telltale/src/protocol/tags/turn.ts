@@ -1,0 +1,323 @@
+import type { ParserEvent, Place } from '../intents.ts';
+import { actionIntent, attributeFault, ID, ID_FORM, type ReadTag, unknownName } from './action-intent.ts';
+import { createElements, type Frame, type OpenFrame } from './elements.ts';
+import { envelopeProblem } from './envelope.ts';
+import type { Fault } from './faults.ts';
+import * as faults from './faults.ts';
+import { createIdBook } from './id-book.ts';
+import { emit as emitTo, endRun as endRunOf, leaveHeld, newRun as newRunIn, type Output } from './output.ts';
+import { readBody } from './read-body.ts';
+import {
+  ALL_NAMES,
+  type BodyTag,
+  bitOf,
+  type ElementName,
+  isControl,
+  isElement,
+  type TagName,
+} from './tag-names.ts';
+
+export interface TurnOptions {
+  readonly output: Output;
+  readonly actionsIn: readonly Place[];
+  readonly key: string | undefined;
+  readonly ids: Set<string>;
+}
+
+/** What a tag that was read comes to. */
+export type Meaning =
+  | { readonly is: 'counted' }
+  /** An `<action>` or `<metadata>` that counts if a body follows. */
+  | { readonly is: 'body'; readonly tag: ReadTag }
+  | { readonly is: 'text'; readonly fault?: Fault };
+
+type Ending = 'closed' | 'left_open' | 'truncated';
+
+const COUNTED: Meaning = { is: 'counted' };
+const SILENT_TEXT: Meaning = { is: 'text' };
+const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+export type Turn = ReturnType<typeof createTurn>;
+
+/**
+ * The state of one turn, above the characters: what is open, which ids are taken, whether it is in doubt, and the
+ * events so far. Tells what a tag means where it stands (rules 1, 2.4, 2.5, 2.7 and 4).
+ */
+export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
+  const elements = createElements();
+  const book = createIdBook(ids);
+  let doubt = false;
+
+  const emit = (event: ParserEvent, at: number) => emitTo(output, event, at);
+
+  /** Ends the run before a tag that counts; `outermost` is the lowest element the tag closes. */
+  const endRun = (at: number, outermost = Number.POSITIVE_INFINITY) =>
+    endRunOf(output, elements.speech >= outermost, at);
+
+  const newRun = (fresh = false) => newRunIn(output, elements.place, fresh);
+
+  const textBecauseOf = (fault: Fault, putsInDoubt = false): Meaning => {
+    if (putsInDoubt) doubt = true;
+    return { is: 'text', fault };
+  };
+
+  const allowed = (place: Place) => actionsIn.includes(place);
+
+  const endElement = (frame: Frame, ending: Ending, at: number) => {
+    if (ending === 'truncated') emit(faults.truncated(frame.name), at);
+    else if (ending === 'left_open')
+      emit(frame.name === 'thought' ? faults.thoughtLeftOpen() : faults.leftOpen(frame.name), at);
+    switch (frame.name) {
+      case 'thought':
+      case 'response':
+        emit({ type: 'close', tag: frame.name, ...(ending === 'truncated' ? { truncated: true } : {}) }, at);
+        return;
+      case 'if':
+        book.closeIf();
+        emit({ type: 'if', test: frame.test, body: 'close' }, at);
+        return;
+      case 'parallel':
+        emit({ type: 'parallel', ...(frame.id === undefined ? {} : { id: frame.id }), body: 'close' }, at);
+        return;
+      case 'foreach': {
+        const runs = ending === 'closed' && !doubt;
+        book.closeForeach(!runs);
+        if (runs) emit({ type: 'foreach', in: frame.list, as: frame.as, actions: frame.actions }, at);
+        else if (ending === 'closed') emit(faults.inDoubt('foreach'), at);
+      }
+    }
+  };
+
+  /** Closes what stands above `index`, innermost first, as left open or truncated. */
+  const closeAbove = (index: number, ending: Ending, at: number) => {
+    while (elements.stack.length - 1 > index) {
+      const frame = elements.pop();
+      if (frame !== undefined) endElement(frame, ending, at);
+    }
+  };
+
+  const openElement = (
+    frame: OpenFrame,
+    event: ParserEvent | undefined,
+    selfClosing: boolean,
+    at: number,
+  ) => {
+    if (event !== undefined) emit(event, at);
+    elements.open(frame);
+    if (selfClosing) closeElement(frame.name, at);
+    else newRun(frame.name === 'thought' || frame.name === 'response');
+  };
+
+  const closeElement = (name: ElementName, at: number) => {
+    closeAbove(elements.find(name), 'left_open', at);
+    const frame = elements.pop();
+    if (frame !== undefined) endElement(frame, 'closed', at);
+    newRun();
+  };
+
+  const openResponse = ({ attributes }: ReadTag, selfClosing: boolean, at: number) => {
+    const floor = elements.find('if');
+    endRun(at, floor + 1);
+    closeAbove(floor, 'left_open', at);
+    const value = attributes.final ?? 'true';
+    const final = value.toLowerCase();
+    if (final !== 'true' && final !== 'false') emit(faults.badFinal(value), at);
+    openElement(
+      { name: 'response' },
+      { type: 'open', tag: 'response', depth: elements.thoughts, final: final === 'true' && !doubt },
+      selfClosing,
+      at,
+    );
+    return COUNTED;
+  };
+
+  /** A control tag that can be read and stands where it may. */
+  const openControl = (tag: ReadTag, selfClosing: boolean, at: number): Meaning => {
+    const { name, attributes } = tag;
+    if (name === 'foreach' && key !== undefined && attributes.key !== key)
+      return textBecauseOf(faults.unsealed(name), true);
+    if (!tag.readable || attributes.repeated !== undefined)
+      return textBecauseOf(faults.controlUnread(name, undefined), true);
+    const test = attributes.test ?? '';
+    const list = attributes.in ?? '';
+    const as = attributes.as ?? 'item';
+    if (name === 'if' && test === '') return textBecauseOf(faults.controlUnread(name, 'test'), true);
+    if (name === 'foreach' && list === '') return textBecauseOf(faults.controlUnread(name, 'in'), true);
+    if (name === 'foreach' && !IDENTIFIER.test(as))
+      return textBecauseOf(faults.controlUnread(name, 'name in "as"'), true);
+    const branch = elements.find('if');
+    endRun(at, name === 'else' ? branch + 1 : undefined);
+    const unknown = unknownName(tag);
+    if (unknown !== undefined) emit(unknown, at);
+    if (name === 'if') {
+      book.openIf();
+      openElement({ name, test, inElse: false }, { type: 'if', test, body: 'open' }, selfClosing, at);
+    } else if (name === 'foreach') {
+      book.openForeach();
+      openElement({ name, list, as, actions: [] }, undefined, selfClosing, at);
+    } else if (name === 'parallel') {
+      const id = groupId(attributes.id, at);
+      openElement(
+        { name, id },
+        { type: 'parallel', ...(id === undefined ? {} : { id }), body: 'open' },
+        selfClosing,
+        at,
+      );
+    } else {
+      closeAbove(branch, 'left_open', at);
+      const frame = elements.stack[branch];
+      if (frame?.name === 'if') {
+        frame.inElse = true;
+        book.elseIf();
+        emit({ type: 'if', test: frame.test, body: 'else' }, at);
+      }
+      newRun();
+    }
+    return COUNTED;
+  };
+
+  const groupId = (id: string | undefined, at: number): string | undefined => {
+    if (id === undefined) return undefined;
+    if (!ID.test(id)) emit(faults.badValue('parallel', 'id', id, ID_FORM), at);
+    else if (!book.isFree(id)) emit(faults.duplicateGroupId(id), at);
+    else {
+      book.take(id);
+      return id;
+    }
+    return undefined;
+  };
+
+  /** The event of a body that ended where it should, or the one fault that keeps it from acting. */
+  const act = (tag: ReadTag, text: string, strict: unknown, at: number): ParserEvent | undefined => {
+    const name = tag.name as BodyTag;
+    const bad = doubt ? faults.inDoubt(name) : attributeFault(tag);
+    if (bad !== undefined) return bad;
+    const body = readBody(text, strict);
+    if (body === undefined) return faults.badJson(name);
+    if (name === 'metadata') {
+      return { type: 'metadata', value: body.value, ...(body.repaired ? { repaired: true } : {}) };
+    }
+    const problem = envelopeProblem(body.value);
+    if (problem !== undefined) return faults.badAction(problem);
+    const asked = tag.attributes.id;
+    if (asked !== undefined && !book.isFree(asked)) return faults.duplicateId(asked);
+    const id = asked ?? book.automatic();
+    book.take(id);
+    const { place, foreach, inParallel } = elements;
+    const intent = actionIntent(tag, body.value, {
+      id,
+      inParallel,
+      in: place === 'outside' ? undefined : place,
+      repaired: body.repaired,
+    });
+    if (foreach === undefined) return intent;
+    foreach.actions.push(intent);
+    output.consumed = at;
+    return undefined;
+  };
+
+  return {
+    get innermost() {
+      return elements.innermost;
+    },
+    /** A fault about the text that follows it. */
+    faultBeforeText(fault: Fault, at: number) {
+      leaveHeld(output, at);
+      emit(fault, at);
+    },
+    fault: emit as (fault: Fault, at: number) => void,
+    putInDoubt() {
+      doubt = true;
+    },
+    /**
+     * Why an opening tag of this name is text here whatever its attributes are, or undefined if it may count.
+     * `lineIsBlank`: nothing but white space since the last line break or tag.
+     */
+    misplaced(name: TagName, lineIsBlank: boolean): Fault | undefined {
+      const { place } = elements;
+      const acts = name === 'action' || name === 'metadata' || isControl(name);
+      if (place === 'response' && !(acts && allowed('response'))) return faults.notInResponse(name);
+      if (name === 'result' || name === 'context_feed') return faults.reservedTag(name);
+      if (name === 'response') {
+        const { innermost } = elements;
+        return innermost === undefined || innermost === 'if' || lineIsBlank
+          ? undefined
+          : faults.responseNotHere();
+      }
+      if (!acts) return undefined;
+      if (!allowed(place)) return faults.notHere(name, place);
+      if (name === 'else') {
+        const frame = elements.stack[elements.find('if')];
+        if (frame?.name === 'if' && !frame.inElse) return undefined;
+        doubt = true;
+        return faults.strayElse();
+      }
+      if (!isControl(name) || elements.foreach === undefined) return undefined;
+      doubt = true;
+      return faults.controlInForeach(name);
+    },
+    /** The names of closing tags that matter here, one bit each: outside a response a stray one has a fault. */
+    closable(): number {
+      if (elements.place !== 'response') return ALL_NAMES;
+      let bits = 0;
+      for (const name of ['thought', 'response', 'if', 'foreach', 'parallel'] as const) {
+        if (elements.find(name) >= 0) bits |= bitOf(name);
+      }
+      return bits;
+    },
+    /** An opening tag that is not misplaced. */
+    open(tag: ReadTag, selfClosing: boolean, at: number): Meaning {
+      const { name } = tag;
+      if (name === 'response') return openResponse(tag, selfClosing, at);
+      if (name === 'thought') {
+        endRun(at);
+        openElement({ name }, { type: 'open', tag: name, depth: elements.thoughts }, selfClosing, at);
+        return COUNTED;
+      }
+      if (isControl(name)) return openControl(tag, selfClosing, at);
+      if (key !== undefined && tag.attributes.key !== key) return textBecauseOf(faults.unsealed(name));
+      if (selfClosing) return textBecauseOf(faults.noBody(name as BodyTag));
+      return { is: 'body', tag };
+    },
+    close(name: TagName, at: number): Meaning {
+      const index = isElement(name) ? elements.find(name) : -1;
+      if (index < 0 || !isElement(name)) {
+        return elements.place === 'response' ? SILENT_TEXT : textBecauseOf(faults.strayClose(name));
+      }
+      if (isControl(name) && !allowed(elements.place))
+        return textBecauseOf(faults.notHere(name, elements.place));
+      endRun(at, index);
+      closeElement(name, at);
+      return COUNTED;
+    },
+    /** The closing tag of the innermost element, alone on a line of a fence left open. */
+    closeInFence(name: ElementName, at: number) {
+      endRun(at, elements.find(name));
+      emit(faults.fenceLeftOpenAt(name), at);
+      doubt = true;
+      closeElement(name, at);
+    },
+    /** The `{` of a body has been seen: the tag counts, and the run before it is over. */
+    beginBody(at: number) {
+      endRun(at);
+      newRun();
+    },
+    endBody(tag: ReadTag, text: string, strict: unknown, at: number) {
+      const event = act(tag, text, strict, at);
+      if (event !== undefined) emit(event, at);
+    },
+    breakBody(tag: ReadTag, tooLarge: boolean, at: number) {
+      const name = tag.name as BodyTag;
+      if (!tooLarge)
+        emit(doubt ? faults.inDoubt(name) : (attributeFault(tag) ?? faults.brokenBody(name)), at);
+      doubt = true;
+    },
+    /** The end of the stream: all that is open is closed, innermost first. */
+    finish(fenceIsOpen: boolean, at: number) {
+      endRun(at, 0);
+      if (fenceIsOpen) emit(faults.fenceLeftOpen(), at);
+      closeAbove(-1, 'truncated', at);
+      output.consumed = at;
+    },
+  };
+}

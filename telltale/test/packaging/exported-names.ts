@@ -6,13 +6,17 @@ export interface ExportedNames {
   readonly lines: readonly string[];
 }
 
-/** Reads a declaration file with the compiler. What is exported for the compiler alone is a `type`. */
-export function exportedNames(file: string): ExportedNames {
-  const program = ts.createProgram([file], {
+/** Reads declaration files with the compiler, each an entry. What is exported for the compiler alone is a `type`. */
+export function exportedNames(files: readonly string[]): readonly ExportedNames[] {
+  const program = ts.createProgram([...files], {
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
     noEmit: true,
   });
+  return files.map((file) => namesOf(file, program));
+}
+
+function namesOf(file: string, program: ts.Program): ExportedNames {
   const checker = program.getTypeChecker();
   const source = program.getSourceFile(file);
   const entry = source === undefined ? undefined : checker.getSymbolAtLocation(source);

@@ -124,6 +124,7 @@ describe('a project that installs it', () => {
         '--strict',
         '--skipLibCheck',
         'false',
+        '--skipDefaultLibCheck',
         '--exactOptionalPropertyTypes',
         '--target',
         'es2023',

@@ -104,6 +104,12 @@ export const PLANTED_BREACHES: readonly PlantedBreach[] = [
     file: `${SRC}/kernel/planted-npm.ts`,
   },
   {
+    claim: 'the kernel uses no npm package, wherever npm has put it',
+    files: { [`${SRC}/kernel/planted-nested-npm.ts`]: "export { Command } from 'commander';\n" },
+    rule: 'kernel-is-pure',
+    file: `${SRC}/kernel/planted-nested-npm.ts`,
+  },
+  {
     claim: 'the conditions use no npm package but those of the table',
     files: {
       [`${SRC}/conditions/planted-npm.ts`]: "export { z } from 'zod';\nexport { RE2JS } from 're2js';\n",

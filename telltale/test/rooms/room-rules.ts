@@ -2,6 +2,9 @@ import type { IForbiddenRuleType } from 'dependency-cruiser';
 import { CONSOLE_IMPORTS, PROCESS_READER, ROOMS, type Room } from './room-table.ts';
 
 const SOURCE = '^telltale/src/';
+const OURS = '^(telltale|console)/';
+/** npm puts a package below a workspace when another version of it is at the root. */
+const PACKAGES = '(^|/)node_modules/';
 
 /** The table as rules of dependency-cruiser. */
 export function roomRules(): IForbiddenRuleType[] {
@@ -12,7 +15,7 @@ export function roomRules(): IForbiddenRuleType[] {
       comment: `console/ may import only ${CONSOLE_IMPORTS.join(', ')} of the runtime.`,
       severity: 'error',
       from: { path: '^console/' },
-      to: { path: '^telltale/', pathNot: `^telltale/(src|dist)/${anyOf(CONSOLE_IMPORTS)}/` },
+      to: { path: '^telltale/', pathNot: [`^telltale/(src|dist)/${anyOf(CONSOLE_IMPORTS)}/`, PACKAGES] },
     },
     {
       name: 'process-reader',
@@ -45,10 +48,10 @@ function rulesOf(name: string, { imports, onlyPackages }: Room): IForbiddenRuleT
     comment: `${name}/ may import ${imports.length === 0 ? 'no other room' : `only ${imports.join(', ')}`}.`,
     severity: 'error',
     from,
-    to: { path: '^(telltale|console)/', pathNot: `${SOURCE}${anyOf([name, ...imports])}/` },
+    to: { path: OURS, pathNot: [`${SOURCE}${anyOf([name, ...imports])}/`, PACKAGES] },
   };
   if (onlyPackages === undefined) return [rooms];
-  const allowed = onlyPackages.length === 0 ? [] : [`(^|/)node_modules/${anyOf(onlyPackages)}/`];
+  const allowed = onlyPackages.length === 0 ? [] : [`${PACKAGES}${anyOf(onlyPackages)}/`];
   return [
     rooms,
     {
@@ -56,7 +59,7 @@ function rulesOf(name: string, { imports, onlyPackages }: Room): IForbiddenRuleT
       comment: `${name}/ runs in browsers too: no Node built-in${onlyPackages.length === 0 ? ', no npm package' : `; of npm packages only ${onlyPackages.join(', ')}`}.`,
       severity: 'error',
       from,
-      to: { pathNot: ['^(telltale|console)/', ...allowed] },
+      to: { pathNot: [SOURCE, ...allowed] },
     },
   ];
 }

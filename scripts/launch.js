@@ -72,6 +72,15 @@ function findNode() {
   });
 }
 
+/**
+ * Node runs TypeScript by itself from 22.18 on; before that it has to be told.
+ * @param {string} node
+ */
+function flagsFor(node) {
+  const isTold = node !== process.execPath || Reflect.get(process.features, 'typescript') !== false;
+  return isTold ? [] : ['--experimental-strip-types', '--disable-warning=ExperimentalWarning'];
+}
+
 async function launch() {
   const chosen = COMMANDS.get(command);
   if (chosen === undefined) {
@@ -86,7 +95,9 @@ async function launch() {
     if (script === undefined) return 0;
     // npm changes into the root first; the paths in a command line belong to the folder it was typed in.
     const cwd = command === 'start' && args.length > 0 ? process.env.INIT_CWD : undefined;
-    return await passThrough(node, [join(root, script), ...rest], { cwd: cwd ?? process.cwd() });
+    return await passThrough(node, [...flagsFor(node), join(root, script), ...rest], {
+      cwd: cwd ?? process.cwd(),
+    });
   } catch (error) {
     progress.end();
     const failure = error instanceof SetupFailure ? error : diskFailure(error);

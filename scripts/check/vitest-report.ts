@@ -5,7 +5,11 @@ export interface VitestJson {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+    readonly assertionResults: readonly {
+      readonly ancestorTitles: readonly string[];
+      readonly title: string;
+      readonly status: string;
+    }[];
   }[];
 }
 
@@ -22,9 +26,10 @@ export function readVitestReport(
   const failures: string[] = [];
   for (const file of json?.testResults ?? []) {
     const name = shorten(file.name, root);
-    for (const { fullName, status } of file.assertionResults) {
+    for (const { ancestorTitles, title, status } of file.assertionResults) {
+      const test = [name, ...ancestorTitles, title].join(' > ');
       if (status === 'passed') passed++;
-      else failures.push(`${status === 'failed' ? '' : `did not run (${status}): `}${name} > ${fullName}`);
+      else failures.push(status === 'failed' ? test : `did not run (${status}): ${test}`);
     }
     const isSilent = file.assertionResults.every(({ status }) => status === 'passed');
     if (file.status !== 'passed' && isSilent) failures.push(`${name} could not be run`);

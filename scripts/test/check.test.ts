@@ -42,7 +42,7 @@ describe('a run of vitest', () => {
   const file = (status: string, ...tests: readonly (readonly [string, string])[]) => ({
     name: '/clone/a.test.ts',
     status,
-    assertionResults: tests.map(([fullName, state]) => ({ fullName, status: state })),
+    assertionResults: tests.map(([title, state]) => ({ ancestorTitles: ['of a'], title, status: state })),
   });
   const read = (code: number, ...testResults: ReturnType<typeof file>[]) =>
     readVitestReport({ testResults }, { code, output: 'said' }, '/clone');
@@ -50,14 +50,14 @@ describe('a run of vitest', () => {
   test('counts its tests one by one', () => {
     expect(read(1, file('failed', ['a', 'passed'], ['b', 'failed']))).toEqual({
       passed: 1,
-      failures: ['a.test.ts > b'],
+      failures: ['a.test.ts > of a > b'],
       output: 'said',
     });
   });
 
   test.each(['skipped', 'todo', 'pending'])('with a test that is %s has failed', (status) => {
     expect(read(0, file('passed', ['a', 'passed'], ['b', status])).failures).toEqual([
-      `did not run (${status}): a.test.ts > b`,
+      `did not run (${status}): a.test.ts > of a > b`,
     ]);
   });
 
@@ -111,8 +111,14 @@ describe('the end of the check', () => {
 });
 
 test('an example without a test, and a test without an example, are found', () => {
-  expect(unpairedExamples({ folders: ['hello', 'alone'], tests: ['hello', 'lost'] })).toEqual([
+  expect(
+    unpairedExamples({
+      folders: ['hello', 'alone', 'quiet'],
+      expecting: ['hello', 'alone'],
+      tests: ['hello', 'lost'],
+    }),
+  ).toEqual([
     'examples/alone has no test: write telltale/test/examples/alone.test.ts',
-    'telltale/test/examples/lost.test.ts has no examples/lost with an expected.* file',
+    'telltale/test/examples/lost.test.ts tests an example that is not there',
   ]);
 });

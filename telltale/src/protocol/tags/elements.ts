@@ -1,24 +1,11 @@
 import type { ActionIntent, Place } from '../intents.ts';
 import type { ElementName } from './tag-names.ts';
 
-interface FrameBase {
-  /** The index of the next element of the same name further out, -1 if none: no closing tag has to search. */
-  readonly outerSame: number;
-  readonly outerPlace: Place;
-}
-
-export type Frame = FrameBase &
-  (
-    | { readonly name: 'thought' | 'response' }
-    | { readonly name: 'if'; readonly test: string; inElse: boolean }
-    | {
-        readonly name: 'foreach';
-        readonly list: string;
-        readonly as: string;
-        readonly actions: ActionIntent[];
-      }
-    | { readonly name: 'parallel'; readonly id: string | undefined }
-  );
+export type Frame =
+  | { readonly name: 'thought' | 'response' }
+  | { readonly name: 'if'; readonly test: string; inElse: boolean }
+  | { readonly name: 'foreach'; readonly list: string; readonly as: string; readonly actions: ActionIntent[] }
+  | { readonly name: 'parallel'; readonly id: string | undefined };
 
 /** What is open, innermost last. */
 export interface Elements {
@@ -37,14 +24,15 @@ export interface Elements {
    * response nothing outside it can be reached.
    */
   find(name: ElementName): number;
-  open(frame: OpenFrame): void;
+  open(frame: Frame): void;
   pop(): Frame | undefined;
 }
 
-export type OpenFrame = Frame extends infer F ? (F extends Frame ? Omit<F, keyof FrameBase> : never) : never;
-
 export function createElements(): Elements {
   const stack: Frame[] = [];
+  /** For each open element where the next one of its name further out is, and the place around it. */
+  const outerSame: number[] = [];
+  const outerPlace: Place[] = [];
   const last: Record<ElementName, number> = { thought: -1, response: -1, if: -1, foreach: -1, parallel: -1 };
   let place: Place = 'outside';
   let thoughts = 0;
@@ -76,7 +64,9 @@ export function createElements(): Elements {
       return index >= last.response ? index : -1;
     },
     open(frame) {
-      stack.push({ ...frame, outerSame: last[frame.name], outerPlace: place } as Frame);
+      stack.push(frame);
+      outerSame.push(last[frame.name]);
+      outerPlace.push(place);
       last[frame.name] = stack.length - 1;
       if (frame.name === 'thought') thoughts++;
       if (frame.name === 'thought' || frame.name === 'response') place = frame.name;
@@ -84,8 +74,8 @@ export function createElements(): Elements {
     pop() {
       const frame = stack.pop();
       if (frame === undefined) return undefined;
-      last[frame.name] = frame.outerSame;
-      place = frame.outerPlace;
+      last[frame.name] = outerSame.pop() ?? -1;
+      place = outerPlace.pop() ?? 'outside';
       if (frame.name === 'thought') thoughts--;
       return frame;
     },

@@ -86,6 +86,13 @@ export function isCalm(md: Markdown): boolean {
   return md.code === BLOCK ? md.closer === CLOSER_NO : md.line === LINE_TEXT && md.run === 0;
 }
 
+/** A line break where the text is calm, in prose or in a block. */
+export function enterLine(md: Markdown): void {
+  md.line = LINE_BLANK;
+  md.closer = CLOSER_START;
+  md.run = 0;
+}
+
 /** A line in a block that is, so far, the block's closing run with nothing after it. */
 export function isStraightAfterClosingRun(md: Markdown): boolean {
   return md.code === BLOCK && md.closer === CLOSER_RUN && md.run >= md.fenceLength;

@@ -23,7 +23,6 @@ import {
   truncatedBody,
   unreadableAttributes,
 } from './faults.ts';
-import { indexOfMark } from './index-of-mark.ts';
 import {
   BLOCK,
   createMarkdown,
@@ -40,6 +39,7 @@ import {
 } from './markdown.ts';
 import { createOutput, type Output, putText } from './output.ts';
 import { BEGINS, createPrelude, type Prelude, startPrelude, stepPrelude, WAITING } from './prelude.ts';
+import { skipCalm } from './skip-calm.ts';
 import {
   ALL_NAMES,
   type BodyTag,
@@ -60,7 +60,7 @@ import {
   type TagScan,
   TOO_LONG,
 } from './tag-scan.ts';
-import { createTurn, type Turn } from './turn.ts';
+import { createTurn, type Meaning, type Turn } from './turn.ts';
 
 // What the next character belongs to.
 const TEXT = 0;
@@ -175,14 +175,17 @@ function readText(r: Reader, chunk: string, from: number): number {
   const end = chunk.length;
   let i = from;
   for (;;) {
-    if (isCalm(md)) i = indexOfMark(chunk, i);
+    if (isCalm(md)) i = skipCalm(md, chunk, i);
     if (i >= end) break;
-    const c = chunk.charCodeAt(i);
-    if (c === LT && (i + 1 === end || beginsTag(chunk.charCodeAt(i + 1))) && mayBeTag(r)) {
-      if (i > from) putText(r.output, chunk.slice(from, i), r.offset + i);
-      r.mode = TAG;
-      r.held = '<';
-      return i + 1;
+    let c = chunk.charCodeAt(i);
+    if (c === LT) {
+      if (i + 1 < end && !beginsTag(chunk.charCodeAt(i + 1))) c = PLAIN;
+      else if (mayBeTag(r)) {
+        if (i > from) putText(r.output, chunk.slice(from, i), r.offset + i);
+        r.mode = TAG;
+        r.held = '<';
+        return i + 1;
+      }
     }
     stepMarkdown(md, c);
     i++;
@@ -190,6 +193,9 @@ function readText(r: Reader, chunk: string, from: number): number {
   if (end > from) putText(r.output, from === 0 ? chunk : chunk.slice(from), r.offset + end);
   return end;
 }
+
+/** To Markdown a `<` is a character like any other; this one spares it the watch for tags in fences. */
+const PLAIN = 120;
 
 /** Whether `c` can follow a `<` in a tag: a glance that spares `a < b` the scan. */
 function beginsTag(c: number): boolean {
@@ -240,7 +246,7 @@ function readTag(r: Reader, chunk: string, from: number): number {
       return release(r, r.held + chunk.slice(from, i), r.offset + i, i, fault);
     }
   }
-  r.held += chunk.slice(from);
+  r.held += from === 0 ? chunk : chunk.slice(from);
   return chunk.length;
 }
 
@@ -294,13 +300,7 @@ function endTag(r: Reader, text: string, at: number, next: number): number {
     const fault = misplaced(r, name);
     if (fault !== undefined) return release(r, text, at, next, fault);
   }
-  const meaning = scan.closing
-    ? turn.close(name, at)
-    : turn.open(
-        { name, attributes: readAttributes(scan, text), readable: scan.readable },
-        scan.selfClosing,
-        at,
-      );
+  const meaning = scan.closing ? turn.close(name, at) : openTag(r, name, text, at);
   if (meaning.is === 'text') return release(r, text, at, next, meaning.fault);
   if (meaning.is === 'counted') {
     counted(r);
@@ -312,6 +312,12 @@ function endTag(r: Reader, text: string, at: number, next: number): number {
   r.tagLength = text.length;
   startPrelude(r.prelude);
   return next;
+}
+
+function openTag({ scan, turn }: Reader, name: TagName, text: string, at: number): Meaning {
+  if (name === 'thought') return turn.openThought(scan.selfClosing, at);
+  const tag = { name, attributes: readAttributes(scan, text), readable: scan.readable };
+  return turn.open(tag, scan.selfClosing, at);
 }
 
 function readTail(r: Reader, chunk: string, from: number): number {

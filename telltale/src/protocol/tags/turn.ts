@@ -1,6 +1,6 @@
 import type { ParserEvent, Place } from '../intents.ts';
 import { actionIntent, attributeFault, ID, ID_FORM, type ReadTag, unknownName } from './action-intent.ts';
-import { createElements, type Frame, type OpenFrame } from './elements.ts';
+import { createElements, type Frame } from './elements.ts';
 import { envelopeProblem } from './envelope.ts';
 import type { Fault } from './faults.ts';
 import * as faults from './faults.ts';
@@ -70,7 +70,8 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
     switch (frame.name) {
       case 'thought':
       case 'response':
-        emit({ type: 'close', tag: frame.name, ...(ending === 'truncated' ? { truncated: true } : {}) }, at);
+        if (ending === 'truncated') emit({ type: 'close', tag: frame.name, truncated: true }, at);
+        else emit({ type: 'close', tag: frame.name }, at);
         return;
       case 'if':
         book.closeIf();
@@ -96,12 +97,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
     }
   };
 
-  const openElement = (
-    frame: OpenFrame,
-    event: ParserEvent | undefined,
-    selfClosing: boolean,
-    at: number,
-  ) => {
+  const openElement = (frame: Frame, event: ParserEvent | undefined, selfClosing: boolean, at: number) => {
     if (event !== undefined) emit(event, at);
     elements.open(frame);
     if (selfClosing) closeElement(frame.name, at);
@@ -265,15 +261,21 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
       }
       return bits;
     },
-    /** An opening tag that is not misplaced. */
+    /** A thought ignores its attributes. */
+    openThought(selfClosing: boolean, at: number): Meaning {
+      endRun(at);
+      openElement(
+        { name: 'thought' },
+        { type: 'open', tag: 'thought', depth: elements.thoughts },
+        selfClosing,
+        at,
+      );
+      return COUNTED;
+    },
+    /** Any other opening tag that is not misplaced. */
     open(tag: ReadTag, selfClosing: boolean, at: number): Meaning {
       const { name } = tag;
       if (name === 'response') return openResponse(tag, selfClosing, at);
-      if (name === 'thought') {
-        endRun(at);
-        openElement({ name }, { type: 'open', tag: name, depth: elements.thoughts }, selfClosing, at);
-        return COUNTED;
-      }
       if (isControl(name)) return openControl(tag, selfClosing, at);
       if (key !== undefined && tag.attributes.key !== key) return textBecauseOf(faults.unsealed(name));
       if (selfClosing) return textBecauseOf(faults.noBody(name as BodyTag));

@@ -1,0 +1,32 @@
+import { BACKTICK, LF, LT } from './chars.ts';
+import { earlier, WORTH_A_CALL } from './index-of-mark.ts';
+import { enterLine, isCalm, type Markdown, SPAN, stepMarkdown } from './markdown.ts';
+
+/**
+ * Where text is calm, only `<`, a line break or a mark of code changes anything. Skips to the next of them, and over
+ * line breaks too where that is safe; returns the index to go on from.
+ */
+export function skipCalm(md: Markdown, text: string, from: number): number {
+  const end = text.length;
+  if (end - from >= WORTH_A_CALL) {
+    const tag = earlier(text.indexOf('<', from), end);
+    if (tag - from >= WORTH_A_CALL) return skipLong(md, text, from, tag);
+  }
+  for (let i = from; i < end; i++) {
+    const c = text.charCodeAt(i);
+    if (c === LT || c === LF || c === BACKTICK) return i;
+  }
+  return end;
+}
+
+/** Up to the next mark no run can begin, so of all lines in between only the last one matters. */
+function skipLong(md: Markdown, text: string, from: number, tag: number): number {
+  let stop = earlier(text.indexOf('`', from), tag);
+  if (md.code === SPAN) return earlier(text.indexOf('\n', from), stop);
+  stop = earlier(text.indexOf('~', from), stop);
+  const lineBreak = stop > from ? text.lastIndexOf('\n', stop - 1) : -1;
+  if (lineBreak < from) return stop;
+  enterLine(md);
+  for (let i = lineBreak + 1; i < stop && !isCalm(md); i++) stepMarkdown(md, text.charCodeAt(i));
+  return stop;
+}

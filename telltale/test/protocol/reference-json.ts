@@ -1,0 +1,150 @@
+/**
+ * The reference reading of protocol.md, part two: section 3, second point. Strict JSON first, else one
+ * tolerant pass that takes what the section lists and `{...}`, which a vector shows; nothing more.
+ */
+import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import { FENCE_WORD } from './reference-lexis.ts';
+
+export const NESTING_LIMIT = 500;
+
+export interface ReadObject {
+  readonly value: JsonObject;
+  readonly repaired: boolean;
+}
+
+/** Undefined is `bad_json`. */
+export function readObject(body: string): ReadObject | undefined {
+  let value: Json;
+  let repaired = false;
+  try {
+    value = JSON.parse(body) as Json;
+  } catch {
+    try {
+      value = tolerant(body);
+      repaired = true;
+    } catch (error) {
+      if (error instanceof Unreadable) return undefined;
+      throw error;
+    }
+  }
+  if (!isObject(value) || depthOf(value) > NESTING_LIMIT) return undefined;
+  return { value, repaired };
+}
+
+export const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function depthOf(value: Json): number {
+  let depth = 0;
+  let level: Json[] = [value];
+  while (level.length > 0) {
+    const containers = level.filter((item) => typeof item === 'object' && item !== null);
+    if (containers.length === 0) return depth;
+    depth += 1;
+    level = containers.flatMap((item) => Object.values(item as object) as Json[]);
+  }
+  return depth;
+}
+
+class Unreadable extends Error {}
+
+function tolerant(body: string): Json {
+  const text = withoutFence(body);
+  let at = 0;
+  let depth = 0;
+
+  const unreadable = (): never => {
+    throw new Unreadable();
+  };
+  const take = (pattern: RegExp): RegExpExecArray | undefined => {
+    const sticky = new RegExp(pattern.source, 'y');
+    sticky.lastIndex = at;
+    const match = sticky.exec(text);
+    if (match) at += match[0].length;
+    return match ?? undefined;
+  };
+  const gap = () => take(/(?:[ \t\r\n]|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/);
+  const ended = () => at >= text.length;
+
+  function value(): Json {
+    if (text[at] === '{') return nested(object);
+    if (text[at] === '[') return nested(array);
+    if (text[at] === '"' || text[at] === "'") return string();
+    const literal = take(/true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/);
+    return literal ? (JSON.parse(literal[0]) as Json) : unreadable();
+  }
+
+  function nested(read: () => Json): Json {
+    at += 1;
+    depth += 1;
+    if (depth > NESTING_LIMIT) unreadable();
+    const result = read();
+    depth -= 1;
+    return result;
+  }
+
+  function object(): Json {
+    const entries: [string, Json][] = [];
+    gap();
+    if (take(/\.\.\./)) {
+      gap();
+      return take(/\}/) ? {} : unreadable();
+    }
+    while (!take(/\}/) && !ended()) {
+      const key = text[at] === '"' || text[at] === "'" ? string() : unreadable();
+      gap();
+      if (!take(/:/)) unreadable();
+      gap();
+      entries.push([key, value()]);
+      gap();
+      if (!take(/,/) && !ended() && text[at] !== '}') unreadable();
+      gap();
+    }
+    return Object.fromEntries(entries);
+  }
+
+  function array(): Json {
+    const items: Json[] = [];
+    gap();
+    while (!take(/\]/) && !ended()) {
+      items.push(value());
+      gap();
+      if (!take(/,/) && !ended() && text[at] !== ']') unreadable();
+      gap();
+    }
+    return items;
+  }
+
+  function string(): string {
+    const quoted = take(/"((?:[^"\\]|\\[\s\S])*)"|'((?:[^'\\]|\\[\s\S])*)'/) ?? unreadable();
+    // Strict JSON again once quotes and raw control characters are written as JSON wants them.
+    const inside =
+      quoted[1] ??
+      quoted[2]?.replace(/\\[\s\S]|"/g, (m) => (m === '"' ? '\\"' : m === "\\'" ? "'" : m)) ??
+      '';
+    const strict = inside.replace(/\\[\s\S]|[^ -\uffff]/g, (m) =>
+      m.length === 2 ? m : `\\u${m.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+    try {
+      return JSON.parse(`"${strict}"`) as string;
+    } catch {
+      return unreadable();
+    }
+  }
+
+  gap();
+  const result = value();
+  gap();
+  return ended() ? result : unreadable();
+}
+
+/** A Markdown fence around the object: an opening run with at most one word, a closing run at least as long. */
+function withoutFence(body: string): string {
+  const opening = new RegExp(`^[ \\t\\r\\n]*((\`|~)\\2{2,})[ \\t]*${FENCE_WORD}?`).exec(body);
+  if (!opening) return body;
+  const closing = /(?<!`)`{3,}[ \t\r\n]*$|(?<!~)~{3,}[ \t\r\n]*$/.exec(body);
+  if (!closing || closing.index < opening[0].length) return body;
+  const run = closing[0].trimEnd();
+  if (run[0] !== opening[2] || run.length < (opening[1] ?? '').length) return body;
+  return body.slice(opening[0].length, closing.index);
+}

@@ -19,7 +19,8 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the tarball', () => {
-  const ALLOWED = /^(bin\/[\w-]+\.js|dist\/.+\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
+  const ALLOWED =
+    /^(bin\/[\w-]+\.js|dist\/.+\.(js|d\.ts)|transcripts\/[\w-]+\.txt|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
 
   test('holds what users need and nothing else', () => {
     expect(packed.files.filter((file) => !ALLOWED.test(file))).toEqual([]);
@@ -137,5 +138,10 @@ describe('a project that installs it', () => {
   test('gets the command line', async () => {
     const { code, stdout } = await run('npx', ['--no-install', 'telltale', '--version'], consumer);
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${manifest.version}\n` });
+  });
+
+  test('can run the demo, with all it reads', async () => {
+    const { code, output } = await run('npx', ['--no-install', 'telltale', 'demo'], consumer);
+    expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('Next:') });
   });
 });

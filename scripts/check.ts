@@ -1,0 +1,77 @@
+// `npm test`: every stage runs, whatever the ones before it found. scripts/launch.js has installed all it needs.
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { HELP, readArguments } from './check/check-arguments.ts';
+import { closingLines, oneCheck, type StageReport, type StageResult } from './check/stage-result.ts';
+import { type CheckContext, STAGES } from './check/stages.ts';
+import { compile } from './launch/build.js';
+import { createProgress } from './launch/progress.js';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const progress = createProgress(process.stdout);
+const nameWidth = Math.max(...STAGES.map(({ name }) => name.length));
+
+async function timed(stage: string, what: string, work: () => Promise<StageResult>): Promise<StageReport> {
+  const started = performance.now();
+  progress.start(`${stage}: ${what}`);
+  const result = await work();
+  const report = { ...result, stage, tookMs: performance.now() - started };
+  progress.end(stageLine(report));
+  if (report.failures.length > 0) console.log(`\n${report.output.trimEnd()}\n`);
+  return report;
+}
+
+function stageLine({ stage, tookMs, passed, failures, note }: StageReport): string {
+  const mark = failures.length > 0 ? '✗' : passed > 0 ? '✓' : '–';
+  const counts = failures.length > 0 ? `${passed} passed, ${failures.length} failed` : `${passed} passed`;
+  const seconds = `${(tookMs / 1000).toFixed(1)} s`.padStart(7);
+  return `${mark} ${stage.padEnd(nameWidth)} ${seconds}  ${note ?? counts}`;
+}
+
+async function check(names: readonly string[], context: CheckContext): Promise<number> {
+  const chosen = STAGES.filter(({ name }) => names.includes(name));
+  const reports: StageReport[] = [];
+  if (!names.includes('types') && chosen.some(({ needsBuild }) => needsBuild)) {
+    const built = await compile(root, process.execPath, ['telltale']);
+    if (built.code !== 0)
+      reports.push(await timed('build', 'tsc -b telltale', async () => oneCheck('tsc -b telltale', built)));
+  }
+  for (const { name, what, run } of chosen) reports.push(await timed(name, what, () => run(context)));
+  console.log(closingLines(reports).join('\n'));
+  return reports.some(({ failures }) => failures.length > 0) ? 1 : 0;
+}
+
+function createScratch(): string {
+  const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-check-')));
+  process.on('exit', () => rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
+  return scratch;
+}
+
+async function main(): Promise<number> {
+  const takeFilters = new Set(STAGES.filter(({ takesFilters }) => takesFilters).map(({ name }) => name));
+  const read = readArguments(
+    process.argv.slice(2),
+    STAGES.map(({ name }) => name),
+    takeFilters,
+  );
+  if (!read.ok) {
+    console.error(`✗ ${read.error}`);
+    return 2;
+  }
+  const { mode, stages, update, filters } = read.value;
+  switch (mode) {
+    case 'help':
+      console.log(HELP.trimEnd());
+      return 0;
+    case 'list':
+      for (const { name, what } of STAGES) console.log(`${name.padEnd(nameWidth)}  ${what}`);
+      return 0;
+    case 'run':
+      return check(stages, { root, scratch: createScratch(), update, filters });
+  }
+}
+
+process.on('exit', () => progress.end());
+process.exitCode = await main();

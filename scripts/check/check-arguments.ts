@@ -1,0 +1,65 @@
+import { parseArgs } from 'node:util';
+import { suggest } from '../../telltale/src/kernel/nearest.ts';
+import { err, ok, type Result } from '../../telltale/src/kernel/result.ts';
+
+export interface CheckArguments {
+  readonly mode: 'run' | 'list' | 'help';
+  /** The stages to run, in the order of the list. */
+  readonly stages: readonly string[];
+  /** Whether snapshots are written anew. */
+  readonly update: boolean;
+  /** Parts of test files' paths; only files that hold one of them run. */
+  readonly filters: readonly string[];
+}
+
+export const HELP = `npm test                          the whole check
+npm test -- --list                its stages
+npm test -- --only types,rooms    some of them
+npm test -- --only unit duration  only test files whose path holds "duration"
+npm test -- --update              write snapshots anew
+`;
+
+/** Reads what stands behind `npm test --`. The error is a sentence for the person who typed it. */
+export function readArguments(
+  argv: readonly string[],
+  known: readonly string[],
+  takeFilters: ReadonlySet<string>,
+): Result<CheckArguments, string> {
+  const parsed = parse(argv);
+  if (!parsed.ok) return parsed;
+  const { values, positionals: filters } = parsed.value;
+  const mode = values.help ? 'help' : values.list ? 'list' : 'run';
+  const only = values.only?.flatMap((names) => names.split(',')).map((name) => name.trim());
+  const unknown = only?.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    return err(`There is no stage "${unknown}". ${suggest(unknown, known, 'Stages')}`);
+  const stages = known.filter((name) => only?.includes(name) ?? true);
+  const deaf = stages.find((name) => !takeFilters.has(name));
+  if (filters.length > 0 && deaf !== undefined) {
+    return err(
+      `"${filters.join(' ')}" chooses test files, and the stage "${deaf}" has none. Name stages that do: --only ${[...takeFilters].join(',')}.`,
+    );
+  }
+  return ok({ mode, stages, update: values.update ?? false, filters });
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    return ok(
+      parseArgs({
+        args: [...argv],
+        allowPositionals: true,
+        options: {
+          only: { type: 'string', multiple: true },
+          list: { type: 'boolean' },
+          help: { type: 'boolean', short: 'h' },
+          update: { type: 'boolean', short: 'u' },
+        },
+      }),
+    );
+  } catch (error) {
+    return err(
+      `${error instanceof Error ? error.message : String(error)} "npm test -- --help" lists the options.`,
+    );
+  }
+}

@@ -1,0 +1,123 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { compile } from '../launch/build.js';
+import { runCaptured } from '../launch/run-captured.js';
+import { findExamples, unpairedExamples } from './examples.ts';
+import { oneCheck, type StageResult, together } from './stage-result.ts';
+import { readVitestReport, type VitestJson } from './vitest-report.ts';
+
+export interface CheckContext {
+  readonly root: string;
+  /** The temporary folder of every stage; deleted at the end, however the check ends. */
+  readonly scratch: string;
+  readonly update: boolean;
+  readonly filters: readonly string[];
+}
+
+interface Stage {
+  readonly name: string;
+  readonly what: string;
+  /** Whether it reads `telltale/dist`, or runs tests that may. */
+  readonly needsBuild: boolean;
+  readonly takesFilters: boolean;
+  run(context: CheckContext): Promise<StageResult>;
+}
+
+const tool = { needsBuild: false, takesFilters: false };
+const tests = { needsBuild: true, takesFilters: true };
+
+export const STAGES: readonly Stage[] = [
+  {
+    ...tool,
+    name: 'format',
+    what: 'formatting and lint (biome)',
+    run: async (context) =>
+      oneCheck(
+        'biome; "npm run fix" mends most of it',
+        await runTool(context, '@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'),
+      ),
+  },
+  {
+    ...tool,
+    name: 'unused',
+    what: 'unused files, exports and dependencies (knip)',
+    run: async (context) =>
+      oneCheck(
+        'knip',
+        await runTool(context, 'knip/bin/knip.js', '--no-progress', '--treat-config-hints-as-errors'),
+      ),
+  },
+  {
+    ...tool,
+    name: 'types',
+    what: 'types of everything, and the build (tsc)',
+    run: async ({ root }) => oneCheck('tsc -b', await compile(root, process.execPath, [])),
+  },
+  {
+    ...tests,
+    name: 'rooms',
+    what: 'who may import whom, and that this check can fail',
+    run: (context) => runTests(context, 'rooms'),
+  },
+  {
+    ...tests,
+    name: 'unit',
+    what: 'unit and property tests (vitest)',
+    run: (context) => runTests(context, 'unit'),
+  },
+  { ...tests, name: 'examples', what: 'each example does what it says', run: runExamples },
+  {
+    ...tests,
+    name: 'packaging',
+    what: 'the package as its users get it',
+    run: (context) => runTests(context, 'packaging'),
+  },
+];
+
+async function runExamples(context: CheckContext): Promise<StageResult> {
+  const found = findExamples(context.root);
+  const failures = unpairedExamples(found);
+  const pairing = { passed: failures.length === 0 ? 1 : 0, failures, output: failures.join('\n') };
+  if (found.tests.length > 0) return together([pairing, await runTests(context, 'examples')]);
+  return failures.length > 0 ? pairing : { passed: 0, failures, output: '', note: 'there are none yet' };
+}
+
+async function runTests(context: CheckContext, project: string): Promise<StageResult> {
+  const report = join(mkdtempSync(join(context.scratch, 'report-')), 'vitest.json');
+  const run = await runTool(
+    context,
+    'vitest/vitest.mjs',
+    'run',
+    `--project=${project}`,
+    '--allowOnly=false',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+    ...(context.update ? ['--update'] : []),
+    ...context.filters,
+  );
+  return readVitestReport(readJson(report), run, context.root);
+}
+
+function readJson(path: string): VitestJson | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    // vitest did not get as far as a report; its exit code and output say why.
+    return undefined;
+  }
+}
+
+/** Runs a tool's script from node_modules on this Node, never by what happens to be in PATH. */
+function runTool({ root, scratch }: CheckContext, script: string, ...args: readonly string[]) {
+  const bin = join(root, 'node_modules', '.bin');
+  const colour = process.stdout.isTTY && !process.env.NO_COLOR ? { FORCE_COLOR: '1' } : { NO_COLOR: '1' };
+  const temporary = { TMPDIR: scratch, TMP: scratch, TEMP: scratch };
+  const env = {
+    ...process.env,
+    ...colour,
+    ...temporary,
+    PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
+  };
+  return runCaptured(process.execPath, [join(root, 'node_modules', script), ...args], { cwd: root, env });
+}

@@ -1,0 +1,112 @@
+// What `npm start`, `npm test`, `npm run bench` and `npm run build` run first: plain JavaScript that Node 18 can run.
+// It installs and builds where needed, then starts the program on the Node 24 that the repository brings along.
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findNewerNode, isAtLeast, MINIMUM_NODE } from '../telltale/bin/node-version.js';
+import { passThrough } from '../telltale/bin/pass-through.js';
+import { build } from './launch/build.js';
+import { install, whyInstall } from './launch/install.js';
+import { endWithParent } from './launch/parent-watch.js';
+import { createProgress } from './launch/progress.js';
+import { diskFailure, SetupFailure } from './launch/setup-failure.js';
+import { withSetupLock } from './launch/setup-lock.js';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const progress = createProgress(process.stderr);
+const [command = '', ...args] = process.argv.slice(2);
+
+/**
+ * What each command starts once all is set up, as arguments of Node; `build` starts nothing. The check builds as one
+ * of its own stages, so that sources that do not compile are one failure in its list and not the end of it.
+ */
+const COMMANDS = new Map([
+  [
+    'start',
+    { builds: true, program: ['telltale/bin/telltale.js', ...(args.length === 0 ? ['demo'] : args)] },
+  ],
+  ['test', { builds: false, program: ['scripts/check.ts', ...args] }],
+  ['bench', { builds: true, program: ['scripts/bench.ts', ...args] }],
+  ['build', { builds: true, program: [] }],
+]);
+
+/** @param {boolean} builds */
+async function setUp(builds) {
+  const waiting = () => progress.start('waiting for another launch to set up this clone');
+  return withSetupLock(join(root, '.cache', 'setup.lock'), waiting, async () => {
+    progress.end();
+    const reason = whyInstall(root);
+    if (reason !== undefined) await step(`installing packages: ${reason}`, () => install(root));
+    const node = findNode();
+    if (builds) await step('building', () => build(root, node), 1_000);
+    return node;
+  });
+}
+
+/**
+ * @param {string} what
+ * @param {() => Promise<void>} work
+ * @param {number} [quietMs] A step that took less is not worth a line.
+ */
+async function step(what, work, quietMs = 0) {
+  const started = Date.now();
+  progress.start(what);
+  if (!process.stderr.isTTY && quietMs === 0) process.stderr.write(`… ${what}\n`);
+  try {
+    await work();
+  } catch (error) {
+    progress.end();
+    throw error;
+  }
+  const tookMs = Date.now() - started;
+  progress.end(tookMs < quietMs ? undefined : `✓ ${what}, ${(tookMs / 1000).toFixed(1)} s`);
+}
+
+/** The repository's own Node; where it brings none (macOS, Windows, Alpine), the running one if it is new enough. */
+function findNode() {
+  const bundled = findNewerNode(root);
+  if (bundled !== undefined) return bundled;
+  if (isAtLeast(process.versions.node, MINIMUM_NODE)) return process.execPath;
+  throw new SetupFailure({
+    what: `Node ${MINIMUM_NODE} or later is needed; this is ${process.versions.node}, and none comes with the packages for ${process.platform}-${process.arch}.`,
+    mend: 'Install Node 24 from https://nodejs.org (or: nvm install 24), then run the command again.',
+  });
+}
+
+/**
+ * Node runs TypeScript by itself from 22.18 on; before that it has to be told.
+ * @param {string} node
+ */
+function flagsFor(node) {
+  const isTold = node !== process.execPath || Reflect.get(process.features, 'typescript') !== false;
+  return isTold ? [] : ['--experimental-strip-types', '--disable-warning=ExperimentalWarning'];
+}
+
+async function launch() {
+  const chosen = COMMANDS.get(command);
+  if (chosen === undefined) {
+    process.stderr.write(
+      `✗ There is no command "${command}".\n  Commands: ${[...COMMANDS.keys()].join(', ')}.\n`,
+    );
+    return 2;
+  }
+  try {
+    const node = await setUp(chosen.builds);
+    const [script, ...rest] = chosen.program;
+    if (script === undefined) return 0;
+    // npm changes into the root first; the paths in a command line belong to the folder it was typed in.
+    const cwd = command === 'start' && args.length > 0 ? process.env.INIT_CWD : undefined;
+    return await passThrough(node, [...flagsFor(node), join(root, script), ...rest], {
+      cwd: cwd ?? process.cwd(),
+    });
+  } catch (error) {
+    progress.end();
+    const failure = error instanceof SetupFailure ? error : diskFailure(error);
+    process.stderr.write(failure.describe());
+    if (command === 'test') process.stdout.write('0 passed, 1 failed\n');
+    return 1;
+  }
+}
+
+process.on('exit', () => progress.end());
+endWithParent();
+process.exitCode = await launch();

@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { versionOf } from '../../telltale/bin/node-version.js';
+import { runCaptured } from './run-captured.js';
+import { SetupFailure } from './setup-failure.js';
+
+/**
+ * @typedef {object} LockedPackage
+ * @property {string} [version]
+ * @property {boolean} [optional]
+ * @property {boolean} [devOptional]
+ * @property {boolean} [link]
+ */
+/** @typedef {{ readonly packages?: Readonly<Record<string, LockedPackage>> }} Lockfile */
+
+/**
+ * Why packages have to be installed, or undefined if what is installed is what the lock file asks for.
+ * `stamp` was left by the last installation that succeeded, `wanted` is the stamp one would leave now; without one,
+ * an installation made by hand counts if npm's own record of it (`installed`) fits the lock file.
+ * @param {{
+ *   readonly wanted: string,
+ *   readonly stamp: string | undefined,
+ *   readonly lock: Lockfile | undefined,
+ *   readonly installed: Lockfile | undefined,
+ * }} facts
+ * @returns {string | undefined}
+ */
+export function installReason({ wanted, stamp, lock, installed }) {
+  if (stamp === wanted) return undefined;
+  if (stamp !== undefined) return 'package-lock.json has changed';
+  if (installed === undefined) return 'node_modules is missing or incomplete';
+  return lock !== undefined && fits(lock, installed)
+    ? undefined
+    : 'node_modules does not fit package-lock.json';
+}
+
+/**
+ * @param {Lockfile} lock
+ * @param {Lockfile} installed
+ */
+function fits({ packages: locked = {} }, { packages: present = {} }) {
+  const isThere = (/** @type {[string, LockedPackage]} */ [path, entry]) =>
+    path === '' ||
+    !path.includes('node_modules/') ||
+    (present[path] === undefined ? Boolean(entry.optional) : present[path].version === entry.version);
+  return (
+    Object.entries(locked).every(isThere) && Object.keys(present).every((path) => locked[path] !== undefined)
+  );
+}
+
+/**
+ * What an installation of this lock file on this kind of machine leaves behind.
+ * @param {string} lockText
+ */
+export const stampOf = (lockText) =>
+  `${createHash('sha256').update(lockText).digest('hex')} ${process.platform}-${process.arch}\n`;
+
+/**
+ * Looks at the clone at `root`; the record is renewed where an installation by hand turns out to be good.
+ * @param {string} root
+ */
+export function whyInstall(root) {
+  const lockText = readIfThere(join(root, 'package-lock.json'));
+  if (lockText === undefined) throw lockMissing();
+  const stampFile = stampPath(root);
+  const stamp = readIfThere(stampFile);
+  const wanted = stampOf(lockText);
+  if (stamp === wanted) return undefined;
+  const installed = parse(readIfThere(npmRecordPath(root)));
+  const reason = installReason({ wanted, stamp, lock: parse(lockText), installed });
+  if (reason === undefined) writeFileSync(stampFile, wanted);
+  return reason;
+}
+
+/**
+ * `npm ci`. Its output is kept to itself unless it fails.
+ * @param {string} root
+ */
+export async function install(root) {
+  const lockText = readFileSync(join(root, 'package-lock.json'), 'utf8');
+  // Whatever looks at the clone after an interruption must not take half an installation for a whole one.
+  for (const record of [stampPath(root), npmRecordPath(root)]) rmSync(record, { force: true });
+  const [command, args, shell] = npmCommand(process.env);
+  const env = {
+    ...process.env,
+    PATH: pathWithoutBin(process.env.PATH ?? '', root),
+    npm_config_update_notifier: 'false',
+  };
+  // npm runs scripts with the Node it finds here, so one that does not run would be the end of every `npm start`:
+  // after an interruption, on a full disk, or where it was built for another libc.
+  const dropBrokenNode = () => {
+    const node = join(root, 'node_modules', '.bin', 'node');
+    if (versionOf(node) === '') rmSync(node, { force: true });
+  };
+  process.on('exit', dropBrokenNode);
+  const { code, output } = await runCaptured(command, [...args, 'ci', '--no-audit', '--no-fund'], {
+    cwd: root,
+    env,
+    shell,
+  });
+  process.off('exit', dropBrokenNode);
+  dropBrokenNode();
+  if (code !== 0) throw installFailed(code, output);
+  writeFileSync(stampPath(root), stampOf(lockText));
+}
+
+const npmRecordPath = (/** @type {string} */ root) => join(root, 'node_modules', '.package-lock.json');
+const stampPath = (/** @type {string} */ root) => join(root, 'node_modules', '.telltale-install');
+
+/**
+ * The npm that started this script, on the Node it came with; else the one in PATH. Never the Node in node_modules,
+ * which `npm ci` deletes.
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {[command: string, args: string[], shell: boolean]}
+ */
+export function npmCommand(env) {
+  const { npm_execpath: npm, npm_node_execpath: node } = env;
+  const isNpm = npm !== undefined && /npm-cli\.[cm]?js$/.test(npm);
+  if (isNpm && node !== undefined && !dirname(node).includes('node_modules') && existsSync(node))
+    return [node, [npm], false];
+  return ['npm', [], process.platform === 'win32'];
+}
+
+/**
+ * @param {string} path
+ * @param {string} root
+ */
+export function pathWithoutBin(path, root) {
+  const separator = process.platform === 'win32' ? ';' : ':';
+  return path
+    .split(separator)
+    .filter(
+      (folder) =>
+        !folder.startsWith(join(root, 'node_modules')) && !folder.endsWith(join('node_modules', '.bin')),
+    )
+    .join(separator);
+}
+
+/** @param {string} path */
+function readIfThere(path) {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * @param {string | undefined} text
+ * @returns {Lockfile | undefined}
+ */
+function parse(text) {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    // A broken lock file is npm's to report: it says where.
+    return undefined;
+  }
+}
+
+const lockMissing = () =>
+  new SetupFailure({ what: 'package-lock.json is missing.', mend: 'git checkout package-lock.json' });
+
+/**
+ * @param {number} code
+ * @param {string} output
+ */
+function installFailed(code, output) {
+  const [what, mend] = DIAGNOSES.find(([sign]) => sign.test(output))?.slice(1) ?? [
+    `npm ci failed with exit code ${code}.`,
+    'Its output is above. Once that is mended: npm ci',
+  ];
+  return new SetupFailure({ what: String(what), mend: String(mend), output });
+}
+
+/** @type {readonly (readonly [sign: RegExp, what: string, mend: string])[]} */
+const DIAGNOSES = [
+  [
+    /ENOSPC|EDQUOT/,
+    'The disk is full: npm ci could not finish.',
+    'Free about 1 GB (df -h shows where), then: npm ci',
+  ],
+  [
+    /EROFS|EACCES|EPERM/,
+    'npm ci may not write here.',
+    'Use a clone of your own in a folder you may write to, and look at the path above; then: npm ci',
+  ],
+  [
+    /EUSAGE|EJSONPARSE|in sync|JSON\.parse/,
+    'package-lock.json does not fit package.json, or cannot be read.',
+    'If the change is not meant: git checkout package-lock.json package.json\nIf it is: npm install',
+  ],
+  [
+    /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ERR_SOCKET_TIMEOUT/,
+    'npm ci could not reach the package registry.',
+    'Look at the network (npm ping), then: npm ci',
+  ],
+];

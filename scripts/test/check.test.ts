@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest';
+import { readArguments } from '../check/check-arguments.ts';
+import { unpairedExamples } from '../check/examples.ts';
+import { closingLines, oneCheck, together } from '../check/stage-result.ts';
+import { readVitestReport } from '../check/vitest-report.ts';
+
+describe('the arguments of npm test', () => {
+  const known = ['format', 'types', 'unit'];
+  const read = (...argv: readonly string[]) => readArguments(argv, known, new Set(['unit']));
+
+  test('none means every stage', () => {
+    expect(read()).toEqual({ ok: true, value: { mode: 'run', stages: known, update: false, filters: [] } });
+  });
+
+  test('--only chooses stages, which keep their order', () => {
+    expect(read('--only', 'unit,format')).toMatchObject({ value: { stages: ['format', 'unit'] } });
+    expect(read('--only', 'unit', '--only=format')).toMatchObject({ value: { stages: ['format', 'unit'] } });
+  });
+
+  test('a stage that does not exist is an error with the nearest name', () => {
+    expect(read('--only', 'tpyes')).toEqual({
+      ok: false,
+      error: 'There is no stage "tpyes". Did you mean "types"?',
+    });
+    expect(read('--only', 'xxxxxxxxx')).toMatchObject({
+      error: expect.stringContaining('Stages: format, types, unit.'),
+    });
+    expect(read('--only', '')).toMatchObject({ ok: false });
+  });
+
+  test('an option that does not exist is an error', () => {
+    expect(read('--onyl', 'unit')).toMatchObject({ ok: false, error: expect.stringContaining("'--onyl'") });
+  });
+
+  test('other words choose test files, in stages that have some', () => {
+    expect(read('--only', 'unit', 'duration')).toMatchObject({ value: { filters: ['duration'] } });
+    expect(read('duration')).toMatchObject({ ok: false, error: expect.stringContaining('--only unit') });
+  });
+});
+
+describe('a run of vitest', () => {
+  const file = (status: string, ...tests: readonly (readonly [string, string])[]) => ({
+    name: '/clone/a.test.ts',
+    status,
+    assertionResults: tests.map(([title, state]) => ({ ancestorTitles: ['of a'], title, status: state })),
+  });
+  const read = (code: number, ...testResults: ReturnType<typeof file>[]) =>
+    readVitestReport({ testResults }, { code, output: 'said' }, '/clone');
+
+  test('counts its tests one by one', () => {
+    expect(read(1, file('failed', ['a', 'passed'], ['b', 'failed']))).toEqual({
+      passed: 1,
+      failures: ['a.test.ts > of a > b'],
+      output: 'said',
+    });
+  });
+
+  test.each(['skipped', 'todo', 'pending'])('with a test that is %s has failed', (status) => {
+    expect(read(0, file('passed', ['a', 'passed'], ['b', status])).failures).toEqual([
+      `did not run (${status}): a.test.ts > of a > b`,
+    ]);
+  });
+
+  test('without any test has failed', () => {
+    expect(read(0).failures).toEqual(['no test was run (exit code 0)']);
+    expect(read(0, file('passed')).failures).toEqual(['a.test.ts holds no test']);
+  });
+
+  test('with a file that cannot be loaded has failed', () => {
+    expect(read(1, file('failed')).failures).toEqual(['a.test.ts could not be run']);
+  });
+
+  test('with an error outside of every test has failed', () => {
+    expect(read(1, file('passed', ['a', 'passed'])).failures).toEqual(['vitest ended with exit code 1']);
+  });
+
+  test('that left no report has failed', () => {
+    expect(readVitestReport(undefined, { code: 1, output: '' }, '/clone')).toMatchObject({
+      passed: 0,
+      failures: ['no test was run (exit code 1)'],
+    });
+  });
+});
+
+describe('the end of the check', () => {
+  const report = { stage: 'unit', tookMs: 1, output: '' };
+
+  test('is the two numbers alone if all is well', () => {
+    expect(closingLines([{ ...report, passed: 3, failures: [] }])).toEqual(['', '3 passed, 0 failed']);
+  });
+
+  test('lists what failed before the two numbers', () => {
+    const reports = [
+      { ...report, passed: 3, failures: ['a', 'b'] },
+      { ...report, stage: 'types', ...oneCheck('tsc -b', { code: 2, output: '' }) },
+    ];
+    expect(closingLines(reports)).toEqual([
+      'Failed:',
+      '  unit: a',
+      '  unit: b',
+      '  types: tsc -b (exit code 2)',
+      '',
+      '3 passed, 3 failed',
+    ]);
+  });
+
+  test('adds up the parts of a stage', () => {
+    const parts = [oneCheck('a', { code: 0, output: 'x' }), oneCheck('b', { code: 1, output: 'y' })];
+    expect(together(parts)).toEqual({ passed: 1, failures: ['b (exit code 1)'], output: 'x\ny' });
+  });
+});
+
+test('an example without a test, and a test without an example, are found', () => {
+  expect(
+    unpairedExamples({
+      folders: ['hello', 'alone', 'quiet'],
+      expecting: ['hello', 'alone'],
+      tests: ['hello', 'lost'],
+    }),
+  ).toEqual([
+    'examples/alone has no test: write telltale/test/examples/alone.test.ts',
+    'telltale/test/examples/lost.test.ts tests an example that is not there',
+  ]);
+});

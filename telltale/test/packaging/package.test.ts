@@ -1,0 +1,147 @@
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createConsumer, type Packed, pack, root, run, runNode } from './packed.ts';
+
+let folder: string;
+let packed: Packed;
+let consumer: string;
+const manifest = JSON.parse(readFileSync(join(root, 'telltale', 'package.json'), 'utf8'));
+
+beforeAll(async () => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-pack-')));
+  packed = await pack(folder);
+  consumer = await createConsumer(folder, packed);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the tarball', () => {
+  const ALLOWED =
+    /^(bin\/[\w-]+\.js|dist\/.+\.(js|d\.ts)|transcripts\/[\w-]+\.txt|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
+
+  test('holds what users need and nothing else', () => {
+    expect(packed.files.filter((file) => !ALLOWED.test(file))).toEqual([]);
+    expect(packed.files).toEqual(
+      expect.arrayContaining([
+        'LICENSE',
+        'README.md',
+        'package.json',
+        'bin/telltale.js',
+        'dist/index.js',
+        'dist/index.d.ts',
+      ]),
+    );
+  });
+
+  test('holds every file that package.json points at', () => {
+    const targets = (value: unknown): readonly string[] =>
+      typeof value === 'string' ? [value] : Object.values(value as object).flatMap(targets);
+    const paths = [...targets(manifest.exports), ...targets(manifest.bin)].map((path) =>
+      path.replace(/^\.\//, ''),
+    );
+    expect(paths.length).toBeGreaterThan(0);
+    expect(packed.files).toEqual(expect.arrayContaining(paths));
+  });
+
+  test('holds the types of every module', () => {
+    const modules = packed.files.filter((file) => /^dist\/.+\.js$/.test(file));
+    expect(packed.files).toEqual(
+      expect.arrayContaining(modules.map((file) => file.replace(/\.js$/, '.d.ts'))),
+    );
+  });
+
+  test('is found faultless by publint', async () => {
+    const { messages, pkg } = await publint({
+      pkgDir: join(consumer, 'node_modules', 'telltale'),
+      strict: true,
+      pack: false,
+    });
+    expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+  });
+
+  test('has types where attw looks for them', async () => {
+    const attw = '@arethetypeswrong/cli/dist/index.js';
+    const { code, output } = await runNode(
+      attw,
+      [packed.tarball, '--profile', 'esm-only', '--no-color'],
+      root,
+    );
+    expect(output).toContain('telltale/protocol');
+    expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' });
+  });
+});
+
+describe('a project that installs it', () => {
+  test('can import both entries and package.json', async () => {
+    const file = join(consumer, 'import.js');
+    writeFileSync(
+      file,
+      `import { RuntimeError } from 'telltale';
+       import { createTagParser } from 'telltale/protocol';
+       import manifest from 'telltale/package.json' with { type: 'json' };
+       const events = [...createTagParser().push('<thought>x</thought>')];
+       console.log(new RuntimeError('a_code', 'A message.').code, events.length > 0, manifest.version);`,
+    );
+    expect(await run(process.execPath, [file], consumer)).toMatchObject({
+      code: 0,
+      output: `a_code true ${manifest.version}\n`,
+    });
+  });
+
+  test('cannot reach past the entries', async () => {
+    const file = join(consumer, 'reach.js');
+    writeFileSync(file, "import 'telltale/dist/index.js';");
+    const { code, output } = await run(process.execPath, [file], consumer);
+    expect(code).toBe(1);
+    expect(output).toContain('ERR_PACKAGE_PATH_NOT_EXPORTED');
+  });
+
+  test.concurrent.each([
+    ['7', '@typescript/native/bin/tsc', 'nodenext', 'nodenext'],
+    ['7', '@typescript/native/bin/tsc', 'esnext', 'bundler'],
+    ['6', 'typescript/bin/tsc6', 'nodenext', 'nodenext'],
+    ['6', 'typescript/bin/tsc6', 'esnext', 'bundler'],
+  ])(
+    'gets types from TypeScript %s (%s --module %s --moduleResolution %s)',
+    async (version, tsc, module, resolution) => {
+      const name = `types-${version}-${resolution}.ts`;
+      // The expected errors prove that the types have arrived and are not any.
+      writeFileSync(
+        join(consumer, name),
+        `import * as entry from 'telltale';
+       import { createTagParser, type TagParser } from 'telltale/protocol';
+       export const parser: TagParser = createTagParser({ max_body: 1024 });
+       export const error: entry.RuntimeError<'a_code'> = new entry.RuntimeError('a_code', 'A message.', { hint: 'Do.' });
+       // @ts-expect-error
+       parser.push(1);
+       // @ts-expect-error
+       export const wrong: number = error.code;`,
+      );
+      const strict = [
+        '--noEmit',
+        '--strict',
+        '--skipLibCheck',
+        'false',
+        '--skipDefaultLibCheck',
+        '--exactOptionalPropertyTypes',
+        '--target',
+        'es2023',
+      ];
+      const flags = [...strict, '--lib', 'es2023,dom', '--module', module, '--moduleResolution', resolution];
+      expect(await runNode(tsc, [...flags, name], consumer)).toMatchObject({ code: 0, output: '' });
+    },
+  );
+
+  test('gets the command line', async () => {
+    const { code, stdout } = await run('npx', ['--no-install', 'telltale', '--version'], consumer);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${manifest.version}\n` });
+  });
+
+  test('can run the demo, with all it reads', async () => {
+    const { code, output } = await run('npx', ['--no-install', 'telltale', 'demo'], consumer);
+    expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('Next:') });
+  });
+});

@@ -21,7 +21,9 @@ export const MANIFEST_LIMITS = {
   depth: 64,
   /** Values of one document, each alias counted as what it stands for. */
   values: 50_000,
-  /** Diagnostics of one file; the rest are counted. */
+  /** Keys of one map. */
+  keys: 1000,
+  /** Diagnostics of one document; the rest are counted. */
   diagnostics: 100,
   /** Files read at the same time. */
   concurrentReads: 16,

@@ -85,7 +85,7 @@ export function manifestJsonSchema(kind: ManifestKind): JsonObject {
     io: 'input',
     target: 'draft-2020-12',
     unrepresentable: 'any',
-    reused: 'ref',
+    reused: 'inline',
     override: ({ jsonSchema }) => {
       delete jsonSchema.expects;
     },

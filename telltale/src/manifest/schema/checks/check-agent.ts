@@ -1,5 +1,6 @@
 import type { Issue } from '../../issue.ts';
 import { checkActionTemplates } from './check-action-templates.ts';
+import { checkConditionFields } from './check-conditions.ts';
 import { checkFeeds } from './check-feeds.ts';
 import { checkGuardedVariables } from './check-guarded-variables.ts';
 import { checkMetadata } from './check-metadata.ts';
@@ -53,7 +54,13 @@ function checkDerivedNames(
   members: ReadonlyMap<string, readonly string[]>,
 ): readonly Issue[] {
   const roots = ['metadata', 'vars', ...variables.map(({ name }) => name)];
-  return variables.flatMap(({ node }) => checkNames(node.at('expression'), { roots, members }));
+  const fields = members.get('metadata') ?? [];
+  return variables.flatMap(({ node }) => [
+    ...checkNames(node.at('expression'), { roots, members }),
+    ...[...node.at('triggers').items(), ...node.at('reset_on').items()]
+      .filter((trigger) => trigger.at('type').value === 'metadata_match')
+      .flatMap((trigger) => checkConditionFields(trigger.at('conditions'), fields, 'metadata field')),
+  ]);
 }
 
 function checkInternalActions(internal: DocumentNode): readonly Issue[] {

@@ -58,7 +58,7 @@ function checkNoMachine(lists: readonly StepList[]): readonly Issue[] {
     .map((step) =>
       errorAt(
         step.at('type'),
-        'not_allowed',
+        'no_states',
         'A transition step chooses a state, and this workflow has none.',
         { hint: 'Write "states" in place of "steps", or use a switch step.' },
       ),

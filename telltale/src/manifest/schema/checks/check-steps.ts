@@ -106,7 +106,7 @@ function checkApproval(step: DocumentNode): readonly Issue[] {
           .flatMap((option) => option.text() ?? []);
   if (name !== 'fail' && !options.includes(name))
     return [
-      errorAt(answer, 'not_allowed', `"on_timeout" cannot be "${name}".`, {
+      errorAt(answer, 'unknown_option', `"on_timeout" cannot be "${name}".`, {
         hint: suggest(name, ['fail', ...options]),
       }),
     ];

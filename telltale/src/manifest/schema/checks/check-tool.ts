@@ -23,12 +23,9 @@ export function checkObjectSchema(schema: DocumentNode): readonly Issue[] {
   if (type.value === undefined || types.includes('object')) return [];
   const label = `"${String(schema.path.at(-1))}"`;
   return [
-    errorAt(
-      type,
-      'not_allowed',
-      `${label} describes a map, so its type cannot be ${showValue(type.value)}.`,
-      { hint: 'Write "type: object".' },
-    ),
+    errorAt(type, 'bad_schema', `${label} describes a map, so its type cannot be ${showValue(type.value)}.`, {
+      hint: 'Write "type: object".',
+    }),
   ];
 }
 

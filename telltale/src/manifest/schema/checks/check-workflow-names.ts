@@ -1,4 +1,5 @@
 import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
+import { parseTemplate } from '../../../conditions/templates/parse-template.ts';
 import { nearest, suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
 import { STEP_CONDITIONS } from '../steps/step-common.ts';
@@ -96,19 +97,31 @@ export function checkStepReferences(step: DocumentNode, scope: NameScope): reado
 }
 
 function checkReferences(text: string, place: DocumentNode, scope: NameScope): readonly Issue[] {
-  return [...text.matchAll(/(?<!\$)\$\{\s*([A-Za-z_]\w*)(?:\.([A-Za-z_][\w-]*))?/g)].flatMap((match) => {
-    const [, root = '', member] = match;
-    const roots = [...STEP_ROOTS, ...scope.items];
-    if (roots.includes(root)) return checkMember(place, root, member, match.index, scope);
-    const owner = scope.variables.includes(root)
-      ? `Did you mean "\${vars.${root}}"?`
-      : suggest(root, roots, 'References begin with');
-    return [
-      errorAt(place, 'unknown_name', `There is nothing named "${root}" to refer to.`, {
-        hint: owner,
-        offset: match.index,
-      }),
-    ];
+  const parsed = parseTemplate(text, { names: scope.items });
+  if (!parsed.ok)
+    return parsed.error.map(({ message, hint, offset }) =>
+      errorAt(place, 'bad_reference', message, { hint, offset }),
+    );
+  return parsed.value.pieces.flatMap((piece) => {
+    if (piece.kind === 'text') return [];
+    if (piece.kind === 'env') return [unknownRoot(piece.name, piece.offset, place, scope)];
+    const alternatives = piece.otherwise.flatMap((other) => (other.kind === 'reference' ? [other] : []));
+    return [piece, ...alternatives].flatMap(({ root, path: [member] }) =>
+      root === 'item' && !scope.items.includes('item')
+        ? [unknownRoot(root, piece.offset, place, scope)]
+        : checkMember(place, root, member, piece.offset, scope),
+    );
+  });
+}
+
+function unknownRoot(root: string, offset: number, place: DocumentNode, scope: NameScope): Issue {
+  const roots = [...STEP_ROOTS, ...scope.items];
+  const hint = scope.variables.includes(root)
+    ? `Did you mean "\${vars.${root}}"?`
+    : suggest(root, roots, 'References begin with');
+  return errorAt(place, 'unknown_name', `There is nothing named "${root}" to refer to here.`, {
+    hint,
+    offset,
   });
 }
 

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { nearest } from '../kernel/nearest.ts';
 import type { Issue } from './issue.ts';
+import { checkDocument } from './schema/checks/check-document.ts';
 import { isMap } from './schema/is-map.ts';
 import { KINDS, MANIFEST_KINDS, type Manifest, type ManifestKind } from './schema/kinds.ts';
+import { orderIssues } from './schema/order-issues.ts';
 import { plainDocument } from './schema/plain-document.ts';
 import { showValue } from './schema/show-value.ts';
 import { translateIssue } from './schema/translate-issue.ts';
@@ -25,7 +27,7 @@ export function checkManifest(value: unknown): CheckedManifest {
   if (typeof kind !== 'string') return { issues: [kind] };
   const result = KINDS[kind]._zod.run({ value: document, issues: [] }, { async: false });
   if (result instanceof Promise) throw new Error('unreachable: no schema is asynchronous');
-  const found = result.issues.flatMap(translateIssue);
+  const found = orderIssues([...result.issues.flatMap(translateIssue), ...checkDocument(kind, document)]);
   if (found.some((issue) => issue.severity === 'error')) return { issues: found };
   return { manifest: frozenCopy(result.value as Json) as unknown as Manifest, issues: found };
 }

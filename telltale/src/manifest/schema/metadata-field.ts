@@ -92,7 +92,7 @@ const fields = {
 /** One field of an agent's metadata. `values` without `type` is an enum. */
 export const metadataField = choiceByValue('A metadata field', 'type', fields, (map) =>
   map.values !== undefined ? 'enum' : undefined,
-).describe('A field that the model may set.');
+).meta({ id: 'MetadataField', description: 'A field that the model may set.' });
 
 /** What an item may be: as a field, without what makes no sense inside a list. */
 const arrayItem: z.ZodType<MetadataItem> = z.lazy(() => metadataField as unknown as z.ZodType<MetadataItem>);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { choice } from './choice.ts';
 
-const REFERENCE = /^\$\{[^{}]+\}$/;
+const REFERENCE = /^\$\{[\s\S]+\}$/;
 
 /** Whether a text is exactly one `${…}`: then it stands for a value of any type, known when the step runs. */
 export const isReference = (value: unknown): value is string =>

@@ -68,4 +68,4 @@ export const verify = choice([byModel, byArtifact, byCommand], (value) =>
     : isMap(value) && value.command !== undefined
       ? byCommand
       : byModel,
-).describe('Who judges a completed step: a model, an artifact or a command.');
+).meta({ id: 'Verifier', description: 'Who judges a completed step: a model, an artifact or a command.' });

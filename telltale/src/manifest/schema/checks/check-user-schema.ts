@@ -1,5 +1,5 @@
 import { Ajv2020, type ErrorObject, type Options } from 'ajv/dist/2020.js';
-import { RE2JS } from 're2js';
+import { compilePattern } from '../../../conditions/linear-regex.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
 import { nearest } from '../../../kernel/nearest.ts';
 import type { Finding } from '../finding.ts';
@@ -92,14 +92,28 @@ export function checkUserSchema(schema: Readonly<Record<string, unknown>>): read
   }
 }
 
+/** Why `value` does not satisfy a user's JSON Schema; undefined if it does, or the schema itself cannot be used. */
+export function checkAgainstUserSchema(
+  schema: Readonly<Record<string, unknown>>,
+  value: Json,
+): string | undefined {
+  if (checkUserSchema(schema).some((found) => found.severity !== 'warning')) return undefined;
+  const validate = newAjv({ validateSchema: false, allErrors: false }).compile(schema as JsonObject);
+  if (validate(value)) return undefined;
+  const [first] = validate.errors ?? [];
+  return `${first?.instancePath === '' ? 'it' : first?.instancePath} ${first?.message ?? 'does not satisfy the schema'}`;
+}
+
+/** In place of JavaScript's own engine, which a pattern can hang. Ajv asks with patterns that were checked before. */
+const linearRegExp = (source: string) => {
+  const compiled = compilePattern(source);
+  if (!compiled.ok) throw new Error(compiled.error.message);
+  return compiled.value;
+};
+
 /** An ajv of its own for each schema, so that a `$id` never meets another's; formats are notes only. */
 function newAjv(options: Options = {}): Ajv2020 {
-  const regExp = Object.assign(
-    (source: string) => ({ test: (text: string) => RE2JS.compile(source).matcher(text).find() }),
-    {
-      code: 'linear',
-    },
-  );
+  const regExp = Object.assign(linearRegExp, { code: 'linear' });
   return new Ajv2020({
     strict: false,
     allErrors: true,

@@ -10,13 +10,10 @@ import { defineStep } from './define-step.ts';
 const LIST_REFERENCE = /^\$(?:\{[^{}]+\}|[A-Za-z_][A-Za-z0-9_.[\]-]*)$/;
 
 const written = z.array(jsonValue('An item.')).describe('The items.');
-const referred = z
-  .string()
-  .regex(LIST_REFERENCE)
-  .meta({
-    description: 'A reference to a list.',
-    expects: 'a list, or one reference to a list, like ${steps.NAME.output}',
-  });
+const referred = z.string().regex(LIST_REFERENCE).meta({
+  description: 'A reference to a list.',
+  expects: 'a list, or one reference to a list, like ${steps.NAME.output}',
+});
 
 const BODY_SLIPS = { steps: 'It is "body".', do: 'It is "body".' };
 const BRANCH_SLIPS = {

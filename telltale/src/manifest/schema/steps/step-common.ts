@@ -58,6 +58,7 @@ export const CALL_TYPES = ['tool', 'relic', 'agent', 'llm', 'workflow'] as const
 const compensation = closed(
   {
     title: 'a compensation',
+    id: 'StepCompensation',
     description: 'A call that undoes the step when the run rolls back.',
     slips: { name: 'It is "target".', params: 'It is "parameters".' },
   },

@@ -1,0 +1,130 @@
+import type { Json } from '../../kernel/json.ts';
+import { nearest } from '../../kernel/nearest.ts';
+import { err, ok, type Result } from '../../kernel/result.ts';
+import { asText } from '../as-text.ts';
+import { type Issue, type PathSegment, positionOf } from '../issue.ts';
+import { isPlainObject, readPath, step } from '../own-property.ts';
+import { formatPath } from '../path.ts';
+import type { Alternative, EnvPiece, ReferencePiece, Template, TemplateCode } from './template.ts';
+
+/** Values by the first name of a reference. */
+export type TemplateScope = Readonly<Record<string, unknown>>;
+
+/** Characters of a string that references were put into. */
+const MAX_RESOLVED_LENGTH = 8_388_608;
+const MAX_KEYS_SHOWN = 12;
+
+/**
+ * The template with its references resolved: the value itself where it is one reference and nothing else, else a
+ * string, into which objects and lists go as compact JSON. The first reference that leads nowhere is the error.
+ */
+export function resolveTemplate(
+  { source, pieces }: Template,
+  scope: TemplateScope,
+): Result<Json, Issue<TemplateCode>> {
+  const [only] = pieces;
+  if (pieces.length === 1 && only?.kind === 'reference') return resolve(only, source, scope);
+  let text = '';
+  for (const piece of pieces) {
+    if (piece.kind === 'text') text += piece.text;
+    else if (piece.kind === 'env') return err(envLeft(piece, source));
+    else {
+      const value = resolve(piece, source, scope);
+      if (!value.ok) return value;
+      text += asText(value.value);
+    }
+    if (text.length > MAX_RESOLVED_LENGTH) return err(tooLarge(source, piece.offset));
+  }
+  return ok(text);
+}
+
+function resolve(
+  piece: ReferencePiece,
+  source: string,
+  scope: TemplateScope,
+): Result<Json, Issue<TemplateCode>> {
+  const value = readPath(scope, [piece.root, ...piece.path]);
+  if (piece.otherwise.length === 0) {
+    return value === undefined
+      ? err(noSuchPath([piece.root, ...piece.path], piece, source, scope))
+      : ok(value as Json);
+  }
+  if (value !== undefined && value !== null) return ok(value as Json);
+  let last: Alternative = piece.otherwise[0] as Alternative;
+  let found: unknown;
+  for (const alternative of piece.otherwise) {
+    last = alternative;
+    found =
+      alternative.kind === 'value'
+        ? alternative.value
+        : readPath(scope, [alternative.root, ...alternative.path]);
+    if (found !== undefined && found !== null) return ok(found as Json);
+  }
+  if (found === undefined && last.kind === 'reference')
+    return err(noSuchPath([last.root, ...last.path], piece, source, scope));
+  return ok(null);
+}
+
+function noSuchPath(
+  path: readonly PathSegment[],
+  piece: ReferencePiece,
+  source: string,
+  scope: TemplateScope,
+): Issue<TemplateCode> {
+  let at: unknown = scope;
+  let depth = 0;
+  for (let next = step(at, path[0] as PathSegment); next !== undefined && depth < path.length - 1; ) {
+    at = next;
+    depth++;
+    next = step(at, path[depth] as PathSegment);
+  }
+  const missing = path[depth] as PathSegment;
+  const there = path.slice(0, depth);
+  const place = depth === 0 ? 'Here' : `"${formatPath(there)}"`;
+  return {
+    code: 'no_such_path',
+    message: `"${formatPath(path)}" does not exist: ${place} ${describe(at, missing)}.`,
+    hint: `${hintFor(at, missing, there, path.slice(depth + 1))} For a value that may be missing write \${${formatPath(path)} ?? default}.`,
+    ...positionOf(source, piece.offset),
+  };
+}
+
+function describe(at: unknown, missing: PathSegment): string {
+  if (Array.isArray(at)) return `is a list of ${at.length} and has no ${formatPath([missing])}`;
+  if (isPlainObject(at)) return `has no ${JSON.stringify(missing)}`;
+  return `is ${at === null ? 'null' : `a ${typeof at}`}`;
+}
+
+/** The path that exists and is nearest to what was written. */
+function hintFor(
+  at: unknown,
+  missing: PathSegment,
+  there: readonly PathSegment[],
+  rest: readonly PathSegment[],
+): string {
+  if (!isPlainObject(at)) return there.length === 0 ? '' : `"${formatPath(there)}" is as far as it goes.`;
+  const keys = Object.keys(at);
+  const near = nearest(String(missing), keys);
+  if (near === undefined) {
+    const shown = keys.slice(0, MAX_KEYS_SHOWN).map((key) => formatPath([...there, key]));
+    return shown.length === 0
+      ? `"${formatPath(there)}" is empty.`
+      : `There are: ${shown.join(', ')}${keys.length > MAX_KEYS_SHOWN ? ', …' : ''}.`;
+  }
+  const whole = readPath(at, [near, ...rest]) === undefined ? [...there, near] : [...there, near, ...rest];
+  return `Did you mean "${formatPath(whole)}"?`;
+}
+
+const envLeft = (piece: EnvPiece, source: string): Issue<TemplateCode> => ({
+  code: 'env_left',
+  message: `The environment variable ${piece.source} was not put in when the file was loaded.`,
+  hint: 'Environment variables are read when a manifest is loaded, not when a step runs.',
+  ...positionOf(source, piece.offset),
+});
+
+const tooLarge = (source: string, offset: number): Issue<TemplateCode> => ({
+  code: 'too_large',
+  message: `The resolved text has more than ${MAX_RESOLVED_LENGTH} characters.`,
+  hint: 'Refer to a part of the value.',
+  ...positionOf(source, offset),
+});

@@ -19,29 +19,29 @@ const read = (text: string, env: Record<string, string>) => {
     diagnostics,
   };
 };
-const valueOf = (scalar: string, env: Record<string, string> = {}) => read(`v: ${scalar}\n`, env).value.v;
+const scalar = (written: string, env: Record<string, string> = {}) => read(`v: ${written}\n`, env).value.v;
 
 describe('an environment variable', () => {
   it('in a plain scalar is read again, so that it can be a number or a boolean', () => {
-    expect(valueOf('${N}', { N: '5' })).toBe(5);
-    expect(valueOf('${N:-5}')).toBe(5);
-    expect(valueOf('1${N}', { N: '5' })).toBe(15);
-    expect(valueOf('${B}', { B: 'true' })).toBe(true);
-    expect(valueOf('${E:-}')).toBe(null);
-    expect(valueOf('${V}', { V: 'a: b # c' })).toBe('a: b # c');
+    expect(scalar('${N}', { N: '5' })).toBe(5);
+    expect(scalar('${N:-5}')).toBe(5);
+    expect(scalar('1${N}', { N: '5' })).toBe(15);
+    expect(scalar('${B}', { B: 'true' })).toBe(true);
+    expect(scalar('${E:-}')).toBe(null);
+    expect(scalar('${V}', { V: 'a: b # c' })).toBe('a: b # c');
   });
 
   it('in quotes or a block stays text', () => {
-    expect(valueOf('"${N}"', { N: '5' })).toBe('5');
-    expect(valueOf("'${N:-5}'")).toBe('5');
-    expect(valueOf('"${E:-}"')).toBe('');
+    expect(scalar('"${N}"', { N: '5' })).toBe('5');
+    expect(scalar("'${N:-5}'")).toBe('5');
+    expect(scalar('"${E:-}"')).toBe('');
     expect(read('v: |\n  ${N}\n', { N: '5' }).value.v).toBe('5\n');
   });
 
   it('takes its default when it is unset or empty, as in a shell', () => {
-    expect(valueOf('"${N:-a:-b}"')).toBe('a:-b');
-    expect(valueOf('"${N:-x}"', { N: '' })).toBe('x');
-    expect(valueOf('"${N}"', { N: '' })).toBe('');
+    expect(scalar('"${N:-a:-b}"')).toBe('a:-b');
+    expect(scalar('"${N:-x}"', { N: '' })).toBe('x');
+    expect(scalar('"${N}"', { N: '' })).toBe('');
   });
 
   it('is not looked up in the prototype of the record', () => {
@@ -50,9 +50,9 @@ describe('an environment variable', () => {
   });
 
   it('is never looked through for more references, now or when a step runs', () => {
-    expect(valueOf('"${A}"', { A: '${B}', B: 'secret' })).toBe('$${B}');
-    expect(valueOf('"${A}"', { A: '${agent.metadata}' })).toBe('$${agent.metadata}');
-    expect(valueOf('"${A}{B}"', { A: '$', B: 'x' })).toBe('$${B}');
+    expect(scalar('"${A}"', { A: '${B}', B: 'secret' })).toBe('$${B}');
+    expect(scalar('"${A}"', { A: '${agent.metadata}' })).toBe('$${agent.metadata}');
+    expect(scalar('"${A}{B}"', { A: '$', B: 'x' })).toBe('$${B}');
   });
 
   it('that is unset and has no default is an error at the reference, once for each', () => {
@@ -83,12 +83,12 @@ describe('an environment variable', () => {
       '$HOME',
       '{name}',
     ])
-      expect(valueOf(JSON.stringify(text), { HOME: 'no', item: 'no' })).toBe(text);
+      expect(scalar(JSON.stringify(text), { HOME: 'no', item: 'no' })).toBe(text);
   });
 
   it('reads dollars before a brace in pairs', () => {
-    expect(valueOf('"$$${A}"', { A: 'x' })).toBe('$$x');
-    expect(valueOf('"$$$${A}"', { A: 'x' })).toBe('$$$${A}');
+    expect(scalar('"$$${A}"', { A: 'x' })).toBe('$$x');
+    expect(scalar('"$$$${A}"', { A: 'x' })).toBe('$$$${A}');
   });
 
   it('is not put into code', () => {

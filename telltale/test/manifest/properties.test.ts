@@ -17,6 +17,9 @@ const check = (bytes: Uint8Array): { readonly text: string; readonly diagnostics
   return { text, diagnostics: readManifests(decoded.source, { HOME: '/home/x' }).diagnostics };
 };
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: none may reach a terminal
+const STEERS_A_TERMINAL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
+
 /** Every position is inside the file, and the caret under something that is shown. */
 const expectPlaced = ({ text, diagnostics }: ReturnType<typeof check>) => {
   const lines = text.split('\n');
@@ -32,10 +35,7 @@ const expectPlaced = ({ text, diagnostics }: ReturnType<typeof check>) => {
       expect(excerpt.caretLength).toBeGreaterThanOrEqual(1);
       expect(excerpt.text.length).toBeLessThanOrEqual(100);
     }
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: none may reach a terminal
-    expect(formatDiagnostic(diagnostic)).not.toMatch(
-      /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/,
-    );
+    expect(formatDiagnostic(diagnostic)).not.toMatch(STEERS_A_TERMINAL);
   }
 };
 

@@ -1,4 +1,5 @@
 import type { Issue } from '../../issue.ts';
+import { isMap } from '../is-map.ts';
 import { EMBEDDED_DRIVERS } from '../relic.ts';
 import { showValue } from '../show-value.ts';
 import { type DocumentNode, errorAt } from './document-node.ts';
@@ -19,6 +20,13 @@ export function checkRelic(relic: DocumentNode): readonly Issue[] {
     return [
       errorAt(relic, 'missing', `A ${driver} relic needs "connection".`, {
         hint: `Write ${example(driver)}.`,
+      }),
+    ];
+  if (isMap(connection.value) && !connection.has('url'))
+    return [
+      errorAt(connection, 'bad_address', `The connection of a ${driver} relic has no "url".`, {
+        hint: `Its url is ${example(driver)}.`,
+        at: 'key',
       }),
     ];
   const address = connection.text() ?? connection.at('url').text();

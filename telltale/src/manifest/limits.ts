@@ -1,6 +1,6 @@
 /**
- * What loading manifests may cost. Generous for people (the longest manifest anybody wrote by hand is some tens
- * of kilobytes), tight for a file that is hostile or no manifest at all. docs/decisions/manifest-limits.md.
+ * What loading manifests may cost. Generous for what is written by hand, tight for a file that is hostile
+ * or no manifest at all. docs/decisions/manifest-limits.md.
  */
 export const MANIFEST_LIMITS = {
   /** Bytes of one file; looked at before the file is read. */

@@ -102,14 +102,18 @@ function readDocument(source: SourceText, part: DocumentText, env: Env): ReadPar
     );
   };
 
-  const diagnostics = read.problems.map(({ span, finding }) => place(span, finding));
-  if (read.isCut) return { documents: [], diagnostics };
+  const problems = read.problems.map(
+    ({ span, finding }) =>
+      () =>
+        place(span, finding),
+  );
+  if (read.isCut) return { documents: [], diagnostics: limited(problems, place) };
   const checked = checkManifest(read.value);
-  // Finding a place costs a walk through the tree, so only as many are placed as can be shown.
-  for (const issue of checked.issues.slice(0, MANIFEST_LIMITS.diagnostics))
-    if (!isEcho(issue)) diagnostics.push(diagnosePlaced(issue, issue));
-  const left = checked.issues.length - MANIFEST_LIMITS.diagnostics;
-  if (left > 0) diagnostics.push(place({ start: 0, end: 1 }, tooManyErrors(left)));
+  const issues = checked.issues.filter((issue) => !isEcho(issue));
+  const diagnostics = limited(
+    [...problems, ...issues.map((issue) => () => diagnosePlaced(issue, issue))],
+    place,
+  );
   const isWhole = checked.manifest !== undefined && read.problems.length === 0;
   return {
     documents: [
@@ -122,6 +126,16 @@ function readDocument(source: SourceText, part: DocumentText, env: Env): ReadPar
     ],
     diagnostics,
   };
+}
+
+/** Finding a place costs a walk through the tree, so only as many are placed as are shown. */
+function limited(
+  findings: readonly (() => Diagnostic)[],
+  place: (span: Span, finding: Finding) => Diagnostic,
+): readonly Diagnostic[] {
+  const shown = findings.slice(0, MANIFEST_LIMITS.diagnostics).map((finding) => finding());
+  const left = findings.length - shown.length;
+  return left === 0 ? shown : [...shown, place({ start: 0, end: 1 }, tooManyErrors(left))];
 }
 
 const overlaps = (a: Span, b: Span) => a.start < b.end && b.start < a.end;
@@ -143,7 +157,7 @@ const TOO_MANY_DOCUMENTS: Finding = {
 const tooManyErrors = (left: number): Finding => ({
   severity: 'error',
   code: 'too_many_errors',
-  message: `This document has ${left.toLocaleString('en')} more mistakes.`,
+  message: `This document has at least ${left.toLocaleString('en')} more mistakes.`,
   hint: 'Mend the ones that are shown first.',
 });
 

@@ -74,7 +74,7 @@ describe('telltale validate', () => {
 
   it('refuses standard input that is too long without reading on', async () => {
     const { code, err } = await validate(['-'], { stdin: new Uint8Array(2 ** 20 + 1) });
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(err).toContain('Standard input is longer than 1,048,576 bytes');
   });
 

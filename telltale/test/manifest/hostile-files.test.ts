@@ -96,6 +96,8 @@ describe('YAML that is out to exhaust', () => {
     const codes = await codesOf(`${AGENT}${keys(MANIFEST_LIMITS.keys - 2)}\n`);
     expect(codes.length).toBe(MANIFEST_LIMITS.diagnostics + 1);
     expect(codes).toContain('too_many_errors');
+    const twice = await codesOf(`${AGENT}${'limits: 1\n'.repeat(MANIFEST_LIMITS.keys - 2)}`);
+    expect(twice.length).toBe(MANIFEST_LIMITS.diagnostics + 1);
   });
 
   it('by many documents is refused after the limit', async () => {

@@ -1,13 +1,7 @@
+import { RESERVED_ROOTS } from '../../conditions/templates/template.ts';
+
 /** What the runtime resolves when a step runs: never an environment variable, in any form. */
-const RUNTIME_ROOTS: ReadonlySet<string> = new Set([
-  'agent',
-  'steps',
-  'vars',
-  'run',
-  'trigger',
-  'input',
-  'item',
-]);
+const RUNTIME_ROOTS: ReadonlySet<string> = new Set(RESERVED_ROOTS);
 
 export type Piece =
   | { readonly type: 'text'; readonly text: string; readonly start: number; readonly end: number }

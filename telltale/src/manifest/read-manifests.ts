@@ -1,3 +1,4 @@
+import { isScalar, type ParsedNode } from 'yaml';
 import type { Json } from '../kernel/json.ts';
 import { checkManifest, type Manifest } from './check-manifest.ts';
 import type { Diagnostic, Finding, Span } from './diagnostic.ts';
@@ -71,7 +72,7 @@ function readDocument(source: SourceText, part: DocumentText, env: Env): ReadPar
   const { version } = document.directives.yaml;
   if (version !== '1.2')
     return { documents: [], diagnostics: [place({ start: 0, end: 1 }, yamlVersion(version))] };
-  if (document.contents === null || isBlank(text)) return 'empty';
+  if (isEmpty(document.contents)) return 'empty';
 
   const lineOf = (offset: number) => positionAt(source, base + offset).line;
   const read = readValue(document.contents, text, env, lineOf);
@@ -145,7 +146,9 @@ type NodeRange = readonly [number, number, number] | null | undefined;
 const isWithin = (inner: NodeRange, outer: NodeRange) =>
   !!inner && !!outer && inner[0] >= outer[0] && inner[1] <= outer[1];
 
-const isBlank = (text: string) => /^(?:---|\.\.\.|\s|#.*)*$/.test(text);
+/** What YAML makes of a document with nothing in it but comments. */
+const isEmpty = (root: ParsedNode | null) =>
+  root === null || (isScalar(root) && root.value === null && !root.source);
 
 const TOO_MANY_DOCUMENTS: Finding = {
   severity: 'error',

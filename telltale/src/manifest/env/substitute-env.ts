@@ -5,7 +5,7 @@ import { findEnvReferences, type Piece } from './env-references.ts';
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /** A stretch of the result and the stretch of the text as written that it came from. */
-export interface Mapped {
+interface Mapped {
   readonly rawStart: number;
   readonly rawEnd: number;
   readonly outStart: number;

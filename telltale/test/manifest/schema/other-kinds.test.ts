@@ -75,6 +75,17 @@ describe("users' JSON Schemas", () => {
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 
+  it('hold each property to its own pattern', () => {
+    const schema = { properties: { a: { pattern: '^a$' }, b: { pattern: '^b$' } } };
+    const field = (value: unknown) => ({
+      kind: 'Agent',
+      name: 'a',
+      metadata: { fields: { f: { type: 'object', schema, default: value } } },
+    });
+    expect(found(field({ a: 'a', b: 'b' }))).toEqual([]);
+    expect(found(field({ a: 'a', b: 'a' }))).toEqual(['bad_default metadata.fields.f.default']);
+  });
+
   it('treat formats as notes', () => {
     const field = {
       type: 'object',

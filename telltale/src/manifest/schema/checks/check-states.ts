@@ -101,7 +101,9 @@ function checkTarget(place: DocumentNode, names: readonly string[]): readonly Is
   const name = place.text();
   if (name === undefined || names.includes(name)) return [];
   return [
-    errorAt(place, 'unknown_state', `There is no state "${name}".`, { hint: suggest(name, names, 'States') }),
+    errorAt(place, 'unknown_state', `There is no state "${name}".`, {
+      hint: () => suggest(name, names, 'States'),
+    }),
   ];
 }
 

@@ -1,7 +1,8 @@
-import { Ajv2020, type ErrorObject, type Options } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import { compilePattern } from '../../../conditions/linear-regex.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
 import { nearest } from '../../../kernel/nearest.ts';
+import { err, ok, type Result } from '../../../kernel/result.ts';
 import type { Finding } from '../finding.ts';
 import { isMap } from '../is-map.ts';
 import { checkPattern } from '../pattern.ts';
@@ -84,7 +85,7 @@ export function checkUserSchema(schema: Readonly<Record<string, unknown>>): read
   if (!meta.validateSchema(schema as JsonObject))
     return [...findings, ...metaFindings(schema, meta.errors ?? [])];
   try {
-    newAjv({ validateSchema: false }).compile(schema as JsonObject);
+    compile(schema as JsonObject);
     return findings;
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown);
@@ -92,46 +93,54 @@ export function checkUserSchema(schema: Readonly<Record<string, unknown>>): read
   }
 }
 
-/** Why `value` does not satisfy a user's JSON Schema; undefined if it does, or the schema itself cannot be used. */
-export function checkAgainstUserSchema(
+/** Says why a value does not satisfy the schema, or undefined if it does. */
+export type SchemaViolation = (value: Json) => string | undefined;
+
+/** A user's JSON Schema made ready to judge any number of values; what is wrong with it if it cannot be. */
+export function compileUserSchema(
   schema: Readonly<Record<string, unknown>>,
-  value: Json,
-): string | undefined {
-  if (checkUserSchema(schema).some((found) => found.severity !== 'warning')) return undefined;
-  const validate = newAjv({ validateSchema: false, allErrors: false }).compile(schema as JsonObject);
-  if (validate(value)) return undefined;
-  const [first] = validate.errors ?? [];
-  return `${first?.instancePath === '' ? 'it' : first?.instancePath} ${first?.message ?? 'does not satisfy the schema'}`;
+): Result<SchemaViolation, readonly SchemaFinding[]> {
+  const findings = checkUserSchema(schema);
+  if (findings.some((found) => found.severity !== 'warning')) return err(findings);
+  const validate = compile(schema as JsonObject);
+  return ok((value) => {
+    if (validate(value)) return undefined;
+    const [first] = validate.errors ?? [];
+    return `${first?.instancePath === '' ? 'it' : first?.instancePath} ${first?.message ?? 'does not satisfy the schema'}`;
+  });
 }
 
-/** In place of JavaScript's own engine, which a pattern can hang. Ajv asks with patterns that were checked before. */
+/** In place of JavaScript's own engine, which a pattern can hang. Ajv tells patterns apart by `toString`. */
 const linearRegExp = (source: string) => {
   const compiled = compilePattern(source);
   if (!compiled.ok) throw new Error(compiled.error.message);
-  return compiled.value;
+  return { test: compiled.value.test, toString: () => source };
 };
 
-/** An ajv of its own for each schema, so that a `$id` never meets another's; formats are notes only. */
-function newAjv(options: Options = {}): Ajv2020 {
+/** Formats are notes only; references are followed, never inlined. */
+function newAjv(options: Options): Ajv2020 {
   const regExp = Object.assign(linearRegExp, { code: 'linear' });
-  return new Ajv2020({
+  const own = {
     strict: false,
-    allErrors: true,
     validateFormats: false,
     inlineRefs: false,
     logger: false,
     code: { regExp },
-    ...options,
-  });
+  } as const;
+  return new Ajv2020({ ...own, ...options });
 }
 
-let sharedMeta: Ajv2020 | undefined;
+let metaAjv: Ajv2020 | undefined;
 
 /** Ajv with nothing in it but the meta-schema, whose compilation takes 25 ms: shared, since it is a constant. */
 function metaSchema(): Ajv2020 {
-  sharedMeta ??= newAjv();
-  return sharedMeta;
+  metaAjv ??= newAjv({ allErrors: true });
+  return metaAjv;
 }
+
+/** In an ajv of its own, so that nothing stays behind and a `$id` never meets another's. */
+const compile = (schema: JsonObject): ValidateFunction =>
+  newAjv({ meta: false, validateSchema: false }).compile(schema);
 
 interface Walk {
   nodes: number;

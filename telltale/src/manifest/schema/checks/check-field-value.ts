@@ -2,7 +2,7 @@ import { compilePattern } from '../../../conditions/linear-regex.ts';
 import type { Json } from '../../../kernel/json.ts';
 import { isMap } from '../is-map.ts';
 import { orList, showValue } from '../show-value.ts';
-import { compileUserSchema } from './check-user-schema.ts';
+import { compileUserSchema } from '../user-schemas/check-user-schema.ts';
 import type { DocumentNode } from './document-node.ts';
 
 /** Why a value does not satisfy a field, or undefined if it does. */

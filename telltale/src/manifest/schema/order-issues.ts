@@ -15,8 +15,11 @@ export function orderIssues(issues: readonly Issue[]): readonly Issue[] {
     seen.add(key);
     return true;
   });
-  if (kept.length <= MAX_ISSUES) return kept;
-  const errors = kept.filter(({ severity }) => severity === 'error').slice(0, MAX_ISSUES);
+  if (kept.length <= MAX_ISSUES) return kept.map((issue) => ({ ...issue }));
+  const errors = kept
+    .filter(({ severity }) => severity === 'error')
+    .slice(0, MAX_ISSUES)
+    .map((issue) => ({ ...issue }));
   const rest = kept.length - errors.length;
   const more: Issue = {
     severity: 'warning',

@@ -3,7 +3,7 @@ import type { Issue } from '../issue.ts';
 import { showValue } from './show-value.ts';
 
 export const MAX_DOCUMENT_DEPTH = 64;
-export const MAX_DOCUMENT_NODES = 100_000;
+export const MAX_DOCUMENT_NODES = 20_000;
 
 interface Copy {
   nodes: number;

@@ -32,7 +32,7 @@ describe.each(MANIFEST_KINDS)('the JSON Schema of %s', (kind) => {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       title: `Telltale ${kind}`,
     });
-    expect(schema.$id).toContain(`${kind}.json`);
+    expect(schema.$id).toBe(`urn:telltale:schema:${kind}`);
     expect((schema.$defs as Record<string, { description?: string }>)[kind]?.description).toBeTruthy();
   });
 

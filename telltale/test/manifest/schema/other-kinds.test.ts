@@ -1,6 +1,7 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the manifests under test hold such references
 import { describe, expect, it } from 'vitest';
 import { checkManifest } from '../../../src/manifest/check-manifest.ts';
-import { MAX_SCHEMA_DEPTH } from '../../../src/manifest/schema/checks/check-user-schema.ts';
+import { MAX_SCHEMA_DEPTH } from '../../../src/manifest/schema/user-schemas/walk-user-schema.ts';
 import { found, said, tool } from './said.ts';
 
 describe('tools', () => {
@@ -75,6 +76,17 @@ describe("users' JSON Schemas", () => {
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 
+  it('hold each property to its own pattern', () => {
+    const schema = { properties: { a: { pattern: '^a$' }, b: { pattern: '^b$' } } };
+    const field = (value: unknown) => ({
+      kind: 'Agent',
+      name: 'a',
+      metadata: { fields: { f: { type: 'object', schema, default: value } } },
+    });
+    expect(found(field({ a: 'a', b: 'b' }))).toEqual([]);
+    expect(found(field({ a: 'a', b: 'a' }))).toEqual(['bad_default metadata.fields.f.default']);
+  });
+
   it('treat formats as notes', () => {
     const field = {
       type: 'object',
@@ -110,6 +122,36 @@ describe("users' JSON Schemas", () => {
     });
     expect(checkManifest(field({ next: { n: 1 } })).issues).toEqual([]);
     expect(found(field({ next: { n: 'x' } }))).toEqual(['bad_default metadata.fields.f.default']);
+  });
+
+  it('that would never end, or take for ever, are refused', () => {
+    expect(parameters({ anyOf: [{ $ref: '#' }] })[0]).toContain('leads back to itself without end');
+    expect(parameters({ $anchor: 'top', allOf: [{ not: { $ref: '#top' } }] })[0]).toContain(
+      'leads back to itself',
+    );
+    const levels = Array.from({ length: 30 }, (_, level) => [
+      `a${level}`,
+      { allOf: [{ $ref: `#/$defs/a${level + 1}` }, { $ref: `#/$defs/a${level + 1}` }] },
+    ]);
+    expect(
+      parameters({
+        $ref: '#/$defs/a0',
+        $defs: { ...Object.fromEntries(levels), a30: { type: 'object' } },
+      })[0],
+    ).toContain('more than 10000 times');
+  });
+
+  it('are of draft 2020-12, and of no other', () => {
+    expect(parameters({ $schema: 'http://json-schema.org/draft-07/schema#', type: 'object' })[0]).toContain(
+      'Schemas are read as draft 2020-12',
+    );
+    expect(parameters({ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' })).toEqual(
+      [],
+    );
+    expect(parameters({ $async: true })[0]).toContain('not supported');
+    expect(parameters({ properties: { a: { $id: 'https://example.com/a' } } })[0]).toContain(
+      'Only the whole may have one',
+    );
   });
 
   it('never meet each other by $id', () => {

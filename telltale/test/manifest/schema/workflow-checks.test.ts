@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the manifests under test hold such references
 import { describe, expect, it } from 'vitest';
 import { found, machine, said, step, steps } from './said.ts';
 

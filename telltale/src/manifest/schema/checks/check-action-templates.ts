@@ -25,7 +25,7 @@ export function checkActionTemplates(
     if (name === undefined || known.has(name)) return [];
     return [
       errorAt(parent, 'unknown_template', `There is no action template "${name}".`, {
-        hint: suggest(name, [...known.keys()], 'Templates'),
+        hint: () => suggest(name, [...known.keys()], 'Templates'),
       }),
     ];
   });

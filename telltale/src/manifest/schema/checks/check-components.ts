@@ -23,7 +23,7 @@ export function checkComponents(
       if (name === undefined || steps.includes(name)) return [];
       return [
         errorAt(place, 'unknown_step', `There is no step "${name}" to inject into.`, {
-          hint: suggest(name, steps, 'Steps'),
+          hint: () => suggest(name, steps, 'Steps'),
         }),
       ];
     }),

@@ -37,7 +37,7 @@ export function checkConditionFields(
     .map((field) => {
       const at = place.has(field) ? place.at(field) : place;
       return errorAt(at, 'unknown_field', `There is no ${what} "${field}".`, {
-        hint: suggest(field, declared, 'Declared'),
+        hint: () => suggest(field, declared, 'Declared'),
         at: 'key',
       });
     });

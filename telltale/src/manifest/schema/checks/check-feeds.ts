@@ -62,6 +62,8 @@ function checkRefs(feed: DocumentNode, ids: readonly string[]): readonly Issue[]
     .flatMap((ref) => {
       const id = ref.text();
       if (id === undefined || ids.includes(id)) return [];
-      return [errorAt(ref, 'unknown_feed', `There is no feed "${id}".`, { hint: suggest(id, ids, 'Feeds') })];
+      return [
+        errorAt(ref, 'unknown_feed', `There is no feed "${id}".`, { hint: () => suggest(id, ids, 'Feeds') }),
+      ];
     });
 }

@@ -22,18 +22,15 @@ export function checkGuardedVariables(
   what: string,
   variables: readonly DeclaredVariable[],
 ): readonly Issue[] {
-  const byName = new Map(variables.map((variable) => [variable.name, variable]));
+  const controlled = modelControlled(variables);
   return guards.flatMap((guard) =>
     [...textsUnder(guard)].flatMap(([text, place]) =>
       [...new Set(namesIn(text, place))].flatMap((name) => {
-        const why = modelControls(name, byName, new Set());
+        const why = controlled.get(name);
         if (why === undefined) return [];
         const message = `The variable "${name}" is used by ${what}, and ${why}.`;
-        return [
-          errorAt(place, 'model_controlled', message, {
-            hint: 'Give it "writers: [workflow, user]", or use another variable.',
-          }),
-        ];
+        const hint = 'Give it "writers: [workflow, user]", or use another variable.';
+        return [errorAt(place, 'model_controlled', message, { hint })];
       }),
     ),
   );
@@ -43,29 +40,38 @@ function namesIn(text: string, place: DocumentNode): readonly string[] {
   return CEL_KEYS.includes(place.path.at(-1)) ? variablesRead(text) : variablesMentioned(text);
 }
 
-function modelControls(
-  name: string,
-  byName: ReadonlyMap<string, DeclaredVariable>,
-  seen: Set<string>,
-): string | undefined {
-  const variable = byName.get(name);
-  if (variable === undefined || seen.has(name)) return undefined;
-  seen.add(name);
-  if (variable.class !== 'derived') {
-    const writers = variable.node.at('writers').value;
-    if (writers !== undefined && !(Array.isArray(writers) && writers.includes('model'))) return undefined;
-    return writers === undefined
-      ? 'the model may write it, since it has no "writers"'
-      : 'the model may write it';
+/** The variables in the model's hand, each with the reason: those it writes, then all that are derived from them. */
+function modelControlled(variables: readonly DeclaredVariable[]): ReadonlyMap<string, string> {
+  const why = new Map<string, string>();
+  const readers = new Map<string, string[]>();
+  for (const variable of variables) {
+    const direct = directControl(variable);
+    if (direct !== undefined) why.set(variable.name, direct);
+    for (const read of variablesRead(variable.node.at('expression').text() ?? ''))
+      readers.set(read, [...(readers.get(read) ?? []), variable.name]);
   }
-  const triggers = [...variable.node.at('triggers').items(), ...variable.node.at('reset_on').items()];
+  const waiting = [...why.keys()];
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    for (const reader of readers.get(name) ?? []) {
+      if (why.has(reader)) continue;
+      why.set(reader, `it is derived from "${name}": ${why.get(name)?.split('": ').at(-1)}`);
+      waiting.push(reader);
+    }
+  }
+  return why;
+}
+
+function directControl({ node, class: kind }: DeclaredVariable): string | undefined {
+  if (kind !== 'derived') {
+    const writers = node.at('writers').value;
+    if (writers === undefined) return 'the model may write it, since it has no "writers"';
+    return Array.isArray(writers) && writers.includes('model') ? 'the model may write it' : undefined;
+  }
+  const triggers = [...node.at('triggers').items(), ...node.at('reset_on').items()];
   const types = triggers.map((trigger) => trigger.at('type').text());
   if (types.includes('agent_text')) return "it is derived from an agent's text";
-  if (types.includes('metadata_match')) return 'it is derived from metadata, which the model declares';
-  for (const read of variablesRead(variable.node.at('expression').text() ?? '')) {
-    if (read === 'metadata') return 'it is derived from metadata, which the model declares';
-    const why = modelControls(read, byName, seen);
-    if (why !== undefined) return `it is derived from "${read}": ${why}`;
-  }
-  return undefined;
+  const readsMetadata = variablesRead(node.at('expression').text() ?? '').includes('metadata');
+  return types.includes('metadata_match') || readsMetadata
+    ? 'it is derived from metadata, which the model declares'
+    : undefined;
 }

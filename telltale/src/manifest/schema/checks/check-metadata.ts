@@ -40,7 +40,7 @@ function checkDefault(field: DocumentNode): readonly Issue[] {
   const given = field.at('default');
   if (given.value === undefined) return [];
   const why =
-    given.value === null ? 'null is what a field without a default has' : fieldViolation(field, given.value);
+    given.value === null ? 'null is what a field without a default has' : fieldViolation(field)(given.value);
   if (why === undefined) return [];
   return [
     errorAt(given, 'bad_default', `The default does not satisfy its field: ${why}.`, {

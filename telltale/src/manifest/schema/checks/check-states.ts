@@ -1,25 +1,8 @@
 import { suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
 import { type DocumentNode, errorAt, warningAt } from './document-node.ts';
+import { readStates, type State, type Transition } from './read-states.ts';
 import type { StepList } from './workflow-steps.ts';
-
-interface Transition {
-  readonly to: DocumentNode;
-  readonly condition: DocumentNode;
-}
-
-interface State {
-  readonly name: string;
-  readonly node: DocumentNode;
-  /** Its own transitions, then those of the workflow that leave it. */
-  readonly transitions: readonly Transition[];
-  /** States that its transition steps may choose. */
-  readonly chosen: readonly DocumentNode[];
-  /** A transition step decides where it goes. */
-  readonly decides: boolean;
-  /** An artifact decides, so every state may come next. */
-  readonly open: boolean;
-}
 
 /** Targets that do not exist, states that cannot be reached, states that cannot be left. */
 export function checkStates(workflow: DocumentNode, lists: readonly StepList[]): readonly Issue[] {
@@ -65,43 +48,13 @@ function checkNoMachine(lists: readonly StepList[]): readonly Issue[] {
     );
 }
 
-function readStates(workflow: DocumentNode, lists: readonly StepList[]): readonly State[] {
-  const globals = workflow.at('transitions').items();
-  return workflow
-    .at('states')
-    .entries()
-    .map(([name, node]) => {
-      const steps = lists.filter(({ state }) => state === name).flatMap((list) => list.steps);
-      const deciding = steps.filter((step) => step.at('type').value === 'transition');
-      const leaving = globals.filter((each) => {
-        const from = each.at('from').value;
-        return from === '*' || from === name || (Array.isArray(from) && from.includes(name));
-      });
-      return {
-        name,
-        node,
-        transitions: [...node.at('transitions').items(), ...leaving].map((each) => ({
-          to: each.at('to'),
-          condition: each.at('condition'),
-        })),
-        chosen: deciding.flatMap((step) => [
-          ...step
-            .at('transition_map')
-            .entries()
-            .map(([, to]) => to),
-          step.at('transition_source').at('fallback'),
-        ]),
-        decides: deciding.length > 0,
-        open: deciding.some((step) => step.at('transition_source').value !== undefined),
-      };
-    });
-}
-
 function checkTarget(place: DocumentNode, names: readonly string[]): readonly Issue[] {
   const name = place.text();
   if (name === undefined || names.includes(name)) return [];
   return [
-    errorAt(place, 'unknown_state', `There is no state "${name}".`, { hint: suggest(name, names, 'States') }),
+    errorAt(place, 'unknown_state', `There is no state "${name}".`, {
+      hint: () => suggest(name, names, 'States'),
+    }),
   ];
 }
 

@@ -53,11 +53,12 @@ function checkNeeds({ steps }: StepList): readonly Issue[] {
     for (const need of needs) {
       const name = need.text();
       if (name === undefined || names.includes(name)) continue;
-      const hint = suggest(
-        name,
-        names.filter((other) => other !== stepName(step)),
-        'Steps of this list',
-      );
+      const hint = () =>
+        suggest(
+          name,
+          names.filter((other) => other !== stepName(step)),
+          'Steps of this list',
+        );
       issues.push(errorAt(need, 'unknown_step', `There is no step "${name}" in this list.`, { hint }));
     }
   }
@@ -84,7 +85,7 @@ function checkGoto({ steps }: StepList): readonly Issue[] {
         }),
       ];
     if (names.includes(target)) return [];
-    const hint = suggest(target, names, 'Steps of this list');
+    const hint = () => suggest(target, names, 'Steps of this list');
     return [
       errorAt(step.at('on_error'), 'unknown_step', `There is no step "${target}" in this list to go to.`, {
         hint,
@@ -107,7 +108,7 @@ function checkApproval(step: DocumentNode): readonly Issue[] {
   if (name !== 'fail' && !options.includes(name))
     return [
       errorAt(answer, 'unknown_option', `"on_timeout" cannot be "${name}".`, {
-        hint: suggest(name, ['fail', ...options]),
+        hint: () => suggest(name, ['fail', ...options]),
       }),
     ];
   if (step.at('timeout').value !== undefined) return [];

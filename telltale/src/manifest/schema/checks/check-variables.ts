@@ -1,5 +1,4 @@
 import type { Json } from '../../../kernel/json.ts';
-import { suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
 import { isMap } from '../is-map.ts';
 import { showValue } from '../show-value.ts';
@@ -9,6 +8,8 @@ import { type DocumentNode, errorAt } from './document-node.ts';
 import { findCycles, showCycle } from './find-cycles.ts';
 
 export const VARIABLE_CLASSES = ['defined', 'runtime', 'derived'] as const;
+
+export const MAX_VARIABLES = 500;
 
 export interface DeclaredVariable {
   readonly name: string;
@@ -21,6 +22,7 @@ export function declaredVariables(contextVariables: DocumentNode): readonly Decl
     contextVariables
       .at(kind)
       .items()
+      .slice(0, MAX_VARIABLES)
       .flatMap((node) => {
         const name = node.at('name').text();
         return name === undefined ? [] : [{ name, class: kind, node }];
@@ -31,6 +33,16 @@ export function declaredVariables(contextVariables: DocumentNode): readonly Decl
 /** Names declared twice, defaults of the wrong type, variables that define each other. */
 export function checkVariables(contextVariables: DocumentNode): readonly Issue[] {
   const variables = declaredVariables(contextVariables);
+  const count = VARIABLE_CLASSES.reduce((sum, kind) => sum + contextVariables.at(kind).items().length, 0);
+  if (count > MAX_VARIABLES)
+    return [
+      errorAt(
+        contextVariables,
+        'too_many',
+        `There are ${count} context variables; ${MAX_VARIABLES} are allowed.`,
+        { hint: 'Gather related ones in one variable of type object.', at: 'key' },
+      ),
+    ];
   return [
     ...checkUnique(
       variables.map(({ node }) => node.at('name')),
@@ -106,13 +118,4 @@ function checkExpressionCycles(variables: readonly DeclaredVariable[]): readonly
       }),
     ];
   });
-}
-
-/** Names in `names` that are no declared variable, each with the nearest that is. */
-export function unknownVariable(name: string, variables: readonly DeclaredVariable[]): string {
-  return suggest(
-    name,
-    variables.map((variable) => variable.name),
-    'Declared variables',
-  );
 }

@@ -136,14 +136,14 @@ function checkMember(
   if (root === 'agent' && !AGENT_MEMBERS.includes(member))
     return [
       errorAt(place, 'unknown_name', `"agent" has no "${member}".`, {
-        hint: suggest(member, AGENT_MEMBERS, 'It has'),
+        hint: () => suggest(member, AGENT_MEMBERS, 'It has'),
         offset,
       }),
     ];
   if (root === 'steps' && !scope.steps.includes(member))
     return [
       errorAt(place, 'unknown_step', `There is no step "${member}".`, {
-        hint: suggest(member, scope.steps, 'Steps'),
+        hint: () => suggest(member, scope.steps, 'Steps'),
         offset,
       }),
     ];

@@ -36,22 +36,21 @@ export function documentNode(value: Json | undefined, path: IssuePath = []): Doc
 }
 
 interface IssueParts {
-  readonly hint?: string | undefined;
+  /** Looking for the nearest of many names takes time: done only for the issues that are shown. */
+  readonly hint?: string | (() => string) | undefined;
   readonly at?: 'key' | 'value';
   readonly offset?: number | undefined;
 }
 
 const issueAt =
   (severity: Issue['severity']) =>
-  (place: DocumentNode, code: string, message: string, { hint, at, offset }: IssueParts = {}): Issue => ({
-    severity,
-    code,
-    path: place.path,
-    at: at ?? 'value',
-    message,
-    ...(hint === undefined ? {} : { hint }),
-    ...(offset === undefined ? {} : { offset }),
-  });
+  (place: DocumentNode, code: string, message: string, { hint, at, offset }: IssueParts = {}): Issue => {
+    const issue = { severity, code, path: place.path, at: at ?? 'value', message };
+    const placed: Issue = offset === undefined ? issue : { ...issue, offset };
+    if (typeof hint === 'function')
+      return Object.defineProperty(placed, 'hint', { get: hint, enumerable: true });
+    return hint === undefined ? placed : { ...placed, hint };
+  };
 
 export const errorAt = issueAt('error');
 export const warningAt = issueAt('warning');

@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { addAbortSignal } from 'node:stream';
 import { createSystemClock } from '../kernel/clock.ts';
 import { wantsColour } from './colour.ts';
 import { EXIT } from './exit-code.ts';
@@ -17,7 +18,7 @@ export function processIo(): Io {
   return {
     stdout: streamOutput(process.stdout, process.env),
     stderr: streamOutput(process.stderr, process.env),
-    stdin: standardInput(),
+    stdin: standardInput(interrupt.signal),
     env: process.env,
     cwd: process.cwd(),
     signal: interrupt.signal,
@@ -61,12 +62,18 @@ export function streamOutput(stream: Stream, env: Io['env']): Output {
 const GONE: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
 const isGone = (error: NodeJS.ErrnoException) => GONE.has(error.code);
 
-/** Touched only when it is read: opening stdin would keep a process alive that has nothing to read. */
-function standardInput(): Input {
+/**
+ * Touched only when it is read: opening stdin would keep a process alive that has nothing to read. Ctrl-C ends a read
+ * that waits.
+ */
+function standardInput(signal: AbortSignal): Input {
   return {
-    isTerminal: process.stdin.isTTY === true,
+    get isTerminal() {
+      return process.stdin.isTTY === true;
+    },
     async *[Symbol.asyncIterator]() {
-      for await (const chunk of process.stdin) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      for await (const chunk of addAbortSignal(signal, process.stdin))
+        yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     },
   };
 }

@@ -1,15 +1,18 @@
-import { z } from 'zod';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import type { Json } from '../kernel/json.ts';
 import { nearest } from '../kernel/nearest.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Issue } from './issue.ts';
+import { checkDocument } from './schema/checks/check-document.ts';
 import { isMap } from './schema/is-map.ts';
+import { manifestJsonSchema } from './schema/json-schema.ts';
 import { KINDS, MANIFEST_KINDS, type Manifest, type ManifestKind } from './schema/kinds.ts';
+import { orderIssues } from './schema/order-issues.ts';
 import { plainDocument } from './schema/plain-document.ts';
 import { showValue } from './schema/show-value.ts';
 import { translateIssue } from './schema/translate-issue.ts';
 
 export type { Manifest, ManifestKind };
-export { MANIFEST_KINDS };
+export { MANIFEST_KINDS, manifestJsonSchema };
 
 export interface CheckedManifest {
   /** Only when there is no error; frozen deep, defaults applied, durations as `{ms}` and sizes as `{bytes}`. */
@@ -24,8 +27,8 @@ export function checkManifest(value: unknown): CheckedManifest {
   const kind = readKind(document);
   if (typeof kind !== 'string') return { issues: [kind] };
   const result = KINDS[kind]._zod.run({ value: document, issues: [] }, { async: false });
-  if (result instanceof Promise) throw new Error('unreachable: no schema is asynchronous');
-  const found = result.issues.flatMap(translateIssue);
+  if (result instanceof Promise) throw neverAsync();
+  const found = orderIssues([...result.issues.flatMap(translateIssue), ...checkDocument(kind, document)]);
   if (found.some((issue) => issue.severity === 'error')) return { issues: found };
   return { manifest: frozenCopy(result.value as Json) as unknown as Manifest, issues: found };
 }
@@ -77,20 +80,7 @@ function frozenCopy(value: Json): Json {
   );
 }
 
-/** The JSON Schema (2020-12) of a kind, for editors: made from the same definitions that `checkManifest` uses. */
-export function manifestJsonSchema(kind: ManifestKind): JsonObject {
-  const schema = z.toJSONSchema(KINDS[kind], {
-    io: 'input',
-    target: 'draft-2020-12',
-    unrepresentable: 'any',
-    reused: 'inline',
-    override: ({ jsonSchema }) => {
-      delete jsonSchema.expects;
-    },
+const neverAsync = () =>
+  new RuntimeError('internal', 'A manifest schema is asynchronous.', {
+    hint: 'Schemas here must not await.',
   });
-  return {
-    ...schema,
-    $id: `https://telltale.dev/schema/${kind}.json`,
-    title: `Telltale ${kind}`,
-  } as unknown as JsonObject;
-}

@@ -19,9 +19,10 @@ export function excerptOf(line: string, caretFrom: number, caretLength: number):
   const head = from > indent ? '…' : '';
   const tail = to < line.length ? '…' : '';
   const shownFrom = caretFrom - from + head.length;
+  const text = head + printable(line.slice(from, to).trimEnd()) + tail;
   return {
-    text: head + printable(line.slice(from, to).trimEnd()) + tail,
-    caretFrom: shownFrom,
+    text,
+    caretFrom: Math.min(shownFrom, text.length),
     caretLength: Math.max(1, Math.min(length, to - caretFrom)),
   };
 }

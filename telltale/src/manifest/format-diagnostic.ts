@@ -25,6 +25,6 @@ export function formatDiagnostic(diagnostic: Diagnostic, palette: Palette = plai
 }
 
 /** `file:line:column`, which editors and terminals turn into a link. */
-export function placeOf({ file, line, column }: Pick<Diagnostic, 'file' | 'line' | 'column'>): string {
+function placeOf({ file, line, column }: Pick<Diagnostic, 'file' | 'line' | 'column'>): string {
   return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
 }

@@ -1,6 +1,6 @@
 /**
- * What loading manifests may cost. Generous for people (the longest manifest anybody wrote by hand is some tens
- * of kilobytes), tight for a file that is hostile or no manifest at all. docs/decisions/manifest-limits.md.
+ * What loading manifests may cost. Generous for what is written by hand, tight for a file that is hostile
+ * or no manifest at all. docs/decisions/manifest-limits.md.
  */
 export const MANIFEST_LIMITS = {
   /** Bytes of one file; looked at before the file is read. */
@@ -21,7 +21,9 @@ export const MANIFEST_LIMITS = {
   depth: 64,
   /** Values of one document, each alias counted as what it stands for. */
   values: 50_000,
-  /** Diagnostics of one file; the rest are counted. */
+  /** Keys of one map. */
+  keys: 1000,
+  /** Diagnostics of one document; the rest are counted. */
   diagnostics: 100,
   /** Files read at the same time. */
   concurrentReads: 16,

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Env } from './env/substitute-env.ts';
 import type { Files } from './files/files.ts';
@@ -40,17 +40,22 @@ export async function loadManifests(
   paths: readonly (string | ManifestText)[],
   options: LoadOptions,
 ): Promise<LoadResult> {
-  const files = options.files ?? createNodeFiles();
+  const files = withGlobsKept(options.files ?? createNodeFiles());
   const cwd = resolve(options.cwd ?? '.');
   const cache = createSourceCache({ ...options, files, cwd });
-  const roots = new Map<string, (string | ManifestText)[]>();
+  const rootsByFolder = new Map<string, string>();
+  const entriesByRoot = new Map<string, (string | ManifestText)[]>();
   for (const path of paths) {
     const entry = typeof path === 'string' ? resolve(cwd, path) : path;
-    const root = await rootOf(entry, files, cwd, options.root);
-    roots.set(root, [...(roots.get(root) ?? []), entry]);
+    const folder = typeof entry === 'string' ? dirname(entry) : resolve(cwd, entry.folder);
+    const root = rootsByFolder.get(folder) ?? (await rootOf(folder, files, cwd, options.root));
+    rootsByFolder.set(folder, root);
+    const entries = entriesByRoot.get(root);
+    if (entries === undefined) entriesByRoot.set(root, [entry]);
+    else entries.push(entry);
   }
   const loaded = [];
-  for (const [root, entries] of roots)
+  for (const [root, entries] of entriesByRoot)
     loaded.push(await loadProject(entries, root, { files, cache, signal: options.signal }));
   const diagnostics = inOrder(distinct(loaded.flatMap((project) => project.diagnostics)));
   return Object.freeze({
@@ -62,15 +67,23 @@ export async function loadManifests(
   });
 }
 
-async function rootOf(
-  entry: string | ManifestText,
-  files: Files,
-  cwd: string,
-  given: string | undefined,
-): Promise<string> {
+async function rootOf(folder: string, files: Files, cwd: string, given: string | undefined): Promise<string> {
   if (given !== undefined) return resolve(cwd, given);
-  const folder = typeof entry === 'string' ? resolve(entry, '..') : resolve(cwd, entry.folder);
   return (await findProjectRoot(folder, files)) ?? (isInside(folder, cwd) ? cwd : folder);
+}
+
+/** Many agents of a project have the same globs: each is looked for once a load. */
+function withGlobsKept(files: Files): Files {
+  const kept = new Map<string, ReturnType<Files['glob']>>();
+  return {
+    ...files,
+    glob(pattern, folder, signal) {
+      const key = JSON.stringify([folder, pattern]);
+      const found = kept.get(key) ?? files.glob(pattern, folder, signal);
+      kept.set(key, found);
+      return found;
+    },
+  };
 }
 
 /** From top to bottom in each file, files in the order in which they were first heard of. */

@@ -4,7 +4,7 @@ import { MANIFEST_KINDS } from './check-manifest.ts';
 const YAML_KIND = /^(?:---[ \t]+)?["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z]\w*)/gm;
 const JSON_KIND = /"kind"\s*:\s*"([A-Za-z]\w*)"/g;
 /** Kubernetes' and its neighbours' manifests have kinds too, some by the same names. */
-const FOREIGN = /^\s*["']?apiVersion["']?[ \t]*:/m;
+const FOREIGN = /^[ \t{]*["']?apiVersion["']?[ \t]*:/m;
 
 /**
  * Whether a YAML or JSON file that was come across holds manifests of ours: one of its documents has a `kind` that is

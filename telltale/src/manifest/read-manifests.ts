@@ -1,3 +1,4 @@
+import { isScalar, type ParsedNode } from 'yaml';
 import type { Json } from '../kernel/json.ts';
 import { checkManifest, type Manifest } from './check-manifest.ts';
 import type { Diagnostic, Finding, Span } from './diagnostic.ts';
@@ -71,7 +72,7 @@ function readDocument(source: SourceText, part: DocumentText, env: Env): ReadPar
   const { version } = document.directives.yaml;
   if (version !== '1.2')
     return { documents: [], diagnostics: [place({ start: 0, end: 1 }, yamlVersion(version))] };
-  if (document.contents === null || isBlank(text)) return 'empty';
+  if (isEmpty(document.contents)) return 'empty';
 
   const lineOf = (offset: number) => positionAt(source, base + offset).line;
   const read = readValue(document.contents, text, env, lineOf);
@@ -102,14 +103,18 @@ function readDocument(source: SourceText, part: DocumentText, env: Env): ReadPar
     );
   };
 
-  const diagnostics = read.problems.map(({ span, finding }) => place(span, finding));
-  if (read.isCut) return { documents: [], diagnostics };
+  const problems = read.problems.map(
+    ({ span, finding }) =>
+      () =>
+        place(span, finding),
+  );
+  if (read.isCut) return { documents: [], diagnostics: limited(problems, place) };
   const checked = checkManifest(read.value);
-  // Finding a place costs a walk through the tree, so only as many are placed as can be shown.
-  for (const issue of checked.issues.slice(0, MANIFEST_LIMITS.diagnostics))
-    if (!isEcho(issue)) diagnostics.push(diagnosePlaced(issue, issue));
-  const left = checked.issues.length - MANIFEST_LIMITS.diagnostics;
-  if (left > 0) diagnostics.push(place({ start: 0, end: 1 }, tooManyErrors(left)));
+  const issues = checked.issues.filter((issue) => !isEcho(issue));
+  const diagnostics = limited(
+    [...problems, ...issues.map((issue) => () => diagnosePlaced(issue, issue))],
+    place,
+  );
   const isWhole = checked.manifest !== undefined && read.problems.length === 0;
   return {
     documents: [
@@ -124,6 +129,16 @@ function readDocument(source: SourceText, part: DocumentText, env: Env): ReadPar
   };
 }
 
+/** Finding a place costs a walk through the tree, so only as many are placed as are shown. */
+function limited(
+  findings: readonly (() => Diagnostic)[],
+  place: (span: Span, finding: Finding) => Diagnostic,
+): readonly Diagnostic[] {
+  const shown = findings.slice(0, MANIFEST_LIMITS.diagnostics).map((finding) => finding());
+  const left = findings.length - shown.length;
+  return left === 0 ? shown : [...shown, place({ start: 0, end: 1 }, tooManyErrors(left))];
+}
+
 const overlaps = (a: Span, b: Span) => a.start < b.end && b.start < a.end;
 
 type NodeRange = readonly [number, number, number] | null | undefined;
@@ -131,7 +146,9 @@ type NodeRange = readonly [number, number, number] | null | undefined;
 const isWithin = (inner: NodeRange, outer: NodeRange) =>
   !!inner && !!outer && inner[0] >= outer[0] && inner[1] <= outer[1];
 
-const isBlank = (text: string) => /^(?:---|\.\.\.|\s|#.*)*$/.test(text);
+/** What YAML makes of a document with nothing in it but comments. */
+const isEmpty = (root: ParsedNode | null) =>
+  root === null || (isScalar(root) && root.value === null && !root.source);
 
 const TOO_MANY_DOCUMENTS: Finding = {
   severity: 'error',
@@ -143,7 +160,7 @@ const TOO_MANY_DOCUMENTS: Finding = {
 const tooManyErrors = (left: number): Finding => ({
   severity: 'error',
   code: 'too_many_errors',
-  message: `This document has ${left.toLocaleString('en')} more mistakes.`,
+  message: `This document has at least ${left.toLocaleString('en')} more mistakes.`,
   hint: 'Mend the ones that are shown first.',
 });
 

@@ -12,7 +12,7 @@ const MIN_SECRET_HERE = 3;
 const MIN_TRACE = 4;
 
 /** The text with every value of the environment shown as the reference it came from, longest first. */
-export function withoutSecrets(text: string, secrets: readonly Secret[], minLength = MIN_SECRET): string {
+function withoutSecrets(text: string, secrets: readonly Secret[], minLength = MIN_SECRET): string {
   let clean = text;
   for (const { name, value } of [...secrets].sort((a, b) => b.value.length - a.value.length))
     if (value.length >= minLength) clean = clean.replaceAll(value, `\${${name}}`);

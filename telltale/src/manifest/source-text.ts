@@ -33,7 +33,7 @@ export function positionAt(
 }
 
 /** The text of a line from 1, without its line break. */
-export function lineAt(source: SourceText, line: number): string {
+function lineAt(source: SourceText, line: number): string {
   const start = source.lineStarts[line - 1] ?? source.text.length;
   const next = source.lineStarts[line];
   const text = source.text.slice(start, next === undefined ? undefined : next - 1);

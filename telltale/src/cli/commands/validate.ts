@@ -72,6 +72,7 @@ async function inputs(paths: readonly string[], io: Io): Promise<readonly (strin
 }
 
 async function standardInput(io: Io): Promise<ManifestText> {
+  if (io.stdin.isTerminal) await io.stderr.write('Reading a manifest from the terminal; Ctrl-D ends it.\n');
   const chunks: Uint8Array[] = [];
   let total = 0;
   for await (const chunk of io.stdin) {

@@ -5,7 +5,7 @@ import { findEnvReferences, type Piece } from './env-references.ts';
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /** A stretch of the result and the stretch of the text as written that it came from. */
-export interface Mapped {
+interface Mapped {
   readonly rawStart: number;
   readonly rawEnd: number;
   readonly outStart: number;
@@ -23,6 +23,9 @@ export interface Substituted {
   readonly whole: boolean;
 }
 
+/** Problems of one text that are kept: finding the place of each costs a walk through it. */
+const MAX_PROBLEMS = 16;
+
 /**
  * The text with its `${NAME}` replaced, or undefined where it has none. What comes from the environment is never
  * looked through for further references, here or when a step runs: `${` in it is written `$${`, as templates
@@ -39,7 +42,8 @@ export function substituteEnv(raw: string, env: Env): Substituted | undefined {
   for (const piece of references) {
     const { start, end } = piece;
     const replaced = replace(piece, env, used, raw);
-    if (typeof replaced !== 'string') problems.push({ finding: replaced, start, end });
+    if (typeof replaced !== 'string' && problems.length < MAX_PROBLEMS)
+      problems.push({ finding: replaced, start, end });
     const out = typeof replaced === 'string' ? replaced : raw.slice(start, end);
     pieces.push({ rawStart: start, rawEnd: end, outStart: text.length, outEnd: text.length + out.length });
     text += out;

@@ -4,6 +4,11 @@ import { err, ok, type Result } from '../../kernel/result.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
 import type { GlobProblem } from './files.ts';
 
+interface GlobLimits {
+  readonly walkEntries: number;
+  readonly globMatches: number;
+}
+
 const IGNORED = ['**/node_modules/**', '**/.git/**'];
 
 /**
@@ -14,13 +19,15 @@ export async function globFiles(
   pattern: string,
   folder: string,
   signal?: AbortSignal,
+  limits: GlobLimits = MANIFEST_LIMITS,
 ): Promise<Result<readonly string[], GlobProblem>> {
+  signal?.throwIfAborted();
   const tooMany = new AbortController();
   let seen = 0;
   const readdir = ((path: string, options: { withFileTypes: true }, done: ReaddirCallback) =>
     fs.readdir(path, options, (error, entries) => {
       seen += entries?.length ?? 0;
-      if (seen > MANIFEST_LIMITS.walkEntries) tooMany.abort();
+      if (seen > limits.walkEntries) tooMany.abort();
       done(error, entries);
     })) as unknown as typeof fs.readdir;
   try {
@@ -35,12 +42,11 @@ export async function globFiles(
       fs: { readdir },
       signal: signal === undefined ? tooMany.signal : AbortSignal.any([signal, tooMany.signal]),
     });
-    if (tooMany.signal.aborted) return err({ type: 'too_many', limit: MANIFEST_LIMITS.walkEntries });
-    if (matches.length > MANIFEST_LIMITS.globMatches)
-      return err({ type: 'too_many', limit: MANIFEST_LIMITS.globMatches });
+    if (tooMany.signal.aborted) return err({ type: 'too_many', limit: limits.walkEntries });
+    if (matches.length > limits.globMatches) return err({ type: 'too_many', limit: limits.globMatches });
     return ok(matches.sort());
   } catch (thrown) {
-    if (tooMany.signal.aborted) return err({ type: 'too_many', limit: MANIFEST_LIMITS.walkEntries });
+    if (tooMany.signal.aborted) return err({ type: 'too_many', limit: limits.walkEntries });
     signal?.throwIfAborted();
     return err({ type: 'unreadable', reason: thrown instanceof Error ? thrown.message : String(thrown) });
   }

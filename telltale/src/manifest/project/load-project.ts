@@ -71,35 +71,47 @@ export async function loadProject(
     return asks;
   };
 
-  let wave: readonly Ask[] = [];
+  let wave: Ask[] = [];
   for (const entry of entries) {
-    if (typeof entry === 'string') wave = [...wave, askForEntry(entry, cache)];
+    if (typeof entry === 'string') wave.push(askForEntry(entry, cache));
     else {
       const read = cache.add(entry.label, entry.bytes);
-      if (read.type === 'read') wave = [...wave, ...(await take(read, resolve(entry.folder)))];
+      if (read.type === 'read') wave.push(...(await take(read, resolve(entry.folder))));
     }
   }
+  const reads = new Map<string, ReadSource>();
   while (wave.length > 0) {
-    const reads = await boundedMap(wave, MANIFEST_LIMITS.concurrentReads, (ask) => {
-      signal?.throwIfAborted();
-      return cache.read(ask.path, realRoot);
-    });
+    const fresh = [...new Set(wave.map(({ path }) => path))].filter((path) => !reads.has(path));
+    await boundedMap(
+      fresh.slice(0, MANIFEST_LIMITS.files + 1),
+      MANIFEST_LIMITS.concurrentReads,
+      async (path) => {
+        signal?.throwIfAborted();
+        reads.set(path, await cache.read(path, realRoot));
+      },
+    );
     const next: Ask[] = [];
-    for (const [index, ask] of wave.entries()) {
-      const read = reads[index] as ReadSource;
+    for (const ask of wave) {
+      const read: ReadSource = reads.get(ask.path) ?? { type: 'full', what: 'files' };
       const finding = findingOf(read, ask, shownRoot);
       if (finding !== undefined) diagnostics.push(ask.report(finding));
+      // The first file too many ends the load: the others would only say the same.
+      if (read.type === 'full') return finish();
       if (read.type !== 'read') continue;
       ask.found?.(read.file);
-      next.push(...(await take(read, dirname(read.file))));
+      for (const found of await take(read, dirname(read.file))) next.push(found);
     }
     wave = next;
   }
-  const checked = checkProject(documents, links, broken);
-  return {
-    project: Object.freeze({ root: realRoot, manifests: checked.manifests }),
-    diagnostics: [...diagnostics, ...checked.diagnostics],
-  };
+  return finish();
+
+  function finish() {
+    const checked = checkProject(documents, links, broken);
+    return {
+      project: Object.freeze({ root: realRoot, manifests: checked.manifests }),
+      diagnostics: [...diagnostics, ...checked.diagnostics],
+    };
+  }
 }
 
 function findingOf(read: ReadSource, { called, found }: Ask, shownRoot: string): Finding | undefined {

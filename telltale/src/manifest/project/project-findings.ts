@@ -70,7 +70,7 @@ export const wrongKind = (list: string, wanted: string, label: string, line: num
   );
 
 const listOf = (kind: string) => `${kind.toLowerCase()}s`;
-export const article = (word: string) => (/^[aeiou]/i.test(word) ? 'an' : 'a');
+const article = (word: string) => (/^[aeiou]/i.test(word) ? 'an' : 'a');
 
 export const nameTaken = (kind: string, name: string, label: string, line: number) =>
   error(

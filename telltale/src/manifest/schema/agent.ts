@@ -70,7 +70,10 @@ export const agent = closed(
     models: models.default({}),
     instructions: text('The system prompt; it never changes within a session.').default(''),
     dialect: z.enum(['tags', 'tools', 'step']).default('tags').describe('How the model acts.'),
-    workflow: name('The workflow that leads every session of this agent.').nullable().default(null),
+    workflow: name('A workflow.')
+      .nullable()
+      .default(null)
+      .describe('The workflow that leads every session of this agent.'),
     prompts: prompts.default({}),
     protocol: protocolOptions.prefault({}),
     limits: limits.prefault({}),

@@ -32,6 +32,8 @@ export const artifact = closed(
     language: z.enum(['js']).default('js').describe('The language of the source.'),
     source: nonEmptyText('Sandboxed JavaScript that exports the methods.').optional(),
     module: nonEmptyText('A file with that source, relative to this manifest.').optional(),
-    methods: z.record(name('A method.'), method).describe('The methods, by name.'),
+    methods: z
+      .record(name('A method.'), method)
+      .meta({ description: 'The methods, by name; at least one.', minProperties: 1 }),
   },
 );

@@ -43,19 +43,31 @@ export function choice<const Options extends readonly z.core.$ZodType[]>(
 
 type Branches = Readonly<Record<string, z.core.$ZodType>>;
 
-/** The branch is named by the value of `key` (`type: tool`); `otherwise` names it where the key is absent. */
+/** The branch is named by the value of `key` (`type: tool`); where that is absent, by the presence of another key. */
 export function choiceByValue<const B extends Branches>(
   title: string,
   key: string,
   branches: B,
-  otherwise?: (map: Readonly<Record<string, unknown>>) => (keyof B & string) | undefined,
+  implied?: { readonly by: string; readonly branch: keyof B & string },
 ): z.ZodUnion<readonly B[keyof B][]> {
   const names = Object.keys(branches);
   const choose: Choose = (value) => {
-    if (!isMap(value)) return notAMap(title, value);
-    const asked = value[key] ?? otherwise?.(value);
+    if (!isMap(value))
+      return notAMap(
+        title,
+        value,
+        typeof value === 'string' && names.includes(value) ? `Write { ${key}: ${value} }.` : undefined,
+      );
+    const asked =
+      value[key] ?? (implied !== undefined && value[implied.by] !== undefined ? implied.branch : undefined);
     if (asked === undefined || asked === null)
-      return lacks(title, key, value, `${key} is one of ${names.join(', ')}.`);
+      return lacks(
+        title,
+        [key],
+        value,
+        `${key} is one of ${names.join(', ')}.`,
+        implied === undefined ? [] : [implied.by],
+      );
     const branch = typeof asked === 'string' && Object.hasOwn(branches, asked) ? branches[asked] : undefined;
     if (branch !== undefined) return branch;
     const near = typeof asked === 'string' ? nearest(asked, names) : undefined;
@@ -81,13 +93,7 @@ export function choiceByKey<const B extends Branches>(
     if (!isMap(value)) return notAMap(title, value);
     const present = names.filter((name) => value[name] !== undefined);
     const [first, second] = present;
-    if (first === undefined)
-      return lacks(
-        title,
-        names.map((name) => `"${name}"`),
-        value,
-        `Give one of ${orList(names)}.`,
-      );
+    if (first === undefined) return lacks(title, names, value, `Give one of ${orList(names)}.`);
     if (second === undefined) return branches[first] as z.core.$ZodType;
     return {
       refused: {
@@ -102,20 +108,20 @@ export function choiceByKey<const B extends Branches>(
   return choice(Object.values(branches) as unknown as readonly B[keyof B][], choose);
 }
 
-const notAMap = (title: string, value: unknown): Refusal => ({
-  refused: { code: 'wrong_type', message: `${title} must be a map; found ${showValue(value)}.` },
+const notAMap = (title: string, value: unknown, hint?: string): Refusal => ({
+  refused: { code: 'wrong_type', message: `${title} must be a map; found ${showValue(value)}.`, hint },
 });
 
 /** Nothing says which branch is meant; a key that nearly does is the likelier mistake. */
 function lacks(
   title: string,
-  keys: string | readonly string[],
+  keys: readonly string[],
   value: Readonly<Record<string, unknown>>,
   hint: string,
+  alsoMeant: readonly string[] = [],
 ): Refusal {
-  const wanted = typeof keys === 'string' ? [keys] : keys.map((key) => key.slice(1, -1));
   for (const written of Object.keys(value)) {
-    const near = nearest(written, wanted);
+    const near = nearest(written, [...keys, ...alsoMeant]);
     if (near === undefined || near === written) continue;
     return {
       refused: {
@@ -127,6 +133,7 @@ function lacks(
       path: [written],
     };
   }
-  const needed = typeof keys === 'string' ? `"${keys}"` : orList(keys);
-  return { refused: { code: 'missing', message: `${title} needs ${needed}.`, hint } };
+  return {
+    refused: { code: 'missing', message: `${title} needs ${orList(keys.map((key) => `"${key}"`))}.`, hint },
+  };
 }

@@ -17,6 +17,8 @@ export interface Place {
   readonly exactlyOne?: readonly (readonly string[])[];
   readonly atMostOne?: readonly (readonly string[])[];
   readonly atLeastOne?: readonly (readonly string[])[];
+  /** Further keywords of its JSON Schema, for what a check across the map says of it. */
+  readonly keywords?: Readonly<Record<string, unknown>>;
   /** A key that is given demands these others. */
   readonly demands?: Readonly<Record<string, readonly string[]>>;
 }
@@ -119,6 +121,7 @@ function placeMeta(place: Place): Record<string, unknown> {
     ...(place.id === undefined ? {} : { id: place.id }),
     ...(place.description === undefined ? {} : { description: place.description }),
     ...(allOf.length === 0 ? {} : { allOf }),
+    ...place.keywords,
     ...(place.demands === undefined ? {} : { dependentRequired: place.demands }),
   };
 }

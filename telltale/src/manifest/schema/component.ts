@@ -26,6 +26,7 @@ const list = z
   .describe('Step names, or entries { step, always: true } or { step, if }.');
 
 const asked = invocation(
+  'StepsInvocation',
   z.array(stepName).describe('The steps when the artifact is missing, fails or is too slow.'),
 );
 

@@ -98,6 +98,7 @@ const derived = closed(
 export const contextVariables = closed(
   {
     title: '"context_variables"',
+    id: 'ContextVariables',
     description: 'Named values beside the metadata; $name and vars.name read them.',
     slips: {
       defined_variables: 'It is "defined".',

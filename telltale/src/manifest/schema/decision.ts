@@ -5,23 +5,30 @@ import { isMap } from './is-map.ts';
 import { name, nonEmptyText } from './names.ts';
 import { flag } from './numbers.ts';
 
+const askedTest = invocation(
+  'TestInvocation',
+  flag('What counts when the artifact is missing, fails or is too slow.'),
+);
+const askedPrompt = invocation(
+  'PromptInvocation',
+  nonEmptyText('The prompt that counts when the artifact is missing, fails or is too slow.'),
+);
+
 /** A yes or no: CEL, or an invocation whose fallback is true or false. */
 export function test(description: string) {
   const expression = cel(description);
   const constant = celOrBoolean(description);
-  const asked = invocation(flag('What counts when the artifact is missing, fails or is too slow.'));
-  return choice([expression, constant, asked], (value) =>
-    isMap(value) ? asked : typeof value === 'boolean' ? constant : expression,
+  return choice([expression, constant, askedTest], (value) =>
+    isMap(value) ? askedTest : typeof value === 'boolean' ? constant : expression,
   ).describe(description);
 }
 
 /** Text for a model: written here, or made by an invocation whose fallback is text. */
 export function prompt(description: string) {
   const written = nonEmptyText(description);
-  const asked = invocation(
-    nonEmptyText('The prompt that counts when the artifact is missing, fails or is too slow.'),
+  return choice([written, askedPrompt], (value) => (isMap(value) ? askedPrompt : written)).describe(
+    description,
   );
-  return choice([written, asked], (value) => (isMap(value) ? asked : written)).describe(description);
 }
 
 /** The keys of a prompt: the text, or the artifact that holds it. */

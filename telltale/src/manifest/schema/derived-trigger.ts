@@ -114,4 +114,9 @@ export const DERIVED_TRIGGERS = {
   ).describe('An artifact decides.'),
 };
 
-export const derivedTrigger = choiceByValue('A trigger of a derived variable', 'type', DERIVED_TRIGGERS);
+export const derivedTrigger = choiceByValue('A trigger of a derived variable', 'type', DERIVED_TRIGGERS).meta(
+  {
+    id: 'DerivedTrigger',
+    description: 'What sets or resets a derived variable.',
+  },
+);

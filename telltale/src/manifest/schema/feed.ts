@@ -24,6 +24,12 @@ const own = closed(
     title: 'a feed',
     id: 'Feed',
     description: 'Something kept in front of the model.',
+    keywords: {
+      if: { required: ['type'], properties: { type: { const: 'periodic' } } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { required: ['interval'] },
+      else: { not: { required: ['interval'] } },
+    },
     slips: {
       name: 'A feed is named by "id".',
       ttl: 'It is "cache_ttl".',

@@ -24,6 +24,7 @@ export const commandLine = (description: string) =>
 const hookCommand = closed(
   {
     title: 'a hook',
+    id: 'HookCommand',
     description: 'A program asked at this point.',
     slips: {
       run: 'A program is "command: [program, argument]".',
@@ -40,6 +41,7 @@ const hookCommand = closed(
 );
 
 const hookInvocation = invocation(
+  'HookInvocation',
   jsonValue('What counts when the artifact is missing, fails or is too slow.'),
 );
 
@@ -53,6 +55,7 @@ const hookList = (description: string) =>
 export const hooks = closed(
   {
     title: '"hooks"',
+    id: 'Hooks',
     description: 'Invocations and commands around turns and actions.',
     slips: {
       before_tool: 'It is "before_action".',

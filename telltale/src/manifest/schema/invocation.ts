@@ -16,9 +16,9 @@ const SLIPS = {
 };
 
 /** A decision taken by an artifact. `fallback` is of the type that the place wants, and is what counts on failure. */
-export const invocation = <Fallback extends z.core.$ZodType>(fallback: Fallback) =>
+export const invocation = <Fallback extends z.core.$ZodType>(id: string, fallback: Fallback) =>
   closed(
-    { title: 'an invocation', slips: SLIPS, description: 'A decision taken by an artifact.' },
+    { title: 'an invocation', id, slips: SLIPS, description: 'A decision taken by an artifact.' },
     {
       invoke: name('The artifact to ask.'),
       method: name('The method of the artifact.'),

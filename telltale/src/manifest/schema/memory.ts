@@ -6,6 +6,7 @@ export const memory = closed(
   {
     title: '"memory"',
     description: 'The knowledge graph.',
+    demands: { inject: ['graph'] },
     slips: { path: 'It is "graph".', max_tokens: 'It is "inject".' },
   },
   {

@@ -55,7 +55,7 @@ const enumValue = z
   .union([z.string(), z.number(), z.boolean()])
   .meta({ description: 'An allowed value.', expects: 'text, a number or true/false' });
 
-const fields = {
+const simpleFields = {
   enum: field('enum', {
     type: z.literal('enum').default('enum'),
     values: z.array(enumValue).min(1).describe('The allowed values.'),
@@ -80,23 +80,27 @@ const fields = {
       .default('replace')
       .describe('How an update meets the old value: in its place, or merged as RFC 7396 says.'),
   }),
-  array: field('array', {
-    type: z.literal('array'),
-    get items() {
-      return z.lazy(() => arrayItem).optional();
-    },
-    max_items: countFromZero('The greatest number of items.').optional(),
-  }),
 };
 
+const arrayField = <Item>(item: z.ZodType<Item>) =>
+  field('array', {
+    type: z.literal('array'),
+    items: item.optional().describe('What each item must be: a field without a name.'),
+    max_items: countFromZero('The greatest number of items.').optional(),
+  });
+
+export type SimpleField = z.output<(typeof simpleFields)[keyof typeof simpleFields]>;
+export type ArrayField = Omit<z.output<ReturnType<typeof arrayField<unknown>>>, 'items'> & {
+  readonly items?: MetadataField | undefined;
+};
+export type MetadataField = SimpleField | ArrayField;
+
+const item: z.ZodType<MetadataField> = z.lazy(() => metadataField);
+
 /** One field of an agent's metadata. `values` without `type` is an enum. */
-export const metadataField = choiceByValue('A metadata field', 'type', fields, (map) =>
-  map.values !== undefined ? 'enum' : undefined,
-).describe('A field that the model may set.');
-
-/** What an item may be: as a field, without what makes no sense inside a list. */
-const arrayItem: z.ZodType<MetadataItem> = z.lazy(() => metadataField as unknown as z.ZodType<MetadataItem>);
-
-/** An item of an array field: any field type, arrays of arrays included. */
-export type MetadataItem = { readonly type: FieldType; readonly [key: string]: unknown };
-export type MetadataField = z.output<typeof metadataField>;
+export const metadataField: z.ZodType<MetadataField> = choiceByValue(
+  'A metadata field',
+  'type',
+  { ...simpleFields, array: arrayField(item) },
+  { by: 'values', branch: 'enum' },
+).meta({ id: 'MetadataField', description: 'A field that the model may set.' });

@@ -51,11 +51,12 @@ export const metadata = closed(
           .enum(['auto', 'on_change', 'off'])
           .default('auto')
           .describe('When the block is added to a turn.'),
-        template: text(
-          'A page of your own with {fields} {current} {values.NAME} {errors}; a line "- NAME:" may use {values} and {current_value}.',
-        )
+        template: text('A page.')
           .nullable()
-          .default(null),
+          .default(null)
+          .describe(
+            'A page of your own with {fields} {current} {values.NAME} {errors}; a line "- NAME:" may use {values} and {current_value}.',
+          ),
       },
     ).prefault({}),
   },

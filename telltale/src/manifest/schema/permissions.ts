@@ -35,6 +35,6 @@ export const permissions = closed(
     environment: z
       .array(nonEmptyText('The name of an environment variable.'))
       .default([])
-      .describe('Environment variables that ${agent.environment} shows; no other is in view.'),
+      .describe('Environment variables that "agent.environment" shows; no other is in view.'),
   },
 );

@@ -3,7 +3,7 @@ import type { Issue } from '../issue.ts';
 import { showValue } from './show-value.ts';
 
 export const MAX_DOCUMENT_DEPTH = 64;
-export const MAX_DOCUMENT_NODES = 100_000;
+export const MAX_DOCUMENT_NODES = 20_000;
 
 interface Copy {
   nodes: number;
@@ -19,7 +19,13 @@ export function plainDocument(value: unknown): {
   readonly issues: readonly Issue[];
 } {
   const copy: Copy = { nodes: 0, issues: [] };
-  return { document: plain(value, [], copy) ?? null, issues: copy.issues };
+  try {
+    return { document: plain(value, [], copy) ?? null, issues: copy.issues };
+  } catch (thrown) {
+    // Only a getter or a proxy of the caller's can throw here: no document that was read from a file has one.
+    const why = thrown instanceof Error ? thrown.message : String(typeof thrown);
+    return { document: null, issues: [issue('not_json', [], `The value cannot be read: ${why}`)] };
+  }
 }
 
 function plain(value: unknown, path: readonly (string | number)[], copy: Copy): Json | undefined {

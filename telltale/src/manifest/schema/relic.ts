@@ -20,6 +20,16 @@ export const relic = closed(
     title: 'a Relic',
     id: 'Relic',
     description: 'A persistent service that outlives sessions.',
+    keywords: {
+      if: {
+        required: ['driver'],
+        properties: {
+          driver: { enum: RELIC_DRIVERS.filter((driver) => !EMBEDDED_DRIVERS.includes(driver)) },
+        },
+      },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { required: ['connection'] },
+    },
     slips: {
       type: 'It is "driver".',
       url: 'It is "connection".',

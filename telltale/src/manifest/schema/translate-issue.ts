@@ -9,6 +9,8 @@ import { clip, orList, showValue } from './show-value.ts';
 type Raw = z.core.$ZodRawIssue;
 
 const MAX_LISTED = 40;
+/** Unknown keys of one map that are looked at: one with more is no manifest. */
+const MAX_UNKNOWN_KEYS = 50;
 
 /** Zod's raw issue (with the schema that raised it) as one or more issues in the user's words. */
 export function translateIssue(raw: Raw): readonly Issue[] {
@@ -17,7 +19,7 @@ export function translateIssue(raw: Raw): readonly Issue[] {
     case 'custom':
       return [fromFinding(raw.params as Finding | undefined, path, raw.input)];
     case 'unrecognized_keys':
-      return (raw.keys as readonly string[]).map((key) => unknownKey(key, raw, path));
+      return unknownKeys(raw.keys as readonly string[], raw, path);
     case 'invalid_key':
       return (raw.issues as unknown as readonly Raw[]).flatMap((inner) =>
         badKey(String(path.at(-1)), inner, path),
@@ -41,24 +43,21 @@ function fromFinding(found: Finding | undefined, path: IssuePath, input: unknown
   };
 }
 
-function unknownKey(key: string, raw: Raw, path: IssuePath): Issue {
+function unknownKeys(keys: readonly string[], raw: Raw, path: IssuePath): readonly Issue[] {
   const place = placeOf(raw.inst);
   const known = Object.keys(
     (raw.inst as { _zod?: { def?: { shape?: object } } } | undefined)?._zod?.def?.shape ?? {},
   );
-  const given = isMap(raw.input) ? Object.keys(raw.input) : [];
-  const absent = known.filter((name) => !given.includes(name));
-  const near = nearest(key, absent) ?? nearest(key, known);
-  const slip = place?.slips !== undefined && Object.hasOwn(place.slips, key) ? place.slips[key] : undefined;
-  const hint = slip ?? `${near === undefined ? '' : `Did you mean "${near}"? `}Allowed here: ${list(known)}.`;
-  return {
-    severity: 'error',
-    code: 'unknown_key',
-    path: [...path, key],
-    at: 'key',
-    message: `${capital(place?.title ?? 'this map')} has no key "${clip(key)}".`,
-    hint,
-  };
+  const given = isMap(raw.input) ? raw.input : {};
+  const absent = known.filter((name) => !Object.hasOwn(given, name));
+  return keys.slice(0, MAX_UNKNOWN_KEYS).map((key) => {
+    const near = nearest(key, absent) ?? nearest(key, known);
+    const slip = place?.slips !== undefined && Object.hasOwn(place.slips, key) ? place.slips[key] : undefined;
+    const hint =
+      slip ?? `${near === undefined ? '' : `Did you mean "${near}"? `}Allowed here: ${list(known)}.`;
+    const message = `${capital(place?.title ?? 'this map')} has no key "${clip(key)}".`;
+    return { severity: 'error', code: 'unknown_key', path: [...path, key], at: 'key', message, hint };
+  });
 }
 
 function badKey(key: string, inner: Raw, path: IssuePath): Issue[] {

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { choice } from './choice.ts';
+import { choiceByKey } from './choice.ts';
 import { closed } from './closed.ts';
 import { commandLine } from './hooks.ts';
-import { isMap } from './is-map.ts';
 import { jsonValue } from './json-value.ts';
 import { modelRefOrAlias } from './model-ref.ts';
 import { name, nonEmptyText } from './names.ts';
@@ -62,10 +61,11 @@ const byCommand = closed(
   },
 );
 
-export const verify = choice([byModel, byArtifact, byCommand], (value) =>
-  isMap(value) && value.invoke !== undefined
-    ? byArtifact
-    : isMap(value) && value.command !== undefined
-      ? byCommand
-      : byModel,
-).describe('Who judges a completed step: a model, an artifact or a command.');
+export const verify = choiceByKey('A verifier', {
+  instructions: byModel,
+  invoke: byArtifact,
+  command: byCommand,
+}).meta({
+  id: 'Verifier',
+  description: 'Who judges a completed step: a model, an artifact or a command.',
+});

@@ -79,7 +79,7 @@ function stepInto(
   return undefined;
 }
 
-const WORD = /^(?:[\w$]+|\S)/;
+const WORD = /^(?:\$?\{[^{}\n]{0,80}\}|[\w$]+|\S)/;
 
 function offsetSpan(node: Scalar.Parsed, text: string, { substituted }: Maps, offset: number): Span {
   const written = typeof node.value === 'string' ? node.value : (node.source ?? '');

@@ -26,13 +26,14 @@ import {
   MERGE_KEY,
   NOT_FINITE,
   numberTooLarge,
+  TOO_MANY_KEYS,
   TOO_MANY_VALUES,
 } from './value-findings.ts';
 
 /** What reading a document's tree came to. The maps serve to find the place of an issue later. */
 export interface ReadValue {
   readonly value: Json;
-  /** Whether it has more values than the limit, so that `value` holds only a part. */
+  /** Whether it has more values or keys than the limits, so that `value` holds only a part. */
   readonly isCut: boolean;
   readonly problems: readonly { readonly finding: Finding; readonly span: Span }[];
   readonly aliases: ReadonlyMap<Alias, ParsedNode>;
@@ -62,6 +63,7 @@ export function readValue(
   const aliases = new Map<Alias, ParsedNode>();
   const substituted = new Map<Scalar, Substituted>();
   let size = 0;
+  let hasTooManyKeys = false;
 
   const report = (finding: Finding, node: ParsedNode) => {
     problems.push({ finding, span: spanOf(node) });
@@ -110,6 +112,11 @@ export function readValue(
   };
 
   const readMap = (node: YAMLMap.Parsed): Json => {
+    if (node.items.length > MANIFEST_LIMITS.keys) {
+      report(TOO_MANY_KEYS, (node.items[MANIFEST_LIMITS.keys]?.key as ParsedNode | null) ?? node);
+      hasTooManyKeys = true;
+      return {};
+    }
     const result: Record<string, Json> = {};
     const firstAt = new Map<string, number>();
     for (const pair of node.items as Pair<ParsedNode, ParsedNode | null>[]) {
@@ -156,9 +163,10 @@ export function readValue(
     return Number.isFinite(value) ? value : null;
   };
 
+  const value = read(root, undefined);
   return {
-    value: read(root, undefined),
-    isCut: size > MANIFEST_LIMITS.values,
+    value,
+    isCut: hasTooManyKeys || size > MANIFEST_LIMITS.values,
     problems,
     aliases,
     substituted,

@@ -10,6 +10,8 @@ export interface PlacedFinding {
 
 /** Recovery after an error is guesswork: what it reports later is mostly an echo. */
 const MAX_FINDINGS = 8;
+/** Explaining one may cost a walk back through the text. */
+const MAX_EXPLAINED = 64;
 
 /**
  * What is wrong with a document's YAML, in words for somebody who does not know the grammar: one finding a line, echoes
@@ -23,7 +25,7 @@ export function syntaxFindings(
   const found = new Map<string, PlacedFinding>();
   const codesAt = new Map<number, Set<string>>();
   for (const { code, pos } of errors) codesAt.set(pos[0], (codesAt.get(pos[0]) ?? new Set()).add(code));
-  for (const error of errors) {
+  for (const error of errors.slice(0, MAX_EXPLAINED)) {
     const isEcho = found.size > 0 && ECHOES.has(error.code);
     if (isEcho || found.size === MAX_FINDINGS) continue;
     const placed = explain(error, codesAt.get(error.pos[0]) ?? new Set(), document, text);

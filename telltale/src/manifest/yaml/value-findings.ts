@@ -16,6 +16,12 @@ export const TOO_MANY_VALUES = error(
   'Write out what you need, or split the document into files and import them.',
 );
 
+export const TOO_MANY_KEYS = error(
+  'too_many_keys',
+  `This map has more than ${MANIFEST_LIMITS.keys.toLocaleString('en')} keys.`,
+  'No manifest needs that. Is this file what it should be?',
+);
+
 export const MERGE_KEY = error(
   'merge_key',
   'YAML 1.2 has no merge key "<<".',

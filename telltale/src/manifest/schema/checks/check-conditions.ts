@@ -1,12 +1,44 @@
-import type { JsonObject } from '../../../kernel/json.ts';
+import { fieldsOf } from '../../../conditions/maps/fields-of.ts';
+import { parseConditions } from '../../../conditions/maps/parse-conditions.ts';
+import type { Json } from '../../../kernel/json.ts';
+import { suggest } from '../../../kernel/nearest.ts';
+import type { Issue } from '../../issue.ts';
 import type { Finding } from '../finding.ts';
+import { type DocumentNode, errorAt } from './document-node.ts';
 
 export interface ConditionFinding extends Finding {
   readonly path: readonly (string | number)[];
 }
 
-export function checkConditions(conditions: JsonObject): readonly ConditionFinding[] {
-  if (Object.keys(conditions).length > 0) return [];
-  const message = 'The conditions are empty, so they would always hold.';
-  return [{ code: 'bad_conditions', message, hint: 'Name at least one field.', path: [] }];
+/** Everything wrong with a condition map by itself; which fields there are is judged where it stands. */
+export function checkConditions(conditions: Json): readonly ConditionFinding[] {
+  const parsed = parseConditions(conditions);
+  if (parsed.ok) return [];
+  return parsed.error.map(({ message, hint, offset, path }) => ({
+    code: 'bad_conditions',
+    message,
+    hint,
+    offset,
+    path,
+  }));
+}
+
+/** The fields a condition map names that are not among those declared. */
+export function checkConditionFields(
+  place: DocumentNode,
+  declared: readonly string[],
+  what: string,
+): readonly Issue[] {
+  const parsed = parseConditions(place.value);
+  if (place.value === undefined || !parsed.ok) return [];
+  const asked = new Set(fieldsOf(parsed.value).map(({ path: [field] }) => String(field)));
+  return [...asked]
+    .filter((field) => !declared.includes(field))
+    .map((field) => {
+      const at = place.has(field) ? place.at(field) : place;
+      return errorAt(at, 'unknown_field', `There is no ${what} "${field}".`, {
+        hint: () => suggest(field, declared, 'Declared'),
+        at: 'key',
+      });
+    });
 }

@@ -58,6 +58,7 @@ export const CALL_TYPES = ['tool', 'relic', 'agent', 'llm', 'workflow'] as const
 const compensation = closed(
   {
     title: 'a compensation',
+    id: 'StepCompensation',
     description: 'A call that undoes the step when the run rolls back.',
     slips: { name: 'It is "target".', params: 'It is "parameters".' },
   },
@@ -88,8 +89,8 @@ export const STEP_SLIPS: Slips = {
   max_retries: 'It is "retry: { max, backoff }".',
   continue_on_error: 'It is "on_error: continue".',
   'continue-on-error': 'It is "on_error: continue".',
-  output: 'A step\'s result is stored by "output_key", and is ${steps.NAME.output} anyway.',
-  outputs: 'A step\'s result is stored by "output_key", and is ${steps.NAME.output} anyway.',
+  output: `A step's result is stored by "output_key", and is \${steps.NAME.output} anyway.`,
+  outputs: `A step's result is stored by "output_key", and is \${steps.NAME.output} anyway.`,
   save_as: 'It is "output_key".',
   rollback: 'What undoes a step is "compensate".',
   next: 'Order is the list\'s, or "needs"; a jump after a failure is "on_error: goto NAME".',

@@ -34,7 +34,10 @@ const byArtifact = defineStep(
   },
   {
     type: z.literal('transition'),
-    transition_source: invocation(name('The state when the artifact is missing, fails or is too slow.')),
+    transition_source: invocation(
+      'StateInvocation',
+      name('The state when the artifact is missing, fails or is too slow.'),
+    ),
   },
 );
 

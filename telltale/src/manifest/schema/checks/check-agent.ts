@@ -1,0 +1,80 @@
+import type { Issue } from '../../issue.ts';
+import { checkActionTemplates } from './check-action-templates.ts';
+import { checkConditionFields } from './check-conditions.ts';
+import { checkFeeds } from './check-feeds.ts';
+import { checkGuardedVariables } from './check-guarded-variables.ts';
+import { checkMetadata } from './check-metadata.ts';
+import { checkModels } from './check-models.ts';
+import { checkNames } from './check-names.ts';
+import { checkUnique } from './check-unique.ts';
+import { checkVariables, type DeclaredVariable, declaredVariables } from './check-variables.ts';
+import { type DocumentNode, warningAt } from './document-node.ts';
+
+/** What no schema of one place can see: names, references, cycles, and who controls what. */
+export function checkAgent(agent: DocumentNode): readonly Issue[] {
+  const variables = declaredVariables(agent.at('context_variables'));
+  const names = variables.map(({ name }) => name);
+  const fields = agent
+    .at('metadata')
+    .at('fields')
+    .entries()
+    .map(([name]) => name);
+  const members = new Map([
+    ['metadata', fields],
+    ['vars', names],
+  ]);
+  const feeds = agent.at('context_feeds').items();
+  const mcpServers = agent
+    .at('import')
+    .at('tools')
+    .items()
+    .map((tool) => tool.at('mcp').at('name'));
+  return [
+    ...checkMetadata(agent.at('metadata')),
+    ...checkVariables(agent.at('context_variables')),
+    ...checkDerivedNames(variables, members),
+    ...checkFeeds(feeds),
+    ...checkActionTemplates(agent.at('action_templates'), members, names),
+    ...checkModels(agent),
+    ...checkUnique(
+      agent
+        .at('components')
+        .items()
+        .map((component) => component.at('name')),
+      'components',
+    ),
+    ...checkUnique(mcpServers, 'MCP servers'),
+    ...checkGuardedVariables([agent.at('permissions')], 'a permission', variables),
+    ...checkInternalActions(agent.at('internal_actions')),
+  ];
+}
+
+function checkDerivedNames(
+  variables: readonly DeclaredVariable[],
+  members: ReadonlyMap<string, readonly string[]>,
+): readonly Issue[] {
+  const roots = ['metadata', 'vars', ...variables.map(({ name }) => name)];
+  const fields = members.get('metadata') ?? [];
+  return variables.flatMap(({ node }) => [
+    ...checkNames(node.at('expression'), { roots, members }),
+    ...[...node.at('triggers').items(), ...node.at('reset_on').items()]
+      .filter((trigger) => trigger.at('type').value === 'metadata_match')
+      .flatMap((trigger) => checkConditionFields(trigger.at('conditions'), fields, 'metadata field')),
+  ]);
+}
+
+function checkInternalActions(internal: DocumentNode): readonly Issue[] {
+  const allowed = internal
+    .at('allowed_actions')
+    .items()
+    .map((item) => item.value);
+  return internal
+    .at('blocked_actions')
+    .items()
+    .filter((item) => allowed.includes(item.value))
+    .map((item) =>
+      warningAt(item, 'contradiction', `"${item.value}" is both allowed and blocked; it is blocked.`, {
+        hint: 'Leave it out of one list.',
+      }),
+    );
+}

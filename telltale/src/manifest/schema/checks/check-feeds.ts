@@ -1,0 +1,69 @@
+import { suggest } from '../../../kernel/nearest.ts';
+import type { Issue } from '../../issue.ts';
+import { variablesMentioned } from './check-names.ts';
+import { checkUnique } from './check-unique.ts';
+import { type DocumentNode, errorAt, textsUnder } from './document-node.ts';
+import { findCycles, showCycle } from './find-cycles.ts';
+
+/** Ids given twice, references that lead nowhere or in a circle, an interval where there is no period. */
+export function checkFeeds(feeds: readonly DocumentNode[]): readonly Issue[] {
+  const byId = new Map(
+    feeds.flatMap((feed) => (feed.at('id').text() === undefined ? [] : [[feed.at('id').text() ?? '', feed]])),
+  );
+  const ids = [...byId.keys()];
+  const graph = new Map([...byId].map(([id, feed]) => [id, refsOf(feed).filter((ref) => byId.has(ref))]));
+  return [
+    ...checkUnique(
+      feeds.map((feed) => feed.at('id')),
+      'feeds',
+    ),
+    ...feeds.flatMap(checkInterval),
+    ...feeds.flatMap((feed) => checkRefs(feed, ids)),
+    ...findCycles(graph).map((cycle) => {
+      const message = `These feeds refer to each other: ${showCycle(cycle.map((id) => `$${id}`))}.`;
+      return errorAt(byId.get(cycle[0] ?? '')?.at('id') ?? feeds[0]!, 'cycle', message, {
+        hint: 'Break the cycle: a feed is loaded after those it refers to.',
+      });
+    }),
+  ];
+}
+
+/** What is loaded first: `refs`, and every `$id` in the parameters. */
+const refsOf = (feed: DocumentNode): readonly string[] => [
+  ...feed
+    .at('refs')
+    .items()
+    .flatMap((ref) => ref.text() ?? []),
+  ...[...textsUnder(feed.at('source').at('params'))].flatMap(([text]) => variablesMentioned(text)),
+];
+
+function checkInterval(feed: DocumentNode): readonly Issue[] {
+  const periodic = feed.at('type').value === 'periodic';
+  const interval = feed.at('interval');
+  if (periodic && interval.value === undefined)
+    return [
+      errorAt(feed, 'missing', 'A periodic feed needs "interval".', {
+        hint: 'How often it is loaded, like 30s.',
+      }),
+    ];
+  if (periodic || interval.value === undefined || feed.at('source').value === undefined) return [];
+  return [
+    errorAt(interval, 'not_allowed', 'Only a periodic feed has "interval".', {
+      hint: 'Write "type: periodic"; how long an on_demand value counts as fresh is "cache_ttl".',
+      at: 'key',
+    }),
+  ];
+}
+
+function checkRefs(feed: DocumentNode, ids: readonly string[]): readonly Issue[] {
+  return feed
+    .at('refs')
+    .items()
+    .flatMap((ref) => {
+      const id = ref.text();
+      if (id === undefined || ids.includes(id)) return [];
+      return [
+        errorAt(ref, 'unknown_feed', `There is no feed "${id}".`, { hint: () => suggest(id, ids, 'Feeds') }),
+      ];
+    });
+}

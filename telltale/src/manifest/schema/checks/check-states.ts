@@ -1,0 +1,156 @@
+import { suggest } from '../../../kernel/nearest.ts';
+import type { Issue } from '../../issue.ts';
+import { type DocumentNode, errorAt, warningAt } from './document-node.ts';
+import { readStates, type State, type Transition } from './read-states.ts';
+import type { StepList } from './workflow-steps.ts';
+
+/** Targets that do not exist, states that cannot be reached, states that cannot be left. */
+export function checkStates(workflow: DocumentNode, lists: readonly StepList[]): readonly Issue[] {
+  if (workflow.at('states').value === undefined) return checkNoMachine(lists);
+  const states = readStates(workflow, lists);
+  const names = states.map(({ name }) => name);
+  const initial = workflow.at('initial');
+  const froms = workflow
+    .at('transitions')
+    .items()
+    .flatMap((each) => [each.at('from'), ...each.at('from').items()]);
+  const targets = states.flatMap(({ node, chosen }) => [
+    ...node
+      .at('transitions')
+      .items()
+      .map((each) => each.at('to')),
+    ...chosen,
+  ]);
+  const globals = workflow
+    .at('transitions')
+    .items()
+    .map((each) => each.at('to'));
+  return [
+    ...[initial, ...targets, ...globals, ...froms.filter((from) => from.text() !== '*')].flatMap((place) =>
+      checkTarget(place, names),
+    ),
+    ...checkReachable(initial.text(), states),
+    ...states.flatMap(checkLeaving),
+  ];
+}
+
+function checkNoMachine(lists: readonly StepList[]): readonly Issue[] {
+  return lists
+    .flatMap(({ steps }) => steps)
+    .filter((step) => step.at('type').value === 'transition')
+    .map((step) =>
+      errorAt(
+        step.at('type'),
+        'no_states',
+        'A transition step chooses a state, and this workflow has none.',
+        { hint: 'Write "states" in place of "steps", or use a switch step.' },
+      ),
+    );
+}
+
+function checkTarget(place: DocumentNode, names: readonly string[]): readonly Issue[] {
+  const name = place.text();
+  if (name === undefined || names.includes(name)) return [];
+  return [
+    errorAt(place, 'unknown_state', `There is no state "${name}".`, {
+      hint: () => suggest(name, names, 'States'),
+    }),
+  ];
+}
+
+function checkReachable(initial: string | undefined, states: readonly State[]): readonly Issue[] {
+  const byName = new Map(states.map((state) => [state.name, state]));
+  if (initial === undefined || !byName.has(initial)) return [];
+  const reached = new Set<string>();
+  const waiting = [initial];
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    const state = byName.get(name);
+    if (state === undefined || reached.has(name)) continue;
+    reached.add(name);
+    if (state.open) return [];
+    if (state.node.at('final').value === true) continue;
+    waiting.push(
+      ...[...state.transitions.map(({ to }) => to), ...state.chosen].flatMap((to) => to.text() ?? []),
+    );
+  }
+  return states
+    .filter(({ name }) => !reached.has(name))
+    .map(({ name, node }) =>
+      errorAt(node, 'unreachable_state', `The state "${name}" cannot be reached from "${initial}".`, {
+        hint: 'Add a transition to it, or leave it out.',
+        at: 'key',
+      }),
+    );
+}
+
+function checkLeaving({ name, node, transitions, decides }: State): readonly Issue[] {
+  const own = node.at('transitions').items();
+  if (node.at('final').value === true)
+    return own.length === 0
+      ? []
+      : [
+          warningAt(
+            node.at('transitions'),
+            'no_effect',
+            `The state "${name}" is final, so its transitions never count.`,
+            { hint: 'Leave out "final" or the transitions.', at: 'key' },
+          ),
+        ];
+  const after = own.findIndex(({ at }) => isAlways(at('condition')));
+  const dead = after < 0 ? undefined : own[after + 1];
+  const unreachable =
+    dead === undefined
+      ? []
+      : [
+          warningAt(dead, 'no_effect', 'This transition never counts: the one before it has no condition.', {
+            hint: 'Put the one without a condition last.',
+          }),
+        ];
+  if (decides) return unreachable;
+  if (transitions.length === 0)
+    return [
+      errorAt(node, 'dead_end', `The state "${name}" has no transition and is not final.`, {
+        hint: 'Add "transitions" or "final: true".',
+        at: 'key',
+      }),
+    ];
+  if (transitions.every(({ condition }) => isNever(condition)))
+    return [
+      errorAt(node, 'dead_end', `The state "${name}" has no transition that can hold, and is not final.`, {
+        hint: 'Add one without a condition.',
+        at: 'key',
+      }),
+    ];
+  if (isExhaustive(transitions)) return unreachable;
+  return [
+    ...unreachable,
+    warningAt(
+      node,
+      'may_stall',
+      `Every transition of the state "${name}" has a condition; if none holds, the run fails.`,
+      { hint: 'End the list with one that has no condition.', at: 'key' },
+    ),
+  ];
+}
+
+const isAlways = (condition: DocumentNode) =>
+  condition.value === undefined || condition.value === true || condition.text()?.trim() === 'true';
+const isNever = (condition: DocumentNode) =>
+  condition.value === false || condition.text()?.trim() === 'false';
+
+/** One has no condition, or one is the plain opposite of another. */
+function isExhaustive(transitions: readonly Transition[]): boolean {
+  if (transitions.some(({ condition }) => isAlways(condition))) return true;
+  const plain = transitions.map(({ condition }) => bare(condition.text() ?? ''));
+  return plain.some(
+    (source) =>
+      source !== '' && plain.includes(bare(source.startsWith('!') ? source.slice(1) : `!${source}`)),
+  );
+}
+
+/** Without white space and the brackets round a negated expression. */
+const bare = (source: string): string =>
+  source
+    .replaceAll(/\s+/g, '')
+    .replace(/^!\((.*)\)$/, '!$1')
+    .replace(/^\(([^()]*)\)$/, '$1');

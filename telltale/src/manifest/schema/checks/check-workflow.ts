@@ -1,0 +1,43 @@
+import type { Issue } from '../../issue.ts';
+import { checkComponents } from './check-components.ts';
+import { checkGuardedVariables } from './check-guarded-variables.ts';
+import { checkStates } from './check-states.ts';
+import { checkSteps } from './check-steps.ts';
+import { checkObjectSchema } from './check-tool.ts';
+import { checkVariables, declaredVariables } from './check-variables.ts';
+import { checkConditionNames, checkStepConditions, checkStepReferences } from './check-workflow-names.ts';
+import type { DocumentNode } from './document-node.ts';
+import { stepLists, stepNames } from './workflow-steps.ts';
+
+/** What no schema of one step can see: names, order, reachability, and who controls what. */
+export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
+  const lists = stepLists(workflow);
+  const steps = lists.flatMap((list) => list.steps);
+  const variables = declaredVariables(workflow.at('context_variables'));
+  const scope = { steps: stepNames(lists), variables: variables.map(({ name }) => name), items: [] };
+  const approvals = steps.filter((step) => step.at('type').value === 'approval');
+  const verifiers = steps.map((step) => step.at('verify'));
+  const conditions = [
+    ...workflow.at('transitions').items(),
+    ...workflow
+      .at('states')
+      .entries()
+      .flatMap(([, state]) => state.at('transitions').items()),
+  ].map((transition) => transition.at('condition'));
+  return [
+    ...checkObjectSchema(workflow.at('input')),
+    ...checkVariables(workflow.at('context_variables')),
+    ...checkSteps(workflow, lists),
+    ...checkStates(workflow, lists),
+    ...lists.flatMap(({ steps: list, items }) =>
+      list.flatMap((step) => [
+        ...checkStepConditions(step, { ...scope, items }),
+        ...checkStepReferences(step, { ...scope, items }),
+      ]),
+    ),
+    ...conditions.flatMap((condition) => checkConditionNames(condition, scope)),
+    ...checkComponents(workflow.at('components').items(), scope.steps),
+    ...checkGuardedVariables(approvals, 'an approval', variables),
+    ...checkGuardedVariables(verifiers, 'a verifier', variables),
+  ];
+}

@@ -1,0 +1,56 @@
+import type { DocumentNode } from './document-node.ts';
+
+/** Steps inside steps inside steps: deeper than this no reader follows. */
+export const MAX_STEP_DEPTH = 12;
+export const MAX_STEPS = 1_000;
+
+/** Steps that stand in one list and may name each other in `needs` and `goto`. */
+export interface StepList {
+  readonly steps: readonly DocumentNode[];
+  /** The state they belong to, in a machine. */
+  readonly state: string | undefined;
+  /** How many steps they stand in. */
+  readonly depth: number;
+  /** The names of the items of the `foreach` steps around them. */
+  readonly items: readonly string[];
+}
+
+/** Every list of steps in a workflow, outer before inner. */
+export function stepLists(workflow: DocumentNode): readonly StepList[] {
+  const lists: StepList[] = [];
+  collect({ steps: workflow.at('steps').items(), state: undefined, depth: 0, items: [] }, lists);
+  for (const [state, node] of workflow.at('states').entries())
+    collect({ steps: node.at('steps').items(), state, depth: 0, items: [] }, lists);
+  return lists;
+}
+
+function collect(list: StepList, into: StepList[]): void {
+  if (list.steps.length === 0) return;
+  into.push(list);
+  for (const step of list.steps) {
+    const items =
+      step.at('type').value === 'foreach' ? [...list.items, step.at('as').text() ?? 'item'] : list.items;
+    for (const steps of listsInside(step))
+      collect({ steps, state: list.state, depth: list.depth + 1, items }, into);
+  }
+}
+
+function listsInside(step: DocumentNode): readonly (readonly DocumentNode[])[] {
+  return [
+    ...['body', 'catch', 'finally', 'default'].map((key) => step.at(key).items()),
+    ...step
+      .at('branches')
+      .items()
+      .map((branch) => (Array.isArray(branch.value) ? branch.items() : [branch])),
+    ...step
+      .at('cases')
+      .items()
+      .map((each) => each.at('body').items()),
+  ];
+}
+
+export const stepName = (step: DocumentNode): string | undefined => step.at('name').text();
+
+export const stepNames = (lists: readonly StepList[]): readonly string[] => [
+  ...new Set(lists.flatMap(({ steps }) => steps.flatMap((step) => stepName(step) ?? []))),
+];

@@ -1,0 +1,39 @@
+import type { Issue } from '../issue.ts';
+
+/** A document can be wrong in more ways than anyone reads. */
+export const MAX_ISSUES = 200;
+
+/** Without repeats, and without a missing key that stands there misspelt. Errors are kept before warnings at the limit. */
+export function orderIssues(issues: readonly Issue[]): readonly Issue[] {
+  const misspelt = new Set(
+    issues.flatMap((issue) => (issue.code === 'unknown_key' ? [misspeltFor(issue)] : [])),
+  );
+  const seen = new Set<string>();
+  const kept = issues.filter((issue) => {
+    const key = JSON.stringify([issue.path, issue.code, issue.message]);
+    if (seen.has(key) || (issue.code === 'missing' && misspelt.has(missingFor(issue)))) return false;
+    seen.add(key);
+    return true;
+  });
+  if (kept.length <= MAX_ISSUES) return kept.map((issue) => ({ ...issue }));
+  const errors = kept
+    .filter(({ severity }) => severity === 'error')
+    .slice(0, MAX_ISSUES)
+    .map((issue) => ({ ...issue }));
+  const rest = kept.length - errors.length;
+  const more: Issue = {
+    severity: 'warning',
+    code: 'more_issues',
+    path: [],
+    at: 'value',
+    message: `${rest} more issues are not shown.`,
+    hint: 'Mend these first.',
+  };
+  return [...errors, more];
+}
+
+const misspeltFor = (issue: Issue): string =>
+  JSON.stringify([issue.path.slice(0, -1), /^Did you mean "([^"]+)"/.exec(issue.hint ?? '')?.[1] ?? '']);
+
+const missingFor = (issue: Issue): string =>
+  JSON.stringify([issue.path, /needs "([^"]+)"\.$/.exec(issue.message)?.[1] ?? '-']);

@@ -1,0 +1,46 @@
+import type { Json, JsonObject } from '../../../kernel/json.ts';
+import { err, ok, type Result } from '../../../kernel/result.ts';
+import { clip } from '../show-value.ts';
+import { compile, metaSchema } from './ajv.ts';
+import { checkExpansion } from './check-expansion.ts';
+import { metaFindings } from './meta-findings.ts';
+import { badSchema, isFatal, type SchemaFinding } from './schema-finding.ts';
+import { walkUserSchema } from './walk-user-schema.ts';
+
+/**
+ * Everything wrong with a user's JSON Schema. Bounded before ajv sees it: ajv generates code and follows
+ * references, so size, depth, patterns and where references lead are judged first.
+ */
+export function checkUserSchema(schema: Readonly<Record<string, unknown>>): readonly SchemaFinding[] {
+  const findings = walkUserSchema(schema);
+  if (isFatal(findings)) return findings;
+  const meta = metaSchema();
+  if (!meta.validateSchema(schema as JsonObject))
+    return [...findings, ...metaFindings(schema, meta.errors ?? [])];
+  const expansion = checkExpansion(schema);
+  if (expansion.length > 0) return [...findings, ...expansion];
+  try {
+    compile(schema as JsonObject);
+    return findings;
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    return [...findings, badSchema([], `This JSON Schema cannot be used: ${clip(why, 200)}.`)];
+  }
+}
+
+/** Says why a value does not satisfy the schema, or undefined if it does. */
+export type SchemaViolation = (value: Json) => string | undefined;
+
+/** A user's JSON Schema made ready to judge any number of values, or what is wrong with it. */
+export function compileUserSchema(
+  schema: Readonly<Record<string, unknown>>,
+): Result<SchemaViolation, readonly SchemaFinding[]> {
+  const findings = checkUserSchema(schema);
+  if (isFatal(findings)) return err(findings);
+  const validate = compile(schema as JsonObject);
+  return ok((value) => {
+    if (validate(value)) return undefined;
+    const [first] = validate.errors ?? [];
+    return `${first?.instancePath === '' ? 'it' : first?.instancePath} ${first?.message ?? 'does not satisfy the schema'}`;
+  });
+}

@@ -1,0 +1,17 @@
+import type { IssuePath } from '../../issue.ts';
+import type { Finding } from '../finding.ts';
+
+/** Something wrong in a user's JSON Schema, at a path from the schema's own root. */
+export interface SchemaFinding extends Finding {
+  readonly path: IssuePath;
+}
+
+export const badSchema = (path: IssuePath, message: string, hint?: string): SchemaFinding => ({
+  code: 'bad_schema',
+  message,
+  hint,
+  path,
+});
+
+export const isFatal = (findings: readonly SchemaFinding[]): boolean =>
+  findings.some(({ severity }) => severity !== 'warning');

@@ -1,0 +1,117 @@
+import { nearest } from '../../../kernel/nearest.ts';
+import type { IssuePath } from '../../issue.ts';
+import { isMap } from '../is-map.ts';
+import { checkPattern } from '../pattern.ts';
+import { clip, showValue } from '../show-value.ts';
+import { badSchema, type SchemaFinding } from './schema-finding.ts';
+import { DATA_KEYWORDS, KEYWORDS, NAMING_KEYWORDS } from './schema-keywords.ts';
+
+export const MAX_SCHEMA_DEPTH = 32;
+export const MAX_SCHEMA_NODES = 5_000;
+
+const DRAFT = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
+
+interface Walk {
+  nodes: number;
+  readonly findings: SchemaFinding[];
+}
+
+/**
+ * What makes a schema unfit before anything compiles it (size, depth, references that lead out, patterns that can
+ * hang, another draft), and keywords that would be passed over in silence.
+ */
+export function walkUserSchema(schema: Readonly<Record<string, unknown>>): readonly SchemaFinding[] {
+  const walk: Walk = { nodes: 0, findings: [] };
+  walkSchema(schema, [], walk);
+  return walk.findings;
+}
+
+function walkSchema(schema: unknown, path: IssuePath, walk: Walk): void {
+  if (Array.isArray(schema))
+    for (const [index, part] of schema.entries()) walkSchema(part, [...path, index], walk);
+  if (!isMap(schema) || walk.nodes >= MAX_SCHEMA_NODES) return;
+  if (++walk.nodes === MAX_SCHEMA_NODES) {
+    walk.findings.push(badSchema(path, `This JSON Schema has more than ${MAX_SCHEMA_NODES} parts.`));
+    return;
+  }
+  if (path.length > MAX_SCHEMA_DEPTH) {
+    walk.findings.push(badSchema(path, `This JSON Schema is nested deeper than ${MAX_SCHEMA_DEPTH} levels.`));
+    walk.nodes = MAX_SCHEMA_NODES;
+    return;
+  }
+  for (const [key, value] of Object.entries(schema)) {
+    const here = [...path, key];
+    const found = keywordFinding(key, value, here);
+    if (found !== undefined) walk.findings.push(found);
+    else if (NAMING_KEYWORDS.has(key) && isMap(value)) walkNamed(key, value, here, walk);
+    else if (!DATA_KEYWORDS.has(key)) walkSchema(value, here, walk);
+  }
+}
+
+function walkNamed(key: string, named: Readonly<Record<string, unknown>>, path: IssuePath, walk: Walk): void {
+  for (const [name, value] of Object.entries(named)) {
+    const found = key === 'patternProperties' ? patternFinding(name, [...path, name], 'key') : undefined;
+    if (found !== undefined) walk.findings.push(found);
+    walkSchema(value, [...path, name], walk);
+  }
+}
+
+function keywordFinding(key: string, value: unknown, path: IssuePath): SchemaFinding | undefined {
+  switch (key) {
+    case 'pattern':
+      return typeof value === 'string' ? patternFinding(value, path, 'value') : undefined;
+    case '$ref':
+      if (typeof value !== 'string' || value.startsWith('#')) return undefined;
+      return badSchema(
+        path,
+        `The reference ${showValue(value)} leads out of this schema.`,
+        'Only references inside it ("#/$defs/NAME") are followed.',
+      );
+    case '$schema':
+      if (typeof value === 'string' && DRAFT.test(value)) return undefined;
+      return badSchema(
+        path,
+        `This JSON Schema says it is of ${showValue(value)}.`,
+        'Schemas are read as draft 2020-12: https://json-schema.org/draft/2020-12/schema, or leave "$schema" out.',
+      );
+    case '$id':
+      return path.length === 1
+        ? undefined
+        : badSchema(
+            path,
+            'A part of a JSON Schema has a "$id" of its own.',
+            'Only the whole may have one; refer to parts by "#/$defs/NAME".',
+          );
+    case '$dynamicRef':
+    case '$dynamicAnchor':
+    case '$recursiveRef':
+    case '$async':
+      return badSchema(
+        path,
+        `"${key}" is not supported in a JSON Schema.`,
+        'Refer to parts by "$ref: #/$defs/NAME".',
+      );
+    default:
+      return KEYWORDS.includes(key) || key.startsWith('x-') ? undefined : unknownKeyword(key, path);
+  }
+}
+
+function patternFinding(source: string, path: IssuePath, at: 'key' | 'value'): SchemaFinding | undefined {
+  const found = checkPattern(source);
+  return found === undefined ? undefined : { ...found, at, path };
+}
+
+/** JSON Schema lets unknown keywords pass in silence, so a slip would switch a check off: worth a warning. */
+function unknownKeyword(key: string, path: IssuePath): SchemaFinding {
+  const near = nearest(key, KEYWORDS);
+  const hint =
+    near === undefined ? 'It has no effect; prefix it with "x-" if it is a note.' : `Did you mean "${near}"?`;
+  return {
+    code: 'unknown_keyword',
+    message: `JSON Schema knows no keyword "${clip(key)}".`,
+    hint,
+    at: 'key',
+    severity: 'warning',
+    path,
+  };
+}

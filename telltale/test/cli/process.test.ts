@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { temporaryProject } from '../manifest/temporary-project.ts';
+
+const main = new URL('../../src/cli/main.ts', import.meta.url).href;
+const processIo = new URL('../../src/cli/process-io.ts', import.meta.url).href;
+const script = `const { main } = await import(${JSON.stringify(main)});
+const { processIo } = await import(${JSON.stringify(processIo)});
+process.exitCode = await main(process.argv.slice(1), processIo());`;
+
+/** The command line as a process of its own. `onChild` may talk to it. */
+const run = (argv: readonly string[], onChild: (child: ReturnType<typeof spawn>) => void = () => {}) =>
+  new Promise<{ code: number | null; out: string; err: string }>((resolve, reject) => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', ...argv], {
+      cwd: temporaryProject(),
+      env: { PATH: process.env.PATH ?? '' },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    let out = '';
+    let err = '';
+    child.stdout.on('data', (chunk) => {
+      out += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      err += chunk;
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, out, err }));
+    onChild(child);
+  });
+
+describe('as a process', { timeout: 30_000 }, () => {
+  it('prints its version and ends with 0', async () => {
+    expect(await run(['--version'], (child) => child.stdin?.end())).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('ends quietly when its reader goes away', async () => {
+    const { code, err } = await run(['schema', 'Workflow'], (child) => {
+      child.stdin?.end();
+      child.stdout?.destroy();
+    });
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+  });
+
+  it('ends with 130 when it is interrupted while it waits for standard input', async () => {
+    const { code, err } = await run(['validate', '-'], (child) => {
+      child.stdin?.write('kind: Agent\n');
+      setTimeout(() => child.kill('SIGINT'), 2000);
+    });
+    expect({ code, err }).toEqual({ code: 130, err: '' });
+  });
+});

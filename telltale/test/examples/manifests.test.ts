@@ -1,0 +1,42 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { main } from '../../src/cli/main.ts';
+import { loadManifests } from '../../src/manifest/load-manifests.ts';
+import { recordedIo } from '../cli/recorded-io.ts';
+
+const examples = fileURLToPath(new URL('../../../examples', import.meta.url));
+
+describe('examples/manifests', () => {
+  it('has no mistake, with and without the environment it reads', async () => {
+    const envs = [
+      {},
+      { TELLTALE_MODEL: 'openai/gpt-5', TELLTALE_TURNS: '7', TELLTALE_NOTES: 'no', WORKSPACE: '/src' },
+    ];
+    for (const env of envs) {
+      const { diagnostics, projects } = await loadManifests(['manifests/telltale.yml'], {
+        env,
+        cwd: examples,
+      });
+      expect(diagnostics).toEqual([]);
+      expect(projects[0]?.manifests.map(({ id }) => id)).toEqual([
+        'Agent/coding_agent',
+        'Tool/open_issues',
+        'Tool/recent_commits',
+        'Relic/notes',
+        'Agent/reviewer',
+        'Workflow/finalize',
+        'Workflow/release',
+        'Artifact/release_gate',
+      ]);
+    }
+  });
+});
+
+describe('examples/broken', () => {
+  it('prints what expected.txt says', async () => {
+    const io = recordedIo({ cwd: `${examples}/broken`, env: { MODEL_KEY: 'sk-not-for-your-eyes' } });
+    expect(await main(['validate'], io)).toBe(2);
+    expect(io.err()).toBe('');
+    await expect(io.out()).toMatchFileSnapshot(`${examples}/broken/expected.txt`);
+  });
+});

@@ -1,0 +1,184 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of manifests, not of JavaScript
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseDocument } from 'yaml';
+import { decodeSource } from '../../src/manifest/decode-source.ts';
+import { substituteEnv } from '../../src/manifest/env/substitute-env.ts';
+import { formatDiagnostic } from '../../src/manifest/format-diagnostic.ts';
+import { readManifests } from '../../src/manifest/read-manifests.ts';
+import { readPlainScalar } from '../../src/manifest/yaml/plain-scalar.ts';
+
+const read = (text: string, env: Record<string, string>) => {
+  const decoded = decodeSource('a.yml', new TextEncoder().encode(text));
+  if (!decoded.ok) throw new Error(decoded.diagnostic.message);
+  const { documents, diagnostics } = readManifests(decoded.source, env);
+  return {
+    value: documents[0]?.value as Record<string, never>,
+    codes: diagnostics.map(({ code }) => code),
+    text: diagnostics.map((each) => formatDiagnostic(each)).join('\n'),
+    diagnostics,
+  };
+};
+const scalar = (written: string, env: Record<string, string> = {}) => read(`v: ${written}\n`, env).value.v;
+
+describe('an environment variable', () => {
+  it('in a plain scalar is read again, so that it can be a number or a boolean', () => {
+    expect(scalar('${N}', { N: '5' })).toBe(5);
+    expect(scalar('${N:-5}')).toBe(5);
+    expect(scalar('1${N}', { N: '5' })).toBe(15);
+    expect(scalar('${B}', { B: 'true' })).toBe(true);
+    expect(scalar('${E:-}')).toBe(null);
+    expect(scalar('${V}', { V: 'a: b # c' })).toBe('a: b # c');
+  });
+
+  it('in quotes or a block stays text', () => {
+    expect(scalar('"${N}"', { N: '5' })).toBe('5');
+    expect(scalar("'${N:-5}'")).toBe('5');
+    expect(scalar('"${E:-}"')).toBe('');
+    expect(read('v: |\n  ${N}\n', { N: '5' }).value.v).toBe('5\n');
+  });
+
+  it('takes its default when it is unset or empty, as in a shell', () => {
+    expect(scalar('"${N:-a:-b}"')).toBe('a:-b');
+    expect(scalar('"${N:-x}"', { N: '' })).toBe('x');
+    expect(scalar('"${N}"', { N: '' })).toBe('');
+  });
+
+  it('is not looked up in the prototype of the record', () => {
+    expect(read('v: ${constructor}\n', {}).codes).toContain('env_unset');
+    expect(read('v: ${toString}\n', {}).codes).toContain('env_unset');
+  });
+
+  it('is never looked through for more references, now or when a step runs', () => {
+    expect(scalar('"${A}"', { A: '${B}', B: 'secret' })).toBe('$${B}');
+    expect(scalar('"${A}"', { A: '${agent.metadata}' })).toBe('$${agent.metadata}');
+    expect(scalar('"${A}{B}"', { A: '$', B: 'x' })).toBe('$${B}');
+  });
+
+  it('that is unset and has no default is an error at the reference, once for each', () => {
+    const { diagnostics } = read('v: "a ${X} b ${Y:-1} c ${Z}"\n', {});
+    const unset = diagnostics.filter(({ code }) => code === 'env_unset');
+    expect(unset.map(({ column }) => column)).toEqual([7, 24]);
+  });
+
+  it('points into folded, literal and escaped text', () => {
+    const unset = (text: string) => {
+      const found = read(text, {}).diagnostics.find(({ code }) => code === 'env_unset');
+      return [found?.line, found?.column];
+    };
+    expect(unset('v: |\n    one\n    two ${X}\n')).toEqual([3, 9]);
+    expect(unset('v: >-\n  one\n  two\n  ${X}\n')).toEqual([4, 3]);
+    expect(unset('v: "a\\n\\t\\u0041 ${X}"\n')).toEqual([1, 17]);
+    expect(unset("v: 'it''s ${X}'\n")).toEqual([1, 11]);
+    expect(unset('v: "one\n  two ${X}"\n')).toEqual([2, 7]);
+  });
+
+  it('leaves runtime references, escapes and other braces alone', () => {
+    for (const text of [
+      '${agent.metadata.status}',
+      '${item}',
+      '${steps.a.output ?? "x"}',
+      '$${HOME}',
+      '${}',
+      '$HOME',
+      '{name}',
+    ])
+      expect(scalar(JSON.stringify(text), { HOME: 'no', item: 'no' })).toBe(text);
+  });
+
+  it('reads dollars before a brace in pairs', () => {
+    expect(scalar('"$$${A}"', { A: 'x' })).toBe('$$x');
+    expect(scalar('"$$$${A}"', { A: 'x' })).toBe('$$$${A}');
+  });
+
+  it('is not put into code', () => {
+    expect(read('source: "`${HOME}`"\nscript: "${HOME}"\n', { HOME: 'no' }).value).toEqual({
+      source: '`${HOME}`',
+      script: '${HOME}',
+    });
+  });
+
+  it('in "enabled" is a switch: unset, empty, 0, false and no are off', () => {
+    const enabled = (scalar: string, env: Record<string, string> = {}) => {
+      const result = read(`enabled: ${scalar}\n`, env);
+      expect(result.codes).not.toContain('env_unset');
+      return result.value.enabled;
+    };
+    expect(enabled('${F}')).toBe(false);
+    for (const off of ['', '0', 'false', 'no', 'NO', ' False '])
+      expect(enabled('${F}', { F: off })).toBe(false);
+    for (const on of ['1', 'true', 'yes', 'sk-123']) expect(enabled('"${F}"', { F: on })).toBe(true);
+    expect(enabled('${F:-no}')).toBe(false);
+    expect(enabled('"vars.x == ${F}"')).toBe(false);
+    expect(enabled('"vars.x == ${F}"', { F: '3' })).toBe('vars.x == 3');
+  });
+
+  it('never shows its value in a message', () => {
+    const secret = 'Sk-Live-9f8e7d6c';
+    const wrong = [
+      'dialect: ${KEY}',
+      'limits:\n  wall: ${KEY}',
+      'limits:\n  wall: 5${KEY}',
+      'name: ${KEY} ${KEY}',
+      'metadata:\n  fields:\n    a: { type: "${KEY}" }',
+      'import:\n  tools: ["builtin:${KEY}"]',
+    ];
+    for (const line of wrong) {
+      const { text } = read(`kind: Agent\nname: x\n${line}\n`, { KEY: secret });
+      expect(text).not.toBe('');
+      expect(text.toLowerCase()).not.toMatch(/sk-l|live|9f8e|7d6c/);
+    }
+    expect(read('kind: Agent\nname: x\nlimits:\n  turns: ${N}\n', { N: '-17' }).text).not.toContain('-17');
+  });
+});
+
+describe('a plain scalar that is read again', () => {
+  it('means what YAML says it means', () => {
+    const anything = fc.oneof(
+      fc.string({ unit: 'binary-ascii', maxLength: 8 }).filter((text) => /^[\w.+-]+$/.test(text)),
+      fc.constantFrom(
+        '~',
+        'null',
+        'Null',
+        'true',
+        'FALSE',
+        '0o17',
+        '0xfF',
+        '1e3',
+        '-.5',
+        '+1.',
+        '.5e-3',
+        '012',
+        '1_000',
+        'yes',
+      ),
+      fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+    );
+    fc.assert(
+      fc.property(anything, (text) => {
+        const document = parseDocument(text);
+        fc.pre(document.errors.length === 0);
+        const expected: unknown = document.toJS();
+        fc.pre(
+          expected === null || ['string', 'boolean'].includes(typeof expected) || Number.isFinite(expected),
+        );
+        expect(readPlainScalar(text)).toEqual(expected);
+      }),
+    );
+  });
+
+  it('keeps every piece mapped to where it was written', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('a', '${A}', '${B:-bb}', '$', '{', '}', '${', '$${A}')),
+        (parts) => {
+          const raw = parts.join('');
+          const result = substituteEnv(raw, { A: 'value' });
+          if (result === undefined) return;
+          expect(result.pieces.map(({ rawStart, rawEnd }) => raw.slice(rawStart, rawEnd)).join('')).toBe(raw);
+          expect(result.pieces.at(-1)?.outEnd).toBe(result.text.length);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,319 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the manifests under test hold such references
+import { describe, expect, it } from 'vitest';
+import { agent, fields, found, said } from './said.ts';
+
+describe('metadata fields', () => {
+  it.each([
+    [{ type: 'enum', values: ['A', 'B'], default: 'C' }, '"C" is not A or B'],
+    [{ type: 'string', max_length: 3, default: 'long' }, '"long" is longer than 3'],
+    [{ type: 'string', pattern: '^[a-z]+$', default: 'ABC' }, '"ABC" does not match the pattern ^[a-z]+$'],
+    [{ type: 'number', min: 5, default: 3 }, '3 is below the minimum 5'],
+    [{ type: 'number', max: 5, default: 7 }, '7 is above the maximum 5'],
+    [{ type: 'number', integer: true, default: 1.5 }, '1.5 is not a whole number'],
+    [{ type: 'boolean', default: 'yes' }, '"yes" is not true or false'],
+    [{ type: 'array', items: { type: 'number' }, default: [1, 'x'] }, 'item 2: "x" is not a number'],
+    [{ type: 'array', max_items: 1, default: [1, 2] }, 'it has 2 items, more than 1'],
+    [{ type: 'object', default: [] }, 'an empty list is not a map'],
+    [
+      { type: 'object', schema: { properties: { a: { type: 'string' } } }, default: { a: 1 } },
+      '/a must be string',
+    ],
+    [{ type: 'string', default: null }, 'null is what a field without a default has'],
+  ])('a default must satisfy its field: %j', (field, why) => {
+    expect(said(fields({ f: field }))).toEqual([
+      `bad_default metadata.fields.f.default: The default does not satisfy its field: ${why}. | Mend it, or leave it out.`,
+    ]);
+  });
+
+  it('a range must hold something', () => {
+    expect(found(fields({ n: { type: 'number', min: 5, max: 3 } }))).toEqual([
+      'empty_range metadata.fields.n.min',
+    ]);
+  });
+
+  it('an enum lists each value once, and at least one', () => {
+    expect(found(fields({ a: { values: ['A', 'A'] }, b: { values: [] } }))).toEqual([
+      'not_allowed metadata.fields.b.values',
+      'duplicate metadata.fields.a.values.1',
+    ]);
+  });
+
+  it('a pattern must be one that linear-time engines take', () => {
+    expect(
+      found(fields({ s: { type: 'string', pattern: '(?=x)' }, t: { type: 'string', pattern: '(a)\\1' } })),
+    ).toEqual(['bad_pattern metadata.fields.s.pattern', 'bad_pattern metadata.fields.t.pattern']);
+  });
+
+  it('there are no more than the limit', () => {
+    const three = { a: { type: 'boolean' }, b: { type: 'boolean' }, c: { type: 'boolean' } };
+    expect(found(agent({ metadata: { limits: { fields: 2 }, fields: three } }))).toEqual([
+      'too_many metadata.fields',
+    ]);
+  });
+
+  it('an item may be a list in turn', () => {
+    expect(
+      found(
+        fields({
+          grid: {
+            type: 'array',
+            items: { type: 'array', items: { type: 'number', max: 1 } },
+            default: [[2]],
+          },
+        }),
+      ),
+    ).toEqual(['bad_default metadata.fields.grid.default']);
+  });
+
+  it('an injection template names fields that are there', () => {
+    const template = 'Now {curent}\n- status: {values} {values.stauts}';
+    expect(
+      said(agent({ metadata: { fields: { status: { values: ['A'] } }, injection: { template } } })),
+    ).toEqual([
+      'unknown_placeholder metadata.injection.template: The template has no placeholder {curent}. | Did you mean "current"? Placeholders: {fields} {current} {errors} {values.NAME}; fields: status.',
+      'unknown_placeholder metadata.injection.template: The template has no placeholder {values.stauts}. | Did you mean "status"? Placeholders: {fields} {current} {errors} {values.NAME}; fields: status.',
+    ]);
+  });
+});
+
+describe('context variables', () => {
+  it('have one name each, whatever their class', () => {
+    const context_variables = { defined: [{ name: 'x' }], runtime: [{ name: 'x' }] };
+    expect(said(agent({ context_variables }))).toEqual([
+      'duplicate context_variables.runtime.0.name: There are two context variables named "x". | The first is at context_variables.defined[0]; give this one another name.',
+    ]);
+  });
+
+  it('are not named like what conditions know already', () => {
+    expect(found(agent({ context_variables: { runtime: [{ name: 'metadata' }] } }))).toEqual([
+      'reserved_name context_variables.runtime.0.name',
+    ]);
+  });
+
+  it('have a default of their type', () => {
+    expect(
+      found(agent({ context_variables: { runtime: [{ name: 'n', type: 'number', default: 'x' }] } })),
+    ).toEqual(['bad_default context_variables.runtime.0.default']);
+  });
+
+  it('that are derived from each other are shown as a cycle', () => {
+    const derived = [
+      { name: 'a', expression: 'vars.b' },
+      { name: 'b', expression: 'c && true' },
+      { name: 'c', expression: 'vars.a' },
+    ];
+    expect(said(agent({ context_variables: { derived } }))).toEqual([
+      'cycle context_variables.derived.0.expression: These derived variables define each other: a → b → c → a. | Break the cycle: let one of them have triggers instead.',
+    ]);
+  });
+
+  it('that are derived read only what is declared', () => {
+    const derived = [{ name: 'a', expression: 'vars.attemps > 1 && metadata.staus == "A"' }];
+    const document = agent({
+      metadata: { fields: { status: { values: ['A'] } } },
+      context_variables: { runtime: [{ name: 'attempts' }], derived },
+    });
+    expect(said(document)).toEqual([
+      'unknown_name context_variables.derived.0.expression: "vars" has no "attemps". | Did you mean "attempts"?',
+      'unknown_name context_variables.derived.0.expression: "metadata" has no "staus". | Did you mean "status"?',
+    ]);
+  });
+
+  it('that are derived have triggers or an expression, not both and not neither', () => {
+    const both = { name: 'a', expression: 'true', triggers: [{ type: 'agent_turn_count', at_least: 1 }] };
+    expect(found(agent({ context_variables: { derived: [both, { name: 'b' }] } }))).toEqual([
+      'exclusive context_variables.derived.0.expression',
+      'missing context_variables.derived.1',
+    ]);
+  });
+
+  it('that watch metadata name declared fields', () => {
+    const derived = [{ name: 'a', triggers: [{ type: 'metadata_match', conditions: { stats: 'A' } }] }];
+    expect(
+      said(agent({ metadata: { fields: { status: { values: ['A'] } } }, context_variables: { derived } })),
+    ).toEqual([
+      'unknown_field context_variables.derived.0.triggers.0.conditions.stats: There is no metadata field "stats". | Did you mean "status"?',
+    ]);
+  });
+});
+
+describe("a variable that a permission goes by is out of the model's hand", () => {
+  const withVariable = (variables: Record<string, unknown>) =>
+    agent({ context_variables: variables, permissions: { paths: ['$root', '${vars.root}/src'] } });
+
+  it('written by the model', () => {
+    expect(said(withVariable({ runtime: [{ name: 'root', writers: ['model'] }] }))[0]).toContain(
+      'model_controlled permissions.paths.0: The variable "root" is used by a permission, and the model may write it.',
+    );
+  });
+
+  it('without writers, so that the model may write it', () => {
+    expect(found(withVariable({ defined: [{ name: 'root' }] }))).toEqual([
+      'model_controlled permissions.paths.0',
+      'model_controlled permissions.paths.1',
+    ]);
+  });
+
+  it("derived from an agent's text, also through another variable", () => {
+    const derived = [
+      { name: 'root', expression: 'said' },
+      { name: 'said', triggers: [{ type: 'agent_text', match: { equals: '/etc' } }] },
+    ];
+    expect(said(withVariable({ derived }))[0]).toContain(
+      'it is derived from "said": it is derived from an agent\'s text',
+    );
+  });
+
+  it('derived from metadata', () => {
+    const derived = [{ name: 'root', expression: 'metadata.status' }];
+    expect(
+      found(
+        agent({
+          metadata: { fields: { status: { type: 'string' } } },
+          context_variables: { derived },
+          permissions: { network: ['$root'] },
+        }),
+      ),
+    ).toEqual(['model_controlled permissions.network.0']);
+  });
+
+  it('but one that only people and workflows write may be used', () => {
+    expect(found(withVariable({ defined: [{ name: 'root', writers: ['user', 'workflow'] }] }))).toEqual([]);
+  });
+});
+
+describe('feeds', () => {
+  const feeds = (...list: readonly unknown[]) => agent({ context_feeds: list });
+  const source = { type: 'internal', action: 'random' };
+
+  it('have one id each', () => {
+    expect(found(feeds({ id: 'a', source }, { id: 'a', source }))).toEqual(['duplicate context_feeds.1.id']);
+  });
+
+  it('have an interval exactly when they are periodic', () => {
+    expect(found(feeds({ id: 'a', type: 'periodic', source }, { id: 'b', interval: '30s', source }))).toEqual(
+      ['missing context_feeds.0', 'not_allowed context_feeds.1.interval'],
+    );
+    expect(found(feeds({ id: 'a', type: 'periodic', interval: 0, source }))).toEqual([
+      'bad_duration context_feeds.0.interval',
+    ]);
+  });
+
+  it('that refer to each other are shown as a cycle, by refs and by $id', () => {
+    const llm = (context: string) => ({ type: 'llm', name: 'summarize', params: { nested: [{ context }] } });
+    expect(
+      said(
+        feeds(
+          { id: 'a', source: llm('see $b') },
+          { id: 'b', refs: ['c'], source },
+          { id: 'c', source: llm('$a.x') },
+        ),
+      ),
+    ).toEqual([
+      'cycle context_feeds.0.id: These feeds refer to each other: $a → $b → $c → $a. | Break the cycle: a feed is loaded after those it refers to.',
+    ]);
+  });
+
+  it('refer to feeds that are there', () => {
+    expect(said(feeds({ id: 'repo', source }, { id: 'b', refs: ['rpeo'], source }))).toEqual([
+      'unknown_feed context_feeds.1.refs.0: There is no feed "rpeo". | Did you mean "repo"?',
+    ]);
+  });
+
+  it('of the prompt itself can be switched off, and nothing else', () => {
+    expect(
+      found(
+        feeds(
+          { id: 'builtin:metadata', enabled: false },
+          { id: 'builtin:metrics' },
+          { id: 'builtin:news', source },
+        ),
+      ),
+    ).toEqual(['not_allowed context_feeds.1.id', 'unknown_key context_feeds.2.source']);
+  });
+
+  it('of an internal source name one that exists', () => {
+    expect(said(feeds({ id: 'a', source: { type: 'internal', action: 'system_clok' } }))[0]).toContain(
+      'Did you mean "system_clock"?',
+    );
+  });
+});
+
+describe('action templates', () => {
+  it('that build on each other are shown as a cycle', () => {
+    expect(said(agent({ action_templates: { a: { template: 'b' }, b: { template: 'a' } } }))).toEqual([
+      'cycle action_templates.a: These action templates build on each other: a → b → a. | Break the cycle: one of them must stand by itself.',
+    ]);
+  });
+
+  it('build on templates that are there', () => {
+    expect(
+      said(agent({ action_templates: { fetch: { name: 'x' }, b: { template: 'fetsh' } } }))[0],
+    ).toContain('Did you mean "fetch"?');
+  });
+
+  it('test only what an action sees', () => {
+    expect(said(agent({ action_templates: { a: { name: 'x', if: 'meta.status == 1' } } }))[0]).toContain(
+      'unknown_name action_templates.a.if',
+    );
+  });
+});
+
+describe('models and the rest', () => {
+  it('a short name of a model is declared', () => {
+    expect(said(agent({ models: { fast: 'a/b' }, prompts: { p: { template: 'x', model: 'fst' } } }))).toEqual(
+      [
+        'unknown_model prompts.p.model: There is no model "fst" in "models". | Did you mean "fast"? Or write "provider/model".',
+      ],
+    );
+  });
+
+  it('an internal action that is both allowed and blocked is worth a warning', () => {
+    expect(
+      found(agent({ internal_actions: { allowed_actions: ['rollback'], blocked_actions: ['rollback'] } })),
+    ).toEqual(['warning contradiction internal_actions.blocked_actions.0']);
+  });
+
+  it('a built-in tool is one of those there are', () => {
+    expect(said(agent({ import: { tools: ['builtin:fileystem'] } }))[0]).toContain(
+      'Did you mean "builtin:filesystem"?',
+    );
+  });
+
+  it('an MCP server has a command or an address', () => {
+    expect(
+      found(
+        agent({
+          import: {
+            tools: [
+              { mcp: { name: 'a' } },
+              { mcp: { name: 'b', command: 'x', url: 'https://x' } },
+              { mcp: { name: 'b', url: 'ftp://x' } },
+            ],
+          },
+        }),
+      ),
+    ).toEqual([
+      'missing import.tools.0.mcp',
+      'exclusive import.tools.1.mcp.url',
+      'not_allowed import.tools.2.mcp.url',
+      'duplicate import.tools.2.mcp.name',
+    ]);
+  });
+
+  it('a decision without a fallback is refused, and one of the wrong type too', () => {
+    const components = [
+      { name: 'a', prompt: 'x', inject_into: { invoke: 'i', method: 'm' } },
+      {
+        name: 'b',
+        prompt: { invoke: 'i', method: 'm', fallback: true },
+        inject_into: [{ step: 's', if: { invoke: 'i', method: 'm', fallback: 'yes' } }],
+      },
+    ];
+    expect(found(agent({ components }))).toEqual([
+      'missing components.0.inject_into',
+      'wrong_type components.1.prompt.fallback',
+      'wrong_type components.1.inject_into.0.if.fallback',
+    ]);
+  });
+});

@@ -1,0 +1,95 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  checkManifest,
+  MANIFEST_KINDS,
+  type ManifestKind,
+  manifestJsonSchema,
+} from '../../../src/manifest/check-manifest.ts';
+import { EXAMPLES } from './examples.ts';
+import { deletion, type Mutation, misspelling, retyping } from './mutations.ts';
+
+const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false });
+const validators = new Map(MANIFEST_KINDS.map((kind) => [kind, ajv.compile(manifestJsonSchema(kind))]));
+
+const STRUCTURAL = ['unknown_key', 'wrong_type', 'missing', 'not_allowed', 'exclusive', 'bad_name'];
+
+/** Whether the document's own kind's JSON Schema takes it; undefined where it is of no kind. */
+function schemaTakes(document: unknown): boolean | undefined {
+  const kind =
+    typeof document === 'object' && document !== null
+      ? (document as { kind?: ManifestKind }).kind
+      : undefined;
+  return kind === undefined ? undefined : validators.get(kind)?.(document);
+}
+
+describe.each(MANIFEST_KINDS)('the JSON Schema of %s', (kind) => {
+  const schema = manifestJsonSchema(kind);
+
+  it('names its dialect, itself and what it describes', () => {
+    expect(schema).toMatchObject({
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      title: `Telltale ${kind}`,
+    });
+    expect(schema.$id).toBe(`urn:telltale:schema:${kind}`);
+    expect((schema.$defs as Record<string, { description?: string }>)[kind]?.description).toBeTruthy();
+  });
+
+  it('describes every key', () => {
+    const bare: string[] = [];
+    const visit = (at: unknown, path: string): void => {
+      if (typeof at !== 'object' || at === null) return;
+      const { properties } = at as {
+        properties?: Record<string, { description?: string; const?: unknown; $ref?: string }>;
+      };
+      for (const [key, property] of Object.entries(properties ?? {}))
+        if (
+          property.description === undefined &&
+          property.const === undefined &&
+          property.$ref === undefined &&
+          !path.includes('if')
+        )
+          bare.push(`${path}.${key}`);
+      for (const [key, item] of Object.entries(at)) if (key !== 'default') visit(item, `${path}.${key}`);
+    };
+    visit(schema.$defs, '');
+    expect(bare).toEqual([]);
+  });
+});
+
+describe('the JSON Schema and the validator agree', () => {
+  it('on documents that use every key', () => {
+    for (const document of EXAMPLES) {
+      expect(
+        schemaTakes(document),
+        JSON.stringify(validators.get((document as { kind: ManifestKind }).kind)?.errors),
+      ).toBe(true);
+    }
+  });
+
+  it.each([
+    ['lost a key', deletion],
+    ['have a value of another type', retyping],
+    ['have a misspelt key', misspelling],
+  ])('on documents that %s', (_, mutations: fc.Arbitrary<Mutation>) => {
+    fc.assert(
+      fc.property(mutations, ({ document, path }) => {
+        const takes = schemaTakes(document);
+        fc.pre(takes !== undefined);
+        const { issues } = checkManifest(document);
+        const structural = issues.filter(
+          ({ code, severity }) => severity === 'error' && STRUCTURAL.includes(code),
+        );
+        const told = `${path.join('.')}: ${JSON.stringify(issues.slice(0, 3))}`;
+        if (structural.length > 0) expect(takes, told).toBe(false);
+        if (takes === false)
+          expect(
+            issues.some(({ severity }) => severity === 'error'),
+            told,
+          ).toBe(true);
+      }),
+      { numRuns: 600 },
+    );
+  });
+});

@@ -67,23 +67,23 @@ export const agent = closed(
     version: version().optional(),
     description: text('What it does; shown to agents that may call it.').optional(),
     model: modelRef("provider/model or scripted:FILE. A sub-agent without one uses its parent's.").optional(),
-    models: models.default({}),
+    models: models.prefault({}),
     instructions: text('The system prompt; it never changes within a session.').default(''),
     dialect: z.enum(['tags', 'tools', 'step']).default('tags').describe('How the model acts.'),
     workflow: name('A workflow.')
       .nullable()
       .default(null)
       .describe('The workflow that leads every session of this agent.'),
-    prompts: prompts.default({}),
+    prompts: prompts.prefault({}),
     protocol: protocolOptions.prefault({}),
     limits: limits.prefault({}),
     budget: budget.optional(),
     metadata: metadata.prefault({}),
     context_variables: contextVariables.prefault({}),
-    context_feeds: z.array(feed).default([]).describe('What is kept in front of the model.'),
+    context_feeds: z.array(feed).prefault([]).describe('What is kept in front of the model.'),
     components: z
       .array(component)
-      .default([])
+      .prefault([])
       .describe('Fragments of prompt that join the prompts of steps.'),
     hooks: hooks.prefault({}),
     output: closed(
@@ -97,7 +97,7 @@ export const agent = closed(
     internal_actions: internalActions.prefault({}),
     memory: memory.optional(),
     import: imports.prefault({}),
-    action_templates: actionTemplates.default({}),
+    action_templates: actionTemplates.prefault({}),
     permissions: permissions.prefault({}),
   },
 );

@@ -107,8 +107,8 @@ export const contextVariables = closed(
     },
   },
   {
-    defined: z.array(defined).default([]).describe('Kept between runs, written through at once.'),
-    runtime: z.array(runtime).default([]).describe('Live as long as the session.'),
-    derived: z.array(derived).default([]).describe('Computed from events, never set by hand.'),
+    defined: z.array(defined).prefault([]).describe('Kept between runs, written through at once.'),
+    runtime: z.array(runtime).prefault([]).describe('Live as long as the session.'),
+    derived: z.array(derived).prefault([]).describe('Computed from events, never set by hand.'),
   },
 );

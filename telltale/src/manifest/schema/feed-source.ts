@@ -17,7 +17,7 @@ export const INTERNAL_SOURCES = [
   ] as const),
 ] as const;
 
-const params = jsonObject('Parameters; $feed refers to another feed.').default({});
+const params = jsonObject('Parameters; $feed refers to another feed.').prefault({});
 
 const SLIPS: Slips = {
   parameters: 'In a feed it is "params".',

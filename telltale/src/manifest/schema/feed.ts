@@ -12,11 +12,11 @@ import { duration, positiveDuration } from './quantities.ts';
 /** The parts of the prompt that the runtime makes itself; a feed of that id switches one off. */
 export const BUILTIN_FEEDS = ['metadata', 'results', 'news', 'memory'] as const;
 
-const enabledFlag = celOrBoolean('Whether the feed is loaded: true, false, ${ENV} or CEL.');
+const enabledFlag = celOrBoolean('Whether the feed is loaded.');
 const enabled = choice([enabledFlag, enabledText], (value) =>
   typeof value === 'boolean' ? enabledFlag : enabledText,
 )
-  .default('true')
+  .prefault(true)
   .describe('Whether the feed is loaded: true, false, an environment variable, or CEL.');
 
 const own = closed(
@@ -54,10 +54,10 @@ const own = closed(
     cache_ttl: duration('How long a value counts as fresh.').optional(),
     max_tokens: count('The most tokens it may take; cut at a line.').optional(),
     enabled,
-    transform: feedTransform.default([]),
+    transform: feedTransform.prefault([]),
     refs: z
       .array(name('Another feed.'))
-      .default([])
+      .prefault([])
       .describe('Feeds that are loaded first; those named as $id in params count by themselves.'),
     inject: z
       .enum(['start', 'each_turn', 'on_change', 'reference'])

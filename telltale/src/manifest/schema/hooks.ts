@@ -34,7 +34,7 @@ const hookCommand = closed(
   {
     command: commandLine('The program and its arguments; the context comes as JSON on its standard input.'),
     cwd: nonEmptyText('The folder it runs in.').optional(),
-    env: z.record(z.string(), z.string()).default({}).describe('Environment variables for it.'),
+    env: z.record(z.string(), z.string()).prefault({}).describe('Environment variables for it.'),
     timeout: positiveDuration('How long it may take.').optional(),
     fallback: jsonValue('What counts when it fails or is too slow.'),
   },
@@ -48,7 +48,7 @@ const hookInvocation = invocation(
 const hookList = (description: string) =>
   z
     .array(choiceByKey('A hook', { invoke: hookInvocation, command: hookCommand }))
-    .default([])
+    .prefault([])
     .describe(description);
 
 /** Order: the agent's hooks, then the workflow's, then the step's. */

@@ -34,15 +34,15 @@ export const mcpServer = closed(
   {
     name: name('The name of the server.'),
     command: nonEmptyText('The program that speaks MCP over stdio.').optional(),
-    args: z.array(text('An argument.')).default([]).describe('Its arguments; no shell is involved.'),
-    env: z.record(z.string(), z.string()).default({}).describe('Environment variables for it.'),
+    args: z.array(text('An argument.')).prefault([]).describe('Its arguments; no shell is involved.'),
+    env: z.record(z.string(), z.string()).prefault({}).describe('Environment variables for it.'),
     cwd: nonEmptyText('The folder it runs in.').optional(),
     url: z
       .string()
       .regex(/^https?:\/\/\S+$/)
       .meta({ description: 'The address of a server over HTTP.', expects: 'an http:// or https:// address' })
       .optional(),
-    headers: z.record(z.string(), z.string()).default({}).describe('HTTP headers.'),
+    headers: z.record(z.string(), z.string()).prefault({}).describe('HTTP headers.'),
   },
 );
 
@@ -75,10 +75,10 @@ export const imports = closed(
     },
   },
   {
-    tools: z.array(toolImport).default([]).describe('Tools.'),
-    relics: z.array(file).default([]).describe('Relics.'),
-    agents: z.array(file).default([]).describe('Agents that may be called.'),
-    workflows: z.array(file).default([]).describe('Workflows: those with triggers watch this agent.'),
-    artifacts: z.array(file).default([]).describe('Decision artifacts.'),
+    tools: z.array(toolImport).prefault([]).describe('Tools.'),
+    relics: z.array(file).prefault([]).describe('Relics.'),
+    agents: z.array(file).prefault([]).describe('Agents that may be called.'),
+    workflows: z.array(file).prefault([]).describe('Workflows: those with triggers watch this agent.'),
+    artifacts: z.array(file).prefault([]).describe('Decision artifacts.'),
   },
 );

@@ -36,6 +36,6 @@ export const internalActions = closed(
   {
     enabled: flag('false: none at all.').default(true),
     allowed_actions: z.array(internalAction).optional().describe('Only these; all if absent.'),
-    blocked_actions: z.array(internalAction).default([]).describe('Not these.'),
+    blocked_actions: z.array(internalAction).prefault([]).describe('Not these.'),
   },
 );

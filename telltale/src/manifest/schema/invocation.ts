@@ -24,7 +24,7 @@ export const invocation = <Fallback extends z.core.$ZodType>(id: string, fallbac
       method: name('The method of the artifact.'),
       args: z
         .array(jsonValue('An argument.'))
-        .default([])
+        .prefault([])
         .describe('Arguments; the standard context is added as the last one.'),
       cache: flag('false asks afresh each time instead of once a run for the same context.').default(true),
       fallback,

@@ -42,7 +42,7 @@ export const metadata = closed(
       .describe("What a sub-agent gets of its parent's metadata."),
     fields: z
       .record(identifier('The name of a field.'), metadataField)
-      .default({})
+      .prefault({})
       .describe('The fields, by name.'),
     injection: closed(
       { title: '"metadata.injection"', description: 'How the model sees fields and values.' },

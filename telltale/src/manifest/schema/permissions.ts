@@ -22,7 +22,7 @@ export const permissions = closed(
       .describe('Folders and files that may be read and written.'),
     network: z
       .array(nonEmptyText('A host, with or without a port.'))
-      .default([])
+      .prefault([])
       .describe('Hosts that may be reached.'),
     shell: z
       .enum(['allow', 'ask', 'deny'])
@@ -30,11 +30,11 @@ export const permissions = closed(
       .describe("Commands: allowed, after a person's approval, or not at all."),
     artifacts: z
       .array(z.enum(['read', 'write']))
-      .default([])
+      .prefault([])
       .describe('What may be done with decision artifacts.'),
     environment: z
       .array(nonEmptyText('The name of an environment variable.'))
-      .default([])
+      .prefault([])
       .describe('Environment variables that "agent.environment" shows; no other is in view.'),
   },
 );

@@ -34,7 +34,7 @@ const command = closed(
       'The program and its arguments; {name} stands for a parameter. Never passed through a shell.',
     ),
     cwd: nonEmptyText('The folder it runs in.').optional(),
-    env: z.record(z.string(), z.string()).default({}).describe('Environment variables for it.'),
+    env: z.record(z.string(), z.string()).prefault({}).describe('Environment variables for it.'),
     stdin: text('What it reads from standard input; {name} stands for a parameter.').optional(),
   },
 );
@@ -58,7 +58,7 @@ const http = closed(
           .default('GET')
           .describe('The HTTP method.'),
         url: nonEmptyText('The address; {name} stands for a parameter.'),
-        headers: z.record(z.string(), z.string()).default({}).describe('Headers.'),
+        headers: z.record(z.string(), z.string()).prefault({}).describe('Headers.'),
         body: jsonValue('The body: text, or a value sent as JSON.').optional(),
       },
     ),

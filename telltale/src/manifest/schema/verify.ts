@@ -41,7 +41,7 @@ const byArtifact = closed(
   {
     invoke: name('The artifact.'),
     method: name('Its method.'),
-    args: z.array(jsonValue('An argument.')).default([]).describe('Arguments before the context.'),
+    args: z.array(jsonValue('An argument.')).prefault([]).describe('Arguments before the context.'),
     cache: flag('false asks afresh each time.').default(true),
     fallback: z
       .enum(['pass', 'retry', 'escalate'])
@@ -55,7 +55,7 @@ const byCommand = closed(
   {
     command: commandLine('The program and its arguments.'),
     cwd: nonEmptyText('The folder it runs in.').optional(),
-    env: z.record(z.string(), z.string()).default({}).describe('Environment variables for it.'),
+    env: z.record(z.string(), z.string()).prefault({}).describe('Environment variables for it.'),
     timeout: positiveDuration('How long it may take.').optional(),
     ...common,
   },

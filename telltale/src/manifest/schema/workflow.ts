@@ -69,10 +69,10 @@ const state = closed(
   },
   {
     description: text('What the state is for.').optional(),
-    steps: z.array(step).default([]).describe('What runs when it is entered.'),
+    steps: z.array(step).prefault([]).describe('What runs when it is entered.'),
     transitions: z
       .array(transition)
-      .default([])
+      .prefault([])
       .describe('Where it goes next, tried in order after the steps.'),
     final: flag('true: the run ends here.').default(false),
   },
@@ -125,7 +125,7 @@ export const workflow = closed(
     triggers: z.array(trigger).optional().describe('What starts it.'),
     components: z
       .array(component)
-      .default([])
+      .prefault([])
       .describe('Fragments of prompt that join the prompts of steps.'),
     hooks: hooks.prefault({}),
     steps: z

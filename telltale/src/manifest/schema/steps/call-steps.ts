@@ -5,7 +5,7 @@ import { modelRefOrAlias } from '../model-ref.ts';
 import { targetName } from '../names.ts';
 import { defineStep } from './define-step.ts';
 
-const parameters = jsonObject(`Its parameters; \${…} is resolved when the step runs.`).default({});
+const parameters = jsonObject(`Its parameters; \${…} is resolved when the step runs.`).prefault({});
 
 const call = <Type extends string>(type: Type, description: string) =>
   defineStep(

@@ -32,7 +32,7 @@ export const guidedSteps = {
           name('A key of context_updates.'),
           userSchema('A JSON Schema (2020-12) that its value must satisfy.'),
         )
-        .default({})
+        .prefault({})
         .describe('What complete_step must bring in context_updates, each with its schema.'),
       max_turns: count('The most turns before it fails.').optional(),
       verify: verify.optional(),

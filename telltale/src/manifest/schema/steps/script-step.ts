@@ -18,7 +18,7 @@ const javascript = defineStep(
   {
     type: z.literal('script'),
     script: nonEmptyText('Sandboxed JavaScript; its last value is the result.'),
-    parameters: jsonObject('What it sees as "parameters".').default({}),
+    parameters: jsonObject('What it sees as "parameters".').prefault({}),
   },
 );
 
@@ -29,7 +29,7 @@ const command = defineStep(
     type: z.literal('script'),
     command: commandLine('The program and its arguments; never passed through a shell.'),
     cwd: nonEmptyText('The folder it runs in.').optional(),
-    env: z.record(z.string(), z.string()).default({}).describe('Environment variables for it.'),
+    env: z.record(z.string(), z.string()).prefault({}).describe('Environment variables for it.'),
     stdin: text('What it reads from standard input.').optional(),
   },
 );

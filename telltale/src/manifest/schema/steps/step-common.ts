@@ -65,7 +65,7 @@ const compensation = closed(
   {
     type: z.enum(CALL_TYPES).default('tool').describe('What is called.'),
     target: targetName('Its name.'),
-    parameters: jsonObject('Its parameters.').default({}),
+    parameters: jsonObject('Its parameters.').prefault({}),
     timeout: positiveDuration('Time for each try.').optional(),
   },
 );

@@ -1,0 +1,166 @@
+import { parseArgs } from 'node:util';
+import { cut, cutUnevenly } from './parsing/chunks.ts';
+import type { Contestant, Outcome } from './parsing/contestant.ts';
+import { fingerprint } from './parsing/fingerprint.ts';
+import { floor } from './parsing/floor.ts';
+import { htmlparser2 } from './parsing/htmlparser2.ts';
+import { countIntact } from './parsing/intact.ts';
+import { describeMachine } from './parsing/machine.ts';
+import { measure, median } from './parsing/measure.ts';
+import { minimalMachine } from './parsing/minimal-machine.ts';
+import { parse5SaxParser } from './parsing/parse5-sax-parser.ts';
+import { pinToOneCore } from './parsing/pin.ts';
+import { saxLoose } from './parsing/sax-loose.ts';
+import { saxes } from './parsing/saxes.ts';
+import { createSeeded } from './parsing/seeded.ts';
+import { figure, table } from './parsing/table.ts';
+import { judge, type Row } from './parsing/targets.ts';
+import { createTelltale } from './parsing/telltale.ts';
+import { createTranscript, type Transcript } from './transcript.ts';
+
+const USAGE = `npm run bench -- parser [options]
+  --runs N       samples of each contestant (9; the targets ask for at least 7)
+  --chunk LIST   characters a chunk (4,64)
+  --only LIST    contestants whose name holds one of these words; ours always runs
+  --handicap N   ours does its work N times: shows that a slower parser misses the targets
+  --no-fail      print the targets, but end with 0 when one is missed
+  --json         machine-readable output`;
+
+const { values: options } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '9' },
+    chunk: { type: 'string', default: '4,64' },
+    only: { type: 'string', default: '' },
+    handicap: { type: 'string', default: '1' },
+    'no-fail': { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+const runs = positive('--runs', options.runs);
+const chunkSizes = options.chunk.split(',').map((size) => positive('--chunk', size));
+const handicap = positive('--handicap', options.handicap);
+if (options.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
+
+const pinned = await pinToOneCore();
+// Peers fail to parse the bodies that they damaged; without this each failure would also pay for a stack trace.
+Error.stackTraceLimit = 0;
+
+const transcript = createTranscript();
+const bytes = Buffer.byteLength(transcript.text);
+const ours = createTelltale(handicap);
+const words = options.only.split(',').filter((word) => word !== '');
+const contestants = [floor, minimalMachine, ours, htmlparser2, saxLoose, saxes, parse5SaxParser].filter(
+  (contestant) =>
+    contestant === ours || words.length === 0 || words.some((word) => contestant.name.includes(word)),
+);
+
+const feedings = feed(transcript);
+const fingerprints = Object.fromEntries(Object.entries(feedings).map(([way, { hash }]) => [way, hash]));
+const rows: Row[] = [];
+for (const size of chunkSizes) rows.push(...(await race(contestants, transcript, size)));
+const verdicts = judge({
+  rows,
+  ours: ours.name,
+  minimal: minimalMachine.name,
+  htmlparser2: htmlparser2.name,
+  bodies: transcript.actions.length,
+  fingerprints,
+});
+
+const setting = {
+  machine: describeMachine(),
+  pinned,
+  runs,
+  transcript: { bytes, characters: transcript.text.length, bodies: transcript.actions.length },
+};
+if (options.json) console.log(JSON.stringify({ ...setting, rows, feedings, verdicts }, null, 2));
+else report();
+process.exitCode = verdicts.every(({ met }) => met) || options['no-fail'] ? 0 : 1;
+
+async function race(
+  field: readonly Contestant[],
+  { text, actions }: Transcript,
+  size: number,
+): Promise<Row[]> {
+  const chunks = cut(text, size);
+  const outcomes: Outcome[] = [];
+  for (const contestant of field) outcomes.push(await contestant.run(chunks));
+  const subjects = field.map((contestant) => ({ name: contestant.name, run: () => contestant.run(chunks) }));
+  const samples = await measure(subjects, {
+    rounds: runs,
+    progress: (line) => process.stderr.write(`${size}-character chunks: ${line}\n`),
+  });
+  const own = samples[field.indexOf(ours)]!;
+  return field.map((contestant, index): Row => {
+    const taken = samples[index]!;
+    const outcome = outcomes[index]!;
+    const cpuMs = median(taken.map((sample) => sample.cpuMs));
+    const ratios = taken.map((sample, round) => sample.cpuMs / own[round]!.cpuMs);
+    return {
+      name: contestant.name,
+      chunk: size,
+      megabytesPerSecond: bytes / 1000 / cpuMs,
+      nsPerChunk: (cpuMs * 1e6) / chunks.length,
+      cpuMs,
+      wallMs: median(taken.map((sample) => sample.wallMs)),
+      timeToOurs: median(ratios),
+      timeToOursRange: [Math.min(...ratios), Math.max(...ratios)],
+      ...(contestant.readsBodies ? countIntact(actions, outcome.bodies) : {}),
+      ...(outcome.stopped === undefined ? {} : { stopped: outcome.stopped }),
+    };
+  });
+}
+
+/** The ways of cutting that must not matter: whole, by one, by four, by 64, and at random. */
+function feed({ text }: Transcript) {
+  process.stderr.write('feeding the transcript in five ways\n');
+  const seeded = createSeeded(7);
+  return {
+    whole: fingerprint([text]),
+    '1 character': fingerprint(cut(text, 1)),
+    '4 characters': fingerprint(cut(text, 4)),
+    '64 characters': fingerprint(cut(text, 64)),
+    'uneven cuts': fingerprint(cutUnevenly(text, () => seeded.between(1, 40))),
+  };
+}
+
+function report(): void {
+  const { characters, bodies } = setting.transcript;
+  console.log(`\n${setting.machine}; ${pinned}`);
+  console.log(
+    `Transcript: ${figure(bytes)} bytes, ${figure(characters)} characters, ${bodies} action bodies; it gives ${feedings.whole.events} events, ${feedings.whole.faults} of them faults.`,
+  );
+  console.log(
+    `Medians of ${runs} interleaved samples, CPU time; ratios are medians of the ratios in each round.\n`,
+  );
+  for (const size of chunkSizes) {
+    // biome-ignore format: one row
+    const head = [`${size}-character chunks`, 'MB/s', 'ns a chunk', 'wall ms', 'time ÷ ours', 'low–high', 'bodies intact', 'not said'];
+    const lines = rows
+      .filter((row) => row.chunk === size)
+      .map((row) => [
+        row.name,
+        figure(row.megabytesPerSecond),
+        figure(row.nsPerChunk),
+        figure(row.wallMs),
+        row.timeToOurs.toFixed(2),
+        row.timeToOursRange.map((ratio) => ratio.toFixed(2)).join('–'),
+        row.intact === undefined ? '–' : String(row.intact),
+        row.phantom === undefined ? '–' : String(row.phantom),
+      ]);
+    console.log(`${table(head, lines)}\n`);
+  }
+  for (const row of rows) if (row.stopped !== undefined) console.log(`${row.name} stopped ${row.stopped}`);
+  for (const { target, found, met } of verdicts) console.log(`${met ? '✓' : '✗'} ${target}: ${found}`);
+}
+
+function positive(option: string, text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value > 0) return value;
+  process.stderr.write(`${option} takes whole numbers above zero, not "${text}".\n\n${USAGE}\n`);
+  process.exit(2);
+}

@@ -14,7 +14,7 @@ import { saxLoose } from './parsing/sax-loose.ts';
 import { saxes } from './parsing/saxes.ts';
 import { createSeeded } from './parsing/seeded.ts';
 import { figure, table } from './parsing/table.ts';
-import { judge, type Row } from './parsing/targets.ts';
+import { FEEDS, type Feed, judge, type Row } from './parsing/targets.ts';
 import { createTelltale } from './parsing/telltale.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
 
@@ -58,10 +58,11 @@ const contestants = [floor, minimalMachine, ours, htmlparser2, saxLoose, saxes, 
     contestant === ours || words.length === 0 || words.some((word) => contestant.name.includes(word)),
 );
 
-const feedings = feed(transcript);
+const feedings = feedEveryWay(transcript);
 const fingerprints = Object.fromEntries(Object.entries(feedings).map(([way, { hash }]) => [way, hash]));
 const rows: Row[] = [];
-for (const size of chunkSizes) rows.push(...(await race(contestants, transcript, size)));
+for (const size of chunkSizes) rows.push(...(await race(contestants, 'stream', size)));
+for (const size of chunkSizes) rows.push(...(await race(contestants.filter(racesByTurn), 'turns', size)));
 const verdicts = judge({
   rows,
   ours: ours.name,
@@ -75,24 +76,27 @@ const setting = {
   machine: describeMachine(),
   pinned,
   runs,
-  transcript: { bytes, characters: transcript.text.length, bodies: transcript.actions.length },
+  transcript: {
+    bytes,
+    characters: transcript.text.length,
+    turns: transcript.turns.length,
+    bodies: transcript.actions.length,
+  },
 };
 if (options.json) console.log(JSON.stringify({ ...setting, rows, feedings, verdicts }, null, 2));
 else report();
 process.exitCode = verdicts.every(({ met }) => met) || options['no-fail'] ? 0 : 1;
 
-async function race(
-  field: readonly Contestant[],
-  { text, actions }: Transcript,
-  size: number,
-): Promise<Row[]> {
-  const chunks = cut(text, size);
+async function race(field: readonly Contestant[], feed: Feed, size: number): Promise<Row[]> {
+  const { text, turns, actions } = transcript;
+  const pieces = (feed === 'stream' ? [text] : turns).map((turn) => cut(turn, size));
+  const chunks = pieces.reduce((sum, turn) => sum + turn.length, 0);
   const outcomes: Outcome[] = [];
-  for (const contestant of field) outcomes.push(await contestant.run(chunks));
-  const subjects = field.map((contestant) => ({ name: contestant.name, run: () => contestant.run(chunks) }));
+  for (const contestant of field) outcomes.push(await contestant.run(pieces));
+  const subjects = field.map((contestant) => ({ name: contestant.name, run: () => contestant.run(pieces) }));
   const samples = await measure(subjects, {
     rounds: runs,
-    progress: (line) => process.stderr.write(`${size}-character chunks: ${line}\n`),
+    progress: (line) => process.stderr.write(`${size}-character chunks, ${FEEDS[feed]}: ${line}\n`),
   });
   const own = samples[field.indexOf(ours)]!;
   return field.map((contestant, index): Row => {
@@ -102,9 +106,10 @@ async function race(
     const ratios = taken.map((sample, round) => sample.cpuMs / own[round]!.cpuMs);
     return {
       name: contestant.name,
+      feed,
       chunk: size,
       megabytesPerSecond: bytes / 1000 / cpuMs,
-      nsPerChunk: (cpuMs * 1e6) / chunks.length,
+      nsPerChunk: (cpuMs * 1e6) / chunks,
       cpuMs,
       wallMs: median(taken.map((sample) => sample.wallMs)),
       timeToOurs: median(ratios),
@@ -115,8 +120,13 @@ async function race(
   });
 }
 
+/** The second table is about ours and those that the targets name; the other peers do not care how turns are cut. */
+function racesByTurn(contestant: Contestant): boolean {
+  return contestant === ours || contestant === minimalMachine || contestant === htmlparser2;
+}
+
 /** The ways of cutting that must not matter: whole, by one, by four, by 64, and at random. */
-function feed({ text }: Transcript) {
+function feedEveryWay({ text }: Transcript) {
   process.stderr.write('feeding the transcript in five ways\n');
   const seeded = createSeeded(7);
   return {
@@ -129,33 +139,43 @@ function feed({ text }: Transcript) {
 }
 
 function report(): void {
-  const { characters, bodies } = setting.transcript;
+  const { characters, turns, bodies } = setting.transcript;
   console.log(`\n${setting.machine}; ${pinned}`);
   console.log(
-    `Transcript: ${figure(bytes)} bytes, ${figure(characters)} characters, ${bodies} action bodies; it gives ${feedings.whole.events} events, ${feedings.whole.faults} of them faults.`,
+    `Transcript: ${figure(bytes)} bytes, ${figure(characters)} characters, ${turns} turns, ${bodies} action bodies; it gives ${feedings.whole.events} events, ${feedings.whole.faults} of them faults.`,
   );
   console.log(
     `Medians of ${runs} interleaved samples, CPU time; ratios are medians of the ratios in each round.\n`,
   );
-  for (const size of chunkSizes) {
-    // biome-ignore format: one row
-    const head = [`${size}-character chunks`, 'MB/s', 'ns a chunk', 'wall ms', 'time ÷ ours', 'low–high', 'bodies intact', 'not said'];
-    const lines = rows
-      .filter((row) => row.chunk === size)
-      .map((row) => [
-        row.name,
-        figure(row.megabytesPerSecond),
-        figure(row.nsPerChunk),
-        figure(row.wallMs),
-        row.timeToOurs.toFixed(2),
-        row.timeToOursRange.map((ratio) => ratio.toFixed(2)).join('–'),
-        row.intact === undefined ? '–' : String(row.intact),
-        row.phantom === undefined ? '–' : String(row.phantom),
-      ]);
-    console.log(`${table(head, lines)}\n`);
-  }
+  for (const feed of ['stream', 'turns'] as const) for (const size of chunkSizes) printTable(feed, size);
   for (const row of rows) if (row.stopped !== undefined) console.log(`${row.name} stopped ${row.stopped}`);
   for (const { target, found, met } of verdicts) console.log(`${met ? '✓' : '✗'} ${target}: ${found}`);
+}
+
+function printTable(feed: Feed, size: number): void {
+  const measured = rows.filter((row) => row.chunk === size && row.feed === feed);
+  const lines = measured.map((row) => [
+    row.name,
+    figure(row.megabytesPerSecond),
+    figure(row.nsPerChunk),
+    figure(row.wallMs),
+    row.timeToOurs.toFixed(2),
+    row.timeToOursRange.map((ratio) => ratio.toFixed(2)).join('–'),
+    row.intact === undefined ? '–' : String(row.intact),
+    row.phantom === undefined ? '–' : String(row.phantom),
+  ]);
+  const title = `${size} characters a chunk, ${FEEDS[feed]}`;
+  const head = [
+    title,
+    'MB/s',
+    'ns a chunk',
+    'wall ms',
+    'time ÷ ours',
+    'low–high',
+    'bodies intact',
+    'not said',
+  ];
+  console.log(`${table(head, lines)}\n`);
 }
 
 function positive(option: string, text: string): number {

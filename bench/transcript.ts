@@ -4,7 +4,9 @@ import { createSeeded, type Seeded } from './parsing/seeded.ts';
 import { plainSnippets, taggedSnippets } from './parsing/snippets.ts';
 
 export interface Transcript {
-  /** What a model wrote over many turns, raw, as one stream. */
+  /** What a model wrote, raw, turn by turn. */
+  readonly turns: readonly string[];
+  /** The turns as one stream. */
   readonly text: string;
   /** What the bodies of its actions hold, in the order in which they were said. */
   readonly actions: readonly SaidAction[];
@@ -21,13 +23,14 @@ export const TRANSCRIPT_SEED = 20_261_115;
 export function createTranscript(seed = TRANSCRIPT_SEED, count = TRANSCRIPT_ACTIONS): Transcript {
   const seeded = createSeeded(seed);
   const actions: SaidAction[] = [];
-  const parts: string[] = [];
+  const turns: string[] = [];
   while (actions.length < count)
-    writeTurn(seeded, Math.min(seeded.between(1, 5), count - actions.length), actions, parts);
-  return { text: parts.join(''), actions };
+    turns.push(writeTurn(seeded, Math.min(seeded.between(1, 5), count - actions.length), actions));
+  return { turns, text: turns.join(''), actions };
 }
 
-function writeTurn(seeded: Seeded, count: number, actions: SaidAction[], parts: string[]): void {
+function writeTurn(seeded: Seeded, count: number, actions: SaidAction[]): string {
+  const parts: string[] = [];
   const ids: string[] = [];
   const say = (): string => {
     const said = sayAction(seeded);
@@ -50,6 +53,7 @@ function writeTurn(seeded: Seeded, count: number, actions: SaidAction[], parts: 
   if (seeded.chance(0.7))
     parts.push(`<response final="${seeded.chance(0.2)}">\n${markdown(seeded)}</response>\n`);
   parts.push('\n');
+  return parts.join('');
 }
 
 /** Control tags stand round some of a turn's actions, as they would: a group, or a branch. */

@@ -1,3 +1,6 @@
+/** One turn of a model, cut into the chunks in which it arrives. */
+export type Turn = readonly string[];
+
 /** What one pass over the transcript gave its caller. */
 export interface Outcome {
   /** Every action body that was read, parsed, in the order of the closes: at least `name` and `parameters`. */
@@ -16,7 +19,8 @@ export interface Contestant {
   readonly name: string;
   /** False for those that do not read bodies: the floor and the minimal machine. */
   readonly readsBodies: boolean;
-  run(chunks: readonly string[]): Outcome | Promise<Outcome>;
+  /** Reads each turn with a parser of its own: what a runtime does. A stream is one long turn. */
+  run(turns: readonly Turn[]): Outcome | Promise<Outcome>;
 }
 
 /** The peers' own way to a body: the text of the element, parsed once at its close. Broken text is no body. */

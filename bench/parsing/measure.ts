@@ -19,22 +19,25 @@ export interface MeasureOptions {
 
 /**
  * Warms every subject up, then takes one sample of each in every round, starting one further on in each round: drift of
- * a noisy machine hits all alike, and nobody always runs in the wake of the same neighbour. Garbage is collected before
- * each sample (where the process was started with `--expose-gc`), so that nobody pays for another's.
+ * a noisy machine hits all alike, and nobody always runs in the wake of the same neighbour. A pass before each sample is
+ * not counted: it finds the caches as the neighbour left them. Garbage is left to the engine; a forced collection
+ * would also throw away optimised code, which it does far less often in a server.
  */
 export async function measure(
   subjects: readonly Subject[],
   options: MeasureOptions,
 ): Promise<readonly Sample[][]> {
-  const { rounds, sampleMs = 60, warmUpMs = 400, progress = () => {} } = options;
-  const repeats: number[] = [];
-  for (const subject of subjects) repeats.push(Math.ceil(sampleMs / (await warmUp(subject, warmUpMs))));
+  const { rounds, sampleMs = 120, warmUpMs = 400, progress = () => {} } = options;
+  const quickest: number[] = [];
+  for (const subject of subjects) quickest.push(await warmUp(subject, warmUpMs));
   progress('warmed up');
   const samples: Sample[][] = subjects.map(() => []);
   for (let round = 0; round < rounds; round += 1) {
     for (let step = 0; step < subjects.length; step += 1) {
       const index = (round + step) % subjects.length;
-      samples[index]!.push(await sample(subjects[index]!, repeats[index]!));
+      const subject = subjects[index]!;
+      if (quickest[index]! < sampleMs) await subject.run();
+      samples[index]!.push(await sample(subject, Math.ceil(sampleMs / quickest[index]!)));
     }
     progress(`round ${round + 1} of ${rounds}`);
   }
@@ -46,7 +49,7 @@ async function warmUp(subject: Subject, warmUpMs: number): Promise<number> {
   let spent = 0;
   let quickest = Number.POSITIVE_INFINITY;
   for (let pass = 0; pass < 2 || spent < warmUpMs; pass += 1) {
-    const { cpuMs } = await sample(subject, 1, false);
+    const { cpuMs } = await sample(subject, 1);
     spent += cpuMs;
     quickest = Math.min(quickest, Math.max(cpuMs, 0.01));
     if (spent > 10 * warmUpMs) break;
@@ -54,8 +57,7 @@ async function warmUp(subject: Subject, warmUpMs: number): Promise<number> {
   return quickest;
 }
 
-async function sample(subject: Subject, repeats: number, collect = true): Promise<Sample> {
-  if (collect) globalThis.gc?.();
+async function sample(subject: Subject, repeats: number): Promise<Sample> {
   const wall = performance.now();
   const cpu = process.cpuUsage();
   for (let pass = 0; pass < repeats; pass += 1) await subject.run();

@@ -79,8 +79,7 @@ const nameAt = (input: string, from: number): string => {
 export const minimalMachine: Contestant = {
   name: 'minimal machine',
   readsBodies: false,
-  run(chunks) {
-    const machine = createMinimalMachine();
+  run(turns) {
     let characters = 0;
     let tags = 0;
     const take = (events: readonly MinimalEvent[]) => {
@@ -89,8 +88,11 @@ export const minimalMachine: Contestant = {
         else tags += 1;
       }
     };
-    for (const chunk of chunks) take(machine.push(chunk));
-    take(machine.end());
+    for (const chunks of turns) {
+      const machine = createMinimalMachine();
+      for (const chunk of chunks) take(machine.push(chunk));
+      take(machine.end());
+    }
     return { bodies: [], witness: characters + tags };
   },
 };

@@ -9,26 +9,29 @@ import { type Contestant, parseBody } from './contestant.ts';
 export const parse5SaxParser: Contestant = {
   name: 'parse5-sax-parser 8',
   readsBodies: true,
-  async run(chunks) {
+  async run(turns) {
     const bodies: unknown[] = [];
     let characters = 0;
     let body: string | undefined;
-    const parser = new SAXParser();
-    parser.on('startTag', (tag) => {
-      if (tag.tagName === 'action') body = '';
-    });
-    parser.on('text', ({ text }) => {
-      if (body === undefined) characters += text.length;
-      else body += text;
-    });
-    parser.on('endTag', (tag) => {
-      if (tag.tagName !== 'action' || body === undefined) return;
-      parseBody(body, bodies);
+    for (const chunks of turns) {
       body = undefined;
-    });
-    for (const chunk of chunks) if (!parser.write(chunk)) await once(parser, 'drain');
-    parser.end();
-    await once(parser, 'finish');
+      const parser = new SAXParser();
+      parser.on('startTag', (tag) => {
+        if (tag.tagName === 'action') body = '';
+      });
+      parser.on('text', ({ text }) => {
+        if (body === undefined) characters += text.length;
+        else body += text;
+      });
+      parser.on('endTag', (tag) => {
+        if (tag.tagName !== 'action' || body === undefined) return;
+        parseBody(body, bodies);
+        body = undefined;
+      });
+      for (const chunk of chunks) if (!parser.write(chunk)) await once(parser, 'drain');
+      parser.end();
+      await once(parser, 'finish');
+    }
     return { bodies, witness: characters };
   },
 };

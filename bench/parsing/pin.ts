@@ -5,20 +5,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const MARK = 'TELLTALE_BENCH_PINNED';
 
 /**
- * Runs this script again on one core, with the garbage collector exposed, and ends with its exit code; returns how the
- * process runs once it is that second one. Without `taskset` (not Linux) it stays on all cores and says so.
+ * Runs this script again on one core and ends with its exit code; returns how the process runs once it is that second
+ * one. Without `taskset` (not Linux) it stays on all cores and says so.
  */
 export async function pinToOneCore(): Promise<string> {
   const pinned = process.env[MARK];
   if (pinned !== undefined) return pinned;
   const core = await idlestCore();
-  const node = [process.execPath, '--expose-gc', ...process.execArgv, ...process.argv.slice(1)];
-  const again = (mark: string, command: readonly string[]) =>
-    spawnSync(command[0]!, command.slice(1), { stdio: 'inherit', env: { ...process.env, [MARK]: mark } });
-  const canPin = spawnSync('taskset', ['-c', String(core), process.execPath, '--version']).status === 0;
-  const { status } = canPin
-    ? again(`pinned to core ${core} with taskset`, ['taskset', '-c', String(core), ...node])
-    : again('not pinned: taskset is not to be had', node);
+  const command = ['-c', String(core), process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  if (spawnSync('taskset', ['-c', String(core), process.execPath, '--version']).status !== 0)
+    return 'not pinned: taskset is not to be had';
+  const env = { ...process.env, [MARK]: `pinned to core ${core} with taskset` };
+  const { status } = spawnSync('taskset', command, { stdio: 'inherit', env });
   process.exit(status ?? 1);
 }
 

@@ -9,31 +9,34 @@ import { type Contestant, parseBody } from './contestant.ts';
 export const saxLoose: Contestant = {
   name: 'sax 1.6, loose',
   readsBodies: true,
-  run(chunks) {
+  run(turns) {
     const bodies: unknown[] = [];
     let characters = 0;
     let body: string | undefined;
-    const parser = sax.parser(false, { lowercase: true, position: false });
-    parser.ENTITIES = {};
-    parser.onerror = () => {
-      parser.error = null;
-      parser.resume();
-    };
-    parser.onopentagstart = (tag) => {
-      if (tag.name === 'action') body = '';
-    };
-    parser.ontext = (text) => {
-      if (body === undefined) characters += text.length;
-      else body += text;
-    };
-    parser.onclosetag = (name) => {
-      if (name !== 'action' || body === undefined) return;
-      parseBody(body, bodies);
+    for (const chunks of turns) {
       body = undefined;
-    };
-    parser.write('<turn>');
-    for (const chunk of chunks) parser.write(chunk);
-    parser.write('</turn>').close();
+      const parser = sax.parser(false, { lowercase: true, position: false });
+      parser.ENTITIES = {};
+      parser.onerror = () => {
+        parser.error = null;
+        parser.resume();
+      };
+      parser.onopentagstart = (tag) => {
+        if (tag.name === 'action') body = '';
+      };
+      parser.ontext = (text) => {
+        if (body === undefined) characters += text.length;
+        else body += text;
+      };
+      parser.onclosetag = (name) => {
+        if (name !== 'action' || body === undefined) return;
+        parseBody(body, bodies);
+        body = undefined;
+      };
+      parser.write('<turn>');
+      for (const chunk of chunks) parser.write(chunk);
+      parser.write('</turn>').close();
+    }
     return { bodies, witness: characters };
   },
 };

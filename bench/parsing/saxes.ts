@@ -8,33 +8,40 @@ import { type Contestant, parseBody } from './contestant.ts';
 export const saxes: Contestant = {
   name: 'saxes 6',
   readsBodies: true,
-  run(chunks) {
+  run(turns) {
     const bodies: unknown[] = [];
     let characters = 0;
     let body: string | undefined;
     let fed = 0;
-    const parser = new SaxesParser({ fragment: true, xmlns: false, position: false });
-    parser.on('error', () => {});
-    parser.on('opentagstart', (tag) => {
-      if (tag.name === 'action') body = '';
-    });
-    parser.on('text', (text) => {
-      if (body === undefined) characters += text.length;
-      else body += text;
-    });
-    parser.on('closetag', (tag) => {
-      if (tag.name !== 'action' || body === undefined) return;
-      parseBody(body, bodies);
+    for (const chunks of turns) {
       body = undefined;
-    });
-    try {
-      for (const chunk of chunks) {
-        parser.write(chunk);
-        fed += chunk.length;
+      const parser = new SaxesParser({ fragment: true, xmlns: false, position: false });
+      parser.on('error', () => {});
+      parser.on('opentagstart', (tag) => {
+        if (tag.name === 'action') body = '';
+      });
+      parser.on('text', (text) => {
+        if (body === undefined) characters += text.length;
+        else body += text;
+      });
+      parser.on('closetag', (tag) => {
+        if (tag.name !== 'action' || body === undefined) return;
+        parseBody(body, bodies);
+        body = undefined;
+      });
+      try {
+        for (const chunk of chunks) {
+          parser.write(chunk);
+          fed += chunk.length;
+        }
+        parser.close();
+      } catch (error) {
+        return {
+          bodies,
+          witness: characters,
+          stopped: `after ${fed} characters: ${(error as Error).message}`,
+        };
       }
-      parser.close();
-    } catch (error) {
-      return { bodies, witness: characters, stopped: `after ${fed} characters: ${(error as Error).message}` };
     }
     return { bodies, witness: characters };
   },

@@ -31,7 +31,7 @@ describe('the transcript of the bench', () => {
   });
 
   it('gives its bodies back intact, in order, without a fault, however it is cut', async () => {
-    const { bodies } = await createTelltale().run(cut(transcript.text, 64));
+    const { bodies } = await createTelltale().run(transcript.turns.map((turn) => cut(turn, 64)));
     expect(countIntact(transcript.actions, bodies)).toEqual({ intact: 871, phantom: 0 });
     const seeded = createSeeded(3);
     const whole = fingerprint([transcript.text]);

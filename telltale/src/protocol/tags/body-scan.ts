@@ -1,4 +1,4 @@
-import { BACKSLASH, isSpace, LF, LT, QUOTE } from './chars.ts';
+import { BACKSLASH, CLOSE_BRACE, isSpace, LF, LT, OPEN_BRACE, QUOTE, SLASH } from './chars.ts';
 import type { BodyTag } from './tag-names.ts';
 import { COMPLETE, createTagScan, PENDING, startTag, stepTag, type TagScan } from './tag-scan.ts';
 
@@ -32,6 +32,9 @@ export interface BodyScan {
   length: number;
   maxLength: number;
   tooLarge: boolean;
+  /** How deep brackets outside strings are nested, now and at the most. Exact where the body is strict JSON. */
+  depth: number;
+  deepest: number;
   /** A possible tag's text, which is not part of the body if it turns out to be one. */
   candidate: string;
   scan: TagScan;
@@ -46,6 +49,8 @@ export function createBodyScan(maxLength: number): BodyScan {
     length: 0,
     maxLength,
     tooLarge: false,
+    depth: 0,
+    deepest: 0,
     candidate: '',
     scan: createTagScan(),
   };
@@ -59,6 +64,8 @@ export function startBody(body: BodyScan, tag: BodyTag, before: string): void {
   body.raw = '';
   body.length = 0;
   body.tooLarge = false;
+  body.depth = 0;
+  body.deepest = 0;
   body.candidate = '';
   keep(body, before);
 }
@@ -78,24 +85,43 @@ export function scanBody(body: BodyScan, chunk: string, from: number): number {
   let start = i;
   let phase = body.phase;
   while (i < end) {
-    const c = chunk.charCodeAt(i);
+    let c = chunk.charCodeAt(i);
     if (phase === STRING) {
-      if (c === QUOTE) phase = JSON_TEXT;
-      else if (c === BACKSLASH) phase = ESCAPE;
-      else if (c === LT) {
-        phase = STRING_TAG;
-        keepAndStartTag(body, chunk, start, i);
-        start = i;
+      while (c !== QUOTE) {
+        // What a backslash escapes is passed over; if it is in the next chunk, i ends up behind this one.
+        if (c === BACKSLASH) i++;
+        else if (c === LT && mayClose(body.tag, chunk, i)) break;
+        if (++i >= end) break;
+        c = chunk.charCodeAt(i);
       }
-      i++;
+      if (i < end) {
+        phase = c === QUOTE ? JSON_TEXT : STRING_TAG;
+        if (phase === STRING_TAG) {
+          keepAndStartTag(body, chunk, start, i);
+          start = i;
+        }
+        i++;
+      } else if (i > end) {
+        phase = ESCAPE;
+        i = end;
+      }
     } else if (phase === JSON_TEXT) {
-      if (c === QUOTE) phase = STRING;
-      else if (c === LT) {
-        phase = TAG;
-        keepAndStartTag(body, chunk, start, i);
-        start = i;
+      while (c !== QUOTE && c !== LT) {
+        const bracket = c | 32;
+        if (bracket === OPEN_BRACE) {
+          if (++body.depth > body.deepest) body.deepest = body.depth;
+        } else if (bracket === CLOSE_BRACE) body.depth--;
+        if (++i >= end) break;
+        c = chunk.charCodeAt(i);
       }
-      i++;
+      if (i < end) {
+        phase = c === QUOTE ? STRING : TAG;
+        if (phase === TAG) {
+          keepAndStartTag(body, chunk, start, i);
+          start = i;
+        }
+        i++;
+      }
     } else if (phase === ESCAPE) {
       phase = STRING;
       i++;
@@ -107,8 +133,7 @@ export function scanBody(body: BodyScan, chunk: string, from: number): number {
         phase = STRING_TAIL;
         i++;
       } else if (next === IS_TEXT) {
-        body.candidate += chunk.slice(start, i);
-        keep(body, body.candidate);
+        keep(body, body.candidate + chunk.slice(start, i));
         body.candidate = '';
         start = i;
         phase = phase === TAG ? JSON_TEXT : STRING;
@@ -121,10 +146,16 @@ export function scanBody(body: BodyScan, chunk: string, from: number): number {
       }
     }
   }
-  if (phase === TAG || phase === STRING_TAG || phase === STRING_TAIL) body.candidate += chunk.slice(start);
+  if (phase >= TAG) body.candidate += chunk.slice(start);
   else if (start < end) keep(body, start === 0 ? chunk : chunk.slice(start));
   body.phase = phase;
   return end;
+}
+
+/** Most `<` in strings are code: what cannot be the own closing tag is not worth a scan. */
+function mayClose(tag: BodyTag, chunk: string, at: number): boolean {
+  if (at + 1 < chunk.length && chunk.charCodeAt(at + 1) !== SLASH) return false;
+  return at + 2 >= chunk.length || chunk.charCodeAt(at + 2) === tag.charCodeAt(0);
 }
 
 /** At the end of the stream: whether an own closing tag in a "string" was the last thing on its line. */

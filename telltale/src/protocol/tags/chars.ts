@@ -19,6 +19,7 @@ export const GT = 62;
 export const BACKSLASH = 92;
 export const BACKTICK = 96;
 export const OPEN_BRACE = 123;
+export const CLOSE_BRACE = 125;
 export const TILDE = 126;
 
 /** White space of the protocol: space, tab, CR, LF, and nothing else. */

@@ -16,7 +16,6 @@ export type Frame = FrameBase &
         readonly list: string;
         readonly as: string;
         readonly actions: ActionIntent[];
-        readonly mark: number;
       }
     | { readonly name: 'parallel'; readonly id: string | undefined }
   );
@@ -59,13 +58,14 @@ export function createElements(): Elements {
       return thoughts;
     },
     get innermost() {
-      return stack[stack.length - 1]?.name;
+      // An index of -1 would be looked up as a name, forty times slower.
+      return stack.length > 0 ? stack[stack.length - 1]?.name : undefined;
     },
     get speech() {
       return Math.max(last.thought, last.response);
     },
     get foreach() {
-      const frame = stack[last.foreach];
+      const frame = last.foreach < 0 ? undefined : stack[last.foreach];
       return frame?.name === 'foreach' ? frame : undefined;
     },
     get inParallel() {

@@ -86,7 +86,7 @@ export function field(envelope: JsonObject, key: Field): JsonObject[string] | un
   return Object.hasOwn(envelope, key) ? (envelope[key] ?? undefined) : undefined;
 }
 
-const isField = (key: string): key is Field => BODY_FIELDS.includes(key);
+const isField = (key: string): key is Field => Object.hasOwn(CHECKS, key);
 
 function unknownField(key: string): string {
   if (ATTRIBUTES.includes(key)) return `"${key}" belongs in the tag, not in the JSON: <action ${key}="…">.`;

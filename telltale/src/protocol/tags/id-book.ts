@@ -5,9 +5,9 @@ export interface IdBook {
   take(id: string): void;
   /** The first of a1, a2, … that nothing in the session has taken, other branches included. */
   automatic(): string;
-  /** Marks the current position; what was taken since can be given back. */
-  mark(): number;
-  giveBack(mark: number): void;
+  openForeach(): void;
+  /** With `gaveBack`, its actions did not run: what was taken in it is free again. */
+  closeForeach(gaveBack: boolean): void;
   openIf(): void;
   elseIf(): void;
   closeIf(): void;
@@ -20,14 +20,17 @@ interface Branches {
 }
 
 /**
- * Every taking in this turn has a position. An id may come again if its last position lies in the first branch of
- * an `<if>` whose second one is open. Those ranges are disjoint and in stack order, so one binary search decides.
+ * Every taking inside an `<if>` or `<foreach>` has a position. An id may come again if its last position lies in the
+ * first branch of an `<if>` whose second one is open. Those ranges are disjoint and in stack order, so one binary
+ * search decides, however deep the nesting is.
  */
 export function createIdBook(ids: Set<string>): IdBook {
   const positions = new Map<string, number>();
-  const log: { readonly id: string; readonly before: number | undefined }[] = [];
+  const log: { readonly id: string; readonly before: number | undefined; readonly isNew: boolean }[] = [];
   const ifs: Branches[] = [];
   const elses: Branches[] = [];
+  /** Where in the log the open `<foreach>` began; -1 outside one. */
+  let foreachFrom = -1;
   let next = 1;
 
   const inOtherBranch = (position: number): boolean => {
@@ -42,6 +45,17 @@ export function createIdBook(ids: Set<string>): IdBook {
     return candidate !== undefined && candidate.thenFrom <= position;
   };
 
+  const giveBack = (from: number) => {
+    while (log.length > from) {
+      const last = log.pop();
+      if (last === undefined) return;
+      if (last.isNew) ids.delete(last.id);
+      if (last.before === undefined) positions.delete(last.id);
+      else positions.set(last.id, last.before);
+    }
+    next = 1;
+  };
+
   return {
     isFree(id) {
       if (!ids.has(id)) return true;
@@ -49,26 +63,22 @@ export function createIdBook(ids: Set<string>): IdBook {
       return position !== undefined && inOtherBranch(position);
     },
     take(id) {
+      if (ifs.length > 0 || foreachFrom >= 0) {
+        log.push({ id, before: positions.get(id), isNew: !ids.has(id) });
+        positions.set(id, log.length - 1);
+      }
       ids.add(id);
-      log.push({ id, before: positions.get(id) });
-      positions.set(id, log.length - 1);
     },
     automatic() {
       while (ids.has(`a${next}`)) next++;
       return `a${next}`;
     },
-    mark: () => log.length,
-    giveBack(mark) {
-      while (log.length > mark) {
-        const last = log.pop();
-        if (last === undefined) return;
-        if (last.before !== undefined) positions.set(last.id, last.before);
-        else {
-          positions.delete(last.id);
-          ids.delete(last.id);
-        }
-        next = 1;
-      }
+    openForeach() {
+      foreachFrom = log.length;
+    },
+    closeForeach(gaveBack) {
+      if (gaveBack && log.length > foreachFrom) giveBack(foreachFrom);
+      foreachFrom = -1;
     },
     openIf() {
       ifs.push({ thenFrom: log.length, thenTo: -1 });

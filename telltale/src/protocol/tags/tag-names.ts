@@ -47,6 +47,8 @@ for (let node = used; node >= ROOT; node--) {
   reach[node] = bits;
 }
 
+export const ALL_NAMES = -1;
+
 export function canReach(node: number, bits: number): boolean {
   return ((reach[node] ?? 0) & bits) !== 0;
 }

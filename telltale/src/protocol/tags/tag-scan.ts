@@ -83,6 +83,15 @@ export function startTag(scan: TagScan): void {
 }
 
 export function stepTag(scan: TagScan, c: number): Verdict {
+  if (scan.phase === NAME) {
+    // Most steps; no name is near the longest tag.
+    const node = nextNode(scan.node, c);
+    if (node !== 0) {
+      scan.node = node;
+      scan.length++;
+      return PENDING;
+    }
+  }
   const verdict = advance(scan, c);
   if (verdict !== PENDING) return verdict;
   scan.length++;

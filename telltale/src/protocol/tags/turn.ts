@@ -5,11 +5,20 @@ import { envelopeProblem } from './envelope.ts';
 import type { Fault } from './faults.ts';
 import * as faults from './faults.ts';
 import { createIdBook } from './id-book.ts';
+import { emit as emitTo, endRun as endRunOf, leaveHeld, newRun as newRunIn, type Output } from './output.ts';
 import { readBody } from './read-body.ts';
-import { createRun, finish, leave, put, startRun } from './run.ts';
-import { type BodyTag, bitOf, type ElementName, isControl, isElement, type TagName } from './tag-names.ts';
+import {
+  ALL_NAMES,
+  type BodyTag,
+  bitOf,
+  type ElementName,
+  isControl,
+  isElement,
+  type TagName,
+} from './tag-names.ts';
 
 export interface TurnOptions {
+  readonly output: Output;
   readonly actionsIn: readonly Place[];
   readonly key: string | undefined;
   readonly ids: Set<string>;
@@ -28,43 +37,24 @@ const COUNTED: Meaning = { is: 'counted' };
 const SILENT_TEXT: Meaning = { is: 'text' };
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
+export type Turn = ReturnType<typeof createTurn>;
+
 /**
  * The state of one turn, above the characters: what is open, which ids are taken, whether it is in doubt, and the
  * events so far. Tells what a tag means where it stands (rules 1, 2.4, 2.5, 2.7 and 4).
  */
-export function createTurn({ actionsIn, key, ids }: TurnOptions) {
+export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
   const elements = createElements();
   const book = createIdBook(ids);
-  const run = createRun();
-  let events: ParserEvent[] = [];
   let doubt = false;
-  let consumed = 0;
 
-  const emit = (event: ParserEvent, at: number) => {
-    events.push(event);
-    consumed = at;
-  };
-
-  /** Joins text to the event before it where that is the same prose. */
-  const emitText = (text: string, at: number) => {
-    consumed = at;
-    const last = events[events.length - 1];
-    const { place } = elements;
-    if (place === 'outside') {
-      if (last?.type === 'text') events[events.length - 1] = { type: 'text', text: last.text + text };
-      else events.push({ type: 'text', text });
-    } else if (last?.type === 'delta')
-      events[events.length - 1] = { type: 'delta', tag: place, text: last.text + text };
-    else events.push({ type: 'delta', tag: place, text });
-  };
+  const emit = (event: ParserEvent, at: number) => emitTo(output, event, at);
 
   /** Ends the run before a tag that counts; `outermost` is the lowest element the tag closes. */
-  const endRun = (at: number, outermost = Number.POSITIVE_INFINITY) => {
-    const text = finish(run, elements.speech >= outermost);
-    if (text !== '') emitText(text, at);
-  };
+  const endRun = (at: number, outermost = Number.POSITIVE_INFINITY) =>
+    endRunOf(output, elements.speech >= outermost, at);
 
-  const newRun = (fresh = false) => startRun(run, elements.place !== 'outside', fresh);
+  const newRun = (fresh = false) => newRunIn(output, elements.place, fresh);
 
   const textBecauseOf = (fault: Fault, putsInDoubt = false): Meaning => {
     if (putsInDoubt) doubt = true;
@@ -89,13 +79,12 @@ export function createTurn({ actionsIn, key, ids }: TurnOptions) {
       case 'parallel':
         emit({ type: 'parallel', ...(frame.id === undefined ? {} : { id: frame.id }), body: 'close' }, at);
         return;
-      case 'foreach':
-        if (ending === 'closed' && !doubt)
-          emit({ type: 'foreach', in: frame.list, as: frame.as, actions: frame.actions }, at);
-        else {
-          book.giveBack(frame.mark);
-          if (ending === 'closed') emit(faults.inDoubt('foreach'), at);
-        }
+      case 'foreach': {
+        const runs = ending === 'closed' && !doubt;
+        book.closeForeach(!runs);
+        if (runs) emit({ type: 'foreach', in: frame.list, as: frame.as, actions: frame.actions }, at);
+        else if (ending === 'closed') emit(faults.inDoubt('foreach'), at);
+      }
     }
   };
 
@@ -165,7 +154,8 @@ export function createTurn({ actionsIn, key, ids }: TurnOptions) {
       book.openIf();
       openElement({ name, test, inElse: false }, { type: 'if', test, body: 'open' }, selfClosing, at);
     } else if (name === 'foreach') {
-      openElement({ name, list, as, actions: [], mark: book.mark() }, undefined, selfClosing, at);
+      book.openForeach();
+      openElement({ name, list, as, actions: [] }, undefined, selfClosing, at);
     } else if (name === 'parallel') {
       const id = groupId(values.get('id'), at);
       openElement(
@@ -199,11 +189,11 @@ export function createTurn({ actionsIn, key, ids }: TurnOptions) {
   };
 
   /** The event of a body that ended where it should, or the one fault that keeps it from acting. */
-  const act = (tag: ReadTag, raw: string, at: number): ParserEvent | undefined => {
+  const act = (tag: ReadTag, raw: string, deepest: number, at: number): ParserEvent | undefined => {
     const name = tag.name as BodyTag;
     const bad = doubt ? faults.inDoubt(name) : attributeFault(tag);
     if (bad !== undefined) return bad;
-    const body = readBody(raw);
+    const body = readBody(raw, deepest);
     if (body === undefined) return faults.badJson(name);
     if (name === 'metadata') {
       return { type: 'metadata', value: body.value, ...(body.repaired ? { repaired: true } : {}) };
@@ -223,32 +213,17 @@ export function createTurn({ actionsIn, key, ids }: TurnOptions) {
     });
     if (foreach === undefined) return intent;
     foreach.actions.push(intent);
-    consumed = at;
+    output.consumed = at;
     return undefined;
   };
 
   return {
-    /** The events since the last call. */
-    takeEvents(): ParserEvent[] {
-      const taken = events;
-      events = [];
-      return taken;
-    },
-    get consumed() {
-      return consumed;
-    },
     get innermost() {
       return elements.innermost;
     },
-    /** Prose that ends at offset `at`. */
-    text(text: string, at: number) {
-      const out = put(run, text);
-      if (out !== '') emitText(out, at - run.held.length);
-    },
     /** A fault about the text that follows it. */
     faultBeforeText(fault: Fault, at: number) {
-      const out = leave(run);
-      if (out !== '') emitText(out, at);
+      leaveHeld(output, at);
       emit(fault, at);
     },
     fault: emit as (fault: Fault, at: number) => void,
@@ -282,16 +257,14 @@ export function createTurn({ actionsIn, key, ids }: TurnOptions) {
       doubt = true;
       return faults.controlInForeach(name);
     },
-    /** The names whose closing tags could count here, one bit each. Other closing tags are text. */
+    /** The names of closing tags that matter here, one bit each: outside a response a stray one has a fault. */
     closable(): number {
+      if (elements.place !== 'response') return ALL_NAMES;
       let bits = 0;
       for (const name of ['thought', 'response', 'if', 'foreach', 'parallel'] as const) {
         if (elements.find(name) >= 0) bits |= bitOf(name);
       }
       return bits;
-    },
-    get inResponse() {
-      return elements.place === 'response';
     },
     /** An opening tag that is not misplaced. */
     open(tag: ReadTag, selfClosing: boolean, at: number): Meaning {
@@ -331,9 +304,8 @@ export function createTurn({ actionsIn, key, ids }: TurnOptions) {
       endRun(at);
       newRun();
     },
-    endBody(tag: ReadTag, raw: string, tooLarge: boolean, at: number) {
-      if (tooLarge) return;
-      const event = act(tag, raw, at);
+    endBody(tag: ReadTag, raw: string, deepest: number, at: number) {
+      const event = act(tag, raw, deepest, at);
       if (event !== undefined) emit(event, at);
     },
     breakBody(tag: ReadTag, tooLarge: boolean, at: number) {
@@ -347,7 +319,7 @@ export function createTurn({ actionsIn, key, ids }: TurnOptions) {
       endRun(at, 0);
       if (fenceIsOpen) emit(faults.fenceLeftOpen(), at);
       closeAbove(-1, 'truncated', at);
-      consumed = at;
+      output.consumed = at;
     },
   };
 }

@@ -8,4 +8,5 @@ export type {
   Place,
   SpeechTag,
 } from './intents.ts';
+export { type ParseStreamOptions, parseStream, type StreamHandlers } from './parse-stream.ts';
 export { createTagParser, type TagParser, type TagParserOptions } from './tags/tag-parser.ts';

@@ -19,13 +19,17 @@ export interface ReadTag {
 }
 
 /** What each tag knows. `thought` and `response` ignore the rest silently. */
-const KNOWN: Partial<Record<TagName, readonly string[]>> = {
+const KNOWN: Readonly<Record<TagName, readonly string[]>> = {
   action: ['type', 'mode', 'id', 'key'],
   metadata: ['key'],
   if: ['test', 'key'],
   else: ['key'],
   foreach: ['in', 'as', 'key'],
   parallel: ['id', 'key'],
+  thought: ['key'],
+  response: ['final', 'key'],
+  result: [],
+  context_feed: [],
 };
 
 export const ID = /^[A-Za-z0-9_-]+$/;
@@ -34,26 +38,24 @@ export const ID_FORM = 'letters, digits, "_" and "-"';
 const TYPES: readonly string[] = [...ACTION_KINDS, 'context_feed'];
 
 export function unknownName({ name, attributes }: ReadTag): Fault | undefined {
-  const known = KNOWN[name] ?? [];
-  for (const attribute of attributes.values.keys()) {
-    if (!known.includes(attribute)) return unknownAttribute(name, attribute, known);
-  }
+  const known = KNOWN[name];
+  for (const given of attributes.names)
+    if (!known.includes(given)) return unknownAttribute(name, given, known);
   return undefined;
 }
 
 /** What keeps an `<action>` or `<metadata>` from acting because of its attributes. */
 export function attributeFault(tag: ReadTag): Fault | undefined {
   const { name, attributes, readable } = tag;
+  const { type, mode, id, repeated } = attributes;
   if (!readable) return unreadableAttributes(name);
-  if (attributes.repeated !== undefined) return repeatedAttribute(name, attributes.repeated);
+  if (repeated !== undefined) return repeatedAttribute(name, repeated);
   const unknown = unknownName(tag);
   if (unknown !== undefined || name !== 'action') return unknown;
-  const type = attributes.values.get('type');
   if (type !== undefined && !TYPES.includes(type)) return badValue(name, 'type', type, TYPES.join(', '));
-  const mode = attributes.values.get('mode');
-  if (mode !== undefined && !ACTION_MODES.includes(mode as never))
+  if (mode !== undefined && !ACTION_MODES.includes(mode as never)) {
     return badValue(name, 'mode', mode, ACTION_MODES.join(', '));
-  const id = attributes.values.get('id');
+  }
   return id === undefined || ID.test(id) ? undefined : badValue(name, 'id', id, ID_FORM);
 }
 
@@ -72,10 +74,10 @@ export function actionIntent(
 ): ActionIntent {
   const intent: Record<string, unknown> = { type: 'action', id: setting.id };
   const template = field(body, 'template');
-  const type = attributes.values.get('type') ?? (template === undefined ? 'tool' : undefined);
+  const type = attributes.type ?? (template === undefined ? 'tool' : undefined);
   if (type !== undefined)
     intent.kind = (type === 'context_feed' ? 'internal' : type) satisfies string as ActionKind;
-  const mode = attributes.values.get('mode') ?? (template === undefined ? 'async' : undefined);
+  const mode = attributes.mode ?? (template === undefined ? 'async' : undefined);
   if (mode !== undefined) intent.mode = setting.inParallel ? 'async' : mode;
   const name = field(body, 'name');
   if (name !== undefined) intent.name = name;

@@ -1,5 +1,6 @@
-import { BACKSLASH, CLOSE_BRACE, isSpace, LF, LT, OPEN_BRACE, QUOTE, SLASH } from './chars.ts';
-import type { BodyTag } from './tag-names.ts';
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, isSpace, LF, QUOTE, SLASH } from './chars.ts';
+import { indexOfTag } from './index-of-mark.ts';
+import { type BodyTag, nextNode, ROOT } from './tag-names.ts';
 import { COMPLETE, createTagScan, PENDING, startTag, stepTag, type TagScan } from './tag-scan.ts';
 
 /** The body goes on. */
@@ -12,29 +13,38 @@ export const BROKEN_BY_CLOSE = 2;
 export const BROKEN_BY_TAG = 3;
 export type BodyState = 0 | 1 | 2 | 3;
 
+// What the next character belongs to.
 const JSON_TEXT = 0;
+/** A possible tag; whether it stands in a string is asked only once it is one. */
+const TAG = 1;
+/** After an own closing tag in a string: nothing but white space so far on its line. */
+const STRING_TAIL = 2;
+
+// Where JSON stands at the end of what was scanned for quotes.
+const OUTSIDE = 0;
 const STRING = 1;
 const ESCAPE = 2;
-/** In a possible tag outside a string. */
-const TAG = 3;
-/** In a possible own closing tag inside a string. */
-const STRING_TAG = 4;
-/** After such a tag: nothing but white space so far on its line. */
-const STRING_TAIL = 5;
 
-/** Finds where a body ends. Looks at each character once; keeps the raw text for one JSON.parse at the close. */
+/**
+ * Finds where a body ends. Most bodies are strict JSON without a tag in their strings, and of those only `<` is looked
+ * for: at the own closing tag one JSON.parse tells that the tag stands outside strings. Where that fails, or another
+ * tag shows up, what came so far is scanned for quotes, each character once.
+ */
 export interface BodyScan {
   state: BodyState;
   phase: number;
   tag: BodyTag;
-  raw: string;
+  /** The text that was scanned for quotes, and what came after it. */
+  scanned: string;
+  unscanned: string;
+  quotes: number;
   /** Characters between the tags so far, kept or not. */
   length: number;
   maxLength: number;
   tooLarge: boolean;
-  /** How deep brackets outside strings are nested, now and at the most. Exact where the body is strict JSON. */
-  depth: number;
-  deepest: number;
+  /** What JSON.parse made of the body, if it could; and the length at which it last could not. */
+  value: unknown;
+  triedLength: number;
   /** A possible tag's text, which is not part of the body if it turns out to be one. */
   candidate: string;
   scan: TagScan;
@@ -45,12 +55,14 @@ export function createBodyScan(maxLength: number): BodyScan {
     state: READING,
     phase: JSON_TEXT,
     tag: 'action',
-    raw: '',
+    scanned: '',
+    unscanned: '',
+    quotes: OUTSIDE,
     length: 0,
     maxLength,
     tooLarge: false,
-    depth: 0,
-    deepest: 0,
+    value: undefined,
+    triedLength: 0,
     candidate: '',
     scan: createTagScan(),
   };
@@ -61,21 +73,25 @@ export function startBody(body: BodyScan, tag: BodyTag, before: string): void {
   body.state = READING;
   body.phase = JSON_TEXT;
   body.tag = tag;
-  body.raw = '';
+  body.scanned = '';
+  body.unscanned = '';
+  body.quotes = OUTSIDE;
   body.length = 0;
   body.tooLarge = false;
-  body.depth = 0;
-  body.deepest = 0;
+  body.value = undefined;
+  body.triedLength = 0;
   body.candidate = '';
   keep(body, before);
 }
 
 function keep(body: BodyScan, text: string): void {
   body.length += text.length;
+  body.unscanned += text;
   if (body.length > body.maxLength) {
+    scanQuotes(body);
     body.tooLarge = true;
-    body.raw = '';
-  } else body.raw += text;
+    body.scanned = '';
+  }
 }
 
 /** Reads on from `from` and returns the index after the last character used; `state` says whether the body ended. */
@@ -83,79 +99,51 @@ export function scanBody(body: BodyScan, chunk: string, from: number): number {
   const end = chunk.length;
   let i = from;
   let start = i;
-  let phase = body.phase;
   while (i < end) {
-    let c = chunk.charCodeAt(i);
-    if (phase === STRING) {
-      while (c !== QUOTE) {
-        // What a backslash escapes is passed over; if it is in the next chunk, i ends up behind this one.
-        if (c === BACKSLASH) i++;
-        else if (c === LT && mayClose(body.tag, chunk, i)) break;
-        if (++i >= end) break;
-        c = chunk.charCodeAt(i);
-      }
-      if (i < end) {
-        phase = c === QUOTE ? JSON_TEXT : STRING_TAG;
-        if (phase === STRING_TAG) {
-          keepAndStartTag(body, chunk, start, i);
-          start = i;
-        }
-        i++;
-      } else if (i > end) {
-        phase = ESCAPE;
-        i = end;
-      }
-    } else if (phase === JSON_TEXT) {
-      while (c !== QUOTE && c !== LT) {
-        const bracket = c | 32;
-        if (bracket === OPEN_BRACE) {
-          if (++body.depth > body.deepest) body.deepest = body.depth;
-        } else if (bracket === CLOSE_BRACE) body.depth--;
-        if (++i >= end) break;
-        c = chunk.charCodeAt(i);
-      }
-      if (i < end) {
-        phase = c === QUOTE ? STRING : TAG;
-        if (phase === TAG) {
-          keepAndStartTag(body, chunk, start, i);
-          start = i;
-        }
-        i++;
-      }
-    } else if (phase === ESCAPE) {
-      phase = STRING;
-      i++;
-    } else {
-      const next =
-        phase === STRING_TAIL ? stepTail(c) : phase === TAG ? stepOutside(body, c) : stepInside(body, c);
-      if (next === GOES_ON) i++;
-      else if (next === IS_TAIL) {
-        phase = STRING_TAIL;
-        i++;
-      } else if (next === IS_TEXT) {
-        keep(body, body.candidate + chunk.slice(start, i));
-        body.candidate = '';
+    if (body.phase === JSON_TEXT) {
+      i = indexOfTag(chunk, i);
+      if (i < end && (i + 1 === end || beginsTag(chunk.charCodeAt(i + 1)))) {
+        if (start < i) keep(body, chunk.slice(start, i));
         start = i;
-        phase = phase === TAG ? JSON_TEXT : STRING;
-      } else {
-        // The line break after a tag that ended a "string" is not part of what was used.
-        const used = next === BROKEN_BY_CLOSE ? i : i + 1;
-        body.candidate += chunk.slice(start, used);
-        body.state = next;
-        return used;
+        startTag(body.scan);
+        body.phase = TAG;
       }
+      i++;
+      continue;
+    }
+    const c = chunk.charCodeAt(i);
+    const next = body.phase === TAG ? stepCandidate(body, c) : stepTail(c);
+    if (next === GOES_ON) i++;
+    else if (next === IS_TAIL) {
+      body.phase = STRING_TAIL;
+      i++;
+    } else if (next === IS_TEXT) {
+      keep(body, body.candidate + chunk.slice(start, i));
+      body.candidate = '';
+      body.phase = JSON_TEXT;
+      start = i;
+    } else {
+      // The line break after a tag that ended a "string" is not part of what was used.
+      const used = next === BROKEN_BY_CLOSE ? i : i + 1;
+      body.candidate += chunk.slice(start, used);
+      body.state = next;
+      return used;
     }
   }
-  if (phase >= TAG) body.candidate += chunk.slice(start);
+  if (body.phase !== JSON_TEXT) body.candidate += chunk.slice(start);
   else if (start < end) keep(body, start === 0 ? chunk : chunk.slice(start));
-  body.phase = phase;
   return end;
 }
 
-/** Most `<` in strings are code: what cannot be the own closing tag is not worth a scan. */
-function mayClose(tag: BodyTag, chunk: string, at: number): boolean {
-  if (at + 1 < chunk.length && chunk.charCodeAt(at + 1) !== SLASH) return false;
-  return at + 2 >= chunk.length || chunk.charCodeAt(at + 2) === tag.charCodeAt(0);
+/** The body's text, from the opening tag's `>` on. */
+export function bodyText(body: BodyScan): string {
+  return body.scanned + body.unscanned;
+}
+
+/** What JSON.parse makes of a body that has ended; undefined where it is not strict JSON. */
+export function strictValue(body: BodyScan): unknown {
+  if (body.value === undefined && body.triedLength !== body.length) parse(body);
+  return body.value;
 }
 
 /** At the end of the stream: whether an own closing tag in a "string" was the last thing on its line. */
@@ -168,27 +156,68 @@ const IS_TAIL = 11;
 const IS_TEXT = 12;
 type Step = typeof GOES_ON | typeof IS_TAIL | typeof IS_TEXT | Exclude<BodyState, 0>;
 
-function keepAndStartTag(body: BodyScan, chunk: string, from: number, to: number): void {
-  if (from < to) keep(body, chunk.slice(from, to));
-  startTag(body.scan);
+function beginsTag(c: number): boolean {
+  return c === SLASH || nextNode(ROOT, c) !== 0;
 }
 
-function stepOutside(body: BodyScan, c: number): Step {
+/** Up to the moment it is certainly a tag, a candidate holds no quote and no backslash: it can be text as well. */
+function stepCandidate(body: BodyScan, c: number): Step {
   const { scan } = body;
   const verdict = stepTag(scan, c);
-  if (verdict === COMPLETE) return scan.closing && scan.name === body.tag ? CLOSED : BROKEN_BY_TAG;
-  if (verdict === PENDING) return scan.certain ? BROKEN_BY_TAG : GOES_ON;
-  return IS_TEXT;
-}
-
-function stepInside(body: BodyScan, c: number): Step {
-  const { scan } = body;
-  const verdict = stepTag(scan, c);
-  if (verdict === COMPLETE) return scan.name === body.tag ? IS_TAIL : IS_TEXT;
-  return verdict === PENDING && scan.closing ? GOES_ON : IS_TEXT;
+  const isTag = verdict === COMPLETE || (verdict === PENDING && scan.certain);
+  if (!isTag) return verdict === PENDING ? GOES_ON : IS_TEXT;
+  const own = scan.closing && scan.name === body.tag;
+  if (own && parses(body)) return CLOSED;
+  scanQuotes(body);
+  if (body.quotes === OUTSIDE) return own ? CLOSED : BROKEN_BY_TAG;
+  return own && body.quotes === STRING ? IS_TAIL : IS_TEXT;
 }
 
 function stepTail(c: number): Step {
   if (c === LF) return BROKEN_BY_CLOSE;
   return isSpace(c) ? GOES_ON : IS_TEXT;
+}
+
+/**
+ * Whether all of the body so far is strict JSON: then the closing tag stands outside strings. Not tried where it looks
+ * quoted (a JSON.parse that fails costs more than the scan it saves), nor again before the body has doubled, so that
+ * the tries together stay linear.
+ */
+function parses(body: BodyScan): boolean {
+  if (body.tooLarge || body.length < 2 * body.triedLength || !looksEnded(body.unscanned)) return false;
+  parse(body);
+  return body.value !== undefined;
+}
+
+/** The text ends in `}`, and the last thing before the closing brackets is no escaped quote. */
+function looksEnded(text: string): boolean {
+  let i = text.length - 1;
+  while (i >= 0 && isSpace(text.charCodeAt(i))) i--;
+  if (i < 0 || text.charCodeAt(i) !== CLOSE_BRACE) return false;
+  for (let c = CLOSE_BRACE; c === CLOSE_BRACE || c === CLOSE_BRACKET || isSpace(c); c = text.charCodeAt(i))
+    i--;
+  return !(text.charCodeAt(i) === QUOTE && text.charCodeAt(i - 1) === BACKSLASH);
+}
+
+function parse(body: BodyScan): void {
+  body.triedLength = body.length;
+  try {
+    body.value = JSON.parse(bodyText(body));
+  } catch {
+    body.value = undefined;
+  }
+}
+
+function scanQuotes(body: BodyScan): void {
+  const text = body.unscanned;
+  let { quotes } = body;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (quotes === ESCAPE) quotes = STRING;
+    else if (c === QUOTE) quotes = quotes === STRING ? OUTSIDE : STRING;
+    else if (c === BACKSLASH && quotes === STRING) quotes = ESCAPE;
+  }
+  body.quotes = quotes;
+  if (!body.tooLarge) body.scanned += text;
+  body.unscanned = '';
 }

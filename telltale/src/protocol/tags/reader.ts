@@ -5,13 +5,15 @@ import {
   type BodyScan,
   BROKEN_BY_CLOSE,
   BROKEN_BY_TAG,
+  bodyText,
   createBodyScan,
   endsInStringTail,
   READING,
   scanBody,
   startBody,
+  strictValue,
 } from './body-scan.ts';
-import { BACKTICK, isSpace, LF, LT, SLASH } from './chars.ts';
+import { isSpace, LF, LT, SLASH } from './chars.ts';
 import {
   bodyTooLarge,
   controlUnread,
@@ -21,6 +23,7 @@ import {
   truncatedBody,
   unreadableAttributes,
 } from './faults.ts';
+import { indexOfMark } from './index-of-mark.ts';
 import {
   BLOCK,
   createMarkdown,
@@ -73,6 +76,9 @@ const IN_PROSE = 1;
 const IN_SPAN = 2;
 const AFTER_CLOSING_RUN = 3;
 const ALONE_IN_BLOCK = 4;
+
+/** A long push is read in parts, so that a search for a mark that is far away is not made again and again. */
+const WINDOW = 1024;
 
 export interface ReaderOptions {
   readonly maxBody: number;
@@ -137,7 +143,8 @@ export function createReader({ maxBody, actionsIn, key, ids }: ReaderOptions): R
 export function read(r: Reader, chunk: string): void {
   const at = r.length;
   r.length = at + chunk.length;
-  feed(r, chunk, at);
+  if (chunk.length <= WINDOW) feed(r, chunk, at);
+  else for (let i = 0; i < chunk.length; i += WINDOW) feed(r, chunk.slice(i, i + WINDOW), at + i);
 }
 
 export function endStream(r: Reader): void {
@@ -168,13 +175,7 @@ function readText(r: Reader, chunk: string, from: number): number {
   const end = chunk.length;
   let i = from;
   for (;;) {
-    if (isCalm(md)) {
-      while (i < end) {
-        const c = chunk.charCodeAt(i);
-        if (c === LT || c === LF || c === BACKTICK) break;
-        i++;
-      }
-    }
+    if (isCalm(md)) i = indexOfMark(chunk, i);
     if (i >= end) break;
     const c = chunk.charCodeAt(i);
     if (c === LT && (i + 1 === end || beginsTag(chunk.charCodeAt(i + 1))) && mayBeTag(r)) {
@@ -380,6 +381,5 @@ function leaveBody(r: Reader, at: number): void {
     const space = candidate.slice(candidate.indexOf('>') + 1);
     turn.breakBody(tag, body.tooLarge, at - space.length);
     if (space !== '') release(r, space, at, 0);
-  } else if (!body.tooLarge) turn.endBody(tag, body.raw, body.deepest, at);
-  body.raw = '';
+  } else if (!body.tooLarge) turn.endBody(tag, bodyText(body), strictValue(body), at);
 }

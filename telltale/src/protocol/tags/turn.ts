@@ -119,7 +119,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
     const floor = elements.find('if');
     endRun(at, floor + 1);
     closeAbove(floor, 'left_open', at);
-    const value = attributes.values.get('final') ?? 'true';
+    const value = attributes.final ?? 'true';
     const final = value.toLowerCase();
     if (final !== 'true' && final !== 'false') emit(faults.badFinal(value), at);
     openElement(
@@ -134,14 +134,13 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
   /** A control tag that can be read and stands where it may. */
   const openControl = (tag: ReadTag, selfClosing: boolean, at: number): Meaning => {
     const { name, attributes } = tag;
-    const { values } = attributes;
-    if (name === 'foreach' && key !== undefined && values.get('key') !== key)
+    if (name === 'foreach' && key !== undefined && attributes.key !== key)
       return textBecauseOf(faults.unsealed(name), true);
     if (!tag.readable || attributes.repeated !== undefined)
       return textBecauseOf(faults.controlUnread(name, undefined), true);
-    const test = values.get('test') ?? '';
-    const list = values.get('in') ?? '';
-    const as = values.get('as') ?? 'item';
+    const test = attributes.test ?? '';
+    const list = attributes.in ?? '';
+    const as = attributes.as ?? 'item';
     if (name === 'if' && test === '') return textBecauseOf(faults.controlUnread(name, 'test'), true);
     if (name === 'foreach' && list === '') return textBecauseOf(faults.controlUnread(name, 'in'), true);
     if (name === 'foreach' && !IDENTIFIER.test(as))
@@ -157,7 +156,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
       book.openForeach();
       openElement({ name, list, as, actions: [] }, undefined, selfClosing, at);
     } else if (name === 'parallel') {
-      const id = groupId(values.get('id'), at);
+      const id = groupId(attributes.id, at);
       openElement(
         { name, id },
         { type: 'parallel', ...(id === undefined ? {} : { id }), body: 'open' },
@@ -189,18 +188,18 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
   };
 
   /** The event of a body that ended where it should, or the one fault that keeps it from acting. */
-  const act = (tag: ReadTag, raw: string, deepest: number, at: number): ParserEvent | undefined => {
+  const act = (tag: ReadTag, text: string, strict: unknown, at: number): ParserEvent | undefined => {
     const name = tag.name as BodyTag;
     const bad = doubt ? faults.inDoubt(name) : attributeFault(tag);
     if (bad !== undefined) return bad;
-    const body = readBody(raw, deepest);
+    const body = readBody(text, strict);
     if (body === undefined) return faults.badJson(name);
     if (name === 'metadata') {
       return { type: 'metadata', value: body.value, ...(body.repaired ? { repaired: true } : {}) };
     }
     const problem = envelopeProblem(body.value);
     if (problem !== undefined) return faults.badAction(problem);
-    const asked = tag.attributes.values.get('id');
+    const asked = tag.attributes.id;
     if (asked !== undefined && !book.isFree(asked)) return faults.duplicateId(asked);
     const id = asked ?? book.automatic();
     book.take(id);
@@ -276,8 +275,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
         return COUNTED;
       }
       if (isControl(name)) return openControl(tag, selfClosing, at);
-      if (key !== undefined && tag.attributes.values.get('key') !== key)
-        return textBecauseOf(faults.unsealed(name));
+      if (key !== undefined && tag.attributes.key !== key) return textBecauseOf(faults.unsealed(name));
       if (selfClosing) return textBecauseOf(faults.noBody(name as BodyTag));
       return { is: 'body', tag };
     },
@@ -304,8 +302,8 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
       endRun(at);
       newRun();
     },
-    endBody(tag: ReadTag, raw: string, deepest: number, at: number) {
-      const event = act(tag, raw, deepest, at);
+    endBody(tag: ReadTag, text: string, strict: unknown, at: number) {
+      const event = act(tag, text, strict, at);
       if (event !== undefined) emit(event, at);
     },
     breakBody(tag: ReadTag, tooLarge: boolean, at: number) {

@@ -1,0 +1,88 @@
+import type { ParserEvent } from '../../protocol/index.ts';
+import type { RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
+import { readParserOptions } from '../parse/parser-options.ts';
+import { cutText, readText } from '../parse/read-text.ts';
+import { usage } from '../usage.ts';
+
+interface Options {
+  readonly chunk?: string;
+  readonly options?: string;
+  readonly json?: true;
+}
+
+const EXAMPLES = `
+Events are printed one a line, as JSON. Without --chunk, text that belongs together is one event however it was
+read; with it, each push of N characters prints what it made certain, as a runtime would see it.
+
+Examples:
+  $ telltale parse transcript.txt
+  $ telltale parse --chunk 1 transcript.txt | jq -c 'select(.type == "fault")'
+  $ telltale parse --options '{"actions_in": ["outside"]}' -  < transcript.txt
+`;
+
+export const registerParse: RegisterCommand = (program, { io, run }) => {
+  program
+    .command('parse')
+    .summary("print what the runtime hears in a model's output")
+    .description(
+      "Reads a transcript of a model's output and prints the parser's events, one JSON object a line.",
+    )
+    .argument('[file]', 'the transcript, or "-" for standard input', '-')
+    .option('--chunk <n>', 'feed the parser n characters at a time')
+    .option('--options <json>', "the parser's options: max_body, actions_in, key, ids")
+    .option('--json', 'accepted for symmetry: events are JSON anyway')
+    .addHelpText('after', EXAMPLES)
+    .action(run((file: string, options: Options) => parse(file, options, io)));
+};
+
+async function parse(file: string, options: Options, io: Io): Promise<ExitCode> {
+  const { createTagParser } = await import('../../protocol/index.ts');
+  const size = options.chunk === undefined ? undefined : chunkSize(options.chunk);
+  const parser = createTagParser(readParserOptions(options.options));
+  if (file === '-' && io.stdin.isTerminal)
+    await io.stderr.write('Reading from the terminal; end with Ctrl-D.\n');
+  const print = createPrinter(io, size === undefined);
+  const text = readText(file, io);
+  for await (const piece of size === undefined ? text : cutText(text, size)) {
+    if (io.stdout.closed) return EXIT.ok;
+    await print(parser.push(piece));
+  }
+  await print(parser.end());
+  await print.flush();
+  return EXIT.ok;
+}
+
+type TextEvent = Extract<ParserEvent, { readonly text: string }>;
+
+function createPrinter({ stdout }: Io, joins: boolean) {
+  let open: { readonly event: TextEvent; readonly parts: string[] } | undefined;
+  const close = (): string => {
+    if (open === undefined) return '';
+    const line = `${JSON.stringify({ ...open.event, text: open.parts.join('') })}\n`;
+    open = undefined;
+    return line;
+  };
+  const take = (event: ParserEvent): string => {
+    if (!joins || !('text' in event)) return `${close()}${JSON.stringify(event)}\n`;
+    if (open?.event.type === event.type) {
+      open.parts.push(event.text);
+      return '';
+    }
+    const before = close();
+    open = { event, parts: [event.text] };
+    return before;
+  };
+  const print = (events: readonly ParserEvent[]) => stdout.write(events.map(take).join(''));
+  return Object.assign(print, { flush: () => stdout.write(close()) });
+}
+
+function chunkSize(text: string): number {
+  const size = Number(text);
+  if (Number.isInteger(size) && size > 0) return size;
+  throw usage(
+    `--chunk '${text}' is no whole number above 0.`,
+    'Write --chunk 4 for four characters at a time.',
+  );
+}

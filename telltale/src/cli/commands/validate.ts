@@ -1,0 +1,152 @@
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Diagnostic } from '../../manifest/diagnostic.ts';
+import { formatDiagnostic } from '../../manifest/format-diagnostic.ts';
+import { MANIFEST_LIMITS } from '../../manifest/limits.ts';
+import type { ManifestText } from '../../manifest/load-manifests.ts';
+import type { ValidateResult } from '../../manifest/validate-manifests.ts';
+import { paletteFor } from '../colour.ts';
+import type { RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
+import { startProgress } from '../progress.ts';
+import { usage } from '../usage.ts';
+
+interface Options {
+  readonly json?: true;
+  readonly root?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  $ telltale validate                      every manifest below the current folder
+  $ telltale validate agent.yml            one agent and all it imports
+  $ telltale validate --json | jq .errors  for a script
+  $ cat agent.yml | telltale validate -    from standard input
+`;
+
+export const registerValidate: RegisterCommand = (program, { io, run }) => {
+  program
+    .command('validate')
+    .summary('check manifests without running anything')
+    .description(
+      'Checks manifests, and all they import, without running anything. Ends with 2 if there are errors.',
+    )
+    .argument('[paths...]', 'files, folders or "-" for standard input (default: the current folder)')
+    .option('--json', 'print the result as JSON')
+    .option(
+      '--root <dir>',
+      'folder that imports may not leave (default: found by package.json, .git or telltale.yml)',
+    )
+    .addHelpText('after', EXAMPLES)
+    .action(run((paths: readonly string[], options: Options) => validate(paths, options, io)));
+};
+
+async function validate(paths: readonly string[], options: Options, io: Io): Promise<ExitCode> {
+  const { validateManifests } = await import('../../manifest/validate-manifests.ts');
+  let read = 0;
+  const stopProgress = startProgress(io, () => `Checking manifests… ${read} files`);
+  let result: ValidateResult;
+  try {
+    result = await validateManifests(await inputs(paths, io), {
+      env: io.env,
+      cwd: io.cwd,
+      root: options.root,
+      signal: io.signal,
+      onProgress: (files) => {
+        read = files;
+      },
+    });
+  } finally {
+    await stopProgress();
+  }
+  if (result.sources.length === 0 && result.diagnostics.length === 0) throw noManifests(paths, result);
+  await (options.json ? printJson(result, io) : printText(result, io));
+  return result.ok ? EXIT.ok : EXIT.usage;
+}
+
+async function inputs(paths: readonly string[], io: Io): Promise<readonly (string | ManifestText)[]> {
+  if (paths.length === 0) return ['.'];
+  if (paths.indexOf('-') !== paths.lastIndexOf('-'))
+    throw usage("Standard input, '-', is named twice.", 'Name it once.');
+  return Promise.all(paths.map((path) => (path === '-' ? standardInput(io) : path)));
+}
+
+async function standardInput(io: Io): Promise<ManifestText> {
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for await (const chunk of io.stdin) {
+    io.signal.throwIfAborted();
+    total += chunk.length;
+    if (total > MANIFEST_LIMITS.fileBytes) throw inputTooLarge();
+    chunks.push(chunk);
+  }
+  return { label: '<stdin>', bytes: Buffer.concat(chunks), folder: io.cwd };
+}
+
+async function printJson(result: ValidateResult, { stdout }: Io): Promise<void> {
+  const report = {
+    ok: result.ok,
+    errors: count(result.diagnostics, 'error'),
+    warnings: count(result.diagnostics, 'warning'),
+    documents: result.documents,
+    files: result.sources.length,
+    projects: result.projects.map(({ root, manifests }) => ({
+      root,
+      manifests: manifests.map(({ id, kind, name, file, line, hash }) => ({
+        id,
+        kind,
+        name,
+        file,
+        line,
+        hash,
+      })),
+    })),
+    diagnostics: result.diagnostics,
+  };
+  await stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+}
+
+async function printText(result: ValidateResult, { stdout }: Io): Promise<void> {
+  const palette = paletteFor(stdout);
+  for (const diagnostic of result.diagnostics) {
+    if (stdout.closed) return;
+    await stdout.write(`${formatDiagnostic(diagnostic, palette)}\n\n`);
+  }
+  const { looked, cut, denied } = result.found;
+  const lines = [];
+  if (looked > 0) lines.push(palette.dim(`Looked into ${plural(looked, 'YAML or JSON file')}.`));
+  if (cut)
+    lines.push(
+      palette.yellow(
+        `Stopped after ${MANIFEST_LIMITS.walkEntries.toLocaleString('en')} files and folders: name a folder further down.`,
+      ),
+    );
+  if (denied.length > 0)
+    lines.push(palette.yellow(`${plural(denied.length, 'folder')} could not be opened.`));
+  const errors = count(result.diagnostics, 'error');
+  const warnings = count(result.diagnostics, 'warning');
+  const outcome = `${plural(errors, 'error')}, ${plural(warnings, 'warning')}`;
+  const paint = errors > 0 ? palette.red : warnings > 0 ? palette.yellow : palette.green;
+  const what = `${plural(result.documents, 'manifest')} in ${plural(result.sources.length, 'file')}`;
+  lines.push(`${what}: ${paint(errors + warnings === 0 ? 'no errors' : outcome)}`);
+  await stdout.write(`${lines.join('\n')}\n`);
+}
+
+const count = (diagnostics: readonly Diagnostic[], severity: Diagnostic['severity']) =>
+  diagnostics.filter((each) => each.severity === severity).length;
+
+const plural = (amount: number, what: string) =>
+  `${amount.toLocaleString('en')} ${what}${amount === 1 ? '' : 's'}`;
+
+const inputTooLarge = () =>
+  new RuntimeError(
+    'file_too_large',
+    `Standard input is longer than ${MANIFEST_LIMITS.fileBytes.toLocaleString('en')} bytes, the most a manifest may have.`,
+    { hint: 'Split it into several files.' },
+  );
+
+const noManifests = (paths: readonly string[], { found }: ValidateResult) =>
+  usage(
+    `No manifest was found below ${paths.length === 0 ? 'the current folder' : paths.join(', ')} (looked into ${plural(found.looked, 'YAML or JSON file')}).`,
+    'A manifest is a .yml, .yaml or .json file with "kind: Agent" (or Tool, Relic, Artifact, Workflow) at its top.',
+  );

@@ -1,0 +1,34 @@
+import type { Clock } from '../kernel/clock.ts';
+
+/** One output of the process. */
+export interface Output {
+  /**
+   * Resolves when the reader has taken the text, so that a slow pipe slows the writer down instead of filling
+   * memory. Once the reader has gone away writes resolve at once and the text is dropped.
+   */
+  write(text: string): Promise<void>;
+  /** Whether the reader has gone away (`telltale … | head`): what writes for long looks here and stops. */
+  readonly closed: boolean;
+  readonly isTerminal: boolean;
+  /** Width of the terminal in columns; undefined in a pipe. */
+  readonly columns: number | undefined;
+  /** Whether escape sequences for colour are welcome: see `wantsColour`. */
+  readonly colour: boolean;
+}
+
+export interface Input extends AsyncIterable<Uint8Array> {
+  readonly isTerminal: boolean;
+}
+
+/** Everything a command may know of the process it runs in. Tests pass a recorded one; see `processIo`. */
+export interface Io {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly stdin: Input;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absolute path of the folder the command was started in. */
+  readonly cwd: string;
+  /** Aborted at the first Ctrl-C. A command stops its work and returns; `main` then ends with 130. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}

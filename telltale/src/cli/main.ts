@@ -1,0 +1,105 @@
+import { Command, CommanderError } from 'commander';
+import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import { paletteFor } from './colour.ts';
+import type { CommandContext, RegisterCommand } from './command.ts';
+import { COMMANDS } from './command-list.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import type { Io } from './io.ts';
+import { isUsage, underlineArgument, usageOf } from './usage.ts';
+import { packageVersion } from './version.ts';
+
+/**
+ * Runs one command line (without the program's own name) and resolves to the exit code. Never rejects, never
+ * ends the process, never touches anything of it but through `io`.
+ */
+export async function main(
+  argv: readonly string[],
+  io: Io,
+  commands: readonly RegisterCommand[] = COMMANDS,
+): Promise<number> {
+  try {
+    const code = await runCommand(argv, io, commands);
+    return io.signal.aborted ? EXIT.interrupted : code;
+  } catch (thrown) {
+    if (io.signal.aborted) return EXIT.interrupted;
+    const error = toRuntimeError(thrown);
+    await report(error, argv, io);
+    return isUsage(error) ? EXIT.usage : EXIT.failed;
+  }
+}
+
+async function runCommand(
+  argv: readonly string[],
+  io: Io,
+  commands: readonly RegisterCommand[],
+): Promise<ExitCode> {
+  const printed: string[] = [];
+  let exitCode: ExitCode = EXIT.ok;
+  const context: CommandContext = {
+    io,
+    run:
+      <Args extends readonly unknown[]>(action: (...args: Args) => Promise<ExitCode>) =>
+      async (...args: unknown[]) => {
+        exitCode = await action(...(args as unknown as Args));
+      },
+  };
+  const program = createProgram(io, (text) => printed.push(text));
+  for (const register of commands) register(program, context);
+  try {
+    if (argv.length === 0) program.outputHelp();
+    else await program.parseAsync(argv, { from: 'user' });
+  } catch (thrown) {
+    if (!(thrown instanceof CommanderError)) throw thrown;
+    if (thrown.exitCode !== 0) throw usageOf(thrown, helpCommand(program, argv));
+  }
+  await io.stdout.write(printed.join(''));
+  return exitCode;
+}
+
+/** commander with every door to the process shut: it prints through `print` and throws where it would exit. */
+function createProgram(io: Io, print: (text: string) => void): Command {
+  return new Command('telltale')
+    .description('An agent runtime that acts while the model is still speaking.')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
+    .configureOutput({
+      writeOut: print,
+      writeErr: print,
+      outputError: () => {},
+      getOutHelpWidth: () => io.stdout.columns ?? 80,
+      getErrHelpWidth: () => io.stderr.columns ?? 80,
+      getOutHasColors: () => io.stdout.colour,
+      getErrHasColors: () => io.stderr.colour,
+    })
+    .addHelpText('after', '\nExit codes: 0 fine, 1 failed, 2 bad usage or manifest, 130 interrupted.')
+    .exitOverride();
+}
+
+function helpCommand(program: Command, argv: readonly string[]): string {
+  const command = program.commands.find((known) => known.name() === argv[0]);
+  return command === undefined ? 'telltale' : `telltale ${command.name()}`;
+}
+
+/** Three lines on stderr: what, where, what to do. With --json one JSON value on stdout, so a script reads one place. */
+async function report(error: RuntimeError, argv: readonly string[], io: Io): Promise<void> {
+  if (io.env.TELLTALE_DEBUG) await io.stderr.write(`${error.stack ?? error.message}\n`);
+  const hint =
+    error.hint ?? (error.code === 'internal' ? 'Set TELLTALE_DEBUG=1 for the stack trace.' : undefined);
+  if (asksForJson(argv)) {
+    const json = { ...error.toJSON(), ...(hint === undefined ? {} : { hint }) };
+    await io.stdout.write(`${JSON.stringify({ ok: false, error: json }, null, 2)}\n`);
+    return;
+  }
+  const { bold, cyan, dim, red } = paletteFor(io.stderr);
+  const [line = '', caret] = underlineArgument(argv, error.message);
+  const lines = [`${red(bold('error'))}: ${bold(error.message)}`, `  ${dim(line)}`];
+  if (caret !== undefined) lines.push(`  ${red(caret)}`);
+  if (hint !== undefined) lines.push(`  ${cyan('→')} ${hint}`);
+  await io.stderr.write(`${lines.join('\n')}\n`);
+}
+
+function asksForJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  return (end === -1 ? argv : argv.slice(0, end)).includes('--json');
+}

@@ -1,0 +1,72 @@
+import process from 'node:process';
+import { createSystemClock } from '../kernel/clock.ts';
+import { wantsColour } from './colour.ts';
+import { EXIT } from './exit-code.ts';
+import type { Input, Io, Output } from './io.ts';
+
+/**
+ * The Io of this process. Call it once: it listens for Ctrl-C. The first one aborts `signal`, so that work is
+ * put down in order; the second ends the process at once.
+ */
+export function processIo(): Io {
+  const interrupt = new AbortController();
+  process.on('SIGINT', () => {
+    if (interrupt.signal.aborted) process.exit(EXIT.interrupted);
+    interrupt.abort();
+  });
+  return {
+    stdout: streamOutput(process.stdout, process.env),
+    stderr: streamOutput(process.stderr, process.env),
+    stdin: standardInput(),
+    env: process.env,
+    cwd: process.cwd(),
+    signal: interrupt.signal,
+    clock: createSystemClock(),
+  };
+}
+
+type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+
+/** Errors of the stream reach the writer, except for a reader that has gone away: that is no failure of ours. */
+export function streamOutput(stream: Stream, env: Io['env']): Output {
+  let closed = false;
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (isGone(error)) closed = true;
+  });
+  const isTerminal = stream.isTTY === true;
+  return {
+    write(text) {
+      if (closed || text === '') return Promise.resolve();
+      return new Promise((resolve, reject) => {
+        stream.write(text, (error) => {
+          if (error === null || error === undefined) resolve();
+          else if (isGone(error)) {
+            closed = true;
+            resolve();
+          } else reject(error);
+        });
+      });
+    },
+    get closed() {
+      return closed;
+    },
+    isTerminal,
+    get columns() {
+      return stream.columns;
+    },
+    colour: wantsColour(env, isTerminal),
+  };
+}
+
+const GONE: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
+const isGone = (error: NodeJS.ErrnoException) => GONE.has(error.code);
+
+/** Touched only when it is read: opening stdin would keep a process alive that has nothing to read. */
+function standardInput(): Input {
+  return {
+    isTerminal: process.stdin.isTTY === true,
+    async *[Symbol.asyncIterator]() {
+      for await (const chunk of process.stdin) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    },
+  };
+}

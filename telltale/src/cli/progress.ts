@@ -1,0 +1,30 @@
+import type { Io } from './io.ts';
+
+const QUIET_MS = 1000;
+const FRAME_MS = 100;
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const CLEAR_LINE = '\r\u001b[K';
+
+/**
+ * A line on the terminal that says what is going on, once it has gone on for a second; nothing in a pipe. The
+ * returned function takes it away again.
+ */
+export function startProgress(
+  { stderr, clock }: Pick<Io, 'stderr' | 'clock'>,
+  text: () => string,
+): () => Promise<void> {
+  if (!stderr.isTerminal) return async () => {};
+  let frame = 0;
+  let drawn = Promise.resolve();
+  const draw = () => {
+    const line = `${FRAMES[frame++ % FRAMES.length]} ${text()}`;
+    drawn = drawn.then(() => stderr.write(CLEAR_LINE + line.slice(0, (stderr.columns ?? 80) - 1)));
+    cancel = clock.after(FRAME_MS, draw);
+  };
+  let cancel = clock.after(QUIET_MS, draw);
+  return async () => {
+    cancel();
+    await drawn;
+    if (frame > 0) await stderr.write(CLEAR_LINE);
+  };
+}

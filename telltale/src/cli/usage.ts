@@ -1,0 +1,32 @@
+import type { CommanderError } from 'commander';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+
+/** A command line that cannot be understood: `main` ends with exit code 2 on these codes. */
+const USAGE_CODES: ReadonlySet<string> = new Set(['usage', 'no_such_path']);
+export const isUsage = (error: RuntimeError): boolean => USAGE_CODES.has(error.code);
+
+export const usage = (message: string, hint: string) => new RuntimeError('usage', message, { hint });
+
+/** commander's one-line message as an error of ours: it names the argument in quotes and suggests in brackets. */
+export function usageOf(error: CommanderError, helpCommand: string): RuntimeError {
+  const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
+  const suggestion = rest.join(' ').replace(/^\(|\)$/g, '');
+  const message = first.charAt(0).toUpperCase() + first.slice(1).replace(/\.$/, '');
+  return usage(
+    `${message}.`,
+    suggestion === '' ? `Run "${helpCommand} --help" for what it takes.` : suggestion,
+  );
+}
+
+/** The command line as typed, and a caret under the first argument that the message quotes. */
+export function underlineArgument(argv: readonly string[], message: string): readonly string[] {
+  const words = ['telltale', ...argv.map(shellWord)];
+  const at = argv.findIndex((argument) => message.includes(`'${argument}'`));
+  const line = words.join(' ');
+  if (at === -1) return [line];
+  const from = words.slice(0, at + 1).join(' ').length + 1;
+  return [line, ' '.repeat(from) + '^'.repeat(Math.max(1, words[at + 1]?.length ?? 1))];
+}
+
+const shellWord = (argument: string) =>
+  /^[\w@%+=:,./*-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;

@@ -1,0 +1,44 @@
+import type { Budget } from './budget.ts';
+import { Stop } from './stop.ts';
+import { label, type Value } from './value.ts';
+
+/** What one evaluation carries. */
+export interface Frame {
+  readonly context: Readonly<Record<string, unknown>>;
+  /** Values of the variables that macros bind, by slot. */
+  readonly locals: Value[];
+  readonly budget: Budget;
+  /** Offset of the operation under way: where an error points. Cheaper than a `try` in every node. */
+  at: number;
+}
+
+/** A node made ready to run. */
+export type Run = (frame: Frame) => Value;
+
+/** Pays for one node and says where it stands. */
+export function begin(frame: Frame, at: number): void {
+  frame.at = at;
+  frame.budget.spend(1);
+}
+
+/** What `run` gives, or the Stop it ended with; a spent budget ends everything. */
+export function attempt<T>(run: () => T, frame: Frame): T | Stop {
+  try {
+    return run();
+  } catch (thrown) {
+    if (!(thrown instanceof Stop) || thrown.fatal) throw thrown;
+    thrown.offset ??= frame.at;
+    return thrown;
+  }
+}
+
+export function asBool(value: Value, frame: Frame, at: number, by: string): boolean {
+  frame.budget.spend(1);
+  if (typeof value === 'boolean') return value;
+  frame.at = at;
+  throw new Stop(
+    'wrong_type',
+    `${by} needs true or false and found ${label(value)}.`,
+    'Compare it: x == "…", x > 0.',
+  );
+}

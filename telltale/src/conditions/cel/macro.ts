@@ -1,0 +1,36 @@
+import type { ASTNode } from '@marcbachmann/cel-js';
+
+/** A call that binds a variable: it is expanded here, not called. */
+export interface Macro {
+  readonly name: 'all' | 'exists' | 'exists_one' | 'filter' | 'map' | 'bind';
+  readonly variable: string;
+  /** What is iterated over, or bound. */
+  readonly over: ASTNode;
+  /** What is evaluated with the variable in view: one expression, or a filter and a transformation. */
+  readonly bodies: readonly ASTNode[];
+}
+
+const ITERATIONS: ReadonlyMap<string, readonly number[]> = new Map([
+  ['all', [2]],
+  ['exists', [2]],
+  ['exists_one', [2]],
+  ['filter', [2]],
+  ['map', [2, 3]],
+]);
+
+export const MACRO_NAMES: readonly string[] = [...ITERATIONS.keys(), 'has'];
+
+/** The macro that `node` is; undefined for anything else, a macro with the wrong arguments included. */
+export function readMacro(node: ASTNode): Macro | undefined {
+  if (node.op !== 'rcall') return undefined;
+  const [name, receiver, args] = node.args;
+  const [variable, ...bodies] = args;
+  if (variable?.op !== 'id') return undefined;
+  if (name === 'bind' && receiver.op === 'id' && receiver.args === 'cel') {
+    const [over, body] = bodies;
+    if (bodies.length !== 2 || over === undefined || body === undefined) return undefined;
+    return { name, variable: variable.args, over, bodies: [body] };
+  }
+  if (ITERATIONS.get(name)?.includes(args.length) !== true) return undefined;
+  return { name: name as Macro['name'], variable: variable.args, over: receiver, bodies };
+}

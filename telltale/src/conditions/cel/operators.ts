@@ -1,0 +1,177 @@
+import { findKey, itemAt, itemsOf } from './access.ts';
+import type { Budget } from './budget.ts';
+import { equal } from './equality.ts';
+import { MAX_TEXT_LENGTH } from './limits.ts';
+import { Stop } from './stop.ts';
+import { Duration, label, MadeList, Timestamp, type Value } from './value.ts';
+
+const MAX_INT = 9_223_372_036_854_775_807n;
+const MIN_INT = -9_223_372_036_854_775_808n;
+
+export type Operator = (a: Value, b: Value, budget: Budget) => Value;
+
+/** Two ints give an int; as soon as one is a double, the result is a double. */
+function arithmetic(
+  sign: string,
+  ints: (a: bigint, b: bigint) => bigint,
+  doubles: (a: number, b: number) => number,
+): Operator {
+  return (a, b) => {
+    if (typeof a === 'bigint' && typeof b === 'bigint') return checkedInt(ints(a, b));
+    if (isNumber(a) && isNumber(b)) return doubles(Number(a), Number(b));
+    throw cannot(a, sign, b);
+  };
+}
+
+const isNumber = (value: Value): value is bigint | number =>
+  typeof value === 'bigint' || typeof value === 'number';
+
+const addNumbers = arithmetic(
+  '+',
+  (a, b) => a + b,
+  (a, b) => a + b,
+);
+const subtractNumbers = arithmetic(
+  '-',
+  (a, b) => a - b,
+  (a, b) => a - b,
+);
+const multiply = arithmetic(
+  '*',
+  (a, b) => a * b,
+  (a, b) => a * b,
+);
+const divide = arithmetic(
+  '/',
+  (a, b) => a / nonZero(b),
+  (a, b) => a / b,
+);
+const remainder = arithmetic(
+  '%',
+  (a, b) => a % nonZero(b),
+  (a, b) => a % b,
+);
+
+const add: Operator = (a, b, budget) => {
+  if (typeof a === 'string' && typeof b === 'string')
+    return checkedText(a.length + b.length, budget, () => a + b);
+  const left = itemsOf(a);
+  const right = itemsOf(b);
+  if (left !== undefined && right !== undefined) {
+    budget.spend(left.length + right.length);
+    return new MadeList([...liftAll(a, left), ...liftAll(b, right)]);
+  }
+  if (a instanceof Duration && b instanceof Duration) return new Duration(a.ms + b.ms);
+  if (a instanceof Timestamp && b instanceof Duration) return new Timestamp(a.ms + b.ms);
+  if (a instanceof Duration && b instanceof Timestamp) return new Timestamp(a.ms + b.ms);
+  return addNumbers(a, b, budget);
+};
+
+const subtract: Operator = (a, b, budget) => {
+  if (a instanceof Timestamp && b instanceof Timestamp) return new Duration(a.ms - b.ms);
+  if (a instanceof Timestamp && b instanceof Duration) return new Timestamp(a.ms - b.ms);
+  if (a instanceof Duration && b instanceof Duration) return new Duration(a.ms - b.ms);
+  return subtractNumbers(a, b, budget);
+};
+
+const contained: Operator = (a, b, budget) => {
+  const items = itemsOf(b);
+  if (items === undefined) {
+    if (typeof b === 'string')
+      throw new Stop('wrong_type', '"in" was asked of a string.', 'Use text.contains(part).');
+    if (typeof a !== 'string') throw cannot(a, 'in', b);
+    return findKey(b, a) !== undefined;
+  }
+  for (let i = 0; i < items.length; i++) {
+    budget.spend(1);
+    if (equal(a, itemAt(b, items, i), budget)) return true;
+  }
+  return false;
+};
+
+/** -1, 0 or 1; NaN (a double that is no number) compares as neither. Strings go by UTF-16 units. */
+function compare(sign: string, holds: (order: number) => boolean): Operator {
+  return (a, b, budget) => {
+    if (isNumber(a) && isNumber(b)) return holds(order(a, b));
+    if (typeof a === 'string' && typeof b === 'string') {
+      budget.spendText(Math.min(a.length, b.length));
+      return holds(order(a, b));
+    }
+    if (typeof a === 'boolean' && typeof b === 'boolean') return holds(order(a, b));
+    if (a instanceof Timestamp && b instanceof Timestamp) return holds(order(a.ms, b.ms));
+    if (a instanceof Duration && b instanceof Duration) return holds(order(a.ms, b.ms));
+    throw cannot(a, sign, b);
+  };
+}
+
+type Ordered = bigint | number | string | boolean;
+const order = (a: Ordered, b: Ordered): number => (a < b ? -1 : a > b ? 1 : a >= b ? 0 : Number.NaN);
+
+export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+  ['==', (a, b, budget) => equal(a, b, budget)],
+  ['!=', (a, b, budget) => !equal(a, b, budget)],
+  ['in', contained],
+  ['+', add],
+  ['-', subtract],
+  ['*', multiply],
+  ['/', divide],
+  ['%', remainder],
+  ['<', compare('<', (o) => o < 0)],
+  ['<=', compare('<=', (o) => o <= 0)],
+  ['>', compare('>', (o) => o > 0)],
+  ['>=', compare('>=', (o) => o >= 0)],
+]);
+
+export function negate(value: Value): Value {
+  if (typeof value === 'bigint') return checkedInt(-value);
+  if (typeof value === 'number') return -value;
+  if (value instanceof Duration) return new Duration(-value.ms);
+  throw new Stop('wrong_type', `${label(value)} cannot be negated.`, 'A minus sign takes a number.');
+}
+
+export function not(value: Value): boolean {
+  if (typeof value === 'boolean') return !value;
+  throw new Stop('wrong_type', `"!" was applied to ${label(value)}.`, 'Compare it first: !(x == 1).');
+}
+
+export function checkedInt(value: bigint): bigint {
+  if (value <= MAX_INT && value >= MIN_INT) return value;
+  throw new Stop(
+    'out_of_range',
+    `The int ${clip(String(value))} does not fit into 64 bits.`,
+    'Use double(x).',
+  );
+}
+
+/** A text of `length` characters, made only once it is paid for and known to be short enough. */
+export function checkedText(length: number, budget: Budget, make: () => string): string {
+  if (length > MAX_TEXT_LENGTH) {
+    throw new Stop(
+      'too_costly',
+      `A text of ${length} characters would be made; ${MAX_TEXT_LENGTH} are allowed.`,
+    );
+  }
+  budget.spendText(length);
+  return make();
+}
+
+export const liftAll = (of: Value, items: readonly unknown[]): Value[] =>
+  items.map((_, i) => itemAt(of, items, i));
+
+const clip = (digits: string) => (digits.length > 24 ? `${digits.slice(0, 24)}…` : digits);
+
+function nonZero(divisor: bigint): bigint {
+  if (divisor !== 0n) return divisor;
+  throw new Stop('bad_value', 'An int was divided by zero.', 'Test the divisor first: d != 0 && n / d > 2.');
+}
+
+function cannot(a: Value, sign: string, b: Value): Stop {
+  const text = (typeof a === 'string') !== (typeof b === 'string');
+  const nothing = a === null || b === null;
+  const hint = nothing
+    ? 'Test for null first: x != null && x > 1.'
+    : text
+      ? 'Nothing is converted by itself: use string(x), int(x) or double(x).'
+      : undefined;
+  return new Stop('wrong_type', `"${sign}" does not take ${label(a)} and ${label(b)}.`, hint);
+}

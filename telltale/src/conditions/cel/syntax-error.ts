@@ -1,0 +1,128 @@
+import type { ParseError } from '@marcbachmann/cel-js';
+import { Refusal } from './refusal.ts';
+
+const TOKENS: ReadonlyMap<string, string> = new Map([
+  ['EOF', 'the end'],
+  ['NUMBER', 'a number'],
+  ['STRING', 'a string'],
+  ['BYTES', 'bytes'],
+  ['BOOLEAN', 'true or false'],
+  ['NULL', 'null'],
+  ['IDENTIFIER', 'a name'],
+  ['PLUS', '"+"'],
+  ['MINUS', '"-"'],
+  ['MULTIPLY', '"*"'],
+  ['DIVIDE', '"/"'],
+  ['MODULO', '"%"'],
+  ['EQ', '"=="'],
+  ['NE', '"!="'],
+  ['LT', '"<"'],
+  ['LE', '"<="'],
+  ['GT', '">"'],
+  ['GE', '">="'],
+  ['AND', '"&&"'],
+  ['OR', '"||"'],
+  ['NOT', '"!"'],
+  ['IN', '"in"'],
+  ['LPAREN', '"("'],
+  ['RPAREN', '")"'],
+  ['LBRACKET', '"["'],
+  ['RBRACKET', '"]"'],
+  ['LBRACE', '"{"'],
+  ['RBRACE', '"}"'],
+  ['DOT', '"."'],
+  ['COMMA', '","'],
+  ['COLON', '":"'],
+  ['QUESTION', '"?"'],
+]);
+
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['and', 'Write && for "and".'],
+  ['or', 'Write || for "or".'],
+  ['not', 'Write ! for "not".'],
+  ['is', 'Write == to compare.'],
+  ['eq', 'Write == to compare.'],
+  ['AND', 'Write && for "and".'],
+  ['OR', 'Write || for "or".'],
+  ['NOT', 'Write ! for "not".'],
+]);
+
+const NEXT_CHARACTERS: ReadonlyMap<string, string> = new Map([
+  ['=', 'Write == to compare.'],
+  ['&', 'Write && for "and".'],
+  ['|', 'Write || for "or".'],
+  ['`', 'Strings stand in double or single quotes.'],
+  ['$', 'Names stand without a dollar here: vars.name, not $name.'],
+  ['?', 'For a value that may be missing write has(a.b) ? a.b : other.'],
+]);
+
+/** The parser library's error in this project's words: what stands there, and what to write instead. */
+export function syntaxError(error: ParseError, source: string): Refusal {
+  const offset = Math.min(error.range?.start ?? 0, source.length);
+  const limit = /^Exceeded (\w+) \((\d+)\)/.exec(error.summary);
+  if (limit !== null) return tooComplex(limit[1] ?? '', limit[2] ?? '', offset);
+  return new Refusal('syntax', `${describe(error, source, offset)}.`, offset, hintFor(error, source, offset));
+}
+
+function describe(error: ParseError, source: string, offset: number): string {
+  const found = wordAt(source, offset);
+  switch (error.code) {
+    case 'expected_token': {
+      const [, wanted = '', got = ''] = /^Expected (\w+), got (\w+)/.exec(error.summary) ?? [];
+      return `${token(wanted, source, offset)} should stand here, not ${token(got, source, offset)}`;
+    }
+    case 'unexpected_token':
+    case 'unexpected_character':
+      if (source.trim() === '') return 'The expression is empty';
+      return found === '' ? 'The expression ends too early' : `${JSON.stringify(found)} cannot stand here`;
+    case 'unterminated_string':
+    case 'unterminated_triple_quoted_string':
+      return 'A string is not closed';
+    case 'reserved_identifier':
+      return `"${found}" is a reserved word`;
+    case 'newline_in_string':
+      return 'A string holds a line break';
+    default:
+      return error.summary.replace(/\.$/, '');
+  }
+}
+
+const token = (name: string, source: string, offset: number): string =>
+  name === 'IDENTIFIER' && wordAt(source, offset) !== ''
+    ? `the name "${wordAt(source, offset)}"`
+    : (TOKENS.get(name) ?? name);
+
+function hintFor(error: ParseError, source: string, offset: number): string | undefined {
+  const word = wordAt(source, offset);
+  if (error.code.startsWith('unterminated')) return 'Close it with the quote it began with.';
+  if (error.code === 'newline_in_string') return 'Write \\n, or use three quotes.';
+  if (error.code === 'invalid_escape_sequence')
+    return 'Write \\\\ for a backslash, or put r before the quote: r"\\d".';
+  if (error.code === 'reserved_identifier') return `Read it as a key: vars["${word}"].`;
+  if (error.code === 'expected_token' && /got IN$/.test(error.summary)) return 'Read it as a key: x["in"].';
+  return (
+    WORDS.get(word) ??
+    NEXT_CHARACTERS.get(source.charAt(offset)) ??
+    (word === '' ? 'Something is missing at the end.' : undefined)
+  );
+}
+
+/** The word or the character at `offset`, nothing at the end. */
+const wordAt = (source: string, offset: number): string =>
+  /^(?:[A-Za-z_][A-Za-z0-9_]*|[\s\S]?)/u.exec(source.slice(offset))?.[0] ?? '';
+
+const LIMITS: ReadonlyMap<string, string> = new Map([
+  ['maxAstNodes', 'parts'],
+  ['maxDepth', 'levels of nesting'],
+  ['maxListElements', 'elements in a list'],
+  ['maxMapEntries', 'entries in a map'],
+  ['maxCallArguments', 'arguments in a call'],
+]);
+
+const tooComplex = (limit: string, most: string, offset: number) =>
+  new Refusal(
+    'too_complex',
+    `The expression has more than ${most} ${LIMITS.get(limit) ?? limit}.`,
+    offset,
+    'Split it, or compute a part beforehand in a variable or a step.',
+  );

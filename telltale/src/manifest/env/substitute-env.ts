@@ -1,0 +1,102 @@
+import type { Finding } from '../diagnostic.ts';
+import { quoted } from '../printable.ts';
+import { findEnvReferences, type Piece } from './env-references.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** A stretch of the result and the stretch of the text as written that it came from. */
+export interface Mapped {
+  readonly rawStart: number;
+  readonly rawEnd: number;
+  readonly outStart: number;
+  readonly outEnd: number;
+}
+
+export interface Substituted {
+  readonly text: string;
+  readonly pieces: readonly Mapped[];
+  /** Variables that were taken from the environment: their values stay out of every message. */
+  readonly used: readonly { readonly name: string; readonly value: string }[];
+  /** References that could not be resolved, with their place in the text as written. */
+  readonly problems: readonly { readonly finding: Finding; readonly start: number; readonly end: number }[];
+  /** Whether the text as written is one reference and nothing else. */
+  readonly whole: boolean;
+}
+
+/**
+ * The text with its `${NAME}` replaced, or undefined where it has none. What comes from the environment is never
+ * looked through for further references, here or when a step runs: `${` in it is written `$${`, as templates
+ * escape it. As in shells, `:-` also stands in for a variable that is set but empty.
+ */
+export function substituteEnv(raw: string, env: Env): Substituted | undefined {
+  if (!raw.includes('${')) return undefined;
+  const references = findEnvReferences(raw);
+  if (references.every((piece) => piece.type === 'text')) return undefined;
+  let text = '';
+  const pieces: Mapped[] = [];
+  const used: { name: string; value: string }[] = [];
+  const problems: { finding: Finding; start: number; end: number }[] = [];
+  for (const piece of references) {
+    const { start, end } = piece;
+    const replaced = replace(piece, env, used, raw);
+    if (typeof replaced !== 'string') problems.push({ finding: replaced, start, end });
+    const out = typeof replaced === 'string' ? replaced : raw.slice(start, end);
+    pieces.push({ rawStart: start, rawEnd: end, outStart: text.length, outEnd: text.length + out.length });
+    text += out;
+  }
+  return { text, pieces, used, problems, whole: references.length === 1 };
+}
+
+function replace(
+  piece: Piece,
+  env: Env,
+  used: { name: string; value: string }[],
+  raw: string,
+): string | Finding {
+  switch (piece.type) {
+    case 'text':
+      return piece.text;
+    case 'wrong':
+      return WRONG[piece.why](piece.name, raw.slice(piece.start, piece.end));
+    case 'env': {
+      const value = Object.hasOwn(env, piece.name) ? env[piece.name] : undefined;
+      if (piece.fallback !== undefined && !value) return piece.fallback;
+      if (value === undefined) return unset(piece.name);
+      used.push({ name: piece.name, value });
+      return escaped(value, raw[piece.end] === '{');
+    }
+  }
+}
+
+function escaped(value: string, beforeBrace: boolean): string {
+  const inside = value.replace(/\$+(?=\{)/g, (dollars) => dollars + dollars);
+  return beforeBrace ? inside.replace(/\$+$/, (dollars) => dollars + dollars) : inside;
+}
+
+const unset = (name: string): Finding => ({
+  severity: 'error',
+  code: 'env_unset',
+  message: `The environment variable ${name} is not set.`,
+  hint: `Set it, or give a default: \${${name}:-…}.`,
+});
+
+const WRONG = {
+  nested: (name: string): Finding => ({
+    severity: 'error',
+    code: 'env_syntax',
+    message: `The default of \${${name}:-…} holds another reference.`,
+    hint: 'A default is plain text: name one variable, and one default.',
+  }),
+  unclosed: (name: string): Finding => ({
+    severity: 'error',
+    code: 'env_syntax',
+    message: `\${${name} has no "}".`,
+    hint: `Write \${${name}}, or $\${ for the two characters themselves.`,
+  }),
+  separator: (name: string, written: string): Finding => ({
+    severity: 'error',
+    code: 'env_syntax',
+    message: `${quoted(written)} is no reference to an environment variable.`,
+    hint: `Write \${${name}} or \${${name}:-default}; $\${ is for the two characters themselves.`,
+  }),
+} as const;

@@ -1,0 +1,28 @@
+/**
+ * What loading manifests may cost. Generous for people (the longest manifest anybody wrote by hand is some tens
+ * of kilobytes), tight for a file that is hostile or no manifest at all. docs/decisions/manifest-limits.md.
+ */
+export const MANIFEST_LIMITS = {
+  /** Bytes of one file; looked at before the file is read. */
+  fileBytes: 1024 * 1024,
+  /** Bytes of all files of one load. */
+  totalBytes: 64 * 1024 * 1024,
+  /** Files of one load. */
+  files: 2000,
+  /** Files one glob may match. */
+  globMatches: 1000,
+  /** Files and folders one glob, or one walk through a folder, may come across. */
+  walkEntries: 100_000,
+  /** Folders below the one a walk starts in. */
+  walkDepth: 32,
+  /** Documents of one file. */
+  documents: 256,
+  /** Lists and maps inside each other. The YAML composer is recursive: this is checked before it runs. */
+  depth: 64,
+  /** Values of one document, each alias counted as what it stands for. */
+  values: 50_000,
+  /** Diagnostics of one file; the rest are counted. */
+  diagnostics: 100,
+  /** Files read at the same time. */
+  concurrentReads: 16,
+} as const;

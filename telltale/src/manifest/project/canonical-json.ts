@@ -1,0 +1,12 @@
+import type { Json } from '../../kernel/json.ts';
+
+/** JSON with keys in order of their code units and no white space: equal values give equal texts. */
+export function canonicalJson(value: Json): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item as Json)).join(',')}]`;
+  const map = value as { readonly [key: string]: Json };
+  const entries = Object.keys(map)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(map[key] ?? null)}`);
+  return `{${entries.join(',')}}`;
+}

@@ -1,0 +1,131 @@
+import { dirname, resolve } from 'node:path';
+import type { Diagnostic, Finding } from '../diagnostic.ts';
+import { fileFinding } from '../files/file-finding.ts';
+import type { Files } from '../files/files.ts';
+import { MANIFEST_LIMITS } from '../limits.ts';
+import { boundedMap } from './bounded-map.ts';
+import { checkProject } from './check-project.ts';
+import { importEntries } from './import-entries.ts';
+import type { Project } from './project.ts';
+import { type ImportLink, type ProjectDocument, projectDocument } from './project-document.ts';
+import { entryOutside, outsideProject, tooManyFiles } from './project-findings.ts';
+import { resolveEntry } from './resolve-entry.ts';
+import type { ReadSource, SourceCache } from './source-cache.ts';
+
+export interface ProjectEdges {
+  readonly files: Files;
+  readonly cache: SourceCache;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A file somebody asked for, what they called it, and how to tell them what is wrong with it. */
+export interface Ask {
+  readonly path: string;
+  readonly called: string;
+  readonly report: (finding: Finding) => Diagnostic;
+  /** The import it came from, told which file it turned out to be. */
+  readonly found?: (file: string) => void;
+}
+
+type Entry = string | { readonly label: string; readonly bytes: Uint8Array; readonly folder: string };
+
+/** Reads the entries and what they import, wave by wave, each file once; then checks all of it together. */
+export async function loadProject(
+  entries: readonly Entry[],
+  root: string,
+  { files, cache, signal }: ProjectEdges,
+): Promise<{ readonly project: Project; readonly diagnostics: readonly Diagnostic[] }> {
+  const realRoot = await files.realPath(root);
+  const shownRoot = cache.label(root);
+  const documents: ProjectDocument[] = [];
+  const links: ImportLink[] = [];
+  const diagnostics: Diagnostic[] = [];
+  const taken = new Set<string>();
+  const broken = new Set<string>();
+
+  const take = async (read: ReadSource & { type: 'read' }, folder: string): Promise<readonly Ask[]> => {
+    if (taken.has(read.file)) return [];
+    taken.add(read.file);
+    if (read.isBroken) broken.add(read.file);
+    diagnostics.push(...read.diagnostics);
+    const asks: Ask[] = [];
+    for (const document of read.documents) {
+      const owner = projectDocument(read, document);
+      documents.push(owner);
+      if (owner.kind !== 'Agent') continue;
+      for (const entry of importEntries(document.value)) {
+        const link: ImportLink = { owner, entry, files: [] };
+        links.push(link);
+        const resolved = await resolveEntry(link, {
+          folder,
+          realRoot,
+          shownRoot,
+          files,
+          label: cache.label,
+          signal,
+        });
+        diagnostics.push(...resolved.diagnostics);
+        asks.push(...resolved.asks);
+      }
+    }
+    return asks;
+  };
+
+  let wave: readonly Ask[] = [];
+  for (const entry of entries) {
+    if (typeof entry === 'string') wave = [...wave, askForEntry(entry, cache)];
+    else {
+      const read = cache.add(entry.label, entry.bytes);
+      if (read.type === 'read') wave = [...wave, ...(await take(read, resolve(entry.folder)))];
+    }
+  }
+  while (wave.length > 0) {
+    const reads = await boundedMap(wave, MANIFEST_LIMITS.concurrentReads, (ask) => {
+      signal?.throwIfAborted();
+      return cache.read(ask.path, realRoot);
+    });
+    const next: Ask[] = [];
+    for (const [index, ask] of wave.entries()) {
+      const read = reads[index] as ReadSource;
+      const finding = findingOf(read, ask, shownRoot);
+      if (finding !== undefined) diagnostics.push(ask.report(finding));
+      if (read.type !== 'read') continue;
+      ask.found?.(read.file);
+      next.push(...(await take(read, dirname(read.file))));
+    }
+    wave = next;
+  }
+  const checked = checkProject(documents, links, broken);
+  return {
+    project: Object.freeze({ root: realRoot, manifests: checked.manifests }),
+    diagnostics: [...diagnostics, ...checked.diagnostics],
+  };
+}
+
+function findingOf(read: ReadSource, { called, found }: Ask, shownRoot: string): Finding | undefined {
+  switch (read.type) {
+    case 'read':
+      return undefined;
+    case 'problem':
+      return fileFinding(read.problem, called);
+    case 'outside':
+      return found === undefined ? entryOutside(called, shownRoot) : outsideProject(called, shownRoot);
+    case 'full':
+      return tooManyFiles(read.what);
+  }
+}
+
+function askForEntry(path: string, cache: SourceCache): Ask {
+  const file = cache.label(path);
+  return {
+    path,
+    called: file,
+    report: ({ severity, code, message, hint }) => ({
+      severity,
+      code,
+      file,
+      message,
+      ...(hint === undefined ? {} : { hint }),
+    }),
+  };
+}

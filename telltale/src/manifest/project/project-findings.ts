@@ -1,0 +1,90 @@
+import type { Finding } from '../diagnostic.ts';
+import { MANIFEST_LIMITS } from '../limits.ts';
+import { quoted } from '../printable.ts';
+
+const error = (code: string, message: string, hint: string): Finding => ({
+  severity: 'error',
+  code,
+  message,
+  hint,
+});
+
+const WIDER = 'Move it into the project, or name a wider root (--root DIR).';
+
+export const outsideProject = (path: string, root: string) =>
+  error('outside_project', `${quoted(path)} leads out of the project (${rootName(root)}).`, WIDER);
+
+export const entryOutside = (path: string, root: string) =>
+  error(
+    'outside_project',
+    `${quoted(path)} lies outside the root (${rootName(root)}).`,
+    'Name a root that holds it (--root DIR).',
+  );
+
+const rootName = (root: string) => (root === '.' ? 'the current folder' : root);
+
+export const globClimbs = (pattern: string) =>
+  error(
+    'outside_project',
+    `${quoted(pattern)} has ".." behind a wildcard.`,
+    'Put "../" only at the beginning.',
+  );
+
+export const globMatchesNothing = (pattern: string): Finding => ({
+  severity: 'warning',
+  code: 'import_matches_nothing',
+  message: `${quoted(pattern)} matches no file.`,
+  hint: 'Create one, or correct the pattern; it is relative to this manifest. Symbolic links are not followed.',
+});
+
+export const globTooWide = (pattern: string, limit: number) =>
+  error(
+    'glob_too_wide',
+    limit === MANIFEST_LIMITS.globMatches
+      ? `${quoted(pattern)} matches more than ${limit.toLocaleString('en')} files.`
+      : `${quoted(pattern)} leads through more than ${limit.toLocaleString('en')} files and folders.`,
+    'Name a narrower folder.',
+  );
+
+export const globUnreadable = (pattern: string, reason: string) =>
+  error(
+    'file_unreadable',
+    `${quoted(pattern)} cannot be looked for (${reason}).`,
+    'Check the folder and its permissions.',
+  );
+
+export const tooManyFiles = (what: 'files' | 'bytes') =>
+  error(
+    'too_many_files',
+    what === 'files'
+      ? `More than ${MANIFEST_LIMITS.files.toLocaleString('en')} files are loaded together.`
+      : `More than ${MANIFEST_LIMITS.totalBytes.toLocaleString('en')} bytes are loaded together.`,
+    'Name fewer files, or narrower globs.',
+  );
+
+export const wrongKind = (list: string, wanted: string, label: string, line: number, kind: string) =>
+  error(
+    'wrong_kind',
+    `${label}:${line} is ${article(kind)} ${kind}, and "${list}" imports ${wanted}s.`,
+    `List it under "${listOf(kind)}", or make the pattern narrower.`,
+  );
+
+const listOf = (kind: string) => `${kind.toLowerCase()}s`;
+export const article = (word: string) => (/^[aeiou]/i.test(word) ? 'an' : 'a');
+
+export const nameTaken = (kind: string, name: string, label: string, line: number) =>
+  error(
+    'name_taken',
+    `Another ${kind} is already named ${quoted(name)}: ${label}:${line}.`,
+    'Rename one of them: names are unique for each kind.',
+  );
+
+export const builtinNameTaken = (name: string, label: string, line: number) =>
+  error(
+    'name_taken',
+    `"builtin:${name}" and the Tool in ${label}:${line} have the same name.`,
+    'Rename your tool, or do not import the built-in one.',
+  );
+
+export const serverNameTaken = (name: string) =>
+  error('name_taken', `Two MCP servers are named ${quoted(name)}.`, 'Rename one of them.');

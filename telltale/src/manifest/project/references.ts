@@ -1,0 +1,99 @@
+import type { Json } from '../../kernel/json.ts';
+import type { IssuePath } from '../issue.ts';
+import { isMap } from './import-entries.ts';
+import type { ProjectDocument } from './project-document.ts';
+
+export type ReferenceTo =
+  | 'tool'
+  | 'relic'
+  | 'agent'
+  | 'workflow'
+  | 'artifact'
+  | 'prompt'
+  | 'model'
+  | 'server';
+
+/** A name in a document that stands for something outside it. */
+export interface Reference {
+  readonly to: ReferenceTo;
+  readonly name: string;
+  readonly path: IssuePath;
+}
+
+/** What `type` of an action, a step, a compensation or a feed's source refers to; others refer to nothing by name. */
+const TARGETS: ReadonlyMap<string, ReferenceTo> = new Map([
+  ['tool', 'tool'],
+  ['relic', 'relic'],
+  ['agent', 'agent'],
+  ['workflow', 'workflow'],
+  ['artifact', 'artifact'],
+  ['llm', 'prompt'],
+  ['mcp', 'server'],
+]);
+
+/** Keys below which stands a user's own data: what looks like a reference there is none. */
+const DATA: ReadonlySet<string> = new Set(
+  [
+    'parameters',
+    'params',
+    'input',
+    'schema',
+    'default',
+    'data',
+    'values',
+    'value',
+    'set',
+    'args',
+    'env',
+    'headers',
+  ].concat(['conditions', 'match', 'metadata', 'requires', 'fallback', 'import', 'permissions', 'output']),
+);
+
+/** Every reference of an Agent, Workflow or Tool to something that other documents define. Depth is the reader's. */
+export function collectReferences({
+  kind,
+  document,
+}: Pick<ProjectDocument, 'kind' | 'document'>): readonly Reference[] {
+  const found: Reference[] = [];
+  const add = (to: ReferenceTo, name: Json | undefined, path: IssuePath) => {
+    if (typeof name === 'string' && name !== '' && !name.includes('${')) found.push({ to, name, path });
+  };
+  const visit = (value: Json, path: IssuePath): void => {
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) visit(item as Json, [...path, index]);
+      return;
+    }
+    if (!isMap(value)) return;
+    readMap(value, path);
+    for (const [key, item] of Object.entries(value)) if (!DATA.has(key)) visit(item, [...path, key]);
+  };
+  const readMap = (map: { readonly [key: string]: Json }, path: IssuePath) => {
+    const at = (key: string) => [...path, key];
+    const section = path[0];
+    const isTemplate = section === 'action_templates' && path.length >= 2;
+    const type =
+      typeof map.type === 'string'
+        ? map.type
+        : isTemplate || path.at(-1) === 'compensate'
+          ? 'tool'
+          : undefined;
+    const to = type === undefined ? undefined : TARGETS.get(type);
+    if (to !== undefined && (isTemplate || path.at(-1) === 'source')) add(to, map.name, at('name'));
+    if (to !== undefined && !isTemplate) add(to, map.target, at('target'));
+    if (type === 'task' || type === 'plan' || type === 'agent_text' || type === 'agent_turn_count')
+      add('agent', map.agent, at('agent'));
+    if (type === 'tool_response') add('tool', map.tool, at('tool'));
+    if (type === 'function') add('artifact', map.artifact, at('artifact'));
+    add('artifact', map.invoke, at('invoke'));
+    add('artifact', map.prompt_artifact_id, at('prompt_artifact_id'));
+    if (path.length > 0 && typeof map.model === 'string' && kind === 'Workflow')
+      add('model', map.model, at('model'));
+  };
+  const { value } = document;
+  if (!isMap(value)) return found;
+  if (kind === 'Agent') add('workflow', value.workflow, ['workflow']);
+  if (kind === 'Agent' || kind === 'Workflow') visit(value, []);
+  if (kind === 'Tool' && isMap(value.implementation) && isMap(value.implementation.mcp))
+    add('server', value.implementation.mcp.server, ['implementation', 'mcp', 'server']);
+  return found;
+}

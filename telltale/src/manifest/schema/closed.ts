@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { finding } from './finding.ts';
+import { isMap } from './is-map.ts';
+import { orList } from './show-value.ts';
+
+/** Keys that people write in a place where they do not belong, each with where they do. */
+export type Slips = Readonly<Record<string, string>>;
+
+export interface Place {
+  /** What this map is, with its article: "a step", "an Agent". Messages use it. */
+  readonly title: string;
+  readonly description?: string;
+  /** Name of its JSON Schema under `$defs`. */
+  readonly id?: string;
+  readonly slips?: Slips;
+  /** Of each group exactly one key must be given. */
+  readonly exactlyOne?: readonly (readonly string[])[];
+  readonly atMostOne?: readonly (readonly string[])[];
+  readonly atLeastOne?: readonly (readonly string[])[];
+  /** A key that is given demands these others. */
+  readonly demands?: Readonly<Record<string, readonly string[]>>;
+}
+
+interface ClosedDef extends z.core.$ZodObjectDef {
+  readonly place: Place;
+}
+
+export type Closed<Shape extends z.core.$ZodShape> = z.ZodObject<Shape, z.core.$strict>;
+
+/** Zod's own strict object, plus the groups of keys, which are judged even where another key is wrong. */
+const ClosedObject = z.core.$constructor<z.ZodObject>('ClosedObject', (inst, def) => {
+  z.ZodObject.init(inst, def);
+  const { place } = def as ClosedDef;
+  const parse = inst._zod.parse;
+  inst._zod.parse = (payload, ctx) => {
+    const input = payload.value;
+    const result = parse(payload, ctx);
+    if (!isMap(input) || result instanceof Promise) return result;
+    for (const [index, issue] of result.issues.entries()) {
+      const key = issue.path?.length === 1 ? issue.path[0] : undefined;
+      if (issue.input === undefined && typeof key === 'string' && !Object.hasOwn(input, key))
+        result.issues[index] = lacksKey(input, key, place, def.shape[key]);
+    }
+    for (const issue of groupFindings(input, place)) result.issues.push(issue);
+    return result;
+  };
+});
+
+/** A map of the manifest language: unknown keys are errors, and some keys exclude or demand each other. */
+export function closed<Shape extends z.core.$ZodLooseShape>(place: Place, shape: Shape): Closed<Shape> {
+  const schema = new (ClosedObject as unknown as new (def: ClosedDef) => Closed<Shape>)({
+    type: 'object',
+    shape,
+    catchall: z.never(),
+    place,
+  });
+  return schema.meta(placeMeta(place));
+}
+
+/** The place an object schema was made for, if `closed` made it. */
+export const placeOf = (schema: unknown): Place | undefined =>
+  (schema as { readonly _zod?: { readonly def?: Partial<ClosedDef> } } | undefined)?._zod?.def?.place;
+
+function lacksKey(input: unknown, key: string, place: Place, schema: unknown): z.core.$ZodRawIssue {
+  const { description } = schema as { readonly description?: string };
+  return finding(input, {
+    code: 'missing',
+    message: `${capital(place.title)} needs "${key}".`,
+    hint: description,
+  });
+}
+
+function groupFindings(input: Readonly<Record<string, unknown>>, place: Place): z.core.$ZodRawIssue[] {
+  const issues: z.core.$ZodRawIssue[] = [];
+  const given = (keys: readonly string[]) => keys.filter((key) => input[key] !== undefined);
+  const tooMany = (keys: readonly string[]) => {
+    const second = given(keys)[1];
+    if (second === undefined) return;
+    const message = `${given(keys).map(quote).join(' and ')} exclude each other in ${place.title}.`;
+    issues.push(
+      finding(input, { code: 'exclusive', message, hint: `Give only one of ${orList(keys)}.`, at: 'key' }, [
+        second,
+      ]),
+    );
+  };
+  const tooFew = (keys: readonly string[]) => {
+    if (given(keys).length > 0) return;
+    const message = `${capital(place.title)} needs ${orList(keys.map(quote))}.`;
+    issues.push(finding(input, { code: 'missing', message }));
+  };
+  for (const keys of place.exactlyOne ?? []) {
+    tooFew(keys);
+    tooMany(keys);
+  }
+  for (const keys of place.atMostOne ?? []) tooMany(keys);
+  for (const keys of place.atLeastOne ?? []) tooFew(keys);
+  for (const [key, demanded] of Object.entries(place.demands ?? {}))
+    for (const other of input[key] === undefined ? [] : demanded)
+      if (input[other] === undefined)
+        issues.push(
+          finding(input, { code: 'missing', message: `"${key}" needs "${other}" beside it.`, at: 'key' }, [
+            key,
+          ]),
+        );
+  return issues;
+}
+
+/** The groups again in JSON Schema's words, for editors. */
+function placeMeta(place: Place): Record<string, unknown> {
+  const required = (key: string) => ({ required: [key] });
+  const allOf = [
+    ...(place.exactlyOne ?? []).map((keys) => ({ oneOf: keys.map(required) })),
+    ...(place.atLeastOne ?? []).map((keys) => ({ anyOf: keys.map(required) })),
+    ...(place.atMostOne ?? []).map((keys) => ({
+      not: { anyOf: pairs(keys).map((pair) => ({ required: pair })) },
+    })),
+  ];
+  return {
+    ...(place.id === undefined ? {} : { id: place.id }),
+    ...(place.description === undefined ? {} : { description: place.description }),
+    ...(allOf.length === 0 ? {} : { allOf }),
+    ...(place.demands === undefined ? {} : { dependentRequired: place.demands }),
+  };
+}
+
+const pairs = (keys: readonly string[]) => keys.flatMap((a, i) => keys.slice(i + 1).map((b) => [a, b]));
+const quote = (key: string) => `"${key}"`;
+export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

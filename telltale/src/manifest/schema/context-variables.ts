@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { cel } from './cel.ts';
+import { closed, type Slips } from './closed.ts';
+import { derivedTrigger } from './derived-trigger.ts';
+import { jsonValue } from './json-value.ts';
+import { identifier, name, nonEmptyText, text } from './names.ts';
+
+export const VARIABLE_TYPES = ['string', 'number', 'boolean', 'object', 'array', 'any'] as const;
+export const WRITERS = ['model', 'workflow', 'user', 'derived'] as const;
+
+const common = {
+  name: identifier('The name of the variable.'),
+  description: text('What it means; shown in prompts.').optional(),
+  default: jsonValue('The value before anything sets it.').optional(),
+  expose: z.array(name('An agent.')).optional().describe('Whose prompts show it; all if absent.'),
+};
+
+const type = z.enum(VARIABLE_TYPES).default('any').describe('What it may hold.');
+
+const writers = z
+  .array(z.enum(['model', 'workflow', 'user']))
+  .default(['model', 'workflow', 'user'])
+  .describe('Who may set it.');
+
+const SLIPS: Slips = {
+  value: 'The value before anything sets it is "default".',
+  initial: 'The value before anything sets it is "default".',
+  scope: 'How a defined variable is kept apart is "key: session | agent | user | PATH".',
+  visible_to: 'Whose prompts show it is "expose".',
+};
+
+const onlyDerived = 'Only derived variables have it.';
+
+const defined = closed(
+  {
+    title: 'a defined variable',
+    slips: {
+      ...SLIPS,
+      triggers: onlyDerived,
+      expression: onlyDerived,
+      reset_on: onlyDerived,
+      collection: 'It is "store".',
+      database: 'It is "store".',
+    },
+  },
+  {
+    ...common,
+    type,
+    key: nonEmptyText('What its value is kept by: session, agent, user, or a path.').default('session'),
+    store: name("A sql relic that keeps it, in place of the runtime's own store.").optional(),
+    writers,
+  },
+);
+
+const runtime = closed(
+  {
+    title: 'a runtime variable',
+    slips: {
+      ...SLIPS,
+      key: 'Only defined variables have a key: a runtime one lives for the session.',
+      triggers: onlyDerived,
+      expression: onlyDerived,
+      reset_on: onlyDerived,
+    },
+  },
+  { ...common, type, writers },
+);
+
+const derived = closed(
+  {
+    title: 'a derived variable',
+    exactlyOne: [['triggers', 'expression']],
+    slips: {
+      ...SLIPS,
+      trigger: 'It is "triggers", a list.',
+      type: 'A derived variable holds what its triggers set.',
+      key: 'Only defined variables have a key.',
+      set: '"set" stands in a trigger.',
+    },
+  },
+  {
+    ...common,
+    triggers: z
+      .array(derivedTrigger)
+      .min(1)
+      .optional()
+      .describe('What sets it; the first that matches counts.'),
+    reset_on: z.array(derivedTrigger).optional().describe('What puts the default back.'),
+    expression: cel('CEL over other variables and the metadata, in place of triggers.').optional(),
+    writers: z
+      .array(z.enum(['derived']))
+      .default(['derived'])
+      .describe('A derived variable is never set by hand.'),
+  },
+);
+
+/** Variables of a session, in three classes. */
+export const contextVariables = closed(
+  {
+    title: '"context_variables"',
+    description: 'Named values beside the metadata; $name and vars.name read them.',
+    slips: {
+      defined_variables: 'It is "defined".',
+      runtime_variables: 'It is "runtime".',
+      derived_variables: 'It is "derived".',
+    },
+  },
+  {
+    defined: z.array(defined).default([]).describe('Kept between runs, written through at once.'),
+    runtime: z.array(runtime).default([]).describe('Live as long as the session.'),
+    derived: z.array(derived).default([]).describe('Computed from events, never set by hand.'),
+  },
+);

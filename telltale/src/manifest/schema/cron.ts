@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { type Finding, finding } from './finding.ts';
+import { clip } from './show-value.ts';
+
+interface CronField {
+  readonly name: string;
+  readonly min: number;
+  readonly max: number;
+  readonly words?: readonly string[];
+}
+
+const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
+const DAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
+const NICKNAMES = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@hourly'];
+
+const SECOND: CronField = { name: 'second', min: 0, max: 59 };
+const FIELDS: readonly CronField[] = [
+  { name: 'minute', min: 0, max: 59 },
+  { name: 'hour', min: 0, max: 23 },
+  { name: 'day of the month', min: 1, max: 31 },
+  { name: 'month', min: 1, max: 12, words: MONTHS },
+  { name: 'day of the week', min: 0, max: 7, words: DAYS },
+];
+
+export const cron = (description: string) =>
+  z
+    .string()
+    .check((ctx) => {
+      const found = checkCron(ctx.value);
+      if (found !== undefined) ctx.issues.push(finding(ctx.value, found));
+    })
+    .meta({ description, expects: 'a cron expression' });
+
+/** Five fields, or six with seconds first; lists, ranges and steps of numbers, names of months and days. */
+export function checkCron(source: string): Finding | undefined {
+  const text = source.trim();
+  if (NICKNAMES.includes(text.toLowerCase())) return undefined;
+  const parts = text.split(/\s+/);
+  if (parts.length !== 5 && parts.length !== 6)
+    return bad(`The schedule "${clip(source)}" has ${parts.length} fields.`);
+  const fields = parts.length === 6 ? [SECOND, ...FIELDS] : FIELDS;
+  for (const [index, field] of fields.entries()) {
+    const part = parts[index] ?? '';
+    if (!part.split(',').every((item) => fits(item, field)))
+      return bad(`The schedule "${clip(source)}" has "${clip(part)}" as its ${field.name}.`);
+  }
+  return undefined;
+}
+
+function fits(item: string, field: CronField): boolean {
+  const [range = '', every, ...rest] = item.split('/');
+  if (rest.length > 0 || (every !== undefined && !(/^\d{1,3}$/.test(every) && Number(every) > 0)))
+    return false;
+  if (range === '*' || range === '?') return true;
+  const [from = '', to, ...more] = range.split('-');
+  if (more.length > 0) return false;
+  const start = numberOf(from, field);
+  const end = to === undefined ? start : numberOf(to, field);
+  return start !== undefined && end !== undefined && start <= end;
+}
+
+function numberOf(text: string, { min, max, words }: CronField): number | undefined {
+  const word = words?.indexOf(text.toUpperCase()) ?? -1;
+  if (word >= 0) return word + min;
+  if (!/^\d{1,2}$/.test(text)) return undefined;
+  const value = Number(text);
+  return value >= min && value <= max ? value : undefined;
+}
+
+const bad = (message: string): Finding => ({
+  code: 'bad_schedule',
+  message,
+  hint: `Write minute, hour, day of the month, month, day of the week, like "*/10 8-18 * * MON-FRI"; or one of ${NICKNAMES.join(', ')}.`,
+});

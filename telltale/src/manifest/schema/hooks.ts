@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { choiceByKey } from './choice.ts';
+import { closed } from './closed.ts';
+import { invocation } from './invocation.ts';
+import { jsonValue } from './json-value.ts';
+import { nonEmptyText, text } from './names.ts';
+import { positiveDuration } from './quantities.ts';
+
+export const HOOK_POINTS = [
+  'before_turn',
+  'after_turn',
+  'before_action',
+  'after_action',
+  'on_error',
+] as const;
+
+/** Arguments of a program; never passed through a shell. */
+export const commandLine = (description: string) =>
+  z.array(text('The program or an argument.')).min(1).meta({
+    description,
+    expects: 'a list of the program and its arguments ([git, log, "-n", "5"]), since no shell is involved',
+  });
+
+const hookCommand = closed(
+  {
+    title: 'a hook',
+    description: 'A program asked at this point.',
+    slips: {
+      run: 'A program is "command: [program, argument]".',
+      script: 'A hook is an invocation or a command.',
+    },
+  },
+  {
+    command: commandLine('The program and its arguments; the context comes as JSON on its standard input.'),
+    cwd: nonEmptyText('The folder it runs in.').optional(),
+    env: z.record(z.string(), z.string()).default({}).describe('Environment variables for it.'),
+    timeout: positiveDuration('How long it may take.').optional(),
+    fallback: jsonValue('What counts when it fails or is too slow.'),
+  },
+);
+
+const hookInvocation = invocation(
+  jsonValue('What counts when the artifact is missing, fails or is too slow.'),
+);
+
+const hookList = (description: string) =>
+  z
+    .array(choiceByKey('A hook', { invoke: hookInvocation, command: hookCommand }))
+    .default([])
+    .describe(description);
+
+/** Order: the agent's hooks, then the workflow's, then the step's. */
+export const hooks = closed(
+  {
+    title: '"hooks"',
+    description: 'Invocations and commands around turns and actions.',
+    slips: {
+      before_tool: 'It is "before_action".',
+      after_tool: 'It is "after_action".',
+      after_error: 'It is "on_error".',
+    },
+  },
+  {
+    before_turn: hookList('Before a turn begins.'),
+    after_turn: hookList('After a turn.'),
+    before_action: hookList('Before an action; may refuse it or change its parameters.'),
+    after_action: hookList('After an action; may change the result the model sees.'),
+    on_error: hookList('When an action or a turn fails.'),
+  },
+);

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { choice } from './choice.ts';
+import { closed } from './closed.ts';
+import { isMap } from './is-map.ts';
+import { name, nonEmptyText, text } from './names.ts';
+
+export const BUILTIN_TOOLS = [
+  'filesystem',
+  'shell',
+  'git',
+  'http_fetch',
+  'calculator',
+  'system_monitor',
+  'clock',
+] as const;
+
+const file = nonEmptyText('A path or glob, relative to this manifest.');
+
+const builtin = z
+  .enum(BUILTIN_TOOLS.map((tool) => `builtin:${tool}` as const))
+  .describe('A tool that is built in.');
+
+export const mcpServer = closed(
+  {
+    title: 'an MCP server',
+    description: 'An MCP server whose tools are imported.',
+    exactlyOne: [['command', 'url']],
+    slips: {
+      type: 'A server with "command" speaks stdio, one with "url" HTTP.',
+      transport: 'A server with "command" speaks stdio, one with "url" HTTP.',
+      environment: 'It is "env".',
+    },
+  },
+  {
+    name: name('The name of the server.'),
+    command: nonEmptyText('The program that speaks MCP over stdio.').optional(),
+    args: z.array(text('An argument.')).default([]).describe('Its arguments; no shell is involved.'),
+    env: z.record(z.string(), z.string()).default({}).describe('Environment variables for it.'),
+    cwd: nonEmptyText('The folder it runs in.').optional(),
+    url: z
+      .string()
+      .regex(/^https?:\/\/\S+$/)
+      .meta({ description: 'The address of a server over HTTP.', expects: 'an http:// or https:// address' })
+      .optional(),
+    headers: z.record(z.string(), z.string()).default({}).describe('HTTP headers.'),
+  },
+);
+
+const mcpImport = closed(
+  {
+    title: 'an import of tools',
+    slips: {
+      command: 'An MCP server is written { mcp: { name, command, args } }.',
+      name: 'An MCP server is written { mcp: { name, command, args } }.',
+      url: 'An MCP server is written { mcp: { name, url } }.',
+    },
+  },
+  { mcp: mcpServer },
+);
+
+const toolImport = choice([file, builtin, mcpImport], (value) =>
+  isMap(value) ? mcpImport : typeof value === 'string' && value.startsWith('builtin:') ? builtin : file,
+).describe('Tool files, builtin:NAME, or an MCP server.');
+
+/** What an agent brings in, by kind. Paths are relative to the manifest; globs are sorted. */
+export const imports = closed(
+  {
+    title: '"import"',
+    description: 'Other manifests this agent uses, by kind.',
+    slips: {
+      tool: 'It is "tools".',
+      mcp: 'An MCP server stands among the tools: tools: [{ mcp: { name, command, args } }].',
+      mcp_servers: 'An MCP server stands among the tools: tools: [{ mcp: { name, command, args } }].',
+      feeds: 'Feeds are not imported: they stand under "context_feeds".',
+    },
+  },
+  {
+    tools: z.array(toolImport).default([]).describe('Tools.'),
+    relics: z.array(file).default([]).describe('Relics.'),
+    agents: z.array(file).default([]).describe('Agents that may be called.'),
+    workflows: z.array(file).default([]).describe('Workflows: those with triggers watch this agent.'),
+    artifacts: z.array(file).default([]).describe('Decision artifacts.'),
+  },
+);

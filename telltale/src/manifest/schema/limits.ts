@@ -1,0 +1,54 @@
+import { closed } from './closed.ts';
+import { amount, count } from './numbers.ts';
+import { positiveDuration } from './quantities.ts';
+
+export const limits = closed(
+  {
+    title: '"limits"',
+    description: 'Where a session ends by itself.',
+    slips: {
+      max_turns: 'In limits it is "turns".',
+      max_iterations: 'In limits it is "turns".',
+      iterations: 'In limits it is "turns".',
+      max_tokens: 'In limits it is "tokens".',
+      max_cost: 'In limits it is "cost_usd".',
+      cost: 'In limits it is "cost_usd".',
+      timeout: 'In limits the whole session has "wall", each action "action_timeout".',
+      timeout_seconds: 'In limits the whole session has "wall", each action "action_timeout".',
+      max_parallel: 'In limits it is "parallel_actions".',
+      concurrency: 'In limits it is "parallel_actions".',
+    },
+  },
+  {
+    turns: count('Turns of the model.').default(50),
+    tokens: count('Tokens in and out, all turns together. No limit if absent.').optional(),
+    cost_usd: amount('Cost in US dollars. No limit if absent.').optional(),
+    wall: positiveDuration('Time from start to end. No limit if absent.').optional(),
+    parallel_actions: count('Actions that run side by side.').default(16),
+    action_timeout: positiveDuration('Time for each try of an action whose target sets none.').prefault(
+      '300s',
+    ),
+  },
+);
+
+export const budget = closed(
+  {
+    title: '"budget"',
+    description: 'What decision artifacts see as balance; at 0 the session ends as failed (limit_budget).',
+    slips: {
+      cost_usd: 'A limit in dollars is "limits.cost_usd"; a budget is counted in units of your own.',
+      tokens: 'A limit on tokens is "limits.tokens".',
+    },
+  },
+  {
+    balance: amount('The balance at the start.'),
+    costs: closed(
+      { title: '"budget.costs"', description: 'What each thing costs.' },
+      {
+        turn: amount('Each turn.').default(1),
+        action: amount('Each action.').default(0),
+        artifact: amount('Each call of a decision artifact.').default(0.1),
+      },
+    ).prefault({}),
+  },
+);

@@ -1,0 +1,15 @@
+import { closed } from './closed.ts';
+import { nonEmptyText } from './names.ts';
+import { countFromZero } from './numbers.ts';
+
+export const memory = closed(
+  {
+    title: '"memory"',
+    description: 'The knowledge graph.',
+    slips: { path: 'It is "graph".', max_tokens: 'It is "inject".' },
+  },
+  {
+    graph: nonEmptyText('The folder whose code and facts the graph holds.').optional(),
+    inject: countFromZero('Tokens of the most relevant part shown at the start of a session.').optional(),
+  },
+);

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { choiceByValue } from './choice.ts';
+import { closed, type Slips } from './closed.ts';
+import { jsonValue } from './json-value.ts';
+import { text } from './names.ts';
+import { countFromZero, flag } from './numbers.ts';
+import { pattern } from './pattern.ts';
+import { userSchema } from './user-schema.ts';
+
+export const FIELD_TYPES = ['enum', 'string', 'number', 'boolean', 'object', 'array'] as const;
+export type FieldType = (typeof FIELD_TYPES)[number];
+
+/** What each type takes beyond what every field takes; the slips of the others are made from it. */
+const OWN_KEYS: Readonly<Record<FieldType, readonly string[]>> = {
+  enum: ['values'],
+  string: ['max_length', 'pattern'],
+  number: ['min', 'max', 'integer'],
+  boolean: [],
+  object: ['schema', 'merge'],
+  array: ['items', 'max_items'],
+};
+
+const ALIASES: Slips = {
+  enum: 'An enum lists what is allowed under "values".',
+  options: 'An enum lists what is allowed under "values".',
+  choices: 'An enum lists what is allowed under "values".',
+  minimum: 'The least number is "min".',
+  maximum: 'The greatest number is "max".',
+  maxLength: 'The greatest length of a string is "max_length".',
+  regex: 'A regular expression is "pattern".',
+  maxItems: 'The greatest number of items is "max_items".',
+  properties: 'A JSON Schema of an object goes into "schema".',
+  required: 'Metadata fields are never required: the model sets those it wants to change.',
+  persist: 'A field that survives a reset is "sticky: true".',
+};
+
+const common = {
+  description: text('What the field means; the model reads it.').optional(),
+  default: jsonValue('The value at the start and after a reset. Must satisfy the field.').optional(),
+  sticky: flag('true: the value survives a reset.').default(false),
+};
+
+function field<Shape extends z.core.$ZodLooseShape>(type: FieldType, own: Shape) {
+  const title = `${/^[aeo]/.test(type) ? 'an' : 'a'} ${type} field`;
+  const slips: Record<string, string> = { ...ALIASES };
+  for (const other of FIELD_TYPES)
+    for (const key of OWN_KEYS[other])
+      if (!OWN_KEYS[type].includes(key))
+        slips[key] =
+          `"${key}" belongs to a field of type ${other}; ${type} takes ${[...OWN_KEYS[type], ...Object.keys(common)].join(', ')}.`;
+  return closed({ title, slips, id: `Field_${type}` }, { ...own, ...common });
+}
+
+const enumValue = z
+  .union([z.string(), z.number(), z.boolean()])
+  .meta({ description: 'An allowed value.', expects: 'text, a number or true/false' });
+
+const fields = {
+  enum: field('enum', {
+    type: z.literal('enum').default('enum'),
+    values: z.array(enumValue).min(1).describe('The allowed values.'),
+  }),
+  string: field('string', {
+    type: z.literal('string'),
+    max_length: countFromZero('The greatest length, in UTF-16 code units.').optional(),
+    pattern: pattern('A regular expression (RE2) that must be found in the text.').optional(),
+  }),
+  number: field('number', {
+    type: z.literal('number'),
+    min: z.number().describe('The least value.').optional(),
+    max: z.number().describe('The greatest value.').optional(),
+    integer: flag('true: whole numbers only.').default(false),
+  }),
+  boolean: field('boolean', { type: z.literal('boolean') }),
+  object: field('object', {
+    type: z.literal('object'),
+    schema: userSchema('A JSON Schema (2020-12) that the object must satisfy.').optional(),
+    merge: z
+      .enum(['replace', 'deep'])
+      .default('replace')
+      .describe('How an update meets the old value: in its place, or merged as RFC 7396 says.'),
+  }),
+  array: field('array', {
+    type: z.literal('array'),
+    get items() {
+      return z.lazy(() => arrayItem).optional();
+    },
+    max_items: countFromZero('The greatest number of items.').optional(),
+  }),
+};
+
+/** One field of an agent's metadata. `values` without `type` is an enum. */
+export const metadataField = choiceByValue('A metadata field', 'type', fields, (map) =>
+  map.values !== undefined ? 'enum' : undefined,
+).describe('A field that the model may set.');
+
+/** What an item may be: as a field, without what makes no sense inside a list. */
+const arrayItem: z.ZodType<MetadataItem> = z.lazy(() => metadataField as unknown as z.ZodType<MetadataItem>);
+
+/** An item of an array field: any field type, arrays of arrays included. */
+export type MetadataItem = { readonly type: FieldType; readonly [key: string]: unknown };
+export type MetadataField = z.output<typeof metadataField>;

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { choice } from './choice.ts';
+import { closed } from './closed.ts';
+import { isMap } from './is-map.ts';
+import { jsonObject } from './json-value.ts';
+import { name, nonEmptyText, text, version } from './names.ts';
+import { flag } from './numbers.ts';
+import { positiveDuration } from './quantities.ts';
+
+export const RELIC_DRIVERS = ['kv', 'log', 'sql', 'redis', 'http', 'queue'] as const;
+
+/** Drivers that live in the runtime's own store when they have no connection. */
+export const EMBEDDED_DRIVERS: readonly string[] = ['kv', 'log', 'queue'];
+
+const address = nonEmptyText('A SQLite file, postgres://, redis:// or http(s):// address.');
+const options = jsonObject('The driver\'s own options; its address is "url".');
+
+export const relic = closed(
+  {
+    title: 'a Relic',
+    id: 'Relic',
+    description: 'A persistent service that outlives sessions.',
+    slips: {
+      type: 'It is "driver".',
+      url: 'It is "connection".',
+      host: 'It stands in "connection", as an address.',
+      port: 'It stands in "connection", as an address.',
+      path: 'It is "connection".',
+      ttl: 'A time to live is given in each kv call: { operation: set, key, value, ttl }.',
+      operations: 'Operations are the driver\'s; "telltale inspect relic NAME" lists them.',
+      methods: 'Operations are the driver\'s; "telltale inspect relic NAME" lists them.',
+      timeout_seconds: 'It is "timeout": a bare number is seconds.',
+    },
+  },
+  {
+    $schema: nonEmptyText('The JSON Schema of this file, for editors.').optional(),
+    kind: z.literal('Relic'),
+    name: name('The name that actions call.'),
+    version: version().optional(),
+    description: text('What it keeps; the model reads it.').optional(),
+    driver: z
+      .enum(RELIC_DRIVERS)
+      .describe('kv, log and queue live in the runtime\'s own store unless "connection" says otherwise.'),
+    connection: choice([address, options], (value) => (isMap(value) ? options : address))
+      .optional()
+      .describe('Where it is. sql, redis and http need one.'),
+    idempotent: flag('true: calls may be made again after a crash.').default(false),
+    approval: z.enum(['always', 'never']).default('never').describe('always: a person approves each call.'),
+    timeout: positiveDuration(
+      "Time for each try, unless the action sets its own; the agent's action_timeout if absent.",
+    ).optional(),
+  },
+);

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { choiceByKey } from '../choice.ts';
+import { commandLine } from '../hooks.ts';
+import { jsonObject } from '../json-value.ts';
+import { nonEmptyText, text } from '../names.ts';
+import { defineStep } from './define-step.ts';
+
+const slips = {
+  source: 'It is "script".',
+  code: 'It is "script".',
+  run: 'It is "script" or "command".',
+  shell: 'No shell is involved: "command" is a list.',
+};
+
+const javascript = defineStep(
+  'script',
+  { description: 'Sandboxed JavaScript.', slips },
+  {
+    type: z.literal('script'),
+    script: nonEmptyText('Sandboxed JavaScript; its last value is the result.'),
+    parameters: jsonObject('What it sees as "parameters".').default({}),
+  },
+);
+
+const command = defineStep(
+  'script',
+  { description: 'A program.', slips },
+  {
+    type: z.literal('script'),
+    command: commandLine('The program and its arguments; never passed through a shell.'),
+    cwd: nonEmptyText('The folder it runs in.').optional(),
+    env: z.record(z.string(), z.string()).default({}).describe('Environment variables for it.'),
+    stdin: text('What it reads from standard input.').optional(),
+  },
+);
+
+export const scriptStep = choiceByKey('A script step', { script: javascript, command });

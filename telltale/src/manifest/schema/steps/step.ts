@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { choiceByValue } from '../choice.ts';
+import { callSteps } from './call-steps.ts';
+import { compositeSteps } from './composite-steps.ts';
+import { guidedSteps } from './guided-steps.ts';
+import { scriptStep } from './script-step.ts';
+import { sessionSteps } from './session-steps.ts';
+import { transitionStep } from './transition-step.ts';
+import { approvalStep, waitStep } from './waiting-steps.ts';
+
+const simpleSteps = {
+  ...callSteps,
+  ...guidedSteps,
+  script: scriptStep,
+  transition: transitionStep,
+  ...sessionSteps,
+  approval: approvalStep,
+  wait: waitStep,
+};
+
+type Composite = ReturnType<typeof compositeSteps<unknown>>;
+type Own<Type extends keyof Composite, Nested extends string> = Omit<z.output<Composite[Type]>, Nested>;
+
+export type SimpleStep = z.output<(typeof simpleSteps)[keyof typeof simpleSteps]>;
+export type ParallelStep = Own<'parallel', 'branches'> & { readonly branches: readonly (readonly Step[])[] };
+export type RaceStep = Own<'race', 'branches'> & { readonly branches: readonly (readonly Step[])[] };
+export type ForeachStep = Own<'foreach', 'body'> & { readonly body: readonly Step[] };
+export type LoopStep = Own<'loop', 'body'> & { readonly body: readonly Step[] };
+export type SwitchStep = Own<'switch', 'cases' | 'default'> & {
+  readonly cases: readonly { readonly if: SimpleStep['if'] & {}; readonly body: readonly Step[] }[];
+  readonly default?: readonly Step[] | undefined;
+};
+export type TryStep = Own<'try', 'body' | 'catch' | 'finally'> & {
+  readonly body: readonly Step[];
+  readonly catch?: readonly Step[] | undefined;
+  readonly finally?: readonly Step[] | undefined;
+};
+
+/** A step of a workflow, told apart by `type`. */
+export type Step = SimpleStep | ParallelStep | RaceStep | ForeachStep | LoopStep | SwitchStep | TryStep;
+
+const nested: z.ZodType<Step> = z.lazy(() => step);
+
+/** Every type of step. */
+export const STEPS = { ...simpleSteps, ...compositeSteps(nested) };
+
+export const step: z.ZodType<Step> = choiceByValue('A step', 'type', STEPS).meta({
+  id: 'Step',
+  description: 'One step of a workflow.',
+});

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { choiceByKey } from '../choice.ts';
+import { PROMPT_KEYS, promptKeys } from '../decision.ts';
+import { invocation } from '../invocation.ts';
+import { modelRefOrAlias } from '../model-ref.ts';
+import { name, nonEmptyText } from '../names.ts';
+import { defineStep } from './define-step.ts';
+
+const slips = {
+  to: '"to" belongs to an entry of "transitions".',
+  options: 'It is "transition_map".',
+  map: 'It is "transition_map".',
+  source: 'It is "transition_source".',
+};
+
+const byModel = defineStep(
+  'transition',
+  { description: 'A model chooses one of the answers.', exactlyOne: [PROMPT_KEYS], slips },
+  {
+    type: z.literal('transition'),
+    ...promptKeys('What is asked.'),
+    transition_map: z
+      .record(nonEmptyText('An answer.'), name('The state it leads to.'))
+      .describe('The answers, each with the state it leads to.'),
+    model: modelRefOrAlias("The model; the agent's own if absent.").optional(),
+  },
+);
+
+const byArtifact = defineStep(
+  'transition',
+  {
+    description: 'An artifact names the state.',
+    slips: { ...slips, prompt: 'An artifact decides here; no prompt is needed.' },
+  },
+  {
+    type: z.literal('transition'),
+    transition_source: invocation(name('The state when the artifact is missing, fails or is too slow.')),
+  },
+);
+
+export const transitionStep = choiceByKey('A transition step', {
+  transition_map: byModel,
+  transition_source: byArtifact,
+});

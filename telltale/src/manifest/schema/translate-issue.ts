@@ -1,0 +1,160 @@
+import type { z } from 'zod';
+import { nearest } from '../../kernel/nearest.ts';
+import type { Issue, IssuePath } from '../issue.ts';
+import { capital, placeOf } from './closed.ts';
+import type { Finding } from './finding.ts';
+import { isMap } from './is-map.ts';
+import { clip, orList, showValue } from './show-value.ts';
+
+type Raw = z.core.$ZodRawIssue;
+
+const MAX_LISTED = 40;
+
+/** Zod's raw issue (with the schema that raised it) as one or more issues in the user's words. */
+export function translateIssue(raw: Raw): readonly Issue[] {
+  const path = (raw.path ?? []).map((part) => (typeof part === 'symbol' ? String(part) : part));
+  switch (raw.code) {
+    case 'custom':
+      return [fromFinding(raw.params as Finding | undefined, path, raw.input)];
+    case 'unrecognized_keys':
+      return (raw.keys as readonly string[]).map((key) => unknownKey(key, raw, path));
+    case 'invalid_key':
+      return (raw.issues as unknown as readonly Raw[]).flatMap((inner) =>
+        badKey(String(path.at(-1)), inner, path),
+      );
+    default:
+      return raw.input === undefined ? [missing(path)] : [badValue(raw, path)];
+  }
+}
+
+function fromFinding(found: Finding | undefined, path: IssuePath, input: unknown): Issue {
+  if (found === undefined) return error('wrong_type', path, `${label(path)} cannot be ${showValue(input)}.`);
+  const at = found.at ?? (found.code === 'missing' ? pointAt(path) : 'value');
+  return {
+    severity: found.severity ?? 'error',
+    code: found.code,
+    path,
+    at,
+    message: found.message,
+    ...(found.hint === undefined ? {} : { hint: found.hint }),
+    ...(found.offset === undefined ? {} : { offset: found.offset }),
+  };
+}
+
+function unknownKey(key: string, raw: Raw, path: IssuePath): Issue {
+  const place = placeOf(raw.inst);
+  const known = Object.keys(
+    (raw.inst as { _zod?: { def?: { shape?: object } } } | undefined)?._zod?.def?.shape ?? {},
+  );
+  const given = isMap(raw.input) ? Object.keys(raw.input) : [];
+  const absent = known.filter((name) => !given.includes(name));
+  const near = nearest(key, absent) ?? nearest(key, known);
+  const slip = place?.slips !== undefined && Object.hasOwn(place.slips, key) ? place.slips[key] : undefined;
+  const hint = slip ?? `${near === undefined ? '' : `Did you mean "${near}"? `}Allowed here: ${list(known)}.`;
+  return {
+    severity: 'error',
+    code: 'unknown_key',
+    path: [...path, key],
+    at: 'key',
+    message: `${capital(place?.title ?? 'this map')} has no key "${clip(key)}".`,
+    hint,
+  };
+}
+
+function badKey(key: string, inner: Raw, path: IssuePath): Issue[] {
+  const expects = expected(inner);
+  return [
+    {
+      severity: 'error',
+      code: 'bad_name',
+      path,
+      at: 'key',
+      message: `"${clip(key)}" cannot be a name here.`,
+      hint: `Write ${expects ?? 'a name of letters, digits and "_" that begins with a letter or "_"'}.`,
+    },
+  ];
+}
+
+/** The path stops at what lacks the key, which is in the document; the key is not. */
+function missing(path: IssuePath): Issue {
+  const holder = path.slice(0, -1);
+  const key = path.at(-1);
+  return {
+    ...error('missing', holder, `${label(holder)} needs "${key ?? 'a value'}".`),
+    at: pointAt(holder),
+  };
+}
+
+function badValue(raw: Raw, path: IssuePath): Issue {
+  const shown = showValue(raw.input);
+  const values = raw.code === 'invalid_value' ? (raw.values as readonly unknown[]) : undefined;
+  if (values !== undefined) {
+    const names = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+    const near = typeof raw.input === 'string' ? nearest(raw.input, names) : undefined;
+    const hint = `${near === undefined ? '' : `Did you mean "${near}"? `}Allowed: ${list(names)}.`;
+    return error('not_allowed', path, `${label(path)} cannot be ${shown}.`, hint);
+  }
+  const wanted = expected(raw) ?? zodWords(raw);
+  const code = raw.code === 'invalid_type' || raw.code === 'invalid_union' ? 'wrong_type' : 'not_allowed';
+  return error(code, path, `${label(path)} cannot be ${shown}.`, `Write ${wanted}.`);
+}
+
+/** What the schema that raised the issue says it expects (`.meta({ expects })`). */
+function expected(raw: Raw): string | undefined {
+  for (const schema of [raw.schema, raw.inst]) {
+    const meta = (schema as { meta?: () => Record<string, unknown> | undefined } | undefined)?.meta?.();
+    if (typeof meta?.expects === 'string') return meta.expects;
+  }
+  return undefined;
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a map',
+  record: 'a map',
+  null: 'null',
+};
+
+function zodWords(raw: Raw): string {
+  if (raw.code === 'invalid_type') return WORDS[String(raw.expected)] ?? String(raw.expected);
+  if (raw.code === 'invalid_union') {
+    const branches = raw.errors as readonly (readonly Raw[])[];
+    const words = branches.flatMap((issues) => issues.slice(0, 1).map(zodWords));
+    return orList([...new Set(words)]);
+  }
+  if (raw.code === 'too_small')
+    return raw.origin === 'array' ? `a list of at least ${raw.minimum}` : `at least ${raw.minimum}`;
+  if (raw.code === 'too_big')
+    return raw.origin === 'array' ? `a list of at most ${raw.maximum}` : `at most ${raw.maximum}`;
+  return 'another value';
+}
+
+function list(names: readonly string[]): string {
+  if (names.length === 0) return 'nothing';
+  const shown = names.slice(0, MAX_LISTED).join(', ');
+  return names.length > MAX_LISTED ? `${shown}, …` : shown;
+}
+
+/** What a message calls the value at a path. */
+function label(path: IssuePath): string {
+  const last = path.at(-1);
+  if (last === undefined) return 'The document';
+  if (typeof last === 'string') return `"${clip(last)}"`;
+  const holder = path.findLast((part) => typeof part === 'string');
+  return `Entry ${last + 1}${holder === undefined ? '' : ` of "${holder}"`}`;
+}
+
+const pointAt = (path: IssuePath): 'key' | 'value' => (typeof path.at(-1) === 'string' ? 'key' : 'value');
+
+const error = (code: string, path: IssuePath, message: string, hint?: string): Issue => ({
+  severity: 'error',
+  code,
+  path,
+  at: 'value',
+  message,
+  ...(hint === undefined ? {} : { hint }),
+});

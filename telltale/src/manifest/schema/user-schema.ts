@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { checkUserSchema } from './checks/check-user-schema.ts';
+import { finding } from './finding.ts';
+
+/** A JSON Schema that a user wrote (draft 2020-12), compiled when the manifest is checked. */
+export const userSchema = (description: string) =>
+  z
+    .record(
+      z.string(),
+      z.custom<Json>(() => true),
+    )
+    .check((ctx) => {
+      for (const { path, ...found } of checkUserSchema(ctx.value))
+        ctx.issues.push(finding(ctx.value, found, path));
+    })
+    .transform((value): JsonObject => value)
+    .meta({ description, expects: 'a JSON Schema, which is a map' });

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { choice } from './choice.ts';
+import { closed } from './closed.ts';
+import { commandLine } from './hooks.ts';
+import { isMap } from './is-map.ts';
+import { jsonValue } from './json-value.ts';
+import { modelRefOrAlias } from './model-ref.ts';
+import { name, nonEmptyText } from './names.ts';
+import { countFromZero, flag } from './numbers.ts';
+import { positiveDuration } from './quantities.ts';
+
+const common = {
+  when: z
+    .enum(['completion', 'turn'])
+    .default('completion')
+    .describe("Judge at completion, or after every turn's actions."),
+  max_retries: countFromZero('How often the agent may try again before a person decides.').default(2),
+};
+
+const SLIPS = {
+  prompt: 'It is "instructions".',
+  retries: 'It is "max_retries".',
+  confidence: 'It is "threshold".',
+  artifact: 'It is "invoke".',
+};
+
+const byModel = closed(
+  { title: 'a verifier', description: 'A second model judges the step.', slips: SLIPS },
+  {
+    model: modelRefOrAlias("The model that judges; the agent's own if absent.").optional(),
+    instructions: nonEmptyText('What it judges by.'),
+    threshold: z
+      .enum(['low', 'medium', 'high'])
+      .default('medium')
+      .describe('The least confidence that counts as a pass.'),
+    ...common,
+  },
+);
+
+const byArtifact = closed(
+  { title: 'a verifying artifact', description: 'An artifact judges the step.', slips: SLIPS },
+  {
+    invoke: name('The artifact.'),
+    method: name('Its method.'),
+    args: z.array(jsonValue('An argument.')).default([]).describe('Arguments before the context.'),
+    cache: flag('false asks afresh each time.').default(true),
+    fallback: z
+      .enum(['pass', 'retry', 'escalate'])
+      .describe('What counts when the artifact is missing, fails or is too slow.'),
+    ...common,
+  },
+);
+
+const byCommand = closed(
+  { title: 'a verifying command', description: 'A program judges the step: exit 0 is a pass.', slips: SLIPS },
+  {
+    command: commandLine('The program and its arguments.'),
+    cwd: nonEmptyText('The folder it runs in.').optional(),
+    env: z.record(z.string(), z.string()).default({}).describe('Environment variables for it.'),
+    timeout: positiveDuration('How long it may take.').optional(),
+    ...common,
+  },
+);
+
+export const verify = choice([byModel, byArtifact, byCommand], (value) =>
+  isMap(value) && value.invoke !== undefined
+    ? byArtifact
+    : isMap(value) && value.command !== undefined
+      ? byCommand
+      : byModel,
+).describe('Who judges a completed step: a model, an artifact or a command.');

@@ -1,0 +1,57 @@
+import type { Scalar } from 'yaml';
+
+const ESCAPE = /^\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|\r?\n[ \t]*|[\s\S])/;
+
+/**
+ * Where the code unit `offset` of a scalar's value stands in its source text. Exact for what is written as it reads;
+ * where folding and escapes make the two differ they are walked side by side. Always inside the source.
+ */
+export function alignOffset(
+  source: string,
+  type: Scalar.Type | undefined,
+  value: string,
+  offset: number,
+): number {
+  const start = firstUnit(source, type);
+  const last = Math.max(0, source.length - 1);
+  if (source.startsWith(value, start)) return Math.min(start + offset, last);
+  let at = start;
+  let seen = 0;
+  while (seen < offset && at < source.length) {
+    const escaped = type === 'QUOTE_DOUBLE' ? ESCAPE.exec(source.slice(at, at + 12))?.[0] : undefined;
+    if (escaped !== undefined) {
+      at += escaped.length;
+      if (!escaped.includes('\n')) seen += escaped.startsWith('\\U') ? 2 : 1;
+    } else if (type === 'QUOTE_SINGLE' && source.startsWith("''", at)) {
+      at += 2;
+      seen++;
+    } else if (isBreak(source[at])) {
+      const wanted = value[seen];
+      at++;
+      if (wanted === '\n' || wanted === ' ') seen++;
+      at = skipIndent(source, at, value, seen);
+    } else {
+      at++;
+      seen++;
+    }
+  }
+  return Math.min(at, last);
+}
+
+/** Behind the quote, or behind the header line of a block scalar and its first line's indentation. */
+function firstUnit(source: string, type: Scalar.Type | undefined): number {
+  if (type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE') return 1;
+  if (type !== 'BLOCK_LITERAL' && type !== 'BLOCK_FOLDED') return 0;
+  const header = source.indexOf('\n') + 1;
+  return header + (/^ */.exec(source.slice(header))?.[0].length ?? 0);
+}
+
+const isBreak = (unit: string | undefined) => unit === '\n' || unit === '\r';
+
+/** Indentation at a line's start is skipped up to where the value goes on. */
+function skipIndent(source: string, from: number, value: string, seen: number): number {
+  let at = from;
+  while (at < source.length && (source[at] === ' ' || source[at] === '\t') && value[seen] !== source[at])
+    at++;
+  return at;
+}

@@ -1,0 +1,53 @@
+import { Composer, type Document, Lexer, type ParsedNode, Parser, type YAMLError } from 'yaml';
+import type { Finding, Span } from '../diagnostic.ts';
+import { MANIFEST_LIMITS } from '../limits.ts';
+import type { DocumentText } from './split-documents.ts';
+
+export type YamlDocument = Document.Parsed<ParsedNode>;
+
+export type Composed =
+  | { readonly document: YamlDocument; readonly errors: readonly YAMLError[] }
+  | { readonly refused: Finding; readonly span: Span };
+
+/** Lexical tokens of one document. One that fills a file of the largest size by hand has fewer. */
+const MAX_TOKENS = 250_000;
+
+/**
+ * One document's YAML tree. The parser keeps a stack of its own, so depth is looked at token by token, before the
+ * composer (which recurses) sees anything. Keys are compared by the reader: the composer would do it in n² steps.
+ */
+export function composeDocument({ text, base }: DocumentText): Composed {
+  const parser = new Parser();
+  const composer = new Composer({ uniqueKeys: false, logLevel: 'silent', prettyErrors: false, merge: false });
+  const tokens = [];
+  let count = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const token of parser.next(lexeme)) tokens.push(token);
+    const span = { start: base + parser.offset - 1, end: base + parser.offset };
+    if (parser.stack.length > MANIFEST_LIMITS.depth + 2) return { refused: TOO_DEEP, span };
+    if (++count > MAX_TOKENS) return { refused: TOO_MANY_TOKENS, span };
+  }
+  for (const token of parser.end()) tokens.push(token);
+  const documents: YamlDocument[] = [];
+  for (const token of tokens)
+    for (const document of composer.next(token)) documents.push(document as YamlDocument);
+  for (const document of composer.end(true, text.length)) documents.push(document as YamlDocument);
+  const [document] = documents;
+  if (document === undefined)
+    throw new Error('A YAML composer that is told to force a document returned none.');
+  return { document, errors: documents.flatMap((each) => each.errors) };
+}
+
+const TOO_DEEP: Finding = {
+  severity: 'error',
+  code: 'too_deep',
+  message: `Lists and maps are nested more than ${MANIFEST_LIMITS.depth} deep.`,
+  hint: 'No manifest needs that. Is this file what it should be?',
+};
+
+const TOO_MANY_TOKENS: Finding = {
+  severity: 'error',
+  code: 'too_many_values',
+  message: `The document has more than ${MAX_TOKENS.toLocaleString('en')} pieces of YAML.`,
+  hint: 'Split it into several files and import them.',
+};

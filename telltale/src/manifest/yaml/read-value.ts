@@ -1,0 +1,166 @@
+import {
+  type Alias,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Pair,
+  type ParsedNode,
+  type Scalar,
+  type YAMLMap,
+} from 'yaml';
+import type { Json } from '../../kernel/json.ts';
+import type { Finding, Span } from '../diagnostic.ts';
+import { enabledFlag } from '../env/enabled-flag.ts';
+import { type Env, type Substituted, substituteEnv } from '../env/substitute-env.ts';
+import { MANIFEST_LIMITS } from '../limits.ts';
+import { readPlainScalar } from './plain-scalar.ts';
+import { spanInside, spanOf, tagSpan } from './spans.ts';
+import {
+  aliasCycle,
+  anchorUnknown,
+  customTag,
+  duplicateKey,
+  forbiddenKey,
+  keyNotText,
+  MERGE_KEY,
+  NOT_FINITE,
+  numberTooLarge,
+  TOO_MANY_VALUES,
+} from './value-findings.ts';
+
+/** What reading a document's tree came to. The maps serve to find the place of an issue later. */
+export interface ReadValue {
+  readonly value: Json;
+  /** Whether it has more values than the limit, so that `value` holds only a part. */
+  readonly isCut: boolean;
+  readonly problems: readonly { readonly finding: Finding; readonly span: Span }[];
+  readonly aliases: ReadonlyMap<Alias, ParsedNode>;
+  readonly substituted: ReadonlyMap<Scalar, Substituted>;
+}
+
+const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+const PLAIN_TAGS: ReadonlySet<string> = new Set(
+  ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((tag) => `tag:yaml.org,2002:${tag}`),
+);
+/** Keys whose text is code: `${…}` in it belongs to the code. */
+const CODE_KEYS: ReadonlySet<string> = new Set(['source', 'script']);
+
+/**
+ * Makes JSON of a document's tree, environment variables put in. Whatever is not plain JSON (aliases to nowhere,
+ * keys that are no text, tags, keys that reach into prototypes) becomes a finding with its place, and reading
+ * goes on. `lineOf` names the line of an offset. Depth is bounded by the composer's check, size here.
+ */
+export function readValue(
+  root: ParsedNode | null,
+  text: string,
+  env: Env,
+  lineOf: (offset: number) => number,
+): ReadValue {
+  const problems: { finding: Finding; span: Span }[] = [];
+  const anchors = new Map<string, { readonly node: ParsedNode; value: Json; size: number; open: boolean }>();
+  const aliases = new Map<Alias, ParsedNode>();
+  const substituted = new Map<Scalar, Substituted>();
+  let size = 0;
+
+  const report = (finding: Finding, node: ParsedNode) => {
+    problems.push({ finding, span: spanOf(node) });
+  };
+  /** Counts values; the first one too many is reported, and all from there on are read as null. */
+  const hasRoom = (node: ParsedNode, count: number): boolean => {
+    const before = size;
+    size += count;
+    if (size <= MANIFEST_LIMITS.values) return true;
+    if (before <= MANIFEST_LIMITS.values) report(TOO_MANY_VALUES, node);
+    return false;
+  };
+
+  const read = (node: ParsedNode | null, key: string | undefined): Json => {
+    if (node === null) return null;
+    if (isAlias(node)) return readAlias(node as Alias.Parsed);
+    if (!hasRoom(node, 1)) return null;
+    if (node.tag !== undefined && !PLAIN_TAGS.has(node.tag))
+      problems.push({ finding: customTag(node.tag), span: tagSpan(node, text) });
+    if (node.anchor === undefined) return readContent(node, key);
+    const before = size - 1;
+    const anchor = { node, value: null as Json, size: 0, open: true };
+    anchors.set(node.anchor, anchor);
+    anchor.value = readContent(node, key);
+    anchor.size = size - before;
+    anchor.open = false;
+    return anchor.value;
+  };
+
+  const readContent = (node: ParsedNode, key: string | undefined): Json => {
+    if (isMap(node)) return readMap(node as YAMLMap.Parsed);
+    if (isSeq(node)) return node.items.map((item) => read(item as ParsedNode, undefined));
+    return readScalar(node as Scalar.Parsed, key);
+  };
+
+  /** The value is shared, not copied; it counts in full, so aliases of aliases run into the limit at once. */
+  const readAlias = (node: Alias.Parsed): Json => {
+    const anchor = anchors.get(node.source);
+    if (anchor === undefined || anchor.open) {
+      report(anchor === undefined ? anchorUnknown(node.source) : aliasCycle(node.source), node);
+      return null;
+    }
+    if (!hasRoom(node, anchor.size)) return null;
+    aliases.set(node, anchor.node);
+    return anchor.value;
+  };
+
+  const readMap = (node: YAMLMap.Parsed): Json => {
+    const result: Record<string, Json> = {};
+    const firstAt = new Map<string, number>();
+    for (const pair of node.items as Pair<ParsedNode, ParsedNode | null>[]) {
+      const key = readKey(pair.key);
+      const value = read(pair.value, key);
+      if (key === undefined) continue;
+      const first = firstAt.get(key);
+      if (first !== undefined) report(duplicateKey(key, first, lineOf(spanOf(pair.key).start)), pair.key);
+      else {
+        firstAt.set(key, lineOf(spanOf(pair.key).start));
+        result[key] = value;
+      }
+    }
+    return result;
+  };
+
+  const readKey = (node: ParsedNode): string | undefined => {
+    if (!isScalar(node) || typeof node.value !== 'string') report(keyNotText(node), node);
+    else if (FORBIDDEN_KEYS.has(node.value)) report(forbiddenKey(node.value), node);
+    else if (node.value === '<<' && node.type === 'PLAIN') report(MERGE_KEY, node);
+    else return node.value;
+    return undefined;
+  };
+
+  const readScalar = (node: Scalar.Parsed, key: string | undefined): Json => {
+    const { value } = node;
+    if (typeof value === 'number') return readNumber(node, value);
+    if (typeof value !== 'string') return value as Json;
+    const replaced = CODE_KEYS.has(key ?? '') ? undefined : substituteEnv(value, env);
+    if (replaced === undefined) return value;
+    substituted.set(node, replaced);
+    const unset = replaced.problems.some(({ finding }) => finding.code === 'env_unset');
+    if (key === 'enabled' && unset) return false;
+    for (const { finding, start, end } of replaced.problems)
+      problems.push({ finding, span: spanInside(node, text, value, start, end) });
+    if (key === 'enabled' && replaced.whole) return enabledFlag(replaced.text);
+    return node.type === 'PLAIN' ? readPlainScalar(replaced.text) : replaced.text;
+  };
+
+  const readNumber = (node: Scalar.Parsed, value: number): Json => {
+    if (!Number.isFinite(value)) report(NOT_FINITE, node);
+    else if (Number.isInteger(value) && !Number.isSafeInteger(value) && /^[-+]?\d+$/.test(node.source ?? ''))
+      report(numberTooLarge(node.source ?? ''), node);
+    return Number.isFinite(value) ? value : null;
+  };
+
+  return {
+    value: read(root, undefined),
+    isCut: size > MANIFEST_LIMITS.values,
+    problems,
+    aliases,
+    substituted,
+  };
+}

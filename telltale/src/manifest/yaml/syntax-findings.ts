@@ -1,0 +1,183 @@
+import { isScalar, visit, type YAMLError } from 'yaml';
+import type { Finding, Span } from '../diagnostic.ts';
+import { quoted } from '../printable.ts';
+import type { YamlDocument } from './compose-document.ts';
+
+export interface PlacedFinding {
+  readonly finding: Finding;
+  readonly span: Span;
+}
+
+/** Recovery after an error is guesswork: what it reports later is mostly an echo. */
+const MAX_FINDINGS = 8;
+
+/**
+ * What is wrong with a document's YAML, in words for somebody who does not know the grammar: one finding a line, echoes
+ * of the first left out. Spans are offsets in the document's text.
+ */
+export function syntaxFindings(
+  document: YamlDocument,
+  errors: readonly YAMLError[],
+  text: string,
+): PlacedFinding[] {
+  const found = new Map<string, PlacedFinding>();
+  const codesAt = new Map<number, Set<string>>();
+  for (const { code, pos } of errors) codesAt.set(pos[0], (codesAt.get(pos[0]) ?? new Set()).add(code));
+  for (const error of errors) {
+    const isEcho = found.size > 0 && ECHOES.has(error.code);
+    if (isEcho || found.size === MAX_FINDINGS) continue;
+    const placed = explain(error, codesAt.get(error.pos[0]) ?? new Set(), document, text);
+    const line = String(text.lastIndexOf('\n', placed.span.start - 1));
+    if (!found.has(line)) found.set(line, placed);
+  }
+  return [...found.values()];
+}
+
+const ECHOES: ReadonlySet<string> = new Set(['UNEXPECTED_TOKEN', 'IMPOSSIBLE', 'MISSING_CHAR']);
+
+function explain(
+  error: YAMLError,
+  also: ReadonlySet<string>,
+  document: YamlDocument,
+  text: string,
+): PlacedFinding {
+  const [start, end] = error.pos;
+  const span = { start, end };
+  const at = (message: string, hint: string, where: Span = span): PlacedFinding => ({
+    finding: { severity: 'error', code: 'yaml_syntax', message, hint },
+    span: where,
+  });
+  const reference = FLOW_CODES.has(error.code) ? referenceNear(text, start) : undefined;
+  if (reference !== undefined)
+    return at(
+      `Inside { } and [ ] a \${…} must be in quotes.`,
+      'Put it in quotes (then it is text), or write the key on a line of its own.',
+      reference,
+    );
+  switch (error.code) {
+    case 'TAB_AS_INDENT':
+      return at('A tab is used for indentation.', 'YAML indents with spaces only: replace each tab by two.');
+    case 'MULTILINE_IMPLICIT_KEY':
+    case 'BLOCK_AS_IMPLICIT_KEY': {
+      if (also.size > 1)
+        return at(
+          'This value goes on over the next line, and that line looks like a key.',
+          'Indent the next line like this one, or put a text of several lines behind ">" or "|".',
+          lineSpan(text, start),
+        );
+      if (error.code === 'MULTILINE_IMPLICIT_KEY') {
+        const first = lineSpan(text, start);
+        const word = text.slice(first.start, first.end);
+        return at(`${quoted(word)} is no key: it has no ":".`, keyHint(word), first);
+      }
+      return at(
+        'There are two keys on one line.',
+        'Put the value in quotes, or the second key on a line of its own.',
+      );
+    }
+    case 'BAD_INDENT': {
+      const open = /^Flow (sequence|map)/.exec(error.message);
+      if (open === null)
+        return at(
+          'This line is indented differently from the ones it belongs to.',
+          'Let all keys of one map, and all dashes of one list, begin in the same column.',
+          lineSpan(text, start),
+        );
+      const [bracket, what] = open[1] === 'map' ? ['}', 'map'] : [']', 'list'];
+      const opened = lastOpening(text, start, bracket === '}' ? '{' : '[');
+      return at(`The ${what} that begins here is not closed.`, `Add a "${bracket}".`, opened ?? span);
+    }
+    case 'MISSING_CHAR': {
+      if (error.message.startsWith('Missing closing')) {
+        const opened = openQuote(document, start);
+        return at('The quote that is opened here is not closed.', 'Add the closing quote.', opened ?? span);
+      }
+      if (error.message.startsWith('Implicit map keys')) {
+        const key = lineSpan(text, Math.max(0, start - 1));
+        const word = text.slice(key.start, key.end);
+        return at(`${quoted(word)} is no key: it has no ":".`, keyHint(word), key);
+      }
+      if (error.message.startsWith('Comments must'))
+        return at('A comment needs a space before its "#".', 'Add a space, or put the text in quotes.');
+      return at(`${error.message}.`, 'Mend the YAML here.');
+    }
+    case 'BAD_SCALAR_START':
+      return at(`A value may not begin with ${quoted(text[start] ?? '')}.`, 'Put the value in quotes.');
+    case 'BAD_DQ_ESCAPE':
+      return at(
+        `${quoted(text.slice(start, start + 2))} is no escape of a double-quoted text.`,
+        'Write "\\\\" for a backslash, or put the text in single quotes.',
+        { start, end: start + 2 },
+      );
+    case 'BLOCK_IN_FLOW':
+      return at(
+        'A comma is missing.',
+        'Put a "," between the entries inside [ ] or { }.',
+        lineSpan(text, start),
+      );
+    case 'KEY_OVER_1024_CHARS':
+      return at('A key is longer than 1,024 characters.', 'Is a quote not closed, or a line break missing?');
+    default:
+      return at(
+        `The YAML makes no sense from here on (${lowerFirst(error.message)}).`,
+        'Look at the indentation, the quotes and the brackets of this line and the one above.',
+      );
+  }
+}
+
+const keyHint = (written: string) => {
+  const [, key, value] = /^([\w-]+)[ \t]+(\S.*)$/.exec(written) ?? [];
+  return key === undefined
+    ? `Write ${quoted(`${written}: …`)}, or delete the line.`
+    : `Write ${quoted(`${key}: ${value}`)}.`;
+};
+
+const FLOW_CODES: ReadonlySet<string> = new Set([
+  'UNEXPECTED_TOKEN',
+  'MISSING_CHAR',
+  'BAD_INDENT',
+  'BLOCK_IN_FLOW',
+]);
+
+/** A plain `${` on the line where the parser stumbled: in a flow collection its brace opens a map. */
+function referenceNear(text: string, offset: number): Span | undefined {
+  const from = text.lastIndexOf('\n', offset - 1) + 1;
+  const line = /^[^\n]*/.exec(text.slice(from, from + 2000))?.[0] ?? '';
+  const found = /[[{,:]\s*[^"'\s,[\]{}]*\$\{/.exec(line);
+  if (found === null || !/[[{]/.test(line.slice(0, found.index + 1))) return undefined;
+  const start = from + found.index + found[0].length - 2;
+  const close = text.indexOf('}', start);
+  return { start, end: close === -1 ? start + 2 : close + 1 };
+}
+
+const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
+
+/** From `start` to the end of its line, or to the value's end. */
+function lineSpan(text: string, start: number): Span {
+  const indent = /^[ \t]*/.exec(text.slice(start, start + 200))?.[0].length ?? 0;
+  const from = start + indent;
+  const rest = /^[^\n]*/.exec(text.slice(from, from + 2000))?.[0].trimEnd() ?? '';
+  return { start: from, end: from + Math.max(1, rest.length) };
+}
+
+/** The last bracket before `offset` that has no partner; strings and comments are not looked into. */
+function lastOpening(text: string, offset: number, bracket: '[' | '{'): Span | undefined {
+  const partner = bracket === '[' ? ']' : '}';
+  let closed = 0;
+  for (let at = Math.min(offset, text.length - 1); at >= 0; at--) {
+    if (text[at] === partner) closed++;
+    else if (text[at] === bracket && closed-- === 0) return { start: at, end: at + 1 };
+  }
+  return undefined;
+}
+
+function openQuote(document: YamlDocument, offset: number): Span | undefined {
+  let found: Span | undefined;
+  visit(document, (_key, node) => {
+    if (!isScalar(node) || !node.range) return;
+    const [start, end] = node.range;
+    const isQuoted = node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE';
+    if (isQuoted && start < offset && end >= offset - 1) found = { start, end: start + 1 };
+  });
+  return found;
+}

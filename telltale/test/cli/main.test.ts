@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { RegisterCommand } from '../../src/cli/command.ts';
+import { EXIT } from '../../src/cli/exit-code.ts';
+import { main } from '../../src/cli/main.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { recordedIo } from './recorded-io.ts';
+
+const greet: RegisterCommand = (program, { io, run }) => {
+  program
+    .command('greet')
+    .description('says hello')
+    .argument('<name>', 'whom to greet')
+    .option('--json', 'as JSON')
+    .option('--times <n>', 'how often')
+    .action(
+      run(async (name: string) => {
+        if (name === 'nobody')
+          throw new RuntimeError('nobody_there', 'There is nobody.', { hint: 'Name somebody.' });
+        if (name === 'bug') throw new TypeError('x is not a function');
+        await io.stdout.write(`Hello ${name}\n`);
+        return name === 'stranger' ? EXIT.failed : EXIT.ok;
+      }),
+    );
+};
+
+const run = async (argv: readonly string[], options: Parameters<typeof recordedIo>[0] = {}) => {
+  const io = recordedIo(options);
+  const code = await main(argv, io, [greet]);
+  return { code, out: io.out(), err: io.err() };
+};
+
+describe('main', () => {
+  it('ends with the code the command returns', async () => {
+    expect(await run(['greet', 'Ada'])).toEqual({ code: 0, out: 'Hello Ada\n', err: '' });
+    expect((await run(['greet', 'stranger'])).code).toBe(1);
+  });
+
+  it('prints the version of the package', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    expect(await run(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
+  });
+
+  it('shows the help on stdout when asked and when nothing is asked', async () => {
+    const asked = await run(['--help']);
+    expect(asked).toMatchObject({ code: 0, err: '' });
+    expect(asked.out).toContain('greet [options] <name>  says hello');
+    expect(asked.out).toContain('130 interrupted');
+    expect(await run([])).toEqual(asked);
+    expect((await run(['help', 'greet'])).out).toBe((await run(['greet', '--help'])).out);
+  });
+
+  it('points at an unknown option in the command line and names the nearest one', async () => {
+    expect(await run(['greet', 'Ada', '--jsno'])).toEqual({
+      code: 2,
+      out: '',
+      err: `error: Unknown option '--jsno'.
+  telltale greet Ada --jsno
+                     ^^^^^^
+  → Did you mean --json?
+`,
+    });
+  });
+
+  it('points at an unknown command and names the nearest one', async () => {
+    expect(await run(['great'])).toMatchObject({
+      code: 2,
+      err: "error: Unknown command 'great'.\n  telltale great\n           ^^^^^\n  → Did you mean greet?\n",
+    });
+  });
+
+  it('says which help page to read when nothing is near', async () => {
+    expect((await run(['xyzzy'])).err).toContain('→ Run "telltale --help" for what it takes.');
+    expect((await run(['greet', 'Ada', '--xyzzy'])).err).toContain(
+      '→ Run "telltale greet --help" for what it takes.',
+    );
+    expect((await run(['greet'])).err).toContain("Missing required argument 'name'.");
+    expect((await run(['greet', 'a', 'b'])).code).toBe(2);
+    expect((await run(['greet', 'a', '--times'])).code).toBe(2);
+  });
+
+  it('prints a command error in three lines and no stack trace', async () => {
+    expect(await run(['greet', 'nobody'])).toEqual({
+      code: 1,
+      out: '',
+      err: 'error: There is nobody.\n  telltale greet nobody\n  → Name somebody.\n',
+    });
+  });
+
+  it('prints an error as one JSON value on stdout with --json', async () => {
+    const failed = await run(['greet', 'nobody', '--json']);
+    expect(failed).toMatchObject({ code: 1, err: '' });
+    expect(JSON.parse(failed.out)).toEqual({
+      ok: false,
+      error: { code: 'nobody_there', message: 'There is nobody.', hint: 'Name somebody.', retryable: false },
+    });
+    const misspelt = await run(['greet', '--json', '--tmies', '3']);
+    expect(misspelt.code).toBe(2);
+    expect(JSON.parse(misspelt.out).error).toMatchObject({ code: 'usage', hint: 'Did you mean --times?' });
+  });
+
+  it('takes --json behind -- for an argument', async () => {
+    expect((await run(['greet', '--', '--json', 'x'])).err).toContain('Too many arguments');
+  });
+
+  it('shows the stack of a defect only when TELLTALE_DEBUG is set', async () => {
+    const quiet = await run(['greet', 'bug']);
+    expect(quiet).toMatchObject({ code: 1, out: '' });
+    expect(quiet.err).not.toContain('main.test.ts');
+    expect(quiet.err).toContain('→ Set TELLTALE_DEBUG=1 for the stack trace.');
+    expect((await run(['greet', 'bug'], { env: { TELLTALE_DEBUG: '1' } })).err).toContain('main.test.ts');
+  });
+
+  it('ends with 130 after an interruption, whatever the command did with it', async () => {
+    const io = recordedIo();
+    const stopped: RegisterCommand = (program, { run }) => {
+      program.command('stop').action(
+        run(async () => {
+          io.interrupt();
+          throw io.signal.reason;
+        }),
+      );
+    };
+    expect(await main(['stop'], io, [stopped])).toBe(130);
+    expect(io.err()).toBe('');
+  });
+
+  it('colours errors only where colour is welcome', async () => {
+    expect((await run(['greet', 'nobody'], { colour: true })).err).toContain('\u001b[31m');
+    expect((await run(['greet', 'nobody'])).err).not.toContain('\u001b[');
+  });
+});

@@ -1,0 +1,63 @@
+import { PassThrough, Writable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { wantsColour } from '../../src/cli/colour.ts';
+import { streamOutput } from '../../src/cli/process-io.ts';
+
+const failing = (code: string) =>
+  new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
+
+describe('an output of the process', () => {
+  it('resolves a write only when the reader has taken it', async () => {
+    let take = () => {};
+    const slow = new Writable({
+      highWaterMark: 1,
+      write: (_chunk, _encoding, done) => {
+        take = done;
+      },
+    });
+    const output = streamOutput(slow, {});
+    let taken = false;
+    const written = output.write('a long text').then(() => {
+      taken = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(taken).toBe(false);
+    take();
+    await written;
+    expect(taken).toBe(true);
+  });
+
+  it('goes quiet when the reader has gone away', async () => {
+    const output = streamOutput(failing('EPIPE'), {});
+    await output.write('one');
+    expect(output.closed).toBe(true);
+    await output.write('two');
+  });
+
+  it('lets the writer know of any other failure', async () => {
+    await expect(streamOutput(failing('ENOSPC'), {}).write('x')).rejects.toThrow('ENOSPC');
+  });
+
+  it('is no terminal when it is a pipe', () => {
+    expect(streamOutput(new PassThrough(), {})).toMatchObject({
+      isTerminal: false,
+      colour: false,
+      closed: false,
+    });
+  });
+});
+
+describe('colour', () => {
+  it.each([
+    [{}, true, true],
+    [{}, false, false],
+    [{ NO_COLOR: '1' }, true, false],
+    [{ NO_COLOR: '' }, true, true],
+    [{ TERM: 'dumb' }, true, false],
+    [{ FORCE_COLOR: '1' }, false, true],
+    [{ FORCE_COLOR: '0' }, true, false],
+    [{ FORCE_COLOR: '', NO_COLOR: '1' }, false, true],
+  ])('with %j on a terminal (%s) is %s', (env, isTerminal, expected) => {
+    expect(wantsColour(env, isTerminal)).toBe(expected);
+  });
+});

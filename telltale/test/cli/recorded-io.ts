@@ -1,0 +1,55 @@
+import type { Io, Output } from '../../src/cli/io.ts';
+import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+
+export interface RecordedIo extends Io {
+  readonly clock: SimulatedClock;
+  readonly out: () => string;
+  readonly err: () => string;
+  readonly interrupt: () => void;
+}
+
+export interface RecordedIoOptions {
+  readonly env?: Io['env'];
+  readonly cwd?: string;
+  readonly stdin?: string | Uint8Array;
+  readonly terminal?: boolean;
+  readonly colour?: boolean;
+}
+
+/** An Io that keeps what is written, for tests. */
+export function recordedIo(options: RecordedIoOptions = {}): RecordedIo {
+  const controller = new AbortController();
+  const output = (): Output & { readonly text: () => string } => {
+    const written: string[] = [];
+    return {
+      write: async (text) => {
+        written.push(text);
+      },
+      closed: false,
+      isTerminal: options.terminal ?? false,
+      columns: options.terminal ? 100 : undefined,
+      colour: options.colour ?? false,
+      text: () => written.join(''),
+    };
+  };
+  const stdout = output();
+  const stderr = output();
+  const { stdin = '' } = options;
+  return {
+    stdout,
+    stderr,
+    stdin: {
+      isTerminal: false,
+      async *[Symbol.asyncIterator]() {
+        if (stdin.length > 0) yield typeof stdin === 'string' ? new TextEncoder().encode(stdin) : stdin;
+      },
+    },
+    env: options.env ?? {},
+    cwd: options.cwd ?? '/',
+    signal: controller.signal,
+    clock: createSimulatedClock(),
+    out: stdout.text,
+    err: stderr.text,
+    interrupt: () => controller.abort(),
+  };
+}

@@ -106,6 +106,9 @@ export const families: readonly Family[] = [
   { name: 'a broken body: raw line breaks', write: (n) => fill(n, `${BODY}"`, 'a line\n', `"}}${CLOSE}`) },
   { name: 'a broken body: commas', write: (n) => fill(n, `${BODY}[1`, ',', `]}}${CLOSE}`) },
   { name: 'a body far over max_body', options: { max_body: 1000 }, write: (n) => fill(n, `${BODY}"`, 'lorem ', `"}}${CLOSE}`) },
+  { name: 'a body with an endless unknown field', write: (n) => fill(n, '<action>{"name":"t","', 'depends_', `":1}${CLOSE}`) },
+  { name: 'a body of many fields', write: (n) => fill(n, BODY, (i) => `${i === 0 ? '{' : ','}"k${i}":${i}`, `}}}${CLOSE}`) },
+  { name: 'compensation of compensation', write: (n) => fill(n, '<action>{"name":"t"', ',"compensate":{"name":"t"', CLOSE) },
   { name: 'lines that end in CR LF', write: inThought('a line\r\n') },
   { name: 'nothing but CR LF in a thought', write: inThought('\r\n') },
   { name: 'carriage returns alone', write: inThought('\r') },
@@ -117,7 +120,21 @@ export const families: readonly Family[] = [
   { name: 'actions without an id', write: (n) => fill(n, '', `<action>${CALL}${CLOSE}`) },
   { name: 'ids that take the next free number', write: (n) => fill(n, '', (i) => `<action id="a${2 * i + 2}">${CALL}${CLOSE}<action>${CALL}${CLOSE}`) },
   { name: 'a foreach of many actions', write: (n) => fill(n, '<foreach in="$l">', `<action>${CALL}${CLOSE}`, '</foreach>') },
+  {
+    name: 'ids given back by a foreach that does not run',
+    write: (n) =>
+      fill(
+        n,
+        `<action>${CALL}${CLOSE}`.repeat(n / 60),
+        `<thought><foreach in="$l"><action>${CALL}${CLOSE}</thought><action>${CALL}${CLOSE}`,
+      ),
+  },
   { name: 'tags that a response may not hold', write: (n) => fill(n, '<response>', '<action type="tool"> <thought> </if> ', '</response>') },
+  {
+    name: 'half tags in a response under a tower of ifs',
+    options: { actions_in: ['outside', 'response'] },
+    write: (n) => fill(n, `${'<if test="a">'.repeat(n / 26)}<response>`, '</i<if '),
+  },
   { name: 'everything in doubt', write: (n) => fill(n, '<else/>', `<action>${CALL}${CLOSE}`) },
   { name: 'halves of surrogate pairs', write: inThought('\ud83d') },
   { name: 'emoji', write: inThought('👩‍💻🚀') },

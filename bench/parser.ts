@@ -1,0 +1,187 @@
+import { parseArgs } from 'node:util';
+import { cut, cutUnevenly } from './parsing/chunks.ts';
+import type { Contestant, Outcome } from './parsing/contestant.ts';
+import { fingerprint } from './parsing/fingerprint.ts';
+import { floor } from './parsing/floor.ts';
+import { htmlparser2 } from './parsing/htmlparser2.ts';
+import { countIntact } from './parsing/intact.ts';
+import { describeMachine } from './parsing/machine.ts';
+import { measure, median } from './parsing/measure.ts';
+import { minimalMachine } from './parsing/minimal-machine.ts';
+import { parse5SaxParser } from './parsing/parse5-sax-parser.ts';
+import { pinToOneCore } from './parsing/pin.ts';
+import { saxLoose } from './parsing/sax-loose.ts';
+import { saxes } from './parsing/saxes.ts';
+import { createSeeded } from './parsing/seeded.ts';
+import { figure, table } from './parsing/table.ts';
+import { FEEDS, type Feed, judge, type Row } from './parsing/targets.ts';
+import { createTelltale } from './parsing/telltale.ts';
+import { createTranscript, type Transcript } from './transcript.ts';
+
+const USAGE = `npm run bench -- parser [options]
+  --runs N       samples of each contestant (9; the targets ask for at least 7)
+  --chunk LIST   characters a chunk (4,64)
+  --only LIST    contestants whose name holds one of these words; ours always runs
+  --handicap N   ours does its work N times: shows that a slower parser misses the targets
+  --no-fail      print the targets, but end with 0 when one is missed
+  --json         machine-readable output`;
+
+const { values: options } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '9' },
+    chunk: { type: 'string', default: '4,64' },
+    only: { type: 'string', default: '' },
+    handicap: { type: 'string', default: '1' },
+    'no-fail': { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+const runs = positive('--runs', options.runs);
+const chunkSizes = options.chunk.split(',').map((size) => positive('--chunk', size));
+const handicap = positive('--handicap', options.handicap);
+if (options.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
+
+const pinned = await pinToOneCore();
+// Peers fail to parse the bodies that they damaged; without this each failure would also pay for a stack trace.
+Error.stackTraceLimit = 0;
+
+const transcript = createTranscript();
+const bytes = Buffer.byteLength(transcript.text);
+const ours = createTelltale(handicap);
+const words = options.only.split(',').filter((word) => word !== '');
+const contestants = [floor, minimalMachine, ours, htmlparser2, saxLoose, saxes, parse5SaxParser].filter(
+  (contestant) =>
+    contestant === ours || words.length === 0 || words.some((word) => contestant.name.includes(word)),
+);
+
+const rows: Row[] = [];
+for (const size of chunkSizes) rows.push(...(await race(contestants, 'stream', size)));
+for (const size of chunkSizes) rows.push(...(await race(contestants.filter(racesByTurn), 'turns', size)));
+// After the race: what it feeds must not teach the engine anything about ours that it does not learn about the others.
+const feedings = feedEveryWay(transcript);
+const fingerprints = Object.fromEntries(Object.entries(feedings).map(([way, { hash }]) => [way, hash]));
+const verdicts = judge({
+  rows,
+  ours: ours.name,
+  minimal: minimalMachine.name,
+  htmlparser2: htmlparser2.name,
+  bodies: transcript.actions.length,
+  fingerprints,
+});
+
+const setting = {
+  machine: describeMachine(),
+  pinned,
+  runs,
+  transcript: {
+    bytes,
+    characters: transcript.text.length,
+    turns: transcript.turns.length,
+    bodies: transcript.actions.length,
+  },
+};
+if (options.json) console.log(JSON.stringify({ ...setting, rows, feedings, verdicts }, null, 2));
+else report();
+process.exitCode = verdicts.every(({ met }) => met) || options['no-fail'] ? 0 : 1;
+
+async function race(field: readonly Contestant[], feed: Feed, size: number): Promise<Row[]> {
+  const { text, turns, actions } = transcript;
+  const pieces = (feed === 'stream' ? [text] : turns).map((turn) => cut(turn, size));
+  const chunks = pieces.reduce((sum, turn) => sum + turn.length, 0);
+  const outcomes: Outcome[] = [];
+  for (const contestant of field) outcomes.push(await contestant.run(pieces));
+  const subjects = field.map((contestant) => ({ name: contestant.name, run: () => contestant.run(pieces) }));
+  const samples = await measure(subjects, {
+    rounds: runs,
+    progress: (line) => process.stderr.write(`${size}-character chunks, ${FEEDS[feed]}: ${line}\n`),
+  });
+  const own = samples[field.indexOf(ours)]!;
+  return field.map((contestant, index): Row => {
+    const taken = samples[index]!;
+    const outcome = outcomes[index]!;
+    const cpuMs = median(taken.map((sample) => sample.cpuMs));
+    const ratios = taken.map((sample, round) => sample.cpuMs / own[round]!.cpuMs);
+    return {
+      name: contestant.name,
+      feed,
+      chunk: size,
+      megabytesPerSecond: bytes / 1000 / cpuMs,
+      nsPerChunk: (cpuMs * 1e6) / chunks,
+      cpuMs,
+      wallMs: median(taken.map((sample) => sample.wallMs)),
+      timeToOurs: median(ratios),
+      timeToOursRange: [Math.min(...ratios), Math.max(...ratios)],
+      ...(contestant.readsBodies ? countIntact(actions, outcome.bodies) : {}),
+      ...(outcome.stopped === undefined ? {} : { stopped: outcome.stopped }),
+    };
+  });
+}
+
+/** The second table is about ours and those that the targets name; the other peers do not care how turns are cut. */
+function racesByTurn(contestant: Contestant): boolean {
+  return contestant === ours || contestant === minimalMachine || contestant === htmlparser2;
+}
+
+/** The ways of cutting that must not matter: whole, by one, by four, by 64, and at random. */
+function feedEveryWay({ text }: Transcript) {
+  process.stderr.write('feeding the transcript in five ways\n');
+  const seeded = createSeeded(7);
+  return {
+    whole: fingerprint([text]),
+    '1 character': fingerprint(cut(text, 1)),
+    '4 characters': fingerprint(cut(text, 4)),
+    '64 characters': fingerprint(cut(text, 64)),
+    'uneven cuts': fingerprint(cutUnevenly(text, () => seeded.between(1, 40))),
+  };
+}
+
+function report(): void {
+  const { characters, turns, bodies } = setting.transcript;
+  console.log(`\n${setting.machine}; ${pinned}`);
+  console.log(
+    `Transcript: ${figure(bytes)} bytes, ${figure(characters)} characters, ${turns} turns, ${bodies} action bodies; it gives ${feedings.whole.events} events, ${feedings.whole.faults} of them faults.`,
+  );
+  console.log(
+    `Medians of ${runs} interleaved samples, CPU time; ratios are medians of the ratios in each round.\n`,
+  );
+  for (const feed of ['stream', 'turns'] as const) for (const size of chunkSizes) printTable(feed, size);
+  for (const row of rows) if (row.stopped !== undefined) console.log(`${row.name} stopped ${row.stopped}`);
+  for (const { target, found, met } of verdicts) console.log(`${met ? '✓' : '✗'} ${target}: ${found}`);
+}
+
+function printTable(feed: Feed, size: number): void {
+  const measured = rows.filter((row) => row.chunk === size && row.feed === feed);
+  const lines = measured.map((row) => [
+    row.name,
+    figure(row.megabytesPerSecond),
+    figure(row.nsPerChunk),
+    figure(row.wallMs),
+    row.timeToOurs.toFixed(2),
+    row.timeToOursRange.map((ratio) => ratio.toFixed(2)).join('–'),
+    row.intact === undefined ? '–' : String(row.intact),
+    row.phantom === undefined ? '–' : String(row.phantom),
+  ]);
+  const title = `${size} characters a chunk, ${FEEDS[feed]}`;
+  const head = [
+    title,
+    'MB/s',
+    'ns a chunk',
+    'wall ms',
+    'time ÷ ours',
+    'low–high',
+    'bodies intact',
+    'not said',
+  ];
+  console.log(`${table(head, lines)}\n`);
+}
+
+function positive(option: string, text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value > 0) return value;
+  process.stderr.write(`${option} takes whole numbers above zero, not "${text}".\n\n${USAGE}\n`);
+  process.exit(2);
+}

@@ -1,0 +1,106 @@
+import { type SaidAction, sayAction, writeJson } from './parsing/actions.ts';
+import { paragraph, sentence } from './parsing/prose.ts';
+import { createSeeded, type Seeded } from './parsing/seeded.ts';
+import { plainSnippets, taggedSnippets } from './parsing/snippets.ts';
+
+export interface Transcript {
+  /** What a model wrote, raw, turn by turn. */
+  readonly turns: readonly string[];
+  /** The turns as one stream. */
+  readonly text: string;
+  /** What the bodies of its actions hold, in the order in which they were said. */
+  readonly actions: readonly SaidAction[];
+}
+
+export const TRANSCRIPT_ACTIONS = 871;
+export const TRANSCRIPT_SEED = 20_261_115;
+
+/**
+ * About 1.05 MB of turns: thoughts, metadata, actions, Markdown responses and text between them. Everything in it is
+ * well-formed by the protocol (every body is strict JSON, every element is closed), so a parser that loses a body
+ * lost it to quoting and not to a model's mistake. The same seed gives the same text, character for character.
+ */
+export function createTranscript(seed = TRANSCRIPT_SEED, count = TRANSCRIPT_ACTIONS): Transcript {
+  const seeded = createSeeded(seed);
+  const actions: SaidAction[] = [];
+  const turns: string[] = [];
+  while (actions.length < count)
+    turns.push(writeTurn(seeded, Math.min(seeded.between(1, 5), count - actions.length), actions));
+  return { turns, text: turns.join(''), actions };
+}
+
+function writeTurn(seeded: Seeded, count: number, actions: SaidAction[]): string {
+  const parts: string[] = [];
+  const ids: string[] = [];
+  const say = (): string => {
+    const said = sayAction(seeded);
+    actions.push(said);
+    const id = seeded.chance(0.6) ? `${said.name}-${actions.length}` : undefined;
+    const depends = ids.length > 0 && seeded.chance(0.3) ? { depends_on: [seeded.pick(ids)] } : {};
+    const envelope = { name: said.name, parameters: said.parameters, ...depends, ...extras(seeded) };
+    if (id !== undefined) ids.push(id);
+    const gap = seeded.pick(['', '', '\n', '\n  ']);
+    return `<action${attributes(seeded, id)}>${gap}${writeJson(seeded, envelope)}${gap === '' ? '' : '\n'}</action>`;
+  };
+  if (seeded.chance(0.3)) parts.push(`${sentence(seeded)}\n\n`);
+  const inThought = seeded.chance(0.25) ? 1 : 0;
+  parts.push(`<thought>\n${paragraph(seeded, 3, 10)}\n`);
+  if (inThought > 0) parts.push(`${say()}\n${paragraph(seeded, 1, 3)}\n`);
+  if (seeded.chance(0.2)) parts.push(fenced(seeded));
+  parts.push('</thought>\n');
+  if (seeded.chance(0.6)) parts.push(`<metadata>${writeJson(seeded, metadata(seeded))}</metadata>\n`);
+  parts.push(arrange(seeded, Array.from({ length: count - inThought }, say), actions.length));
+  if (seeded.chance(0.7))
+    parts.push(`<response final="${seeded.chance(0.2)}">\n${markdown(seeded)}</response>\n`);
+  parts.push('\n');
+  return parts.join('');
+}
+
+/** Control tags stand round some of a turn's actions, as they would: a group, or a branch. */
+function arrange(seeded: Seeded, said: readonly string[], turn: number): string {
+  const lines = said.join(seeded.pick(['\n', '\n', '\n\n', ' ']));
+  if (said.length > 1 && seeded.chance(0.12)) return `<parallel id="group-${turn}">\n${lines}\n</parallel>\n`;
+  if (said.length > 0 && seeded.chance(0.08))
+    return `<if test="metadata.score > 0.5 &amp;&amp; vars.n &lt; 3">\n${lines}\n<else/>\n${sentence(seeded)}\n</if>\n`;
+  return `${lines}\n`;
+}
+
+const attributes = (seeded: Seeded, id: string | undefined): string =>
+  [
+    seeded.chance(0.5) ? ' type="tool"' : '',
+    seeded.chance(0.3) ? ` mode="${seeded.pick(['sync', 'async', 'fire_and_forget'])}"` : '',
+    id === undefined ? '' : ` id="${id}"`,
+  ].join('');
+
+const extras = (seeded: Seeded) => ({
+  ...(seeded.chance(0.2) ? { output_key: `out_${seeded.between(1, 9)}` } : {}),
+  ...(seeded.chance(0.1) ? { timeout: seeded.between(5, 120), retry: 2 } : {}),
+});
+
+const metadata = (seeded: Seeded) => ({
+  status: seeded.pick(['CODING', 'REVIEWING', 'WAITING', 'PRÜFT']),
+  confidence: seeded.between(0, 100) / 100,
+  context: { file: 'src/index.ts', open: ['<stdin>', 'a & b'], note: sentence(seeded), last: null },
+});
+
+const fenced = (seeded: Seeded): string =>
+  `\`\`\`${seeded.pick(['ts', 'html', 'rust', ''])}\n${seeded.pick(seeded.chance(0.5) ? taggedSnippets : plainSnippets)(seeded)}\`\`\`\n`;
+
+function markdown(seeded: Seeded): string {
+  const blocks = Array.from({ length: seeded.between(2, 5) }, () => {
+    switch (seeded.between(1, 4)) {
+      case 1:
+        return `## ${seeded.pick(['What I found', 'Änderungen', 'Next steps', 'Result ✨'])}\n\n${paragraph(seeded, 1, 4)}\n`;
+      case 2:
+        return `${paragraph(seeded, 1, 2)}\n\n${fenced(seeded)}`;
+      case 3:
+        return Array.from(
+          { length: seeded.between(2, 5) },
+          () => `- **${seeded.between(1, 99)} %** ${sentence(seeded)}\n`,
+        ).join('');
+      default:
+        return `| file | change |\n| --- | --- |\n| \`src/a.ts\` | ${sentence(seeded)} |\n| \`b<T>.rs\` | +${seeded.between(1, 80)} −3 |\n`;
+    }
+  });
+  return blocks.join('\n');
+}

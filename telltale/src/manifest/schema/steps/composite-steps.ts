@@ -12,11 +12,7 @@ const LIST_REFERENCE = /^\$(?:\{[^{}]+\}|[A-Za-z_][A-Za-z0-9_.[\]-]*)$/;
 const written = z.array(jsonValue('An item.')).describe('The items.');
 const referred = z.string().regex(LIST_REFERENCE).meta({
   description: 'A reference to a list.',
-<<<<<<< HEAD
-  expects: 'a list, or one reference to a list, like ${steps.NAME.output}',
-=======
   expects: `a list, or one reference to a list, like \${steps.NAME.output}`,
->>>>>>> refs/heads/loader
 });
 
 const BODY_SLIPS = { steps: 'It is "body".', do: 'It is "body".' };

@@ -108,7 +108,7 @@ describe('a checked manifest', () => {
     [null, 'false'],
     ['1', 'true'],
     ['yes', 'true'],
-    ['metadata.debug', 'metadata.debug'],
+    ['agent.iteration_count > 3', 'agent.iteration_count > 3'],
   ])('reads enabled: %j as %s', (written, read) => {
     const manifest = checked(
       agent({ context_feeds: [{ id: 'a', enabled: written, source: { type: 'repo' } }] }),

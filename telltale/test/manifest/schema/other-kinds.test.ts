@@ -15,12 +15,28 @@ describe('tools', () => {
       said(
         tool({
           parameters,
-          implementation: { command: ['git', 'log', '-n', '{cuont}', '{print}', '{count}', '${agent.name}'] },
+          implementation: {
+            command: ['git', 'log', '-n', '{cuont}', '{print}', '{count}', '${agent.agent_name}'],
+          },
         }),
       ),
     ).toEqual([
       'unknown_parameter implementation.command.3: {cuont} names no parameter of this tool. | Did you mean "{count}"?',
       'warning unknown_parameter implementation.command.4: {print} names no parameter of this tool. | Parameters: count. It will be passed on as it is written.',
+    ]);
+  });
+});
+
+describe('what a tool may refer to', () => {
+  it('is the agent, and what the agent has', () => {
+    expect(
+      found(
+        tool({ implementation: { command: ['x', '${agent.sesion_id}', '${steps.a.output}', '${agent.'] } }),
+      ),
+    ).toEqual([
+      'unknown_name implementation.command.1',
+      'unknown_name implementation.command.2',
+      'bad_reference implementation.command.3',
     ]);
   });
 });

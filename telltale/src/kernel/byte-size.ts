@@ -1,4 +1,4 @@
-import { readQuantity } from './quantity.ts';
+import { readQuantity, spelt } from './quantity.ts';
 import { err, type Result } from './result.ts';
 import { RuntimeError } from './runtime-error.ts';
 
@@ -17,6 +17,17 @@ const BYTE_SIZE = {
     ['GiB', 2 ** 30],
     ['TB', 1e12],
     ['TiB', 2 ** 40],
+  ]),
+  words: new Map([
+    ...spelt('B', 'byte', 'bytes'),
+    ...spelt('KiB', 'k', 'kib'),
+    ...spelt('KB', 'kb'),
+    ...spelt('MiB', 'm', 'mib'),
+    ...spelt('MB', 'mb'),
+    ...spelt('GiB', 'g', 'gib'),
+    ...spelt('GB', 'gb'),
+    ...spelt('TiB', 't', 'tib'),
+    ...spelt('TB', 'tb'),
   ]),
 } as const;
 

@@ -17,11 +17,13 @@ export function createSystemClock(): Clock {
     const due = monotonic() + Math.max(0, delayMs);
     let timer: ReturnType<typeof setTimeout>;
     const arm = (left: number) => {
-      timer = setTimeout(() => {
-        const rest = due - monotonic();
-        if (left > MAX_TIMER_MS && rest > 0) arm(rest);
-        else fire();
-      }, Math.min(left, MAX_TIMER_MS));
+      timer = setTimeout(check, Math.min(left, MAX_TIMER_MS));
+    };
+    // Timers may also fire up to a millisecond early.
+    const check = () => {
+      const left = due - monotonic();
+      if (left > 0) arm(left);
+      else fire();
     };
     arm(Math.max(0, delayMs));
     return () => clearTimeout(timer);

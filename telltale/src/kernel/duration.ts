@@ -1,4 +1,4 @@
-import { readQuantity } from './quantity.ts';
+import { readQuantity, spelt } from './quantity.ts';
 import type { Result } from './result.ts';
 
 const SECOND = 1000;
@@ -15,6 +15,14 @@ const DURATION = {
     ['h', 3_600 * SECOND],
     ['d', 86_400 * SECOND],
     ['w', 604_800 * SECOND],
+  ]),
+  words: new Map([
+    ...spelt('ms', 'millisecond', 'milliseconds', 'millis', 'msec'),
+    ...spelt('s', 'second', 'seconds', 'sec', 'secs'),
+    ...spelt('m', 'minute', 'minutes', 'min', 'mins'),
+    ...spelt('h', 'hour', 'hours', 'hr', 'hrs'),
+    ...spelt('d', 'day', 'days'),
+    ...spelt('w', 'week', 'weeks'),
   ]),
 } as const;
 

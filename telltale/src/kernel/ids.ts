@@ -38,7 +38,7 @@ export function createIdSource({ clock, random = systemRandom }: IdSourceEdges):
 
   return {
     next(prefix) {
-      const now = Math.floor(clock.now());
+      const now = Math.max(0, Math.floor(clock.now())); // a clock before 1970 has no place in 48 bits
       if (now > lastTime) {
         lastTime = now;
         random(digits);

@@ -9,7 +9,13 @@ interface Scale {
   /** The unit of a bare number. */
   readonly bare: string;
   readonly example: string;
+  /** What people write in place of a unit's name, in lower case, and the unit they mean. */
+  readonly words: ReadonlyMap<string, string>;
 }
+
+/** Entries for `Scale.words`. */
+export const spelt = (unit: string, ...words: readonly string[]) =>
+  words.map((word) => [word, unit] as const);
 
 const PART = /^(\d+(?:\.\d+)?) ?([A-Za-z]+)/;
 
@@ -32,7 +38,8 @@ export function readQuantity(input: string | number, scale: Scale): Result<numbe
     const [matched, amount = '', unit = ''] = part;
     const factor = scale.units.get(unit);
     if (factor === undefined) return err(unitUnknown(scale, unit, input));
-    if (factor >= smallest) return err(wrong(scale, `has "${unit}" out of order (large units first, each once)`, input));
+    if (factor >= smallest)
+      return err(wrong(scale, `has "${unit}" out of order (large units first, each once)`, input));
     smallest = factor;
     total += Number(amount) * factor;
     rest = rest.slice(matched.length).trimStart();
@@ -40,18 +47,33 @@ export function readQuantity(input: string | number, scale: Scale): Result<numbe
   return checked(total, input, scale);
 }
 
+/** 1.005 * 1,000 is 1,004.9999999999999: what was written has no more than a few decimals. */
+const PRECISION = 1e6;
+const EXACT_BELOW = Number.MAX_SAFE_INTEGER / PRECISION;
+
 function checked(value: number, input: string, scale: Scale): Result<number> {
-  if (!Number.isFinite(value) || value < 0) return err(wrong(scale, 'is no finite number of zero or more', input));
+  if (!Number.isFinite(value) || value < 0)
+    return err(wrong(scale, 'is no finite number of zero or more', input));
   if (value > Number.MAX_SAFE_INTEGER) return err(wrong(scale, 'is too large', input));
-  return ok(value);
+  return ok(value < EXACT_BELOW ? Math.round(value * PRECISION) / PRECISION : value);
 }
 
 const clip = (text: string) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
 
 const wrong = (scale: Scale, why: string, input: string) =>
-  new RuntimeError(scale.code, `The ${scale.what} "${clip(input)}" ${why}.`, { hint: `Write it like ${scale.example}.` });
-
-const unitUnknown = (scale: Scale, unit: string, input: string) =>
-  new RuntimeError(scale.code, `The ${scale.what} "${clip(input)}" has an unknown unit "${clip(unit)}".`, {
-    hint: `Units: ${[...scale.units.keys()].join(', ')}; ${scale.example}.`,
+  new RuntimeError(scale.code, `The ${scale.what} "${clip(input)}" ${why}.`, {
+    hint: `Write it like ${scale.example}.`,
   });
+
+function unitUnknown(scale: Scale, unit: string, input: string): RuntimeError {
+  const meant = scale.words.get(unit.toLowerCase());
+  const known =
+    meant === undefined ? `Units: ${[...scale.units.keys()].join(', ')}.` : `Did you mean "${meant}"?`;
+  return new RuntimeError(
+    scale.code,
+    `The ${scale.what} "${clip(input)}" has an unknown unit "${clip(unit)}".`,
+    {
+      hint: `${known} Write it like ${scale.example}.`,
+    },
+  );
+}

@@ -35,22 +35,26 @@ export class RuntimeError<Code extends string = string> extends Error {
   }
 
   toJSON(): ErrorJson {
-    return errorJson(this, MAX_CAUSES);
+    return errorJson(this, []);
   }
 }
 
-function errorJson(error: RuntimeError, causesLeft: number): ErrorJson {
-  const cause = error.cause === undefined || causesLeft === 0 ? undefined : toRuntimeError(error.cause);
+/** `above` are the errors this one is a cause of; a cause that is one of them (a cycle) is left out. */
+function errorJson(thrown: unknown, above: readonly unknown[]): ErrorJson {
+  const error = toRuntimeError(thrown);
+  const chain = [...above, thrown];
+  const { cause } = error;
+  const last = cause === undefined || chain.length > MAX_CAUSES || chain.includes(cause);
   return {
     code: error.code,
     message: error.message,
     ...(error.hint === undefined ? {} : { hint: error.hint }),
     retryable: error.retryable,
-    ...(cause === undefined ? {} : { cause: errorJson(cause, causesLeft - 1) }),
+    ...(last ? {} : { cause: errorJson(cause, chain) }),
   };
 }
 
-/** Whatever was thrown, as a RuntimeError: itself if it is one, else code `internal` with the original as `cause`. */
+/** Whatever was thrown, as a RuntimeError: itself if it is one, else code `internal` with the original's message. */
 export function toRuntimeError(thrown: unknown): RuntimeError {
   if (thrown instanceof RuntimeError) return thrown;
   if (thrown instanceof Error) {
@@ -62,9 +66,13 @@ export function toRuntimeError(thrown: unknown): RuntimeError {
   return new RuntimeError('internal', `Something that is no Error was thrown: ${describe(thrown)}.`);
 }
 
+const MAX_DESCRIBED = 200;
+
 function describe(value: unknown): string {
   try {
-    return typeof value === 'string' ? JSON.stringify(value) : String(value);
+    const text =
+      typeof value === 'object' || typeof value === 'string' ? JSON.stringify(value) : String(value);
+    return text.length > MAX_DESCRIBED ? `${text.slice(0, MAX_DESCRIBED)}…` : text;
   } catch {
     return `a value of type ${typeof value}`;
   }

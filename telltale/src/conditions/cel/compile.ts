@@ -117,15 +117,18 @@ function compileName(name: string, at: number, scope: Scope): Run {
   const type = isTypeName(name) ? new TypeValue(name) : undefined;
   return (frame) => {
     begin(frame, at);
-    const value = lift(ownProperty(frame.context, name)) ?? type;
-    if (value === undefined) throw noSuchName(name, frame);
-    return value;
+    const value = lift(ownProperty(frame.context, name));
+    if (value !== undefined) return value;
+    if (type === undefined) throw noSuchName(name, frame);
+    return type;
   };
 }
 
+const MAX_NAMES_SHOWN = 50;
+
 const noSuchName = (name: string, { context }: Frame) =>
   new Stop('no_such_name', `There is no name "${name}" here.`, () =>
-    suggest(name, Object.keys(context), 'Names'),
+    suggest(name, Object.keys(context).slice(0, MAX_NAMES_SHOWN), 'Names'),
   );
 
 function compileUnary(of: ASTNode, at: number, scope: Scope, apply: (value: Value) => Value): Run {

@@ -21,6 +21,9 @@ export function begin(frame: Frame, at: number): void {
   frame.budget.spend(1);
 }
 
+/** A throw and a catch take about as long as ten nodes. */
+const FAILURE_COST = 10;
+
 /** What `run` gives, or the Stop it ended with; a spent budget ends everything. */
 export function attempt<T>(run: () => T, frame: Frame): T | Stop {
   try {
@@ -28,6 +31,7 @@ export function attempt<T>(run: () => T, frame: Frame): T | Stop {
   } catch (thrown) {
     if (!(thrown instanceof Stop) || thrown.fatal) throw thrown;
     thrown.offset ??= frame.at;
+    frame.budget.spend(FAILURE_COST);
     return thrown;
   }
 }

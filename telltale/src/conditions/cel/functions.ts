@@ -33,21 +33,23 @@ const fn = (call: (of: Value, budget: Budget) => Value): CelFunction => ({
 
 const method = (arity: readonly number[], call: CelFunction['call']): CelFunction => ({ arity, call });
 
-/** The keys of an object are listed to be counted. */
-const KEYS_PER_UNIT = 16;
+/** Counting reads all of a text, and lists all the keys of a map. */
+const COUNTED_PER_UNIT = 8;
 
 function size(of: Value, budget: Budget): bigint {
   if (typeof of === 'string') {
-    budget.spendText(of.length);
+    budget.spend(of.length / COUNTED_PER_UNIT);
     let points = 0;
     for (const _ of of) points++;
     return BigInt(points);
   }
-  const counted = itemsOf(of) ?? keysOf(of);
-  if (counted === undefined)
+  const items = itemsOf(of);
+  if (items !== undefined) return BigInt(items.length);
+  const keys = keysOf(of);
+  if (keys === undefined)
     throw new Stop('wrong_type', `size() was asked of ${label(of)}.`, 'It takes a string, list or map.');
-  budget.spend(counted.length / KEYS_PER_UNIT);
-  return BigInt(counted.length);
+  budget.spend(keys.length / COUNTED_PER_UNIT);
+  return BigInt(keys.length);
 }
 
 export const FUNCTIONS: ReadonlyMap<string, CelFunction> = new Map([

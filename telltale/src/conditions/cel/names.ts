@@ -41,7 +41,7 @@ function readChain(node: ASTNode): NameUse | undefined {
 }
 
 /** The nodes directly under `node`. */
-export function children(node: ASTNode): readonly ASTNode[] {
+function children(node: ASTNode): readonly ASTNode[] {
   switch (node.op) {
     case 'value':
     case 'id':

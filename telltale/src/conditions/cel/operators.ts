@@ -155,8 +155,7 @@ export function checkedText(length: number, budget: Budget, make: () => string):
   return make();
 }
 
-export const liftAll = (of: Value, items: readonly unknown[]): Value[] =>
-  items.map((_, i) => itemAt(of, items, i));
+const liftAll = (of: Value, items: readonly unknown[]): Value[] => items.map((_, i) => itemAt(of, items, i));
 
 const clip = (digits: string) => (digits.length > 24 ? `${digits.slice(0, 24)}…` : digits);
 

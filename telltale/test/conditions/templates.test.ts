@@ -1,0 +1,308 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax under test
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fillEnvironment } from '../../src/conditions/templates/fill-environment.ts';
+import { escapeTemplate, formatTemplate } from '../../src/conditions/templates/format-template.ts';
+import { parseTemplate } from '../../src/conditions/templates/parse-template.ts';
+import { resolveTemplate } from '../../src/conditions/templates/resolve-template.ts';
+import type { Template } from '../../src/conditions/templates/template.ts';
+
+/** Thousands of runs on a machine that is busy with other things. */
+const PROPERTY_TIMEOUT_MS = 60_000;
+
+function read(text: string, names: readonly string[] = []): Template {
+  const parsed = parseTemplate(text, { names });
+  if (!parsed.ok) throw new Error(parsed.error.map((issue) => issue.message).join(' '));
+  return parsed.value;
+}
+const issuesOf = (text: string) => {
+  const parsed = parseTemplate(text);
+  return parsed.ok ? [] : parsed.error;
+};
+const scope = {
+  agent: { name: 'coder', metadata: { status: 'CODING', note: null }, list: [1, { a: 'x' }], 'odd key': 1 },
+  vars: { count: 3, text: 'hi', flag: false, nothing: null },
+  steps: { build: { output: { ok: true, 'exit-code': 0 } } },
+  file: { path: 'a.ts' },
+};
+const resolve = (text: string) => {
+  const result = resolveTemplate(read(text, ['file']), scope);
+  return result.ok ? result.value : `!${result.error.code}`;
+};
+
+describe('resolving', () => {
+  it.each<[string, unknown]>([
+    ['plain', 'plain'],
+    ['', ''],
+    ['${vars.count}', 3],
+    ['${ vars.count }', 3],
+    ['n=${vars.count}', 'n=3'],
+    ['${vars.count}${vars.text}', '3hi'],
+    ['${vars.flag}', false],
+    ['${vars.nothing}', null],
+    ['[${vars.nothing}]', '[null]'],
+    ['${steps.build.output}', { ok: true, 'exit-code': 0 }],
+    ['out: ${steps.build.output}', 'out: {"ok":true,"exit-code":0}'],
+    ['${steps.build.output.exit-code}', 0],
+    ['${agent.list[1].a}', 'x'],
+    ['${agent["odd key"]}', 1],
+    ['${file.path}', 'a.ts'],
+    ['${file}', { path: 'a.ts' }],
+    ['${vars}', scope.vars],
+    ['${vars.absent ?? 5}', 5],
+    ['${vars.absent ?? five}', 'five'],
+    ["${vars.absent ?? 'a } b'}", 'a } b'],
+    ['${vars.absent ?? "a } \\" b"}', 'a } " b'],
+    ['${vars.absent ?? {"a": [1]}}', { a: [1] }],
+    ["${vars.absent ?? it's fine}", "it's fine"],
+    ['${vars.absent ??}', ''],
+    ['${vars.absent ?? null}', null],
+    ['${vars.nothing ?? 1}', 1],
+    ['${vars.flag ?? 1}', false],
+    ['${vars.absent ?? vars.count}', 3],
+    ['${vars.absent ?? vars.nothing ?? agent.name}', 'coder'],
+    ['${vars.absent ?? vars.other}', '!no_such_path'],
+    ['${vars.absent}', '!no_such_path'],
+    ['${vars.constructor}', '!no_such_path'],
+    ['${vars.__proto__}', '!no_such_path'],
+    ['${agent.list.length}', '!no_such_path'],
+    ['${agent.name.length}', '!no_such_path'],
+    ['${trigger.x}', '!no_such_path'],
+    ['$${vars.count}', '${vars.count}'],
+    ['$$${vars.count}', '$3'],
+    ['$$$${vars.count}', '$${vars.count}'],
+    ['cost: $5, $$5, $x', 'cost: $5, $$5, $x'],
+    ['${HOME}', '!env_left'],
+  ])('%s', (text, expected) => {
+    expect(resolve(text)).toEqual(expected);
+  });
+
+  it('keeps the very value where the string is one reference', () => {
+    expect(resolve('${steps.build.output}')).toBe(scope.steps.build.output);
+  });
+
+  it.each([
+    [
+      '${agent.metdata.status}',
+      '"agent.metdata.status" does not exist: "agent" has no "metdata".',
+      'Did you mean "agent.metadata.status"?',
+    ],
+    [
+      '${agent.metadata.stauts}',
+      '"agent.metadata.stauts" does not exist: "agent.metadata" has no "stauts".',
+      'Did you mean "agent.metadata.status"?',
+    ],
+    [
+      '${agent.list[7]}',
+      '"agent.list[7]" does not exist: "agent.list" is a list of 2 and has no [7].',
+      '"agent.list" is as far as it goes.',
+    ],
+    [
+      '${vars.text.x}',
+      '"vars.text.x" does not exist: "vars.text" is a string.',
+      '"vars.text" is as far as it goes.',
+    ],
+    [
+      '${steps.deploy.output}',
+      '"steps.deploy.output" does not exist: "steps" has no "deploy".',
+      'There are: steps.build.',
+    ],
+    ['a ${run.id}', '"run.id" does not exist: Here has no "run".', 'There are: agent, vars, steps, file.'],
+  ])('%s: the error names the nearest path that exists', (text, message, hint) => {
+    const result = resolveTemplate(read(text), scope);
+    expect(result).toMatchObject({ ok: false, error: { code: 'no_such_path', message } });
+    expect(!result.ok && result.error.hint).toContain(hint);
+    expect(!result.ok && result.error.offset).toBe(text.indexOf('$'));
+  });
+
+  it('a text that grows too large is an error', () => {
+    const large = { vars: { a: 'x'.repeat(5_000_000) } };
+    expect(resolveTemplate(read('${vars.a}${vars.a}'), large)).toMatchObject({
+      error: { code: 'too_large' },
+    });
+  });
+});
+
+describe('reading', () => {
+  it('gives pieces with their offsets', () => {
+    expect(read('a $${ ${NAME:-x y} ${vars.a[0] ?? 1}!').pieces).toEqual([
+      { kind: 'text', text: 'a ${ ', offset: 0 },
+      { kind: 'env', name: 'NAME', default: 'x y', source: '${NAME:-x y}', offset: 6 },
+      { kind: 'text', text: ' ', offset: 18 },
+      {
+        kind: 'reference',
+        root: 'vars',
+        path: ['a', 0],
+        otherwise: [{ kind: 'value', value: 1 }],
+        source: '${vars.a[0] ?? 1}',
+        offset: 19,
+      },
+      { kind: 'text', text: '!', offset: 36 },
+    ]);
+  });
+
+  it('a bare name is the environment unless it is reserved or given', () => {
+    const kind = (text: string, names: readonly string[] = []) => read(text, names).pieces[0]?.kind;
+    for (const name of ['agent', 'steps', 'vars', 'run', 'trigger', 'input', 'item'])
+      expect(kind(`\${${name}}`)).toBe('reference');
+    expect(kind('${HOME}')).toBe('env');
+    expect(kind('${file}')).toBe('env');
+    expect(kind('${file}', ['file'])).toBe('reference');
+  });
+
+  it.each<[string, string, number, unknown]>([
+    ['a ${vars.x', 'not_closed', 2, expect.stringContaining('$${')],
+    ['${}', 'empty_reference', 2, expect.anything()],
+    ['x ${ }', 'empty_reference', 4, expect.anything()],
+    ['${setps.a.output}', 'unknown_root', 2, expect.stringContaining('Did you mean "steps"?')],
+    ['${HOME.x}', 'unknown_root', 2, expect.stringContaining('An environment variable has no path')],
+    ['${vars.}', 'bad_path', 7, expect.anything()],
+    ['${vars.a b}', 'bad_path', 8, expect.anything()],
+    ['${vars[x]}', 'bad_path', 6, expect.anything()],
+    ['${vars:-x}', 'bad_default', 6, expect.stringContaining('${a.b ?? default}')],
+    ['${vars.a ?? {"a"}}', 'bad_default', 12, expect.anything()],
+    ['${vars.a ?? vars.}', 'bad_path', 17, expect.anything()],
+  ])('%s: %s at %i', (text, code, offset, hint) => {
+    expect(issuesOf(text)).toEqual([expect.objectContaining({ code, offset, hint })]);
+  });
+
+  it('reports every bad reference of a text, with line and column', () => {
+    expect(issuesOf('${}\n${foo.a} ${vars.ok}\n  ${vars.}')).toMatchObject([
+      { line: 1, column: 3 },
+      { line: 2, column: 3 },
+      { line: 3, column: 10 },
+    ]);
+  });
+});
+
+describe('the environment', () => {
+  const fill = (text: string, env: Record<string, string>) => {
+    const filled = fillEnvironment(read(text), (name) => env[name]);
+    return filled.ok ? filled.value : filled.error;
+  };
+
+  it('is put in as text, and a default stands for an unset or empty variable', () => {
+    expect(fill('${A}-${B:-b}-${C:-c}', { A: '1', C: '' })).toMatchObject({
+      source: '1-b-c',
+      pieces: [{ kind: 'text', text: '1-b-c' }],
+    });
+  });
+
+  it('every unset variable is reported', () => {
+    expect(fill('${A} ${B} ${C:-}', {})).toMatchObject([
+      { code: 'env_unset', offset: 0, hint: 'Set it, or give a default: ${A:-…}.' },
+      { code: 'env_unset', offset: 5 },
+    ]);
+  });
+
+  it(
+    'what a variable holds is never read as a reference',
+    () => {
+      fc.assert(
+        fc.property(
+          fc.string({ unit: fc.constantFrom('$', '{', '}', 'a', 'vars.b') }),
+          fc.string({ unit: fc.constantFrom('$', '{', ' ') }),
+          (value, tail) => {
+            const filled = fill(`x\${A}${escapeTemplate(tail, true)}\${vars.count}`, {
+              A: value,
+            }) as Template;
+            const again = resolveTemplate(read(filled.source), scope);
+            const text = `x${value}${tail}`;
+            return (
+              again.ok &&
+              again.value === `${text}3` &&
+              filled.pieces.filter(({ kind }) => kind === 'reference').length === 1
+            );
+          },
+        ),
+        { numRuns: 2_000 },
+      );
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
+});
+
+describe('a template', () => {
+  it(
+    'comes back as it was written, piece by piece',
+    () => {
+      const text = fc.string({ unit: fc.constantFrom('$', '{', '}', 'a', ' ', '"') });
+      const reference = fc.constantFrom(
+        '${vars.a}',
+        '${steps.b.output[0]}',
+        '${A}',
+        '${A:-b}',
+        "${vars.a ?? 'x'}",
+        '${item}',
+      );
+      const piece = fc.oneof(
+        text.map((value) => ({ kind: 'text', value }) as const),
+        reference.map((value) => ({ kind: 'reference', value }) as const),
+      );
+      fc.assert(
+        fc.property(fc.array(piece, { maxLength: 8 }), (parts) => {
+          // Text before a reference keeps its dollars by doubling them, as everywhere before a brace.
+          let source = '';
+          let pending = '';
+          const expected: string[] = [];
+          for (const part of parts) {
+            if (part.kind === 'text') pending += part.value;
+            else {
+              source += escapeTemplate(pending, true) + part.value;
+              if (pending !== '') expected.push(pending);
+              expected.push(part.value);
+              pending = '';
+            }
+          }
+          source += escapeTemplate(pending);
+          if (pending !== '') expected.push(pending);
+          const { pieces } = read(source);
+          expect(pieces.map((p) => (p.kind === 'text' ? p.text : p.source))).toEqual(expected);
+          expect(formatTemplate(pieces)).toBe(source);
+        }),
+        { numRuns: 2_000 },
+      );
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
+
+  it(
+    'answers any text with pieces or issues, never with a throw',
+    () => {
+      const unit = fc.constantFrom(
+        '$',
+        '{',
+        '}',
+        '${',
+        '?',
+        '??',
+        'vars',
+        '.',
+        '[',
+        ']',
+        '0',
+        '"',
+        "'",
+        ':-',
+        'A',
+        ' ',
+        '\\',
+        '\n',
+      );
+      fc.assert(
+        fc.property(fc.string({ unit, maxLength: 30 }), (text) => {
+          const parsed = parseTemplate(text);
+          if (!parsed.ok)
+            return parsed.error.every(({ offset = -1 }) => offset >= 0 && offset <= text.length);
+          resolveTemplate(parsed.value, scope);
+          return parsed.value.pieces.every(
+            (piece) => piece.kind === 'text' || text.startsWith(piece.source, piece.offset),
+          );
+        }),
+        { numRuns: 4_000 },
+      );
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
+});

@@ -7,7 +7,7 @@ import { AGENT_MEMBERS } from './agent-members.ts';
 import { type DocumentNode, errorAt, textsUnder } from './document-node.ts';
 
 /** What every step sees; items of the loops around it come on top. */
-export const STEP_ROOTS = ['agent', 'trigger', 'steps', 'vars', 'input', 'run'];
+const STEP_ROOTS = ['agent', 'trigger', 'steps', 'vars', 'input', 'run'];
 
 export interface NameScope {
   readonly steps: readonly string[];

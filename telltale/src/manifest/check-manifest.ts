@@ -1,15 +1,15 @@
 import type { Json } from '../kernel/json.ts';
 import { nearest } from '../kernel/nearest.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Issue } from './issue.ts';
 import { checkDocument } from './schema/checks/check-document.ts';
+import { frozenCopy } from './schema/frozen-copy.ts';
 import { isMap } from './schema/is-map.ts';
 import { manifestJsonSchema } from './schema/json-schema.ts';
 import { KINDS, MANIFEST_KINDS, type Manifest, type ManifestKind } from './schema/kinds.ts';
 import { orderIssues } from './schema/order-issues.ts';
 import { plainDocument } from './schema/plain-document.ts';
+import { runSchema } from './schema/run-schema.ts';
 import { showValue } from './schema/show-value.ts';
-import { translateIssue } from './schema/translate-issue.ts';
 
 export type { Manifest, ManifestKind };
 export { MANIFEST_KINDS, manifestJsonSchema };
@@ -26,11 +26,10 @@ export function checkManifest(value: unknown): CheckedManifest {
   if (issues.length > 0) return { issues };
   const kind = readKind(document);
   if (typeof kind !== 'string') return { issues: [kind] };
-  const result = KINDS[kind]._zod.run({ value: document, issues: [] }, { async: false });
-  if (result instanceof Promise) throw neverAsync();
-  const found = orderIssues([...result.issues.flatMap(translateIssue), ...checkDocument(kind, document)]);
+  const { output, issues: structural } = runSchema(KINDS[kind], document);
+  const found = orderIssues([...structural, ...checkDocument(kind, document)]);
   if (found.some((issue) => issue.severity === 'error')) return { issues: found };
-  return { manifest: frozenCopy(result.value as Json) as unknown as Manifest, issues: found };
+  return { manifest: frozenCopy(output as Manifest), issues: found };
 }
 
 function readKind(document: Json): ManifestKind | Issue {
@@ -70,17 +69,3 @@ function readKind(document: Json): ManifestKind | Issue {
     hint,
   };
 }
-
-/** A copy that shares nothing with the input or with the schemas' defaults. */
-function frozenCopy(value: Json): Json {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return Object.freeze(value.map(frozenCopy));
-  return Object.freeze(
-    Object.fromEntries(Object.entries(value).map(([key, item]) => [key, frozenCopy(item)])),
-  );
-}
-
-const neverAsync = () =>
-  new RuntimeError('internal', 'A manifest schema is asynchronous.', {
-    hint: 'Schemas here must not await.',
-  });

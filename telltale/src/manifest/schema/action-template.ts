@@ -6,7 +6,7 @@ import { name, targetName } from './names.ts';
 import { countFromZero } from './numbers.ts';
 import { positiveDuration } from './quantities.ts';
 
-export const ACTION_TYPES = [
+const ACTION_TYPES = [
   'tool',
   'agent',
   'relic',
@@ -59,7 +59,7 @@ const compensation = closed(
   envelopeKeys,
 );
 
-export const actionTemplate = closed(
+const actionTemplate = closed(
   {
     title: 'an action template',
     description: 'Defaults for an action that names this template.',

@@ -5,8 +5,7 @@ import { derivedTrigger } from './derived-trigger.ts';
 import { jsonValue } from './json-value.ts';
 import { identifier, name, nonEmptyText, text } from './names.ts';
 
-export const VARIABLE_TYPES = ['string', 'number', 'boolean', 'object', 'array', 'any'] as const;
-export const WRITERS = ['model', 'workflow', 'user', 'derived'] as const;
+const VARIABLE_TYPES = ['string', 'number', 'boolean', 'object', 'array', 'any'] as const;
 
 const common = {
   name: identifier('The name of the variable.'),

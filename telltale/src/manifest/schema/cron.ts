@@ -32,7 +32,7 @@ export const cron = (description: string) =>
     .meta({ description, expects: 'a cron expression' });
 
 /** Five fields, or six with seconds first; lists, ranges and steps of numbers, names of months and days. */
-export function checkCron(source: string): Finding | undefined {
+function checkCron(source: string): Finding | undefined {
   const text = source.trim();
   if (NICKNAMES.includes(text.toLowerCase())) return undefined;
   const parts = text.split(/\s+/);

@@ -24,7 +24,7 @@ export function test(description: string) {
 }
 
 /** Text for a model: written here, or made by an invocation whose fallback is text. */
-export function prompt(description: string) {
+function prompt(description: string) {
   const written = nonEmptyText(description);
   return choice([written, askedPrompt], (value) => (isMap(value) ? askedPrompt : written)).describe(
     description,

@@ -41,7 +41,7 @@ const trigger = <Shape extends z.core.$ZodLooseShape>(type: string, shape: Shape
   closed({ title: `a trigger of type ${type}`, slips: { ...SLIPS, ...slips } }, { ...shape, ...common });
 
 /** The types of trigger that can set a derived variable. New ones register here, and appear in the schema and docs. */
-export const DERIVED_TRIGGERS = {
+const DERIVED_TRIGGERS = {
   agent_text: trigger(
     'agent_text',
     {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** The durable events of the log (runtime.md); `custom` ones are told apart by `match: { name }`. */
-export const EVENT_TYPES = [
+const EVENT_TYPES = [
   ...[
     'session.started',
     'session.completed',

@@ -4,7 +4,7 @@ import { closed, type Slips } from './closed.ts';
 import { jsonObject } from './json-value.ts';
 import { name, nonEmptyText, targetName } from './names.ts';
 
-export const INTERNAL_SOURCES = [
+const INTERNAL_SOURCES = [
   ...([
     'system_clock',
     'random',
@@ -41,7 +41,7 @@ const named = <Type extends string>(type: Type, what: string) =>
     { target: 'In a feed it is "name".', [type]: 'In a feed it is "name".' },
   ).describe(`What a ${what} answers.`);
 
-export const FEED_SOURCES = {
+const FEED_SOURCES = {
   internal: source(
     'internal',
     {

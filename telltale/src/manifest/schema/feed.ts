@@ -10,7 +10,7 @@ import { count } from './numbers.ts';
 import { duration, positiveDuration } from './quantities.ts';
 
 /** The parts of the prompt that the runtime makes itself; a feed of that id switches one off. */
-export const BUILTIN_FEEDS = ['metadata', 'results', 'news', 'memory'] as const;
+const BUILTIN_FEEDS = ['metadata', 'results', 'news', 'memory'] as const;
 
 const enabledFlag = celOrBoolean('Whether the feed is loaded.');
 const enabled = choice([enabledFlag, enabledText], (value) =>

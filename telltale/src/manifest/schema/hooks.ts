@@ -6,14 +6,6 @@ import { jsonValue } from './json-value.ts';
 import { nonEmptyText, text } from './names.ts';
 import { positiveDuration } from './quantities.ts';
 
-export const HOOK_POINTS = [
-  'before_turn',
-  'after_turn',
-  'before_action',
-  'after_action',
-  'on_error',
-] as const;
-
 /** Arguments of a program; never passed through a shell. */
 export const commandLine = (description: string) =>
   z.array(text('The program or an argument.')).min(1).meta({

@@ -20,7 +20,7 @@ const builtin = z
   .enum(BUILTIN_TOOLS.map((tool) => `builtin:${tool}` as const))
   .describe('A tool that is built in.');
 
-export const mcpServer = closed(
+const mcpServer = closed(
   {
     title: 'an MCP server',
     description: 'An MCP server whose tools are imported.',

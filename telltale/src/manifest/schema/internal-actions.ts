@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { closed } from './closed.ts';
 import { flag } from './numbers.ts';
 
-export const INTERNAL_ACTIONS = [
+const INTERNAL_ACTIONS = [
   ...([
     'add_context_feed',
     'update_context_feed',

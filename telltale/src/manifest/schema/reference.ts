@@ -4,10 +4,9 @@ import { choice } from './choice.ts';
 const REFERENCE = /^\$\{[\s\S]+\}$/;
 
 /** Whether a text is exactly one `${…}`: then it stands for a value of any type, known when the step runs. */
-export const isReference = (value: unknown): value is string =>
-  typeof value === 'string' && REFERENCE.test(value);
+const isReference = (value: unknown): value is string => typeof value === 'string' && REFERENCE.test(value);
 
-export const reference = (description: string) =>
+const reference = (description: string) =>
   z.string().regex(REFERENCE).meta({ description, expects: `one reference, like \${steps.NAME.output}` });
 
 /** A value, or one reference that stands for it. */

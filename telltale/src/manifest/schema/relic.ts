@@ -7,7 +7,7 @@ import { name, nonEmptyText, text, version } from './names.ts';
 import { flag } from './numbers.ts';
 import { positiveDuration } from './quantities.ts';
 
-export const RELIC_DRIVERS = ['kv', 'log', 'sql', 'redis', 'http', 'queue'] as const;
+const RELIC_DRIVERS = ['kv', 'log', 'sql', 'redis', 'http', 'queue'] as const;
 
 /** Drivers that live in the runtime's own store when they have no connection. */
 export const EMBEDDED_DRIVERS: readonly string[] = ['kv', 'log', 'queue'];

@@ -84,7 +84,7 @@ const script = closed(
   { script: nonEmptyText('Sandboxed JavaScript; its last value is the result.') },
 );
 
-export const implementation = choiceByKey('An implementation', {
+const implementation = choiceByKey('An implementation', {
   module,
   command,
   http,

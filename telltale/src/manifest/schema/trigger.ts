@@ -58,7 +58,7 @@ const SLIPS: Slips = {
 const stateOnly = 'Only metadata_match and variable_match have it.';
 const EVENT_SLIPS: Slips = { ...SLIPS, fire: stateOnly, cancel_on_exit: stateOnly, match_all: stateOnly };
 
-export const WORKFLOW_TRIGGERS = {
+const WORKFLOW_TRIGGERS = {
   metadata_match: closed(
     {
       title: 'a trigger of type metadata_match',

@@ -232,6 +232,22 @@ describe('feeds', () => {
     ).toEqual(['not_allowed context_feeds.1.id', 'unknown_key context_feeds.2.source']);
   });
 
+  it('use names that are there, in CEL and as a field to show', () => {
+    const document = agent({
+      metadata: { fields: { status: { values: ['A'] } } },
+      context_feeds: [
+        { id: 'a', source, enabled: 'metadata.staus == "A"' },
+        { id: 'b', source, enabled: 'yes', transform: [{ cel: 'valu.x' }] },
+        { id: 'c', source: { type: 'metadata', name: 'stats' } },
+      ],
+    });
+    expect(found(document)).toEqual([
+      'unknown_name context_feeds.0.enabled',
+      'unknown_name context_feeds.1.transform.0.cel',
+      'unknown_field context_feeds.2.source.name',
+    ]);
+  });
+
   it('of an internal source name one that exists', () => {
     expect(said(feeds({ id: 'a', source: { type: 'internal', action: 'system_clok' } }))[0]).toContain(
       'Did you mean "system_clock"?',

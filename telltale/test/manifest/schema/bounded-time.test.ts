@@ -6,7 +6,7 @@ const many = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
 /** Generous: the machine may be busy, and what is guarded against takes minutes. */
-const MAX_MS = 8_000;
+const MAX_MS = 10_000;
 
 const HOSTILE: readonly (readonly [string, unknown])[] = [
   ['unknown keys', { ...agent({}), ...Object.fromEntries(many(9_000, (index) => [`key_${index}`, 1])) }],

@@ -1,9 +1,12 @@
-import { describe, expect, expectTypeOf, it } from 'vitest';
+import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { checkManifest, type Manifest } from '../../../src/manifest/check-manifest.ts';
 import type { AgentManifest, ToolManifest, WorkflowManifest } from '../../../src/manifest/schema/kinds.ts';
 import type { Step } from '../../../src/manifest/schema/steps/step.ts';
 import { AGENT_EXAMPLE, EXAMPLES } from './examples.ts';
 import { agent, steps, tool } from './said.ts';
+
+/** Whole documents, some of them large: on a busy machine five seconds may not do. */
+vi.setConfig({ testTimeout: 60_000 });
 
 const checked = (document: unknown): Manifest => {
   const { manifest, issues } = checkManifest(document);
@@ -108,7 +111,7 @@ describe('a checked manifest', () => {
     [null, 'false'],
     ['1', 'true'],
     ['yes', 'true'],
-    ['metadata.debug', 'metadata.debug'],
+    ['agent.iteration_count > 3', 'agent.iteration_count > 3'],
   ])('reads enabled: %j as %s', (written, read) => {
     const manifest = checked(
       agent({ context_feeds: [{ id: 'a', enabled: written, source: { type: 'repo' } }] }),

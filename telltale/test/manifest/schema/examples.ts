@@ -208,5 +208,3 @@ export const EXAMPLES: readonly unknown[] = [AGENT, WORKFLOW, MACHINE, ...TOOLS,
   (text) => parse(text),
 );
 export const AGENT_EXAMPLE = (): Record<string, unknown> => parse(AGENT);
-export const WORKFLOW_EXAMPLE = (): Record<string, unknown> => parse(WORKFLOW);
-export const MACHINE_EXAMPLE = (): Record<string, unknown> => parse(MACHINE);

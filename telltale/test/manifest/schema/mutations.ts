@@ -13,7 +13,7 @@ export interface Mutation {
 }
 
 /** Every place in a document: the root's own keys first. */
-export function places(value: unknown, path: Path = []): readonly Path[] {
+function places(value: unknown, path: Path = []): readonly Path[] {
   if (Array.isArray(value))
     return value.flatMap((item, index) => [[...path, index], ...places(item, [...path, index])]);
   if (typeof value !== 'object' || value === null) return [];

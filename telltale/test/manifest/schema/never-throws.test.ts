@@ -112,7 +112,7 @@ describe('what cannot be a document', () => {
       context_feeds: Array.from({ length: 300_000 }, () => ({})),
     });
     expect(issues.map(({ code }) => code)).toEqual(['too_large']);
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(performance.now() - started).toBeLessThan(10_000);
   });
 
   it('is refused when a property cannot be read', () => {

@@ -1,8 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the manifests under test hold such references
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { checkManifest } from '../../../src/manifest/check-manifest.ts';
 import { MAX_SCHEMA_DEPTH } from '../../../src/manifest/schema/user-schemas/walk-user-schema.ts';
 import { found, said, tool } from './said.ts';
+
+/** Whole documents, some of them large: on a busy machine five seconds may not do. */
+vi.setConfig({ testTimeout: 60_000 });
 
 describe('tools', () => {
   it('have parameters that are a map', () => {
@@ -15,12 +18,28 @@ describe('tools', () => {
       said(
         tool({
           parameters,
-          implementation: { command: ['git', 'log', '-n', '{cuont}', '{print}', '{count}', '${agent.name}'] },
+          implementation: {
+            command: ['git', 'log', '-n', '{cuont}', '{print}', '{count}', '${agent.agent_name}'],
+          },
         }),
       ),
     ).toEqual([
       'unknown_parameter implementation.command.3: {cuont} names no parameter of this tool. | Did you mean "{count}"?',
       'warning unknown_parameter implementation.command.4: {print} names no parameter of this tool. | Parameters: count. It will be passed on as it is written.',
+    ]);
+  });
+});
+
+describe('what a tool may refer to', () => {
+  it('is the agent, and what the agent has', () => {
+    expect(
+      found(
+        tool({ implementation: { command: ['x', '${agent.sesion_id}', '${steps.a.output}', '${agent.'] } }),
+      ),
+    ).toEqual([
+      'unknown_name implementation.command.1',
+      'unknown_name implementation.command.2',
+      'bad_reference implementation.command.3',
     ]);
   });
 });
@@ -73,7 +92,7 @@ describe("users' JSON Schemas", () => {
     expect(found({ kind: 'Agent', name: 'a', metadata: { fields: { f: schema } } })).toEqual([
       'bad_default metadata.fields.f.default',
     ]);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(performance.now() - started).toBeLessThan(10_000);
   });
 
   it('hold each property to its own pattern', () => {

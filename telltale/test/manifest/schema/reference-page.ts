@@ -1,5 +1,13 @@
 import { MANIFEST_KINDS } from '../../../src/manifest/check-manifest.ts';
+import { MAX_VARIABLES } from '../../../src/manifest/schema/checks/check-variables.ts';
+import { MAX_STEP_DEPTH, MAX_STEPS } from '../../../src/manifest/schema/checks/workflow-steps.ts';
 import { manifestJsonSchema } from '../../../src/manifest/schema/json-schema.ts';
+import { MAX_NAME_LENGTH } from '../../../src/manifest/schema/names.ts';
+import { MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_NODES } from '../../../src/manifest/schema/plain-document.ts';
+import {
+  MAX_SCHEMA_DEPTH,
+  MAX_SCHEMA_NODES,
+} from '../../../src/manifest/schema/user-schemas/walk-user-schema.ts';
 
 /** What of JSON Schema the definitions use. */
 interface Shape {
@@ -25,14 +33,14 @@ Every key of every kind. This page is made from the definitions that validate ma
 
 A manifest is YAML 1.2 or JSON with \`kind\` and \`name\`. Unknown keys are errors, and \`telltale validate\` reports all errors of a file at once.
 
-- **Names** of manifests, steps, states, feeds and output keys: letters, digits, \`_\` and \`-\`, not beginning with a digit, at most 128 characters. Context variables and metadata fields stand bare in CEL, where \`-\` is minus: no \`-\` there.
+- **Names** of manifests, steps, states, feeds and output keys: letters, digits, \`_\` and \`-\`, not beginning with a digit, at most ${MAX_NAME_LENGTH} characters. Context variables and metadata fields stand bare in CEL, where \`-\` is minus: no \`-\` there.
 - **Durations**: \`250ms\`, \`30s\`, \`1h30m\`; a bare number is seconds. A checked manifest holds \`{ms}\`.
 - **Sizes**: \`64KiB\` (1,024s), \`64KB\` (1,000s); a bare number is bytes. A checked manifest holds \`{bytes}\`.
 - **Environment**: \`\${NAME}\` and \`\${NAME:-default}\` are filled in when the file is loaded.
 - **References**: \`\${agent.…}\`, \`\${trigger.…}\`, \`\${steps.NAME.output}\`, \`\${vars.…}\`, \`\${input.…}\`, \`\${run.…}\` and the items of loops are resolved when a step runs; a text that is exactly one reference keeps the value's type.
 - **Patterns** are RE2: no look-around, no back-references; found anywhere in the text unless anchored.
 - **JSON Schemas** of your own are draft 2020-12, refer only to themselves, and treat \`format\` as a note.
-- **Limits** of one document: 20,000 values, 64 levels; 1,000 steps, 12 levels of steps; 500 context variables; a JSON Schema of 5,000 parts and 32 levels.
+- **Limits** of one document: ${MAX_DOCUMENT_NODES} values, ${MAX_DOCUMENT_DEPTH} levels; ${MAX_STEPS} steps, ${MAX_STEP_DEPTH} levels of steps; ${MAX_VARIABLES} context variables; a JSON Schema of ${MAX_SCHEMA_NODES} parts and ${MAX_SCHEMA_DEPTH} levels.
 `;
 
 /** The reference of all kinds as Markdown. */

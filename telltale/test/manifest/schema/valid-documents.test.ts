@@ -1,6 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { checkManifest } from '../../../src/manifest/check-manifest.ts';
 import { EXAMPLES } from './examples.ts';
+
+/** Whole documents, some of them large: on a busy machine five seconds may not do. */
+vi.setConfig({ testTimeout: 60_000 });
 
 describe('a document that uses every key', () => {
   it.each(

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { parseByteSize } from '../../../src/kernel/byte-size.ts';
+import { parseDuration } from '../../../src/kernel/duration.ts';
 import { checkManifest } from '../../../src/manifest/check-manifest.ts';
 import { agent, fields, found, said, step, steps, tool } from './said.ts';
 
@@ -41,10 +43,26 @@ describe('an issue says what was found, what is allowed and the nearest right na
     ]);
   });
 
-  it('for a duration and a size, in the words of those who read them', () => {
-    expect(said(agent({ limits: { wall: '30 minits' }, protocol: { max_body: '1.5B' } }))).toEqual([
-      'bad_size protocol.max_body: The size "1.5B" is 1.5 bytes, which is no whole number. | Write it like "512B", "64KiB", "1.5MiB", "2GB" or a bare number of bytes.',
-      'bad_duration limits.wall: The duration "30 minits" has an unknown unit "minits". | Units: ms, s, m, h, d, w. Write it like "250ms", "30s", "5m", "1h30m" or a bare number of seconds.',
+  it('for a duration and a size, in the very words of those who read them', () => {
+    const duration = parseDuration('30 minits');
+    const size = parseByteSize('1.5B');
+    if (duration.ok || size.ok) throw new Error('both are wrong');
+    const { issues } = checkManifest(
+      agent({ limits: { wall: '30 minits' }, protocol: { max_body: '1.5B' } }),
+    );
+    expect(issues).toMatchObject([
+      {
+        code: 'bad_size',
+        path: ['protocol', 'max_body'],
+        message: size.error.message,
+        hint: size.error.hint,
+      },
+      {
+        code: 'bad_duration',
+        path: ['limits', 'wall'],
+        message: duration.error.message,
+        hint: duration.error.hint,
+      },
     ]);
   });
 

@@ -1,6 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the manifests under test hold such references
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { found, machine, said, step, steps } from './said.ts';
+
+/** Whole documents, some of them large: on a busy machine five seconds may not do. */
+vi.setConfig({ testTimeout: 60_000 });
 
 describe('steps', () => {
   it('have one name each, wherever they stand', () => {

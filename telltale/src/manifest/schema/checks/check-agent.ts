@@ -1,7 +1,7 @@
 import type { Issue } from '../../issue.ts';
 import { checkActionTemplates } from './check-action-templates.ts';
 import { checkConditionFields } from './check-conditions.ts';
-import { checkFeeds } from './check-feeds.ts';
+import { checkFeedNames, checkFeeds } from './check-feeds.ts';
 import { checkGuardedVariables } from './check-guarded-variables.ts';
 import { checkMetadata } from './check-metadata.ts';
 import { checkModels } from './check-models.ts';
@@ -34,6 +34,7 @@ export function checkAgent(agent: DocumentNode): readonly Issue[] {
     ...checkVariables(agent.at('context_variables')),
     ...checkDerivedNames(variables, members),
     ...checkFeeds(feeds),
+    ...checkFeedNames(feeds, { roots: ['metadata', 'vars', 'agent', ...names], members }),
     ...checkActionTemplates(agent.at('action_templates'), members, names),
     ...checkModels(agent),
     ...checkUnique(

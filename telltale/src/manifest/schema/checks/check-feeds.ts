@@ -1,6 +1,7 @@
+import type { KnownNames } from '../../../conditions/cel/check-expression.ts';
 import { suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
-import { variablesMentioned } from './check-names.ts';
+import { checkNames, variablesMentioned } from './check-names.ts';
 import { checkUnique } from './check-unique.ts';
 import { type DocumentNode, errorAt, textsUnder } from './document-node.ts';
 import { findCycles, showCycle } from './find-cycles.ts';
@@ -66,4 +67,32 @@ function checkRefs(feed: DocumentNode, ids: readonly string[]): readonly Issue[]
         errorAt(ref, 'unknown_feed', `There is no feed "${id}".`, { hint: () => suggest(id, ids, 'Feeds') }),
       ];
     });
+}
+
+/** Words of `enabled` that are no CEL: what an environment variable gives for yes and no. */
+const WORDS = ['', '0', 'false', 'no', '1', 'true', 'yes'];
+
+/** The names that feeds use in CEL, and the metadata fields they show. */
+export function checkFeedNames(feeds: readonly DocumentNode[], known: KnownNames): readonly Issue[] {
+  const inTransform = { ...known, roots: [...known.roots, 'value'] };
+  const fields = known.members?.get('metadata') ?? [];
+  return feeds.flatMap((feed) => {
+    const enabled = feed.at('enabled');
+    const shown = feed.at('source').at('name');
+    const field = feed.at('source').at('type').value === 'metadata' ? shown.text() : undefined;
+    return [
+      ...(WORDS.includes(enabled.text()?.trim().toLowerCase() ?? '') ? [] : checkNames(enabled, known)),
+      ...feed
+        .at('transform')
+        .items()
+        .flatMap((link) => checkNames(link.at('cel'), inTransform)),
+      ...(field === undefined || fields.includes(field)
+        ? []
+        : [
+            errorAt(shown, 'unknown_field', `There is no metadata field "${field}".`, {
+              hint: () => suggest(field, fields, 'Declared'),
+            }),
+          ]),
+    ];
+  });
 }

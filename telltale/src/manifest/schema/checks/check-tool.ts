@@ -1,6 +1,8 @@
-import { nearest } from '../../../kernel/nearest.ts';
+import { parseTemplate } from '../../../conditions/templates/parse-template.ts';
+import { nearest, suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
 import { showValue } from '../show-value.ts';
+import { AGENT_MEMBERS } from './agent-members.ts';
 import { type DocumentNode, errorAt, textsUnder, warningAt } from './document-node.ts';
 
 /** A Tool's parameters must be an object, and its templates must name parameters. */
@@ -12,7 +14,10 @@ export function checkTool(tool: DocumentNode): readonly Issue[] {
   ];
   return [
     ...checkObjectSchema(tool.at('parameters')),
-    ...templates.flatMap((template) => checkPlaceholders(template, tool)),
+    ...templates.flatMap((template) => [
+      ...checkPlaceholders(template, tool),
+      ...checkAgentReferences(template),
+    ]),
   ];
 }
 
@@ -52,4 +57,33 @@ function checkPlaceholders(template: DocumentNode, tool: DocumentNode): readonly
       return [warningAt(place, 'unknown_parameter', message, { hint, offset: match.index })];
     }),
   );
+}
+
+/** A tool sees the agent's snapshot, and nothing of a run. */
+function checkAgentReferences(template: DocumentNode): readonly Issue[] {
+  return [...textsUnder(template)].flatMap(([text, place]) => {
+    const parsed = parseTemplate(text);
+    if (!parsed.ok)
+      return parsed.error.map(({ message, hint, offset }) =>
+        errorAt(place, 'bad_reference', message, { hint, offset }),
+      );
+    return parsed.value.pieces.flatMap((piece) => {
+      if (piece.kind !== 'reference') return [];
+      const [member] = piece.path;
+      if (piece.root !== 'agent')
+        return [
+          errorAt(place, 'unknown_name', `A tool cannot refer to "${piece.root}".`, {
+            hint: `Tools see their parameters as {name}, and \${agent.…}.`,
+            offset: piece.offset,
+          }),
+        ];
+      if (typeof member !== 'string' || AGENT_MEMBERS.includes(member)) return [];
+      return [
+        errorAt(place, 'unknown_name', `"agent" has no "${member}".`, {
+          hint: () => suggest(member, AGENT_MEMBERS, 'It has'),
+          offset: piece.offset,
+        }),
+      ];
+    });
+  });
 }

@@ -21,7 +21,7 @@ export function checkUnique(names: readonly DocumentNode[], what: string): reado
 }
 
 /** `steps[2].body[0]`. */
-export const showPath = (path: readonly (string | number)[]): string =>
+const showPath = (path: readonly (string | number)[]): string =>
   path
     .map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`))
     .join('') || 'the top';

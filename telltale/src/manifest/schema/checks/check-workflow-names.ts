@@ -3,26 +3,11 @@ import { parseTemplate } from '../../../conditions/templates/parse-template.ts';
 import { nearest, suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
 import { STEP_CONDITIONS } from '../steps/step-common.ts';
+import { AGENT_MEMBERS } from './agent-members.ts';
 import { type DocumentNode, errorAt, textsUnder } from './document-node.ts';
 
-/** What a step sees of the agent that set it off. */
-export const AGENT_MEMBERS = [
-  ...[
-    'session_id',
-    'agent_name',
-    'iteration_count',
-    'started_at',
-    'metadata',
-    'tools',
-    'workflows',
-    'agents',
-    'relics',
-  ],
-  ...['actions_executed', 'thoughts', 'responses', 'environment', 'workspace_path', 'manifest', 'variables'],
-];
-
 /** What every step sees; items of the loops around it come on top. */
-export const STEP_ROOTS = ['agent', 'trigger', 'steps', 'vars', 'input', 'run'];
+const STEP_ROOTS = ['agent', 'trigger', 'steps', 'vars', 'input', 'run'];
 
 export interface NameScope {
   readonly steps: readonly string[];

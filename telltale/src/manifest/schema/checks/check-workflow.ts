@@ -24,6 +24,9 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
       .entries()
       .flatMap(([, state]) => state.at('transitions').items()),
   ].map((transition) => transition.at('condition'));
+  const tests = [workflow.at('trigger'), ...workflow.at('triggers').items()].map((trigger) =>
+    trigger.at('test'),
+  );
   return [
     ...checkObjectSchema(workflow.at('input')),
     ...checkVariables(workflow.at('context_variables')),
@@ -35,7 +38,7 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
         ...checkStepReferences(step, { ...scope, items }),
       ]),
     ),
-    ...conditions.flatMap((condition) => checkConditionNames(condition, scope)),
+    ...[...conditions, ...tests].flatMap((condition) => checkConditionNames(condition, scope)),
     ...checkComponents(workflow.at('components').items(), scope.steps),
     ...checkGuardedVariables(approvals, 'an approval', variables),
     ...checkGuardedVariables(verifiers, 'a verifier', variables),

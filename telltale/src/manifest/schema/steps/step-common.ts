@@ -53,7 +53,7 @@ const retry = choice([retryMap, retryCount], (value) => (isMap(value) ? retryMap
   'Further tries: { max, backoff }, or just the number.',
 );
 
-export const CALL_TYPES = ['tool', 'relic', 'agent', 'llm', 'workflow'] as const;
+const CALL_TYPES = ['tool', 'relic', 'agent', 'llm', 'workflow'] as const;
 
 const compensation = closed(
   {

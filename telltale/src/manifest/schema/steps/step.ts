@@ -42,7 +42,7 @@ export type Step = SimpleStep | ParallelStep | RaceStep | ForeachStep | LoopStep
 const nested: z.ZodType<Step> = z.lazy(() => step);
 
 /** Every type of step. */
-export const STEPS = { ...simpleSteps, ...compositeSteps(nested) };
+const STEPS = { ...simpleSteps, ...compositeSteps(nested) };
 
 export const step: z.ZodType<Step> = choiceByValue('A step', 'type', STEPS).meta({
   id: 'Step',

@@ -3,7 +3,7 @@ import { badSchema, type SchemaFinding } from './schema-finding.ts';
 import { IN_PLACE_KEYWORDS } from './schema-keywords.ts';
 
 /** How often one value may be judged over again: two references to a part with two references … doubles each time. */
-export const MAX_EXPANSION = 10_000;
+const MAX_EXPANSION = 10_000;
 
 /**
  * References that come back to the same schema without going deeper into the value would never end, and those that

@@ -1,0 +1,23 @@
+import type { z } from 'zod';
+import type { Json } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Issue } from '../issue.ts';
+import { translateIssue } from './translate-issue.ts';
+
+/**
+ * What a schema makes of a document, and all that is wrong with it. Zod's raw issues are read, since they still know
+ * the schema that raised them; `output` is whole only where there is no error.
+ */
+export function runSchema<S extends z.core.$ZodType>(
+  schema: S,
+  document: Json,
+): { readonly output: z.output<S>; readonly issues: readonly Issue[] } {
+  const result = schema._zod.run({ value: document, issues: [] }, { async: false });
+  if (result instanceof Promise) throw neverAsync();
+  return { output: result.value as z.output<S>, issues: result.issues.flatMap(translateIssue) };
+}
+
+const neverAsync = () =>
+  new RuntimeError('internal', 'A manifest schema is asynchronous.', {
+    hint: 'Schemas here must not await.',
+  });

@@ -16,7 +16,7 @@ import { createSeeded } from './parsing/seeded.ts';
 import { figure, table } from './parsing/table.ts';
 import { FEEDS, type Feed, judge, type Row } from './parsing/targets.ts';
 import { createTelltale } from './parsing/telltale.ts';
-import { createTranscript, type Transcript } from './transcript.ts';
+import { createTranscript, type Transcript } from './parsing/transcript.ts';
 
 const USAGE = `npm run bench -- parser [options]
   --runs N       samples of each contestant (9; the targets ask for at least 7)

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { installReason, npmCommand, pathWithoutBin, stampOf, whyInstall } from '../launch/install.js';
+import { installFailed } from '../launch/install-failed.js';
 
 const lock = {
   packages: {
@@ -105,5 +106,20 @@ describe('npm is started', () => {
     expect(npmCommand({ npm_execpath: '/opt/pnpm/bin/pnpm.cjs', npm_node_execpath: '/bin/sh' })[0]).toBe(
       'npm',
     );
+  });
+});
+
+describe('a failed installation', () => {
+  test.each([
+    ['npm error code ENOSPC', 'The disk is full', 'df -h'],
+    ['npm error code EROFS', 'may not write', 'a clone of your own'],
+    ['npm error code EUSAGE', 'package-lock.json does not fit', 'git checkout package-lock.json'],
+    ['npm error network request failed, reason: getaddrinfo EAI_AGAIN', 'could not reach', 'npm ping'],
+    ['npm error code ETARGET', 'failed with exit code 1', 'npm ci'],
+  ])('with %j says what happened and what mends it, after the whole output', (output, what, mend) => {
+    const text = installFailed(1, `${output}\n`).describe();
+    expect(text.startsWith(output)).toBe(true);
+    expect(text).toContain(what);
+    expect(text.slice(text.indexOf('✗'))).toContain(mend);
   });
 });

@@ -5,7 +5,7 @@ import { families } from '../../../bench/parsing/hostile.ts';
 import { countIntact } from '../../../bench/parsing/intact.ts';
 import { createSeeded } from '../../../bench/parsing/seeded.ts';
 import { createTelltale } from '../../../bench/parsing/telltale.ts';
-import { createTranscript } from '../../../bench/transcript.ts';
+import { createTranscript } from '../../../bench/parsing/transcript.ts';
 
 const transcript = createTranscript();
 

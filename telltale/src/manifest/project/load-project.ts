@@ -3,6 +3,7 @@ import type { Diagnostic, Finding } from '../diagnostic.ts';
 import { fileFinding } from '../files/file-finding.ts';
 import type { Files } from '../files/files.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
+import type { Ask } from './ask.ts';
 import { boundedMap } from './bounded-map.ts';
 import { checkProject } from './check-project.ts';
 import { importEntries } from './import-entries.ts';
@@ -16,15 +17,6 @@ export interface ProjectEdges {
   readonly files: Files;
   readonly cache: SourceCache;
   readonly signal: AbortSignal | undefined;
-}
-
-/** A file somebody asked for, what they called it, and how to tell them what is wrong with it. */
-export interface Ask {
-  readonly path: string;
-  readonly called: string;
-  readonly report: (finding: Finding) => Diagnostic;
-  /** The import it came from, told which file it turned out to be. */
-  readonly found?: (file: string) => void;
 }
 
 type Entry = string | { readonly label: string; readonly bytes: Uint8Array; readonly folder: string };

@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import type { Diagnostic, Finding } from '../diagnostic.ts';
 import type { Files } from '../files/files.ts';
 import { isInside } from '../files/project-root.ts';
+import type { Ask } from './ask.ts';
 import { splitGlob } from './import-entries.ts';
-import type { Ask } from './load-project.ts';
 import type { ImportLink } from './project-document.ts';
 import {
   globClimbs,

@@ -44,7 +44,7 @@ describe('an issue says what was found, what is allowed and the nearest right na
   it('for a duration and a size, in the words of those who read them', () => {
     expect(said(agent({ limits: { wall: '30 minits' }, protocol: { max_body: '1.5B' } }))).toEqual([
       'bad_size protocol.max_body: The size "1.5B" is 1.5 bytes, which is no whole number. | Write it like "512B", "64KiB", "1.5MiB", "2GB" or a bare number of bytes.',
-      'bad_duration limits.wall: The duration "30 minits" has an unknown unit "minits". | Units: ms, s, m, h, d, w; "250ms", "30s", "5m", "1h30m" or a bare number of seconds.',
+      'bad_duration limits.wall: The duration "30 minits" has an unknown unit "minits". | Units: ms, s, m, h, d, w. Write it like "250ms", "30s", "5m", "1h30m" or a bare number of seconds.',
     ]);
   });
 

@@ -1,7 +1,7 @@
-import { type SaidAction, sayAction, writeJson } from './parsing/actions.ts';
-import { paragraph, sentence } from './parsing/prose.ts';
-import { createSeeded, type Seeded } from './parsing/seeded.ts';
-import { plainSnippets, taggedSnippets } from './parsing/snippets.ts';
+import { type SaidAction, sayAction, writeJson } from './actions.ts';
+import { paragraph, sentence } from './prose.ts';
+import { createSeeded, type Seeded } from './seeded.ts';
+import { plainSnippets, taggedSnippets } from './snippets.ts';
 
 export interface Transcript {
   /** What a model wrote, raw, turn by turn. */

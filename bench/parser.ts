@@ -6,7 +6,7 @@ import { floor } from './parsing/floor.ts';
 import { htmlparser2 } from './parsing/htmlparser2.ts';
 import { countIntact } from './parsing/intact.ts';
 import { describeMachine } from './parsing/machine.ts';
-import { measure, median } from './parsing/measure.ts';
+import { measure, median, type Sample } from './parsing/measure.ts';
 import { minimalMachine } from './parsing/minimal-machine.ts';
 import { parse5SaxParser } from './parsing/parse5-sax-parser.ts';
 import { pinToOneCore } from './parsing/pin.ts';
@@ -115,10 +115,15 @@ async function race(field: readonly Contestant[], feed: Feed, size: number): Pro
       wallMs: median(taken.map((sample) => sample.wallMs)),
       timeToOurs: median(ratios),
       timeToOursRange: [Math.min(...ratios), Math.max(...ratios)],
+      bestToOurs: quickest(taken) / quickest(own),
       ...(contestant.readsBodies ? countIntact(actions, outcome.bodies) : {}),
       ...(outcome.stopped === undefined ? {} : { stopped: outcome.stopped }),
     };
   });
+}
+
+function quickest(samples: readonly Sample[]): number {
+  return Math.min(...samples.map(({ cpuMs }) => cpuMs));
 }
 
 /** The second table is about ours and those that the targets name; the other peers do not care how turns are cut. */
@@ -162,6 +167,7 @@ function printTable(feed: Feed, size: number): void {
     figure(row.wallMs),
     row.timeToOurs.toFixed(2),
     row.timeToOursRange.map((ratio) => ratio.toFixed(2)).join('–'),
+    row.bestToOurs.toFixed(2),
     row.intact === undefined ? '–' : String(row.intact),
     row.phantom === undefined ? '–' : String(row.phantom),
   ]);
@@ -173,6 +179,7 @@ function printTable(feed: Feed, size: number): void {
     'wall ms',
     'time ÷ ours',
     'low–high',
+    'best ÷ best',
     'bodies intact',
     'not said',
   ];

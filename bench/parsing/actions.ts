@@ -9,7 +9,7 @@ export interface SaidAction {
   readonly parameters: JsonObject;
 }
 
-/** The share of code-carrying bodies whose code looks like tags: 38 of 100 of all bodies in the end. */
+/** The share of code-carrying bodies whose code looks like tags; of all bodies, 35 in 100 do. */
 const TAGGED = 0.58;
 const FOLDERS = ['src', 'src/api', 'web/components', 'crates/core/src', 'docs', 'tests/größe', 'infra'];
 const FILES = [

@@ -14,6 +14,8 @@ export interface Row {
   /** Its CPU time divided by ours in the same round; the median over the rounds. */
   readonly timeToOurs: number;
   readonly timeToOursRange: readonly [low: number, high: number];
+  /** Its quickest sample divided by our quickest: what the ratio is when the neighbours are quiet. */
+  readonly bestToOurs: number;
   /** Absent for contestants that read no bodies. */
   readonly intact?: number;
   readonly phantom?: number;

@@ -1,11 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
-import {
-  ACTION_KINDS,
-  ACTION_MODES,
-  type ActionIntent,
-  type ActionKind,
-  type SpeechTag,
-} from '../intents.ts';
+import { ACTION_KINDS, ACTION_MODES, type ActionIntent, type SpeechTag } from '../intents.ts';
+import { AS, ATTRIBUTE_NAMES, FINAL, ID, IN, KEY, MODE, TEST, TYPE } from './attribute-names.ts';
 import type { Attributes } from './attributes.ts';
 import { field } from './envelope.ts';
 import { badValue, type Fault, repeatedAttribute, unknownAttribute, unreadableAttributes } from './faults.ts';
@@ -18,45 +13,53 @@ export interface ReadTag {
   readonly readable: boolean;
 }
 
-/** What each tag knows. `thought` and `response` ignore the rest silently. */
-const KNOWN: Readonly<Record<TagName, readonly string[]>> = {
-  action: ['type', 'mode', 'id', 'key'],
-  metadata: ['key'],
-  if: ['test', 'key'],
-  else: ['key'],
-  foreach: ['in', 'as', 'key'],
-  parallel: ['id', 'key'],
-  thought: ['key'],
-  response: ['final', 'key'],
-  result: [],
-  context_feed: [],
+const bits = (...codes: readonly number[]): number => codes.reduce((sum, code) => sum | (1 << code), 0);
+
+/** What each tag knows, one bit for each code. `thought` and `response` ignore the rest silently. */
+const KNOWN: Readonly<Record<TagName, number>> = {
+  action: bits(TYPE, MODE, ID, KEY),
+  metadata: bits(KEY),
+  if: bits(TEST, KEY),
+  else: bits(KEY),
+  foreach: bits(IN, AS, KEY),
+  parallel: bits(ID, KEY),
+  thought: bits(KEY),
+  response: bits(FINAL, KEY),
+  result: 0,
+  context_feed: 0,
 };
 
-export const ID = /^[A-Za-z0-9_-]+$/;
+const ID_PATTERN = /^[A-Za-z0-9_-]+$/;
+export const isId = (text: string): boolean => ID_PATTERN.test(text);
 export const ID_FORM = 'letters, digits, "_" and "-"';
 
 const TYPES: readonly string[] = [...ACTION_KINDS, 'context_feed'];
 
 export function unknownName({ name, attributes }: ReadTag): Fault | undefined {
   const known = KNOWN[name];
-  for (const given of attributes.names)
-    if (!known.includes(given)) return unknownAttribute(name, given, known);
-  return undefined;
+  const strays = attributes.present & ~known;
+  if (strays === 0 && attributes.other === undefined) return undefined;
+  const stray = attributes.other ?? ATTRIBUTE_NAMES.find((_, code) => (strays & (1 << code)) !== 0) ?? '';
+  const names = ATTRIBUTE_NAMES.filter((_, code) => (known & (1 << code)) !== 0);
+  return unknownAttribute(name, stray, names);
 }
 
 /** What keeps an `<action>` or `<metadata>` from acting because of its attributes. */
 export function attributeFault(tag: ReadTag): Fault | undefined {
   const { name, attributes, readable } = tag;
-  const { type, mode, id, repeated } = attributes;
+  const { values, repeated } = attributes;
   if (!readable) return unreadableAttributes(name);
   if (repeated !== undefined) return repeatedAttribute(name, repeated);
   const unknown = unknownName(tag);
-  if (unknown !== undefined || name !== 'action') return unknown;
+  if (unknown !== undefined || name !== 'action' || attributes.present === 0) return unknown;
+  const type = values[TYPE];
   if (type !== undefined && !TYPES.includes(type)) return badValue(name, 'type', type, TYPES.join(', '));
+  const mode = values[MODE];
   if (mode !== undefined && !ACTION_MODES.includes(mode as never)) {
     return badValue(name, 'mode', mode, ACTION_MODES.join(', '));
   }
-  return id === undefined || ID.test(id) ? undefined : badValue(name, 'id', id, ID_FORM);
+  const id = values[ID];
+  return id === undefined || isId(id) ? undefined : badValue(name, 'id', id, ID_FORM);
 }
 
 export interface ActionSetting {
@@ -72,16 +75,23 @@ export function actionIntent(
   body: JsonObject,
   setting: ActionSetting,
 ): ActionIntent {
-  const intent: Record<string, unknown> = { type: 'action', id: setting.id };
-  const template = field(body, 'template');
-  const type = attributes.type ?? (template === undefined ? 'tool' : undefined);
-  if (type !== undefined)
-    intent.kind = (type === 'context_feed' ? 'internal' : type) satisfies string as ActionKind;
-  const mode = attributes.mode ?? (template === undefined ? 'async' : undefined);
-  if (mode !== undefined) intent.mode = setting.inParallel ? 'async' : mode;
+  const { id, inParallel } = setting;
+  const type = attributes.values[TYPE];
+  const mode = attributes.values[MODE];
   const name = field(body, 'name');
-  if (name !== undefined) intent.name = name;
-  intent.parameters = field(body, 'parameters') ?? {};
+  const parameters = field(body, 'parameters') ?? {};
+  const kind = type === 'context_feed' ? 'internal' : type;
+  let intent: Record<string, unknown>;
+  if (field(body, 'template') === undefined) {
+    const asked = inParallel ? 'async' : (mode ?? 'async');
+    intent = { type: 'action', id, kind: kind ?? 'tool', mode: asked, name, parameters };
+  } else {
+    intent = { type: 'action', id };
+    if (kind !== undefined) intent.kind = kind;
+    if (mode !== undefined) intent.mode = inParallel ? 'async' : mode;
+    if (name !== undefined) intent.name = name;
+    intent.parameters = parameters;
+  }
   for (const key of OPTIONAL) {
     const value = field(body, key);
     if (value !== undefined) intent[key] = value;

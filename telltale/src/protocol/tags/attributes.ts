@@ -1,74 +1,44 @@
-import type { TagScan } from './tag-scan.ts';
+import { ATTRIBUTE_NAMES, OTHER } from './attribute-names.ts';
+import { SPAN, type TagScan } from './tag-scan.ts';
 
-/** What a tag of the protocol may carry, and the names it really has, in order, others included. */
+/** The attributes of a finished tag. */
 export interface Attributes {
-  type: string | undefined;
-  mode: string | undefined;
-  id: string | undefined;
-  key: string | undefined;
-  test: string | undefined;
-  in: string | undefined;
-  as: string | undefined;
-  final: string | undefined;
-  readonly names: readonly string[];
+  /** By code; undefined where it is absent. A bare attribute has the value `true`. */
+  readonly values: readonly (string | undefined)[];
+  /** One bit for each code that is present. */
+  readonly present: number;
+  /** The first name that is not known to any tag. */
+  readonly other: string | undefined;
   /** The first name that stands twice; its first value holds. */
-  repeated: string | undefined;
+  readonly repeated: string | undefined;
 }
 
-type AttributeName = Exclude<keyof Attributes, 'names' | 'repeated'>;
-
-const NONE: readonly string[] = [];
+const NO_ATTRIBUTES: Attributes = { values: [], present: 0, other: undefined, repeated: undefined };
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-/** Reads what the scan found in `tag`, its text from `<` to `>`. A bare attribute has the value `true`. */
+/** Reads what the scan found in `tag`, its text from `<` to `>`. */
 export function readAttributes(scan: TagScan, tag: string): Attributes {
-  const { spans } = scan;
-  const names: string[] = [];
-  const attributes: Attributes = {
-    type: undefined,
-    mode: undefined,
-    id: undefined,
-    key: undefined,
-    test: undefined,
-    in: undefined,
-    as: undefined,
-    final: undefined,
-    names: spans.length === 0 ? NONE : names,
-    repeated: undefined,
-  };
-  let seen: Set<string> | undefined;
-  for (let i = 0; i < spans.length; i += 4) {
-    const name = tag.slice(spans[i], spans[i + 1]);
-    const from = spans[i + 2] ?? -1;
-    if (names.length > FEW) seen ??= new Set(names);
-    if (seen === undefined ? names.includes(name) : seen.has(name)) {
-      attributes.repeated ??= name;
-      continue;
+  const { spans, spanCount } = scan;
+  if (spanCount === 0) return NO_ATTRIBUTES;
+  const values: (string | undefined)[] = Array(ATTRIBUTE_NAMES.length).fill(undefined);
+  let present = 0;
+  let others: Set<string> | undefined;
+  let repeated: string | undefined;
+  for (let i = 0; i < spanCount; i += SPAN) {
+    const code = spans[i] ?? OTHER;
+    if (code === OTHER) {
+      const name = tag.slice(spans[i + 1], spans[i + 2]);
+      others ??= new Set();
+      if (others.has(name)) repeated ??= name;
+      others.add(name);
+    } else if ((present & (1 << code)) !== 0) repeated ??= ATTRIBUTE_NAMES[code];
+    else {
+      const from = spans[i + 3] ?? -1;
+      present |= 1 << code;
+      values[code] = from < 0 ? 'true' : decode(tag.slice(from, spans[i + 4]));
     }
-    names.push(name);
-    seen?.add(name);
-    if (isKnown(name)) attributes[name] ??= from < 0 ? 'true' : decode(tag.slice(from, spans[i + 3]));
   }
-  return attributes;
-}
-
-/** Up to here a look through the list is cheaper than a set. */
-const FEW = 8;
-
-function isKnown(name: string): name is AttributeName {
-  switch (name) {
-    case 'type':
-    case 'mode':
-    case 'id':
-    case 'key':
-    case 'test':
-    case 'in':
-    case 'as':
-    case 'final':
-      return true;
-    default:
-      return false;
-  }
+  return { values, present, other: others?.values().next().value, repeated };
 }
 
 /** The five entities, once: `&amp;lt;` is `&lt;`. */

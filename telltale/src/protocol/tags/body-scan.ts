@@ -1,6 +1,6 @@
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, isSpace, LF, QUOTE, SLASH } from './chars.ts';
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, isSpace, LF, QUOTE } from './chars.ts';
 import { indexOfTag } from './index-of-mark.ts';
-import { type BodyTag, nextNode, ROOT } from './tag-names.ts';
+import { type BodyTag, mayBeginTag } from './tag-names.ts';
 import { COMPLETE, createTagScan, PENDING, startTag, stepTag, type TagScan } from './tag-scan.ts';
 
 /** The body goes on. */
@@ -94,6 +94,16 @@ function keep(body: BodyScan, text: string): void {
   }
 }
 
+/** Most pushes: a piece of the body without any `<`. False, and nothing done, where it has to be scanned. */
+export function goesOn(body: BodyScan, chunk: string): boolean {
+  const length = body.length + chunk.length;
+  if (body.phase !== JSON_TEXT || length > body.maxLength) return false;
+  if (indexOfTag(chunk, 0) < chunk.length) return false;
+  body.length = length;
+  body.unscanned += chunk;
+  return true;
+}
+
 /** Reads on from `from` and returns the index after the last character used; `state` says whether the body ended. */
 export function scanBody(body: BodyScan, chunk: string, from: number): number {
   const end = chunk.length;
@@ -102,7 +112,7 @@ export function scanBody(body: BodyScan, chunk: string, from: number): number {
   while (i < end) {
     if (body.phase === JSON_TEXT) {
       i = indexOfTag(chunk, i);
-      if (i < end && (i + 1 === end || beginsTag(chunk.charCodeAt(i + 1)))) {
+      if (i < end && mayBeginTag(chunk, i)) {
         if (start < i) keep(body, chunk.slice(start, i));
         start = i;
         startTag(body.scan);
@@ -155,10 +165,6 @@ const GOES_ON = 10;
 const IS_TAIL = 11;
 const IS_TEXT = 12;
 type Step = typeof GOES_ON | typeof IS_TAIL | typeof IS_TEXT | Exclude<BodyState, 0>;
-
-function beginsTag(c: number): boolean {
-  return c === SLASH || nextNode(ROOT, c) !== 0;
-}
 
 /** Up to the moment it is certainly a tag, a candidate holds no quote and no backslash: it can be text as well. */
 function stepCandidate(body: BodyScan, c: number): Step {

@@ -28,20 +28,30 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const CHECKS: Readonly<Record<Field, readonly [test: (value: unknown) => boolean, mustBe: string]>> = {
-  name: [isText, 'a string that is not empty'],
-  parameters: [isObject, 'an object'],
-  output_key: [
+interface FieldCheck {
+  readonly test: (value: unknown) => boolean;
+  readonly mustBe: string;
+}
+
+const check = (test: FieldCheck['test'], mustBe: string): FieldCheck => ({ test, mustBe });
+
+const CHECKS: Readonly<Record<Field, FieldCheck>> = {
+  name: check(isText, 'a string that is not empty'),
+  parameters: check(isObject, 'an object'),
+  output_key: check(
     (v) => isText(v) && VARIABLE.test(v),
     'a name of letters, digits, "_" and "-", not beginning with a digit',
-  ],
-  depends_on: [(v) => Array.isArray(v) && v.every(isText), 'a list of action ids, such as ["fetch"]'],
-  timeout: [(v) => typeof v === 'number' && Number.isFinite(v) && v > 0, 'a number of seconds above 0'],
-  retry: [(v) => Number.isInteger(v) && (v as number) >= 0, 'a whole number of further tries, 0 or more'],
-  on_error: [(v) => ON_ERROR.includes(v as never), `one of ${ON_ERROR.join(', ')}`],
-  if: [isText, 'a test, as a string'],
-  compensate: [isObject, 'an object: the action that undoes this one'],
-  template: [isText, 'the name of an action template'],
+  ),
+  depends_on: check((v) => Array.isArray(v) && v.every(isText), 'a list of action ids, such as ["fetch"]'),
+  timeout: check((v) => typeof v === 'number' && Number.isFinite(v) && v > 0, 'a number of seconds above 0'),
+  retry: check(
+    (v) => Number.isInteger(v) && (v as number) >= 0,
+    'a whole number of further tries, 0 or more',
+  ),
+  on_error: check((v) => ON_ERROR.includes(v as never), `one of ${ON_ERROR.join(', ')}`),
+  if: check(isText, 'a test, as a string'),
+  compensate: check(isObject, 'an object: the action that undoes this one'),
+  template: check(isText, 'the name of an action template'),
 };
 
 /**
@@ -72,7 +82,7 @@ function problemOf(envelope: JsonObject, nested: boolean): string | undefined {
       return `"type" must be one of ${ACTION_KINDS.join(', ')}.`;
     }
     if (!isField(key)) return unknownField(key);
-    const [test, mustBe] = CHECKS[key];
+    const { test, mustBe } = CHECKS[key];
     if (!test(value)) return `"${key}" must be ${mustBe}, but it is ${shown(value)}.`;
   }
   if (field(envelope, 'name') === undefined && field(envelope, 'template') === undefined) {

@@ -8,12 +8,13 @@ import {
   bodyText,
   createBodyScan,
   endsInStringTail,
+  goesOn,
   READING,
   scanBody,
   startBody,
   strictValue,
 } from './body-scan.ts';
-import { isSpace, LF, LT, SLASH } from './chars.ts';
+import { isSpace, LF, LT } from './chars.ts';
 import {
   bodyTooLarge,
   controlUnread,
@@ -46,8 +47,7 @@ import {
   bitOf,
   canReach,
   isControl,
-  nextNode,
-  ROOT,
+  mayBeginTag,
   type TagName,
 } from './tag-names.ts';
 import {
@@ -143,6 +143,7 @@ export function createReader({ maxBody, actionsIn, key, ids }: ReaderOptions): R
 export function read(r: Reader, chunk: string): void {
   const at = r.length;
   r.length = at + chunk.length;
+  if (r.mode === BODY && goesOn(r.body, chunk)) return;
   if (chunk.length <= WINDOW) feed(r, chunk, at);
   else for (let i = 0; i < chunk.length; i += WINDOW) feed(r, chunk.slice(i, i + WINDOW), at + i);
 }
@@ -179,7 +180,7 @@ function readText(r: Reader, chunk: string, from: number): number {
     if (i >= end) break;
     let c = chunk.charCodeAt(i);
     if (c === LT) {
-      if (i + 1 < end && !beginsTag(chunk.charCodeAt(i + 1))) c = PLAIN;
+      if (!mayBeginTag(chunk, i)) c = PLAIN;
       else if (mayBeTag(r)) {
         if (i > from) putText(r.output, chunk.slice(from, i), r.offset + i);
         if (r.output.run.held !== '') endPair(r.output, r.offset + i);
@@ -197,11 +198,6 @@ function readText(r: Reader, chunk: string, from: number): number {
 
 /** To Markdown a `<` is a character like any other; this one spares it the watch for tags in fences. */
 const PLAIN = 120;
-
-/** Whether `c` can follow a `<` in a tag: a glance that spares `a < b` the scan. */
-function beginsTag(c: number): boolean {
-  return c === SLASH || nextNode(ROOT, c) !== 0;
-}
 
 /** At a `<`: whether it may begin a tag that counts or has a fault; then the scan is ready for the rest. */
 function mayBeTag(r: Reader): boolean {

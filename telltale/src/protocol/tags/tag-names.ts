@@ -1,3 +1,5 @@
+import { GT, isSpace, SLASH } from './chars.ts';
+
 /** Elements that can be open. */
 export type ElementName = 'thought' | 'response' | 'if' | 'foreach' | 'parallel';
 export type BodyTag = 'action' | 'metadata';
@@ -59,6 +61,24 @@ export function bitOf(name: TagName): number {
 
 export function nextNode(node: number, c: number): number {
   return c < WIDTH ? (table[node * WIDTH + c] ?? 0) : 0;
+}
+
+/**
+ * Whether the `<` at `at` may begin a tag, as far as the text goes. A glance that spares most of the `<` in prose and
+ * code a scan: it reads the name only.
+ */
+export function mayBeginTag(text: string, at: number): boolean {
+  let i = at + 1;
+  const closing = i < text.length && text.charCodeAt(i) === SLASH;
+  if (closing) i++;
+  let node = ROOT;
+  for (; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    const next = nextNode(node, c);
+    if (next === 0) return names[node] !== undefined && (c === GT || isSpace(c) || (c === SLASH && !closing));
+    node = next;
+  }
+  return true;
 }
 
 export function nameAt(node: number): TagName | undefined {

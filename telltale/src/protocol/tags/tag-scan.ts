@@ -1,3 +1,4 @@
+import { ATTRIBUTE_ROOT, attributeCode, FINAL, nextAttributeNode } from './attribute-names.ts';
 import { APOSTROPHE, EQUALS, GT, isSpace, LT, QUOTE, SLASH } from './chars.ts';
 import { isControl, nameAt, nextNode, ROOT, type TagName } from './tag-names.ts';
 
@@ -28,7 +29,8 @@ const AFTER_QUOTED = 8;
 const UNQUOTED = 9;
 const AFTER_SLASH = 10;
 
-const FINAL = 'final';
+/** How many numbers a span has. */
+export const SPAN = 5;
 
 /** A possible tag, read one character at a time. Reused: `startTag` makes it new. */
 export interface TagScan {
@@ -45,10 +47,13 @@ export interface TagScan {
   slashBefore: boolean;
   length: number;
   nameFrom: number;
-  /** How many characters of `final` the attribute's name has matched; -1 where it is another name. */
-  finalMatched: number;
-  /** Offsets into the tag, four for each attribute: name from, name to, value from, value to (-1, -1: bare). */
+  attributeNode: number;
+  /**
+   * Five numbers for each attribute: its code, then offsets into the tag: name from, name to, value from, value to
+   * (-1 for a bare one). Only the first `spanCount` hold; the array is kept, for its room.
+   */
   spans: number[];
+  spanCount: number;
 }
 
 export function createTagScan(): TagScan {
@@ -64,8 +69,9 @@ export function createTagScan(): TagScan {
     slashBefore: false,
     length: 0,
     nameFrom: 0,
-    finalMatched: 0,
+    attributeNode: 0,
     spans: [],
+    spanCount: 0,
   };
 }
 
@@ -79,7 +85,7 @@ export function startTag(scan: TagScan): void {
   scan.selfClosing = false;
   scan.readable = true;
   scan.length = 1;
-  if (scan.spans.length > 0) scan.spans = [];
+  scan.spanCount = 0;
 }
 
 export function stepTag(scan: TagScan, c: number): Verdict {
@@ -115,11 +121,10 @@ function advance(scan: TagScan, c: number): Verdict {
       return between(scan, c);
     case ATTRIBUTE:
       if (isNameChar(c)) {
-        const matched = scan.finalMatched;
-        scan.finalMatched = matched >= 0 && FINAL.charCodeAt(matched) === c ? matched + 1 : -1;
+        scan.attributeNode = nextAttributeNode(scan.attributeNode, c);
         return PENDING;
       }
-      scan.spans.push(scan.nameFrom, scan.length, -1, -1);
+      addSpan(scan, attributeCode(scan.attributeNode), scan.nameFrom);
       scan.phase = AFTER_ATTRIBUTE;
       return afterAttribute(scan, c);
     case AFTER_ATTRIBUTE:
@@ -177,14 +182,14 @@ function between(scan: TagScan, c: number): Verdict {
   if (isNameStart(c)) {
     scan.phase = ATTRIBUTE;
     scan.nameFrom = scan.length;
-    scan.finalMatched = c === FINAL.charCodeAt(0) ? 1 : -1;
+    scan.attributeNode = nextAttributeNode(ATTRIBUTE_ROOT, c);
     return PENDING;
   }
   if (!scan.certain) return NOT_A_TAG;
   scan.readable = false;
   if (c === EQUALS) {
     // A value without a name: what is quoted after it is still quoted.
-    scan.spans.push(scan.length, scan.length, -1, -1);
+    addSpan(scan, attributeCode(0), scan.length);
     scan.phase = BEFORE_VALUE;
   }
   return PENDING;
@@ -197,11 +202,11 @@ function afterAttribute(scan: TagScan, c: number): Verdict {
     scan.phase = BEFORE_VALUE;
     return PENDING;
   }
-  const bareFinal = scan.name === 'response' && scan.finalMatched === FINAL.length;
+  const bareFinal = scan.name === 'response' && scan.spans[scan.spanCount - SPAN] === FINAL;
   if (!bareFinal) {
     if (!scan.certain) return NOT_A_TAG;
     scan.readable = false;
-    scan.spans.length -= 4;
+    scan.spanCount -= SPAN;
   }
   return between(scan, c);
 }
@@ -232,7 +237,7 @@ function unquoted(scan: TagScan, c: number): Verdict {
     scan.selfClosing = c === GT && scan.slashBefore;
     const to = scan.length - (scan.selfClosing ? 1 : 0);
     endValue(scan, to);
-    if (to === scan.spans[scan.spans.length - 2]) scan.readable = false;
+    if (to === scan.spans[scan.spanCount - 2]) scan.readable = false;
     scan.phase = BETWEEN;
     return c === GT ? COMPLETE : PENDING;
   }
@@ -241,12 +246,22 @@ function unquoted(scan: TagScan, c: number): Verdict {
   return PENDING;
 }
 
+function addSpan(scan: TagScan, code: number, nameFrom: number): void {
+  const { spans, spanCount } = scan;
+  spans[spanCount] = code;
+  spans[spanCount + 1] = nameFrom;
+  spans[spanCount + 2] = scan.length;
+  spans[spanCount + 3] = -1;
+  spans[spanCount + 4] = -1;
+  scan.spanCount = spanCount + SPAN;
+}
+
 function startValue(scan: TagScan, offset: number): void {
-  scan.spans[scan.spans.length - 2] = offset;
+  scan.spans[scan.spanCount - 2] = offset;
 }
 
 function endValue(scan: TagScan, offset: number): void {
-  scan.spans[scan.spans.length - 1] = offset;
+  scan.spans[scan.spanCount - 1] = offset;
 }
 
 function isNameStart(c: number): boolean {

@@ -1,5 +1,6 @@
 import type { ParserEvent, Place } from '../intents.ts';
-import { actionIntent, attributeFault, ID, ID_FORM, type ReadTag, unknownName } from './action-intent.ts';
+import { actionIntent, attributeFault, ID_FORM, isId, type ReadTag, unknownName } from './action-intent.ts';
+import { AS, FINAL, ID, IN, KEY, TEST } from './attribute-names.ts';
 import { createElements, type Frame } from './elements.ts';
 import { envelopeProblem } from './envelope.ts';
 import type { Fault } from './faults.ts';
@@ -115,7 +116,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
     const floor = elements.find('if');
     endRun(at, floor + 1);
     closeAbove(floor, 'left_open', at);
-    const value = attributes.final ?? 'true';
+    const value = attributes.values[FINAL] ?? 'true';
     const final = value.toLowerCase();
     if (final !== 'true' && final !== 'false') emit(faults.badFinal(value), at);
     openElement(
@@ -130,13 +131,13 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
   /** A control tag that can be read and stands where it may. */
   const openControl = (tag: ReadTag, selfClosing: boolean, at: number): Meaning => {
     const { name, attributes } = tag;
-    if (name === 'foreach' && key !== undefined && attributes.key !== key)
+    if (name === 'foreach' && key !== undefined && attributes.values[KEY] !== key)
       return textBecauseOf(faults.unsealed(name), true);
     if (!tag.readable || attributes.repeated !== undefined)
       return textBecauseOf(faults.controlUnread(name, undefined), true);
-    const test = attributes.test ?? '';
-    const list = attributes.in ?? '';
-    const as = attributes.as ?? 'item';
+    const test = attributes.values[TEST] ?? '';
+    const list = attributes.values[IN] ?? '';
+    const as = attributes.values[AS] ?? 'item';
     if (name === 'if' && test === '') return textBecauseOf(faults.controlUnread(name, 'test'), true);
     if (name === 'foreach' && list === '') return textBecauseOf(faults.controlUnread(name, 'in'), true);
     if (name === 'foreach' && !IDENTIFIER.test(as))
@@ -153,7 +154,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
       book.openForeach();
       openElement({ name, list, as, actions: [] }, undefined, selfClosing, at);
     } else if (name === 'parallel') {
-      const id = groupId(attributes.id, at);
+      const id = groupId(attributes.values[ID], at);
       openElement(
         { name, id },
         { type: 'parallel', ...(id === undefined ? {} : { id }), body: 'open' },
@@ -174,7 +175,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
 
   const groupId = (id: string | undefined, at: number): string | undefined => {
     if (id === undefined) return undefined;
-    if (!ID.test(id)) emit(faults.badValue('parallel', 'id', id, ID_FORM), at);
+    if (!isId(id)) emit(faults.badValue('parallel', 'id', id, ID_FORM), at);
     else if (!book.isFree(id)) emit(faults.duplicateGroupId(id), at);
     else {
       book.take(id);
@@ -195,7 +196,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
     }
     const problem = envelopeProblem(body.value);
     if (problem !== undefined) return faults.badAction(problem);
-    const asked = tag.attributes.id;
+    const asked = tag.attributes.values[ID];
     if (asked !== undefined && !book.isFree(asked)) return faults.duplicateId(asked);
     const id = asked ?? book.automatic();
     book.take(id);
@@ -277,7 +278,8 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
       const { name } = tag;
       if (name === 'response') return openResponse(tag, selfClosing, at);
       if (isControl(name)) return openControl(tag, selfClosing, at);
-      if (key !== undefined && tag.attributes.key !== key) return textBecauseOf(faults.unsealed(name));
+      if (key !== undefined && tag.attributes.values[KEY] !== key)
+        return textBecauseOf(faults.unsealed(name));
       if (selfClosing) return textBecauseOf(faults.noBody(name as BodyTag));
       return { is: 'body', tag };
     },

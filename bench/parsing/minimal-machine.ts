@@ -19,7 +19,7 @@ const LESS = '<';
  * tag ends at its first `>`); gather bodies, parse JSON, drop white space or line breaks, guard surrogate pairs,
  * report faults. Bodies leave as text.
  */
-export function createMinimalMachine(): { push(chunk: string): MinimalEvent[]; end(): MinimalEvent[] } {
+function createMinimalMachine(): { push(chunk: string): MinimalEvent[]; end(): MinimalEvent[] } {
   let carry = '';
   return {
     push(chunk) {

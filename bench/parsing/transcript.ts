@@ -12,8 +12,8 @@ export interface Transcript {
   readonly actions: readonly SaidAction[];
 }
 
-export const TRANSCRIPT_ACTIONS = 871;
-export const TRANSCRIPT_SEED = 20_261_115;
+const TRANSCRIPT_ACTIONS = 871;
+const TRANSCRIPT_SEED = 20_261_115;
 
 /**
  * About 1.05 MB of turns: thoughts, metadata, actions, Markdown responses and text between them. Everything in it is

@@ -257,7 +257,7 @@ export const options: fc.Arbitrary<CaseOptions> = fc.oneof(
   },
 );
 
-export const hostileText: fc.Arbitrary<string> = fc
+const hostileText: fc.Arbitrary<string> = fc
   .array(fc.oneof(fc.constantFrom(...TEXT_PARTS), fc.string({ maxLength: 4 })), { maxLength: 5 })
   .map((parts) => parts.join(''));
 

@@ -5,7 +5,7 @@
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { FENCE_WORD } from './reference-lexis.ts';
 
-export const NESTING_LIMIT = 500;
+const NESTING_LIMIT = 500;
 
 export interface ReadObject {
   readonly value: JsonObject;

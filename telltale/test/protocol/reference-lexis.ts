@@ -3,7 +3,7 @@
  * body ends (section 3, first point). Pure functions over the whole input; nothing here streams.
  */
 
-export const TAG_LIMIT = 4096;
+const TAG_LIMIT = 4096;
 
 /** Section 1: the reserved names. `think` and `thinking` are other spellings of `thought`. */
 const SPELLINGS = {

@@ -48,5 +48,3 @@ export const OPERATORS = [
 export type Operator = (typeof OPERATORS)[number];
 
 export const COMBINATORS = ['all', 'any', 'not'] as const;
-
-export type Conditions = Condition;

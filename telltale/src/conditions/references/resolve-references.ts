@@ -88,7 +88,7 @@ export interface ResolvedReference {
  * What `reference` stands for, or undefined. Ids may have hyphens in them, and prose puts hyphens behind names, so the
  * longest reading that is known counts.
  */
-export function resolveReference(reference: Reference, lookup: Lookup): ResolvedReference | undefined {
+function resolveReference(reference: Reference, lookup: Lookup): ResolvedReference | undefined {
   const { source } = reference;
   for (let end = source.length; end > 0; end = source.lastIndexOf('-', end - 1)) {
     const shorter = end === source.length ? reference : readWholeReference(source.slice(0, end));

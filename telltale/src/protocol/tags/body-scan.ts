@@ -6,7 +6,7 @@ import { COMPLETE, createTagScan, PENDING, startTag, stepTag, type TagScan } fro
 /** The body goes on. */
 export const READING = 0;
 /** Its own closing tag has been read. */
-export const CLOSED = 1;
+const CLOSED = 1;
 /** Its own closing tag ended a "string": a quote is missing. Go on after the tag. */
 export const BROKEN_BY_CLOSE = 2;
 /** Another tag stands where JSON cannot have one. Go on with `candidate`, then with what follows. */

@@ -1,8 +1,8 @@
 /** Character codes the parser looks for. */
-export const TAB = 9;
+const TAB = 9;
 export const LF = 10;
 export const CR = 13;
-export const SPACE = 32;
+const SPACE = 32;
 export const QUOTE = 34;
 export const APOSTROPHE = 39;
 export const CLOSE_PAREN = 41;

@@ -5,7 +5,7 @@ export const WAITING = 0;
 /** The character is the body's `{`. */
 export const BEGINS = 1;
 /** No body; the character has to be looked at again. */
-export const NONE = 2;
+const NONE = 2;
 export type PreludeVerdict = 0 | 1 | 2;
 
 const BEFORE_FENCE = 0;

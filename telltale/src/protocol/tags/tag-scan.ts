@@ -8,7 +8,7 @@ export const MAX_TAG = 4096;
 /** Not decided yet; the character belongs to the possible tag. */
 export const PENDING = 0;
 /** Text. The character is not part of it and has to be looked at again. */
-export const NOT_A_TAG = 1;
+const NOT_A_TAG = 1;
 /** The character was the tag's `>`. */
 export const COMPLETE = 2;
 /** It was a tag, but a `<` stands in it; the `<` has to be looked at again. */

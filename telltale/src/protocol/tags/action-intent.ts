@@ -1,8 +1,7 @@
-import type { JsonObject } from '../../kernel/json.ts';
 import { ACTION_KINDS, ACTION_MODES, type ActionIntent, type SpeechTag } from '../intents.ts';
 import { AS, ATTRIBUTE_NAMES, FINAL, ID, IN, KEY, MODE, TEST, TYPE } from './attribute-names.ts';
 import type { Attributes } from './attributes.ts';
-import { field } from './envelope.ts';
+import type { Envelope } from './envelope.ts';
 import { badValue, type Fault, repeatedAttribute, unknownAttribute, unreadableAttributes } from './faults.ts';
 import type { TagName } from './tag-names.ts';
 
@@ -70,19 +69,14 @@ export interface ActionSetting {
 }
 
 /** The event of an action whose attributes and body have been checked, fields always in the same order. */
-export function actionIntent(
-  { attributes }: ReadTag,
-  body: JsonObject,
-  setting: ActionSetting,
-): ActionIntent {
+export function actionIntent({ attributes }: ReadTag, body: Envelope, setting: ActionSetting): ActionIntent {
   const { id, inParallel } = setting;
+  const { name, template, parameters = {} } = body;
   const type = attributes.values[TYPE];
   const mode = attributes.values[MODE];
-  const name = field(body, 'name');
-  const parameters = field(body, 'parameters') ?? {};
   const kind = type === 'context_feed' ? 'internal' : type;
   let intent: Record<string, unknown>;
-  if (field(body, 'template') === undefined) {
+  if (template === undefined) {
     const asked = inParallel ? 'async' : (mode ?? 'async');
     intent = { type: 'action', id, kind: kind ?? 'tool', mode: asked, name, parameters };
   } else {
@@ -92,22 +86,15 @@ export function actionIntent(
     if (name !== undefined) intent.name = name;
     intent.parameters = parameters;
   }
-  for (const key of OPTIONAL) {
-    const value = field(body, key);
-    if (value !== undefined) intent[key] = value;
-  }
+  if (body.output_key !== undefined) intent.output_key = body.output_key;
+  if (body.depends_on !== undefined) intent.depends_on = body.depends_on;
+  if (body.timeout !== undefined) intent.timeout = body.timeout;
+  if (body.retry !== undefined) intent.retry = body.retry;
+  if (body.on_error !== undefined) intent.on_error = body.on_error;
+  if (body.if !== undefined) intent.if = body.if;
+  if (body.compensate !== undefined) intent.compensate = body.compensate;
+  if (template !== undefined) intent.template = template;
   if (setting.in !== undefined) intent.in = setting.in;
   if (setting.repaired) intent.repaired = true;
   return intent as unknown as ActionIntent;
 }
-
-const OPTIONAL = [
-  'output_key',
-  'depends_on',
-  'timeout',
-  'retry',
-  'on_error',
-  'if',
-  'compensate',
-  'template',
-] as const;

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { ACTION_KINDS, ON_ERROR } from '../intents.ts';
 
@@ -54,28 +54,45 @@ const CHECKS: Readonly<Record<Field, FieldCheck>> = {
   template: check(isText, 'the name of an action template'),
 };
 
+/** An action's body, field by field; undefined where it is absent or null. Always of one shape. */
+export type Envelope = { [F in Field]: Json | undefined };
+
 /**
- * What is wrong with an action's body, in words for the model, or undefined if nothing is. `null` is absent.
- * A misspelt field is an error, not ignored: an action whose `depends_on` went unread would run too early.
+ * Reads an action's body, or says what is wrong with it, in words for the model. `null` is absent. A misspelt field is
+ * an error, not ignored: an action whose `depends_on` went unread would run too early. Own properties only.
  */
-export function envelopeProblem(body: JsonObject): string | undefined {
-  let where = '';
+export function readEnvelope(body: JsonObject): Envelope | string {
+  const envelope = readFields(body, false);
+  if (typeof envelope === 'string') return envelope;
   // An action's `compensate` is an action again; the body's depth bounds the walk.
-  for (let envelope: JsonObject | null | undefined = body; envelope; envelope = compensation(envelope)) {
-    const problem = problemOf(envelope, where !== '');
-    if (problem !== undefined) return where + problem;
-    where = `In "compensate": ${where}`.slice(0, 80);
+  let undo = envelope.compensate;
+  for (
+    let where = 'In "compensate": ';
+    undo !== undefined;
+    where = `In "compensate": ${where}`.slice(0, 80)
+  ) {
+    const inner = readFields(undo as JsonObject, true);
+    if (typeof inner === 'string') return where + inner;
+    undo = inner.compensate;
   }
-  return undefined;
+  return envelope;
 }
 
-function compensation(envelope: JsonObject): JsonObject | null | undefined {
-  return Object.hasOwn(envelope, 'compensate') ? (envelope.compensate as JsonObject | null) : undefined;
-}
-
-function problemOf(envelope: JsonObject, nested: boolean): string | undefined {
-  for (const key of Object.keys(envelope)) {
-    const value = envelope[key];
+function readFields(body: JsonObject, nested: boolean): Envelope | string {
+  const envelope: Envelope = {
+    name: undefined,
+    parameters: undefined,
+    output_key: undefined,
+    depends_on: undefined,
+    timeout: undefined,
+    retry: undefined,
+    on_error: undefined,
+    if: undefined,
+    compensate: undefined,
+    template: undefined,
+  };
+  for (const key of Object.keys(body)) {
+    const value = body[key];
     if (value === null) continue;
     if (nested && key === 'type') {
       if (ACTION_KINDS.includes(value as never)) continue;
@@ -84,16 +101,12 @@ function problemOf(envelope: JsonObject, nested: boolean): string | undefined {
     if (!isField(key)) return unknownField(key);
     const { test, mustBe } = CHECKS[key];
     if (!test(value)) return `"${key}" must be ${mustBe}, but it is ${shown(value)}.`;
+    envelope[key] = value;
   }
-  if (field(envelope, 'name') === undefined && field(envelope, 'template') === undefined) {
+  if (envelope.name === undefined && envelope.template === undefined) {
     return 'the body has no "name": write {"name": "…", "parameters": {…}}.';
   }
-  return undefined;
-}
-
-/** A field of the envelope, undefined where it is absent or null. Own properties only. */
-export function field(envelope: JsonObject, key: Field): JsonObject[string] | undefined {
-  return Object.hasOwn(envelope, key) ? (envelope[key] ?? undefined) : undefined;
+  return envelope;
 }
 
 const isField = (key: string): key is Field => Object.hasOwn(CHECKS, key);

@@ -25,6 +25,7 @@ interface Branches {
  * taken is asked of the set itself.
  */
 const firstFree = new WeakMap<Set<string>, number>();
+const REMEMBERED = 16;
 
 /**
  * Every taking inside an `<if>` or `<foreach>` has a position. An id may come again if its last position lies in the
@@ -63,7 +64,7 @@ export function createIdBook(ids: Set<string>): IdBook {
       if (last.before === undefined) positions.delete(last.id);
       else positions.set(last.id, last.before);
     }
-    firstFree.set(ids, next);
+    if (next < (firstFree.get(ids) ?? 1)) firstFree.set(ids, next);
   };
 
   return {
@@ -82,7 +83,7 @@ export function createIdBook(ids: Set<string>): IdBook {
     automatic() {
       let id = `a${next}`;
       while (ids.has(id)) id = `a${++next}`;
-      firstFree.set(ids, next);
+      if (next % REMEMBERED === 0) firstFree.set(ids, next);
       return id;
     },
     openForeach() {

@@ -14,7 +14,7 @@ import {
   startBody,
   strictValue,
 } from './body-scan.ts';
-import { isSpace, LF, LT } from './chars.ts';
+import { BACKTICK, isSpace, LF, LT } from './chars.ts';
 import {
   bodyTooLarge,
   controlUnread,
@@ -24,6 +24,7 @@ import {
   truncatedBody,
   unreadableAttributes,
 } from './faults.ts';
+import { WORTH_A_CALL } from './index-of-mark.ts';
 import {
   BLOCK,
   createMarkdown,
@@ -38,7 +39,7 @@ import {
   SPAN,
   stepMarkdown,
 } from './markdown.ts';
-import { createOutput, endPair, type Output, putText } from './output.ts';
+import { createOutput, endPair, type Output, passText, putText } from './output.ts';
 import { BEGINS, createPrelude, type Prelude, startPrelude, stepPrelude, WAITING } from './prelude.ts';
 import { skipCalm } from './skip-calm.ts';
 import {
@@ -143,9 +144,21 @@ export function createReader({ maxBody, actionsIn, key, ids }: ReaderOptions): R
 export function read(r: Reader, chunk: string): void {
   const at = r.length;
   r.length = at + chunk.length;
-  if (r.mode === BODY && goesOn(r.body, chunk)) return;
+  if (r.mode === BODY ? goesOn(r.body, chunk) : r.mode === TEXT && passes(r, chunk)) return;
   if (chunk.length <= WINDOW) feed(r, chunk, at);
   else for (let i = 0; i < chunk.length; i += WINDOW) feed(r, chunk.slice(i, i + WINDOW), at + i);
+}
+
+/** Most pushes of prose: a short piece in which nothing can happen. False, and nothing done, where it has to be read. */
+function passes({ md, output, length }: Reader, chunk: string): boolean {
+  const end = chunk.length;
+  if (end >= WORTH_A_CALL || end === 0 || !isCalm(md)) return false;
+  let c = 0;
+  for (let i = 0; i < end; i++) {
+    c = chunk.charCodeAt(i);
+    if (c === LT || c === LF || c === BACKTICK) return false;
+  }
+  return passText(output, chunk, c, length);
 }
 
 export function endStream(r: Reader): void {

@@ -40,11 +40,16 @@ export function put(run: Run, text: string): string {
     run.held = '';
   }
   const last = out.charCodeAt(out.length - 1);
-  if (last > CR && (last < 0xd800 || last > 0xdbff)) return out;
+  if (!mayBeHeld(last)) return out;
   const keep = out.length - tailLength(run, out, last);
   if (keep === out.length) return out;
   run.held = out.slice(keep);
   return out.slice(0, keep);
+}
+
+/** Whether text that ends with this character may have to be held in part: a line break, half a surrogate pair. */
+export function mayBeHeld(last: number): boolean {
+  return last <= CR || (last >= 0xd800 && last <= 0xdbff);
 }
 
 /** What is held leaves, because text follows that is no tag; the run counts as started. */

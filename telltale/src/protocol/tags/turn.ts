@@ -2,7 +2,7 @@ import type { ParserEvent, Place } from '../intents.ts';
 import { actionIntent, attributeFault, ID_FORM, isId, type ReadTag, unknownName } from './action-intent.ts';
 import { AS, FINAL, ID, IN, KEY, TEST } from './attribute-names.ts';
 import { createElements, type Frame } from './elements.ts';
-import { envelopeProblem } from './envelope.ts';
+import { readEnvelope } from './envelope.ts';
 import type { Fault } from './faults.ts';
 import * as faults from './faults.ts';
 import { createIdBook } from './id-book.ts';
@@ -194,14 +194,14 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
     if (name === 'metadata') {
       return { type: 'metadata', value: body.value, ...(body.repaired ? { repaired: true } : {}) };
     }
-    const problem = envelopeProblem(body.value);
-    if (problem !== undefined) return faults.badAction(problem);
+    const envelope = readEnvelope(body.value);
+    if (typeof envelope === 'string') return faults.badAction(envelope);
     const asked = tag.attributes.values[ID];
     if (asked !== undefined && !book.isFree(asked)) return faults.duplicateId(asked);
     const id = asked ?? book.automatic();
     book.take(id);
     const { place, foreach, inParallel } = elements;
-    const intent = actionIntent(tag, body.value, {
+    const intent = actionIntent(tag, envelope, {
       id,
       inParallel,
       in: place === 'outside' ? undefined : place,

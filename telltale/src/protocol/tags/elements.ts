@@ -7,77 +7,85 @@ export type Frame =
   | { readonly name: 'foreach'; readonly list: string; readonly as: string; readonly actions: ActionIntent[] }
   | { readonly name: 'parallel'; readonly id: string | undefined };
 
-/** What is open, innermost last. */
+/**
+ * What is open. Plain fields, kept up to date, rather than getters: an object literal with a getter has a shape of its
+ * own each time, and every look at it would be a slow one.
+ */
 export interface Elements {
-  readonly stack: readonly Frame[];
-  readonly place: Place;
+  /** Innermost last. */
+  readonly stack: Frame[];
+  innermost: ElementName | undefined;
+  /** What prose belongs to: the innermost thought or response, which stands at index `speech`; -1 outside. */
+  place: Place;
+  speech: number;
   /** How many thoughts are open. */
-  readonly thoughts: number;
-  readonly innermost: ElementName | undefined;
-  /** The index of the thought or response that prose here belongs to, -1 outside. */
-  readonly speech: number;
-  /** The open `<foreach>`, if any; it cannot hold another. */
-  readonly foreach: Extract<Frame, { name: 'foreach' }> | undefined;
-  readonly inParallel: boolean;
-  /**
-   * The index of the innermost open element of this name that a tag here can reach, else -1: from inside a
-   * response nothing outside it can be reached.
-   */
-  find(name: ElementName): number;
-  open(frame: Frame): void;
-  pop(): Frame | undefined;
+  thoughts: number;
+  /** The index of the innermost element of each name, -1 if none is open: no closing tag has to search. */
+  readonly last: Record<ElementName, number>;
+  /** For each open element what `last`, `place` and `speech` were before it. */
+  readonly outerLast: number[];
+  readonly outerPlace: Place[];
+  readonly outerSpeech: number[];
 }
 
 export function createElements(): Elements {
-  const stack: Frame[] = [];
-  /** For each open element where the next one of its name further out is, and the place around it. */
-  const outerSame: number[] = [];
-  const outerPlace: Place[] = [];
-  const last: Record<ElementName, number> = { thought: -1, response: -1, if: -1, foreach: -1, parallel: -1 };
-  let place: Place = 'outside';
-  let thoughts = 0;
-
   return {
-    stack,
-    get place() {
-      return place;
-    },
-    get thoughts() {
-      return thoughts;
-    },
-    get innermost() {
-      // An index of -1 would be looked up as a name, forty times slower.
-      return stack.length > 0 ? stack[stack.length - 1]?.name : undefined;
-    },
-    get speech() {
-      return Math.max(last.thought, last.response);
-    },
-    get foreach() {
-      const frame = last.foreach < 0 ? undefined : stack[last.foreach];
-      return frame?.name === 'foreach' ? frame : undefined;
-    },
-    get inParallel() {
-      return last.parallel >= 0;
-    },
-    find(name) {
-      const index = last[name];
-      return index >= last.response ? index : -1;
-    },
-    open(frame) {
-      stack.push(frame);
-      outerSame.push(last[frame.name]);
-      outerPlace.push(place);
-      last[frame.name] = stack.length - 1;
-      if (frame.name === 'thought') thoughts++;
-      if (frame.name === 'thought' || frame.name === 'response') place = frame.name;
-    },
-    pop() {
-      const frame = stack.pop();
-      if (frame === undefined) return undefined;
-      last[frame.name] = outerSame.pop() ?? -1;
-      place = outerPlace.pop() ?? 'outside';
-      if (frame.name === 'thought') thoughts--;
-      return frame;
-    },
+    stack: [],
+    innermost: undefined,
+    place: 'outside',
+    speech: -1,
+    thoughts: 0,
+    last: { thought: -1, response: -1, if: -1, foreach: -1, parallel: -1 },
+    outerLast: [],
+    outerPlace: [],
+    outerSpeech: [],
   };
+}
+
+/**
+ * The index of the innermost open element of this name that a tag here can reach, else -1: from inside a response
+ * nothing outside it can be reached.
+ */
+export function findElement({ last }: Elements, name: ElementName): number {
+  const index = last[name];
+  return index >= last.response ? index : -1;
+}
+
+/** The open element at an index that may be -1. (An array would look -1 up as a name, forty times slower.) */
+export function frameAt({ stack }: Elements, index: number): Frame | undefined {
+  return index < 0 ? undefined : stack[index];
+}
+
+/** The open `<foreach>`, if any; it cannot hold another. */
+export function openForeach(elements: Elements): Extract<Frame, { name: 'foreach' }> | undefined {
+  const frame = frameAt(elements, elements.last.foreach);
+  return frame?.name === 'foreach' ? frame : undefined;
+}
+
+export function pushElement(elements: Elements, frame: Frame): void {
+  const { stack, last } = elements;
+  const { name } = frame;
+  elements.outerLast.push(last[name]);
+  elements.outerPlace.push(elements.place);
+  elements.outerSpeech.push(elements.speech);
+  last[name] = stack.length;
+  if (name === 'thought' || name === 'response') {
+    elements.place = name;
+    elements.speech = stack.length;
+    if (name === 'thought') elements.thoughts++;
+  }
+  stack.push(frame);
+  elements.innermost = name;
+}
+
+export function popElement(elements: Elements): Frame | undefined {
+  const { stack } = elements;
+  const frame = stack.pop();
+  if (frame === undefined) return undefined;
+  elements.last[frame.name] = elements.outerLast.pop() ?? -1;
+  elements.place = elements.outerPlace.pop() ?? 'outside';
+  elements.speech = elements.outerSpeech.pop() ?? -1;
+  if (frame.name === 'thought') elements.thoughts--;
+  elements.innermost = frameAt(elements, stack.length - 1)?.name;
+  return frame;
 }

@@ -216,7 +216,7 @@ const PLAIN = 120;
 function mayBeTag(r: Reader): boolean {
   const { md, turn } = r;
   endRun(md);
-  const { innermost } = turn;
+  const { innermost } = turn.elements;
   if (md.code === PROSE) r.stands = IN_PROSE;
   else if (innermost === undefined) return false;
   else if (md.code === SPAN) r.stands = IN_SPAN;
@@ -294,7 +294,7 @@ function release(r: Reader, text: string, at: number, next: number, fault?: Faul
 function counted(r: Reader): void {
   r.mode = TEXT;
   restartLine(r.md);
-  r.md.watched = r.turn.innermost;
+  r.md.watched = r.turn.elements.innermost;
 }
 
 function endTag(r: Reader, text: string, at: number, next: number): number {
@@ -348,7 +348,7 @@ function readTail(r: Reader, chunk: string, from: number): number {
 function closeFromCode(r: Reader, at: number): void {
   const { turn } = r;
   const space = r.held.slice(r.tagLength);
-  const name = turn.innermost;
+  const name = turn.elements.innermost;
   if (name === undefined) return;
   if (r.stands === ALONE_IN_BLOCK) turn.closeInFence(name, at - space.length);
   else turn.close(name, at - space.length);

@@ -36,21 +36,23 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
   });
   const { output } = reader;
   let ended = false;
-  return {
-    push(chunk) {
+  // A getter for `consumed` would give each parser a shape of its own, and every caller a slow `push`.
+  const parser = {
+    consumed: 0,
+    push(chunk: string): ParserEvent[] {
       if (ended) throw pushedAfterEnd();
       read(reader, chunk);
+      parser.consumed = output.consumed;
       return takeEvents(output);
     },
-    end() {
+    end(): ParserEvent[] {
       if (!ended) endStream(reader);
       ended = true;
+      parser.consumed = output.consumed;
       return takeEvents(output);
     },
-    get consumed() {
-      return output.consumed;
-    },
   };
+  return parser;
 }
 
 const pushedAfterEnd = () =>

@@ -1,7 +1,16 @@
 import type { ParserEvent, Place } from '../intents.ts';
 import { actionIntent, attributeFault, ID_FORM, isId, type ReadTag, unknownName } from './action-intent.ts';
 import { AS, FINAL, ID, IN, KEY, TEST } from './attribute-names.ts';
-import { createElements, type Frame } from './elements.ts';
+import {
+  createElements,
+  type Elements,
+  type Frame,
+  findElement,
+  frameAt,
+  openForeach,
+  popElement,
+  pushElement,
+} from './elements.ts';
 import { readEnvelope } from './envelope.ts';
 import type { Fault } from './faults.ts';
 import * as faults from './faults.ts';
@@ -93,27 +102,27 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
   /** Closes what stands above `index`, innermost first, as left open or truncated. */
   const closeAbove = (index: number, ending: Ending, at: number) => {
     while (elements.stack.length - 1 > index) {
-      const frame = elements.pop();
+      const frame = popElement(elements);
       if (frame !== undefined) endElement(frame, ending, at);
     }
   };
 
   const openElement = (frame: Frame, event: ParserEvent | undefined, selfClosing: boolean, at: number) => {
     if (event !== undefined) emit(event, at);
-    elements.open(frame);
+    pushElement(elements, frame);
     if (selfClosing) closeElement(frame.name, at);
     else newRun(frame.name === 'thought' || frame.name === 'response');
   };
 
   const closeElement = (name: ElementName, at: number) => {
-    closeAbove(elements.find(name), 'left_open', at);
-    const frame = elements.pop();
+    closeAbove(findElement(elements, name), 'left_open', at);
+    const frame = popElement(elements);
     if (frame !== undefined) endElement(frame, 'closed', at);
     newRun();
   };
 
   const openResponse = ({ attributes }: ReadTag, selfClosing: boolean, at: number) => {
-    const floor = elements.find('if');
+    const floor = findElement(elements, 'if');
     endRun(at, floor + 1);
     closeAbove(floor, 'left_open', at);
     const value = attributes.values[FINAL] ?? 'true';
@@ -142,7 +151,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
     if (name === 'foreach' && list === '') return textBecauseOf(faults.controlUnread(name, 'in'), true);
     if (name === 'foreach' && !IDENTIFIER.test(as))
       return textBecauseOf(faults.controlUnread(name, 'name in "as"'), true);
-    const branch = elements.find('if');
+    const branch = findElement(elements, 'if');
     endRun(at, name === 'else' ? branch + 1 : undefined);
     if (name === 'else') closeAbove(branch, 'left_open', at);
     const unknown = unknownName(tag);
@@ -162,7 +171,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
         at,
       );
     } else {
-      const frame = elements.stack[branch];
+      const frame = frameAt(elements, branch);
       if (frame?.name === 'if') {
         frame.inElse = true;
         book.elseIf();
@@ -200,10 +209,11 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
     if (asked !== undefined && !book.isFree(asked)) return faults.duplicateId(asked);
     const id = asked ?? book.automatic();
     book.take(id);
-    const { place, foreach, inParallel } = elements;
+    const { place } = elements;
+    const foreach = openForeach(elements);
     const intent = actionIntent(tag, envelope, {
       id,
-      inParallel,
+      inParallel: elements.last.parallel >= 0,
       in: place === 'outside' ? undefined : place,
       repaired: body.repaired,
     });
@@ -214,9 +224,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
   };
 
   return {
-    get innermost() {
-      return elements.innermost;
-    },
+    elements: elements as Readonly<Elements>,
     /** A fault about the text that follows it. */
     faultBeforeText(fault: Fault, at: number) {
       leaveHeld(output, at);
@@ -244,12 +252,12 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
       if (!acts) return undefined;
       if (!allowed(place)) return faults.notHere(name, place);
       if (name === 'else') {
-        const frame = elements.stack[elements.find('if')];
+        const frame = frameAt(elements, findElement(elements, 'if'));
         if (frame?.name === 'if' && !frame.inElse) return undefined;
         doubt = true;
         return faults.strayElse();
       }
-      if (!isControl(name) || elements.foreach === undefined) return undefined;
+      if (!isControl(name) || elements.last.foreach < 0) return undefined;
       doubt = true;
       return faults.controlInForeach(name);
     },
@@ -258,7 +266,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
       if (elements.place !== 'response') return ALL_NAMES;
       let bits = 0;
       for (const name of ['thought', 'response', 'if', 'foreach', 'parallel'] as const) {
-        if (elements.find(name) >= 0) bits |= bitOf(name);
+        if (findElement(elements, name) >= 0) bits |= bitOf(name);
       }
       return bits;
     },
@@ -284,7 +292,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
       return { is: 'body', tag };
     },
     close(name: TagName, at: number): Meaning {
-      const index = isElement(name) ? elements.find(name) : -1;
+      const index = isElement(name) ? findElement(elements, name) : -1;
       if (index < 0 || !isElement(name)) {
         return elements.place === 'response' ? SILENT_TEXT : textBecauseOf(faults.strayClose(name));
       }
@@ -296,7 +304,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
     },
     /** The closing tag of the innermost element, alone on a line of a fence left open. */
     closeInFence(name: ElementName, at: number) {
-      endRun(at, elements.find(name));
+      endRun(at, findElement(elements, name));
       emit(faults.fenceLeftOpenAt(name), at);
       doubt = true;
       closeElement(name, at);

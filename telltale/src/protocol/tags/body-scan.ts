@@ -94,11 +94,13 @@ function keep(body: BodyScan, text: string): void {
   }
 }
 
-/** Most pushes: a piece of the body without any `<`. False, and nothing done, where it has to be scanned. */
+/** Most pushes: a piece of the body without a tag. False, and nothing done, where it has to be scanned. */
 export function goesOn(body: BodyScan, chunk: string): boolean {
   const length = body.length + chunk.length;
   if (body.phase !== JSON_TEXT || length > body.maxLength) return false;
-  if (indexOfTag(chunk, 0) < chunk.length) return false;
+  for (let i = indexOfTag(chunk, 0); i < chunk.length; i = indexOfTag(chunk, i + 1)) {
+    if (mayBeginTag(chunk, i)) return false;
+  }
   body.length = length;
   body.unscanned += chunk;
   return true;
@@ -214,16 +216,28 @@ function parse(body: BodyScan): void {
   }
 }
 
+/** Goes from quote to quote; a quote in a string counts unless an odd number of backslashes stands before it. */
 function scanQuotes(body: BodyScan): void {
   const text = body.unscanned;
   let { quotes } = body;
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    if (quotes === ESCAPE) quotes = STRING;
-    else if (c === QUOTE) quotes = quotes === STRING ? OUTSIDE : STRING;
-    else if (c === BACKSLASH && quotes === STRING) quotes = ESCAPE;
+  let from = 0;
+  if (quotes === ESCAPE && text !== '') {
+    quotes = STRING;
+    from = 1;
   }
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', from)) {
+    if (quotes === OUTSIDE) quotes = STRING;
+    else if (backslashesBefore(text, at, from) % 2 === 0) quotes = OUTSIDE;
+    from = at + 1;
+  }
+  if (quotes === STRING && backslashesBefore(text, text.length, from) % 2 === 1) quotes = ESCAPE;
   body.quotes = quotes;
   if (!body.tooLarge) body.scanned += text;
   body.unscanned = '';
+}
+
+function backslashesBefore(text: string, at: number, from: number): number {
+  let i = at;
+  while (i > from && text.charCodeAt(i - 1) === BACKSLASH) i--;
+  return at - i;
 }

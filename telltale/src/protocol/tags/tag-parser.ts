@@ -1,7 +1,8 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ParserEvent, Place } from '../intents.ts';
 import { takeEvents } from './output.ts';
-import { createReader, endStream, read } from './reader.ts';
+import { endStream, read } from './reader.ts';
+import { createReader } from './reader-state.ts';
 
 export interface TagParserOptions {
   /** The most characters a body may have between its tags; 1 MiB by default. */

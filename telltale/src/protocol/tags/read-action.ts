@@ -1,0 +1,58 @@
+import type { ReadTag } from './action-intent.ts';
+import {
+  BROKEN_BY_CLOSE,
+  BROKEN_BY_TAG,
+  bodyText,
+  READING,
+  scanBody,
+  startBody,
+  strictValue,
+} from './body-scan.ts';
+import { bodyTooLarge, noBody } from './faults.ts';
+import { BEGINS, stepPrelude, WAITING } from './prelude.ts';
+import { BODY, counted, type Reader, release } from './reader-state.ts';
+import type { BodyTag } from './tag-names.ts';
+
+export function readPrelude(r: Reader, chunk: string, from: number): number {
+  for (let i = from; i < chunk.length; i++) {
+    const verdict = stepPrelude(r.prelude, chunk.charCodeAt(i));
+    if (verdict === WAITING) continue;
+    const text = r.held + chunk.slice(from, i);
+    const name = r.tag?.name as BodyTag;
+    if (verdict !== BEGINS) return release(r, text, r.offset + i, i, noBody(name));
+    r.turn.beginBody(r.offset + i - text.length);
+    counted(r);
+    r.mode = BODY;
+    r.saidTooLarge = false;
+    startBody(r.body, name, text.slice(r.tagLength));
+    return i;
+  }
+  r.held += chunk.slice(from);
+  return chunk.length;
+}
+
+export function readBody(r: Reader, chunk: string, from: number): number {
+  const { body } = r;
+  const next = scanBody(body, chunk, from);
+  if (body.tooLarge && !r.saidTooLarge) {
+    r.saidTooLarge = true;
+    r.turn.fault(bodyTooLarge(body.tag, body.maxLength), r.offset + next);
+  }
+  if (body.state !== READING) leaveBody(r, r.offset + next);
+  return next;
+}
+
+function leaveBody(r: Reader, at: number): void {
+  const { body, turn } = r;
+  const { candidate } = body;
+  const tag = r.tag as ReadTag;
+  counted(r);
+  if (body.state === BROKEN_BY_TAG) {
+    turn.breakBody(tag, body.tooLarge, at - candidate.length);
+    r.again = candidate;
+  } else if (body.state === BROKEN_BY_CLOSE) {
+    const space = candidate.slice(candidate.indexOf('>') + 1);
+    turn.breakBody(tag, body.tooLarge, at - space.length);
+    if (space !== '') release(r, space, at, 0);
+  } else if (!body.tooLarge) turn.endBody(tag, bodyText(body), strictValue(body), at);
+}

@@ -1,0 +1,77 @@
+import { BACKTICK, LF, LT } from './chars.ts';
+import { WORTH_A_CALL } from './index-of-mark.ts';
+import {
+  BLOCK,
+  endRun,
+  isCalm,
+  isStraightAfterClosingRun,
+  LINE_BLANK,
+  PROSE,
+  SPAN,
+  stepMarkdown,
+} from './markdown.ts';
+import { endPair, passText, putText } from './output.ts';
+import { AFTER_CLOSING_RUN, ALONE_IN_BLOCK, IN_PROSE, IN_SPAN, type Reader, TAG } from './reader-state.ts';
+import { skipCalm } from './skip-calm.ts';
+import { ALL_NAMES, bitOf, mayBeginTag } from './tag-names.ts';
+import { startTag } from './tag-scan.ts';
+
+/** To Markdown a `<` is a character like any other; this one spares it the watch for tags in fences. */
+const PLAIN = 120;
+
+/** Most pushes of prose: a short piece in which nothing can happen. False, and nothing done, where it has to be read. */
+export function passes({ md, output, length }: Reader, chunk: string): boolean {
+  const end = chunk.length;
+  if (end >= WORTH_A_CALL || end === 0 || !isCalm(md)) return false;
+  let c = 0;
+  for (let i = 0; i < end; i++) {
+    c = chunk.charCodeAt(i);
+    if (c === LT || c === LF || c === BACKTICK) return false;
+  }
+  return passText(output, chunk, c, length);
+}
+
+export function readText(r: Reader, chunk: string, from: number): number {
+  const { md } = r;
+  const end = chunk.length;
+  let i = from;
+  for (;;) {
+    if (isCalm(md)) i = skipCalm(md, chunk, i);
+    if (i >= end) break;
+    let c = chunk.charCodeAt(i);
+    if (c === LT) {
+      if (!mayBeginTag(chunk, i)) c = PLAIN;
+      else if (mayBeTag(r)) {
+        if (i > from) putText(r.output, chunk.slice(from, i), r.offset + i);
+        if (r.output.run.held !== '') endPair(r.output, r.offset + i);
+        r.mode = TAG;
+        r.held = '<';
+        return i + 1;
+      }
+    }
+    stepMarkdown(md, c);
+    i++;
+  }
+  if (end > from) putText(r.output, from === 0 ? chunk : chunk.slice(from), r.offset + end);
+  return end;
+}
+
+/** At a `<`: whether it may begin a tag that counts or has a fault; then the scan is ready for the rest. */
+function mayBeTag(r: Reader): boolean {
+  const { md, turn } = r;
+  endRun(md);
+  const { innermost } = turn.elements;
+  if (md.code === PROSE) r.stands = IN_PROSE;
+  else if (innermost === undefined) return false;
+  else if (md.code === SPAN) r.stands = IN_SPAN;
+  else if (isStraightAfterClosingRun(md)) r.stands = AFTER_CLOSING_RUN;
+  else if (md.code === BLOCK && md.line === LINE_BLANK && md.unclosed === 0) r.stands = ALONE_IN_BLOCK;
+  else return false;
+  startTag(r.scan);
+  r.lineWasBlank = md.line === LINE_BLANK;
+  r.placeChecked = false;
+  if (r.stands !== IN_PROSE && innermost !== undefined) r.closable = bitOf(innermost);
+  else r.closable = turn.closable();
+  r.restricted = r.stands !== IN_PROSE || r.closable !== ALL_NAMES;
+  return true;
+}

@@ -1,0 +1,126 @@
+import { readAttributes } from './attributes.ts';
+import { isSpace, LF } from './chars.ts';
+import { controlUnread, type Fault, tagTooLong, unreadableAttributes } from './faults.ts';
+import { startPrelude } from './prelude.ts';
+import {
+  ALONE_IN_BLOCK,
+  counted,
+  IN_PROSE,
+  IN_SPAN,
+  PRELUDE,
+  type Reader,
+  release,
+  TAIL,
+} from './reader-state.ts';
+import { canReach, isControl, type TagName } from './tag-names.ts';
+import { BROKEN, COMPLETE, PENDING, stepTag, TOO_LONG } from './tag-scan.ts';
+import type { Meaning } from './turn.ts';
+
+export function readTag(r: Reader, chunk: string, from: number): number {
+  const { scan } = r;
+  for (let i = from; i < chunk.length; i++) {
+    const verdict = stepTag(scan, chunk.charCodeAt(i));
+    const after = i + 1;
+    if (verdict === PENDING) {
+      if (r.restricted && cannotCount(r))
+        return release(r, r.held + chunk.slice(from, after), r.offset + after, after);
+      if (scan.certain && !r.placeChecked && scan.name !== undefined) {
+        const fault = misplaced(r, scan.name);
+        if (fault !== undefined) {
+          return release(r, r.held + chunk.slice(from, after), r.offset + after, after, fault);
+        }
+      }
+    } else if (verdict === COMPLETE) {
+      return endTag(r, r.held + chunk.slice(from, after), r.offset + after, after);
+    } else if (verdict === TOO_LONG) {
+      const fault = unfinished(r, tagTooLong(scan.name));
+      return release(r, r.held + chunk.slice(from, after), r.offset + after, after, fault);
+    } else {
+      const fault = verdict === BROKEN ? unfinished(r, brokenTag(scan.name)) : undefined;
+      return release(r, r.held + chunk.slice(from, i), r.offset + i, i, fault);
+    }
+  }
+  r.held += from === 0 ? chunk : chunk.slice(from);
+  return chunk.length;
+}
+
+/** A closing tag that can no longer be one of those that count here, or an opening tag in code. */
+function cannotCount({ scan, stands, closable }: Reader): boolean {
+  return scan.closing ? !canReach(scan.node, closable) : stands !== IN_PROSE;
+}
+
+function misplaced(r: Reader, name: TagName): Fault | undefined {
+  r.placeChecked = true;
+  return r.turn.misplaced(name, r.lineWasBlank);
+}
+
+/** The fault of a tag that never ended. In code it is no tag; a control tag guards what follows it. */
+function unfinished({ scan, stands, turn }: Reader, fault: Fault | undefined): Fault | undefined {
+  if (stands !== IN_PROSE) return undefined;
+  if (!scan.closing && scan.name !== undefined && isControl(scan.name)) turn.putInDoubt();
+  return fault;
+}
+
+function brokenTag(name: TagName | undefined): Fault | undefined {
+  if (name === undefined) return undefined;
+  return isControl(name) ? controlUnread(name, undefined) : unreadableAttributes(name);
+}
+
+function endTag(r: Reader, text: string, at: number, next: number): number {
+  const { scan, turn, stands } = r;
+  const name = scan.name as TagName;
+  if (stands === IN_SPAN || stands === ALONE_IN_BLOCK) {
+    r.mode = TAIL;
+    r.held = text;
+    r.tagLength = text.length;
+    return next;
+  }
+  if (!scan.closing && !r.placeChecked) {
+    const fault = misplaced(r, name);
+    if (fault !== undefined) return release(r, text, at, next, fault);
+  }
+  const meaning = scan.closing ? turn.close(name, at) : openTag(r, name, text, at);
+  if (meaning.is === 'text') return release(r, text, at, next, meaning.fault);
+  if (meaning.is === 'counted') {
+    counted(r);
+    return next;
+  }
+  r.mode = PRELUDE;
+  r.held = text;
+  r.tag = meaning.tag;
+  r.tagLength = text.length;
+  startPrelude(r.prelude);
+  return next;
+}
+
+function openTag({ scan, turn }: Reader, name: TagName, text: string, at: number): Meaning {
+  if (name === 'thought') return turn.openThought(scan.selfClosing, at);
+  const tag = { name, attributes: readAttributes(scan, text), readable: scan.readable };
+  return turn.open(tag, scan.selfClosing, at);
+}
+
+export function readTail(r: Reader, chunk: string, from: number): number {
+  for (let i = from; i < chunk.length; i++) {
+    const c = chunk.charCodeAt(i);
+    if (c === LF) {
+      r.held += chunk.slice(from, i);
+      closeFromCode(r, r.offset + i);
+      return i;
+    }
+    if (!isSpace(c)) return release(r, r.held + chunk.slice(from, i), r.offset + i, i);
+  }
+  r.held += chunk.slice(from);
+  return chunk.length;
+}
+
+/** The closing tag in code counts; the white space after it begins the next run. */
+export function closeFromCode(r: Reader, at: number): void {
+  const { turn } = r;
+  const space = r.held.slice(r.tagLength);
+  const name = turn.elements.innermost;
+  if (name === undefined) return;
+  if (r.stands === ALONE_IN_BLOCK) turn.closeInFence(name, at - space.length);
+  else turn.close(name, at - space.length);
+  counted(r);
+  if (space !== '') release(r, space, at, 0);
+}

@@ -22,11 +22,15 @@ export function skipCalm(md: Markdown, text: string, from: number): number {
 /** Up to the next mark no run can begin, so of all lines in between only the last one matters. */
 function skipLong(md: Markdown, text: string, from: number, tag: number): number {
   let stop = earlier(text.indexOf('`', from), tag);
-  if (md.code === SPAN) return earlier(text.indexOf('\n', from), stop);
-  stop = earlier(text.indexOf('~', from), stop);
-  const lineBreak = stop > from ? text.lastIndexOf('\n', stop - 1) : -1;
-  if (lineBreak < from) return stop;
+  const first = text.indexOf('\n', from);
+  if (first < 0 || first >= stop) return stop;
+  if (md.code === SPAN) return first;
+  // Tildes are a mark at the start of a line only.
+  stop = earlier(text.indexOf('~', first), stop);
+  // Forwards, because `lastIndexOf` is several times as slow as `indexOf`.
+  let last = first;
+  for (let next = first; next >= 0 && next < stop; next = text.indexOf('\n', next + 1)) last = next;
   enterLine(md);
-  for (let i = lineBreak + 1; i < stop && !isCalm(md); i++) stepMarkdown(md, text.charCodeAt(i));
+  for (let i = last + 1; i < stop && !isCalm(md); i++) stepMarkdown(md, text.charCodeAt(i));
   return stop;
 }

@@ -1,5 +1,5 @@
-// What `npm start`, `npm test`, `npm run bench` and `npm run build` run first: plain JavaScript that Node 18 can run.
-// It installs and builds where needed, then starts the program on the Node 24 that the repository brings along.
+// What every npm script of the repository (`npm start`, `npm test` …) runs first: plain JavaScript that Node 18 can
+// run. It installs and builds where needed, then starts the program on the Node 24 that the repository brings along.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findNewerNode, isAtLeast, MINIMUM_NODE } from '../telltale/bin/node-version.js';
@@ -26,6 +26,7 @@ const COMMANDS = new Map([
   ],
   ['test', { builds: false, program: ['scripts/check.ts', ...args] }],
   ['bench', { builds: true, program: ['scripts/bench.ts', ...args] }],
+  ['fix', { builds: false, program: ['node_modules/@biomejs/biome/bin/biome', 'check', '--write', '.'] }],
   ['build', { builds: true, program: [] }],
 ]);
 
@@ -35,19 +36,22 @@ async function setUp(builds) {
   return withSetupLock(join(root, '.cache', 'setup.lock'), waiting, async () => {
     progress.end();
     const reason = whyInstall(root);
-    if (reason !== undefined) await step(`installing packages: ${reason}`, () => install(root));
+    if (reason !== undefined) {
+      await step(`installing packages: ${reason}`, 'packages installed', () => install(root));
+    }
     const node = findNode();
-    if (builds) await step('building', () => build(root, node), 1_000);
+    if (builds) await step('building', 'built', () => build(root, node), 1_000);
     return node;
   });
 }
 
 /**
  * @param {string} what
+ * @param {string} done What is said once it is over.
  * @param {() => Promise<void>} work
  * @param {number} [quietMs] A step that took less is not worth a line.
  */
-async function step(what, work, quietMs = 0) {
+async function step(what, done, work, quietMs = 0) {
   const started = Date.now();
   progress.start(what);
   if (!process.stderr.isTTY && quietMs === 0) process.stderr.write(`… ${what}\n`);
@@ -58,7 +62,7 @@ async function step(what, work, quietMs = 0) {
     throw error;
   }
   const tookMs = Date.now() - started;
-  progress.end(tookMs < quietMs ? undefined : `✓ ${what}, ${(tookMs / 1000).toFixed(1)} s`);
+  progress.end(tookMs < quietMs ? undefined : `✓ ${done}, ${(tookMs / 1000).toFixed(1)} s`);
 }
 
 /** The repository's own Node; where it brings none (macOS, Windows, Alpine), the running one if it is new enough. */

@@ -1,11 +1,12 @@
 import { Command, CommanderError } from 'commander';
+import { suggest } from '../kernel/nearest.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { paletteFor } from './colour.ts';
 import type { CommandContext, RegisterCommand } from './command.ts';
 import { COMMANDS } from './command-list.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import type { Io } from './io.ts';
-import { isUsage, underlineArgument, usageOf } from './usage.ts';
+import { isUsage, underlineArgument, usage, usageOf } from './usage.ts';
 import { packageVersion } from './version.ts';
 
 /**
@@ -50,6 +51,7 @@ async function runCommand(
     else await program.parseAsync(argv, { from: 'user' });
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
+    if (thrown.code === 'commander.help' && thrown.exitCode !== 0) throw noSuchCommand(program, argv);
     if (thrown.exitCode !== 0) throw usageOf(thrown, helpCommand(program, argv));
   }
   await io.stdout.write(printed.join(''));
@@ -74,6 +76,13 @@ function createProgram(io: Io, print: (text: string) => void): Command {
     })
     .addHelpText('after', '\nExit codes: 0 fine, 1 failed, 2 bad usage or manifest, 130 interrupted.')
     .exitOverride();
+}
+
+/** commander answers `help nosuch` with the help page on stderr and a failure without words. */
+function noSuchCommand(program: Command, argv: readonly string[]): RuntimeError {
+  const known = program.commands.map((command) => command.name());
+  const asked = argv.find((word) => word !== 'help' && !word.startsWith('-')) ?? '';
+  return usage(`There is no command '${asked}'.`, suggest(asked, known));
 }
 
 function helpCommand(program: Command, argv: readonly string[]): string {

@@ -1,6 +1,7 @@
 import process from 'node:process';
 import { addAbortSignal } from 'node:stream';
 import { createSystemClock } from '../kernel/clock.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
 import { wantsColour } from './colour.ts';
 import { EXIT } from './exit-code.ts';
 import type { Input, Io, Output } from './io.ts';
@@ -44,7 +45,7 @@ export function streamOutput(stream: Stream, env: Io['env']): Output {
           else if (isGone(error)) {
             closed = true;
             resolve();
-          } else reject(error);
+          } else reject(cannotPrint(error));
         });
       });
     },
@@ -53,11 +54,21 @@ export function streamOutput(stream: Stream, env: Io['env']): Output {
     },
     isTerminal,
     get columns() {
-      return stream.columns;
+      // 0 is what a terminal says that does not know its size.
+      return stream.columns || undefined;
     },
     colour: wantsColour(env, isTerminal),
   };
 }
+
+const cannotPrint = (cause: NodeJS.ErrnoException) =>
+  new RuntimeError('cannot_write', `The output cannot be written (${cause.code ?? cause.message}).`, {
+    hint:
+      cause.code === 'ENOSPC'
+        ? 'The disk is full: free some space, or send the output elsewhere.'
+        : 'Look at where the output is sent to.',
+    cause,
+  });
 
 const GONE: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
 const isGone = (error: NodeJS.ErrnoException) => GONE.has(error.code);

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { whatNext } from '../../src/cli/commands/demo.ts';
 import { main } from '../../src/cli/main.ts';
 import { type RecordedIo, recordedIo } from './recorded-io.ts';
 
@@ -15,7 +16,7 @@ describe('telltale demo', () => {
     expect(times).toHaveLength(5);
     expect(Math.max(...times)).toBeLessThan(total);
     expect(out).toContain(`the first after ${times[0]?.toFixed(1)} s`);
-    expect(out).toContain('`<action>{"name": "rm"}</action>` stays text');
+    expect(out).toContain('`<action>{"name": "rm"}</action>`\n  stays text');
     expect(out).toContain('Did you mean');
     expect(out).toContain('Next:');
   });
@@ -40,6 +41,27 @@ describe('telltale demo', () => {
     io.interrupt();
     expect(await running).toBe(130);
     expect(io.out()).not.toContain('of stream');
+    expect(io.out()).not.toContain('truncated');
+  });
+
+  it('fits a terminal of 80 columns', async () => {
+    const io = recordedIo({ terminal: true, columns: 80 });
+    const running = main(['demo'], io);
+    await replaying(io);
+    await io.clock.advance(10_000);
+    expect(await running).toBe(0);
+    expect(
+      io
+        .out()
+        .split('\n')
+        .filter((line) => line.length > 80),
+    ).toEqual([]);
+  });
+
+  it('says what to type next as it has to be typed where it is installed', () => {
+    const next = whatNext('/home/ann/bot/node_modules/telltale/transcripts/first-look.txt', '/home/ann/bot');
+    expect(next).toContain('  telltale parse node_modules/telltale/transcripts/first-look.txt');
+    expect(next.join('\n')).not.toContain('npm start');
   });
 
   it('refuses a rate that is none', async () => {

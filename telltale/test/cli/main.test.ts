@@ -41,6 +41,14 @@ describe('main', () => {
     expect(await run(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
   });
 
+  it('names the nearest command when help is asked for one that is not there', async () => {
+    expect(await run(['help', 'gret'])).toEqual({
+      code: 2,
+      out: '',
+      err: `error: There is no command 'gret'.\n  telltale help gret\n                ^^^^\n  → Did you mean "greet"?\n`,
+    });
+  });
+
   it('shows the help on stdout when asked and when nothing is asked', async () => {
     const asked = await run(['--help']);
     expect(asked).toMatchObject({ code: 0, err: '' });

@@ -34,8 +34,16 @@ describe('an output of the process', () => {
     await output.write('two');
   });
 
+  it('does not know the width of a terminal that says 0', () => {
+    const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 0 });
+    expect(streamOutput(stream, {}).columns).toBeUndefined();
+  });
+
   it('lets the writer know of any other failure', async () => {
-    await expect(streamOutput(failing('ENOSPC'), {}).write('x')).rejects.toThrow('ENOSPC');
+    await expect(streamOutput(failing('ENOSPC'), {}).write('x')).rejects.toMatchObject({
+      code: 'cannot_write',
+      message: 'The output cannot be written (ENOSPC).',
+    });
   });
 
   it('is no terminal when it is a pipe', () => {

@@ -13,6 +13,8 @@ export interface RecordedIoOptions {
   readonly cwd?: string;
   readonly stdin?: string | Uint8Array;
   readonly terminal?: boolean;
+  /** Of the terminal: 100. */
+  readonly columns?: number;
   readonly colour?: boolean;
 }
 
@@ -27,7 +29,7 @@ export function recordedIo(options: RecordedIoOptions = {}): RecordedIo {
       },
       closed: false,
       isTerminal: options.terminal ?? false,
-      columns: options.terminal ? 100 : undefined,
+      columns: options.terminal ? (options.columns ?? 100) : undefined,
       colour: options.colour ?? false,
       text: () => written.join(''),
     };

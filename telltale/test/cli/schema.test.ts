@@ -51,11 +51,17 @@ describe('telltale schema', () => {
     expect(readdirSync(join(cwd, 'one'))).toEqual(['Relic.json']);
   });
 
+  it('ends where no folder can ever be made', async () => {
+    expect(await schema(['--out', '/proc/nowhere/deeper'])).toMatchObject({ code: 1, out: '' });
+  });
+
   it('says so when it cannot write', async () => {
     const cwd = temporaryProject();
     writeFileSync(join(cwd, 'file'), '');
     const { code, err } = await schema(['--out', 'file'], cwd);
     expect(code).toBe(1);
-    expect(err).toContain('cannot be written (EEXIST)');
+    expect(err).toContain('file/Agent.json cannot be written: its folder is a file.');
+    expect((await schema(['--out', 'file/deeper'], cwd)).err).toContain('a part of its path is a file.');
+    expect(await schema(['--out', ''], cwd)).toMatchObject({ code: 2, out: '' });
   });
 });

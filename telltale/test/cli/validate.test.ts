@@ -106,6 +106,15 @@ describe('telltale validate', () => {
     expect(inside.out).toContain('"../t.yml" leads out of the project (p).');
   });
 
+  it('refuses a --root that is no folder', async () => {
+    const cwd = temporaryProject();
+    const missing = await validate(['--root', 'nowhere', '.'], { cwd });
+    expect(missing).toMatchObject({ code: 2, out: '' });
+    expect(missing.err).toContain("--root 'nowhere' is not there.");
+    writeFileSync(join(cwd, 'file'), '');
+    expect((await validate(['--root', 'file', '.'], { cwd })).err).toContain("--root 'file' is no folder.");
+  });
+
   it('takes environment variables from the Io', async () => {
     const cwd = temporaryProject();
     writeFileSync(join(cwd, 'a.yml'), `kind: Agent\nname: $\{NAME}\n`);

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../../kernel/clock.ts';
 import { paletteFor } from '../colour.ts';
@@ -45,16 +46,26 @@ async function demo(options: Options, io: Io): Promise<ExitCode> {
   const actionsAt: number[] = [];
 
   await stdout.write(
-    `${paint.bold('A model speaks; the runtime hears.')} ${paint.dim(`A recorded turn, ${rate} characters a second. ▶ is an action handed over.`)}\n\n`,
+    [
+      paint.bold('A model speaks; the runtime hears.'),
+      paint.dim(`A recorded turn, ${rate} characters a second. ▶ is an action handed over.`),
+      '\n',
+    ].join('\n'),
   );
   const began = clock.monotonic();
   for (let at = 0; at < transcript.length && !signal.aborted && !stdout.closed; at += CHUNK) {
     const seconds = Math.min(at + CHUNK, transcript.length) / rate;
     if (waits)
       await sleep(clock, began + seconds * 1000 - clock.monotonic(), signal).catch(ignoreAbort(signal));
+    if (signal.aborted) break;
     const events = parser.push(transcript.slice(at, at + CHUNK));
     for (const event of events) if (event.type === 'action') actionsAt.push(seconds);
     await stdout.write(events.map((event) => view.show(event, seconds)).join(''));
+  }
+  // What is still open now was cut off by the reader, not by the model: its faults would be no news of the turn.
+  if (signal.aborted) {
+    await stdout.write('\n');
+    return EXIT.interrupted;
   }
   const total = transcript.length / rate;
   await stdout.write(
@@ -63,24 +74,37 @@ async function demo(options: Options, io: Io): Promise<ExitCode> {
       .map((event) => view.show(event, total))
       .join(''),
   );
-  if (signal.aborted) return EXIT.interrupted;
 
   const first = actionsAt[0] ?? total;
   await stdout.write(
     [
       '',
-      `${paint.green(timeLine(actionsAt, total, columns - 20))} ${total.toFixed(1)} s of stream`,
-      `${actionsAt.length} actions were handed over while the model was still speaking, the first after ${first.toFixed(1)} s;`,
-      `a runtime that waits for the end of the response would have started all of them at ${total.toFixed(1)} s.`,
+      `${paint.green(timeLine(actionsAt, total, Math.max(10, columns - 20)))} ${total.toFixed(1)} s of stream`,
+      `${actionsAt.length} actions were handed over while the model still spoke, the first after ${first.toFixed(1)} s;`,
+      `a runtime that waits for the end would have started them all at ${total.toFixed(1)} s.`,
       '',
-      'Next:',
-      '  npm start -- parse telltale/transcripts/first-look.txt   the same turn as events, one a line',
-      '  npm start -- validate examples/manifests                 manifests that explain themselves',
-      '  npm start -- --help                                      everything else',
+      ...whatNext(TRANSCRIPT, io.cwd),
       '',
     ].join('\n'),
   );
   return EXIT.ok;
+}
+
+/** What to type next, as it has to be typed: in a clone, or where the package is installed. */
+export function whatNext(transcript: string, cwd: string): readonly string[] {
+  const isInstalled = /[\\/]node_modules[\\/]/.test(transcript);
+  const [command, file, manifests] = isInstalled
+    ? ['telltale', relative(cwd, transcript), 'FOLDER']
+    : ['npm start --', 'telltale/transcripts/first-look.txt', 'examples/manifests'];
+  return [
+    'Next:',
+    '  # the same turn as events, one a line',
+    `  ${command} parse ${file}`,
+    '  # manifests that explain themselves',
+    `  ${command} validate ${manifests}`,
+    '  # everything else',
+    `  ${command} --help`,
+  ];
 }
 
 /** An interrupted wait is how Ctrl-C arrives here; the loop sees it. */

@@ -13,8 +13,9 @@ interface Options {
 }
 
 const EXAMPLES = `
-Events are printed one a line, as JSON. Without --chunk, text that belongs together is one event however it was
-read; with it, each push of N characters prints what it made certain, as a runtime would see it.
+Without --chunk, text that belongs together is one event however it was read;
+with it, each push of N characters prints what it made certain, as a runtime
+would see it.
 
 Examples:
   $ telltale parse transcript.txt

@@ -1,5 +1,5 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import type { JsonObject } from '../../kernel/json.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
@@ -19,7 +19,8 @@ Examples:
   $ telltale schema Agent             the JSON Schema of one kind
   $ telltale schema --out .telltale   all of them, a file each
 
-An editor with the YAML language server checks as you type when the first line of a manifest is
+An editor with the YAML language server checks as you type when the first line
+of a manifest is
   # yaml-language-server: $schema=.telltale/Agent.json
 `;
 
@@ -44,6 +45,7 @@ async function schema(asked: string | undefined, options: Options, io: Io): Prom
   const kinds = kind === undefined ? MANIFEST_KINDS : [kind];
   const textOf = (each: (typeof kinds)[number]) => `${JSON.stringify(manifestJsonSchema(each), null, 2)}\n`;
   if (options.out !== undefined) {
+    if (options.out === '') throw usage('--out names no folder.', 'Write --out . for the current one.');
     const folder = resolve(io.cwd, options.out);
     for (const each of kinds) {
       await write(folder, `${each}.json`, textOf(each));
@@ -70,11 +72,26 @@ function listed(kind: string, schema: JsonObject): string {
 
 async function write(folder: string, name: string, text: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     await writeFile(join(folder, name), text);
   } catch (thrown) {
     throw cannotWrite(join(folder, name), thrown as NodeJS.ErrnoException);
   }
+}
+
+/** Not mkdir's own `recursive`: in a folder that refuses every new one with ENOENT (/proc), that never returns. */
+async function makeFolder(folder: string): Promise<void> {
+  const found = await stat(folder).catch(noneIfMissing);
+  if (found?.isDirectory()) return;
+  if (found === undefined && dirname(folder) !== folder) await makeFolder(dirname(folder));
+  await mkdir(folder).catch(async (thrown: unknown) => {
+    // Somebody else may have made it meanwhile.
+    if (!(await stat(folder).catch(noneIfMissing))?.isDirectory()) throw thrown;
+  });
+}
+
+function noneIfMissing(thrown: NodeJS.ErrnoException): undefined {
+  if (thrown.code !== 'ENOENT') throw thrown;
 }
 
 const kindUnknown = (asked: string, known: readonly string[]) => {
@@ -85,8 +102,23 @@ const kindUnknown = (asked: string, known: readonly string[]) => {
   );
 };
 
+const REASONS: ReadonlyMap<string | undefined, string> = new Map([
+  ['EEXIST', 'its folder is a file'],
+  ['ENOTDIR', 'a part of its path is a file'],
+  ['EISDIR', 'it is a folder'],
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'permission denied'],
+  ['EROFS', 'the file system is read-only'],
+  ['ENOSPC', 'the disk is full'],
+  ['ENOENT', 'its folder cannot be made'],
+]);
+
 const cannotWrite = (path: string, cause: NodeJS.ErrnoException) =>
-  new RuntimeError('cannot_write', `${path} cannot be written (${cause.code ?? cause.message}).`, {
-    hint: 'Name a folder that exists or can be made, and that you may write to.',
-    cause,
-  });
+  new RuntimeError(
+    'cannot_write',
+    `${path} cannot be written: ${REASONS.get(cause.code) ?? cause.message}.`,
+    {
+      hint: 'Name a folder that exists or can be made, and that you may write to.',
+      cause,
+    },
+  );

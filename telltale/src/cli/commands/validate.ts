@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
 import { formatDiagnostic } from '../../manifest/format-diagnostic.ts';
@@ -43,6 +45,7 @@ export const registerValidate: RegisterCommand = (program, { io, run }) => {
 
 async function validate(paths: readonly string[], options: Options, io: Io): Promise<ExitCode> {
   const { validateManifests } = await import('../../manifest/validate-manifests.ts');
+  if (options.root !== undefined) await checkRoot(options.root, io);
   let read = 0;
   const stopProgress = startProgress(io, () => `Checking manifests… ${read} files`);
   let result: ValidateResult;
@@ -62,6 +65,15 @@ async function validate(paths: readonly string[], options: Options, io: Io): Pro
   if (result.sources.length === 0 && result.diagnostics.length === 0) throw noManifests(paths, result);
   await (options.json ? printJson(result, io) : printText(result, io));
   return result.ok ? EXIT.ok : EXIT.usage;
+}
+
+async function checkRoot(root: string, io: Io): Promise<void> {
+  const found = await stat(resolve(io.cwd, root)).catch(() => undefined);
+  if (!found?.isDirectory())
+    throw usage(
+      `--root '${root}' is ${found === undefined ? 'not there' : 'no folder'}.`,
+      'Name the folder of the project.',
+    );
 }
 
 async function inputs(paths: readonly string[], io: Io): Promise<readonly (string | ManifestText)[]> {

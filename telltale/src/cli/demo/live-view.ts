@@ -7,6 +7,10 @@ export interface LiveView {
 }
 
 const MARGIN = '  ';
+/** Of the time in front of a line: `  0.22 s`. */
+const STAMP_COLUMNS = 8;
+/** What is left of a text on the narrowest terminal. */
+const SHORTEST = 10;
 
 /** Turns parser events into lines for a terminal, as they come. */
 export function createLiveView(paint: Palette, columns: number): LiveView {
@@ -25,8 +29,11 @@ export function createLiveView(paint: Palette, columns: number): LiveView {
       .join('\n');
     return write(painted);
   };
-  const clip = (text: string) =>
-    text.length > columns - 20 ? `${text.slice(0, Math.max(10, columns - 21))}…` : text;
+  /** `before` is what stands on the line in front of it, behind the stamp. */
+  const clip = (text: string, before: string) => {
+    const room = Math.max(SHORTEST, columns - STAMP_COLUMNS - before.length - 1);
+    return text.length > room ? `${text.slice(0, room - 1)}…` : text;
+  };
 
   return {
     show(event, seconds) {
@@ -44,19 +51,21 @@ export function createLiveView(paint: Palette, columns: number): LiveView {
         case 'close':
           return atLineStart ? '' : write('\n');
         case 'action':
-          return line(`${stamp(seconds)} ${paint.green('▶')} ${clip(describe(event))}`);
+          return line(`${stamp(seconds)} ${paint.green('▶')} ${clip(describe(event), ' ▶ ')}`);
         case 'foreach':
           return line(
             `${stamp(seconds)} ${paint.green('▶')} for each of ${event.in}: ${event.actions.length} actions`,
           );
         case 'metadata':
-          return line(`${stamp(seconds)} ${paint.cyan('●')} ${clip(fields(event.value))}`);
+          return line(`${stamp(seconds)} ${paint.cyan('●')} ${clip(fields(event.value), ' ● ')}`);
         case 'if':
           return line(`${stamp(seconds)} ${paint.dim(`if ${event.test}: ${event.body}`)}`);
         case 'parallel':
           return line(`${stamp(seconds)} ${paint.dim(`parallel ${event.id ?? ''}: ${event.body}`)}`);
         case 'fault':
-          return line(`${stamp(seconds)} ${paint.yellow(`! ${event.code}`)} ${clip(event.message)}`);
+          return line(
+            `${stamp(seconds)} ${paint.yellow(`! ${event.code}`)} ${clip(event.message, ` ! ${event.code} `)}`,
+          );
       }
     },
   };

@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
+import { suggest } from '../../../kernel/nearest.ts';
 import { showValue } from '../show-value.ts';
 import type { SchemaFinding } from './schema-finding.ts';
 
@@ -39,13 +40,20 @@ function placeFinding(
   const hint =
     key === 'required' && typeof value === 'boolean'
       ? 'Write "required: [names]" beside "properties", in the object that holds this one.'
-      : `In JSON Schema "${key}" ${why}.`;
+      : (nearestAllowed(value, errors) ?? `In JSON Schema "${key}" ${why}.`);
   return {
     code: 'bad_schema',
     message: `"${key}" cannot be ${showValue(value)} in a JSON Schema.`,
     hint,
     path,
   };
+}
+
+/** For a text where the meta-schema has a list of texts: `type: strng`. */
+function nearestAllowed(value: unknown, errors: readonly ErrorObject[]): string | undefined {
+  const allowed: unknown = errors.find((error) => error.keyword === 'enum')?.params.allowedValues;
+  if (typeof value !== 'string' || !Array.isArray(allowed)) return undefined;
+  return suggest(value, allowed.map(String));
 }
 
 /** A JSON pointer as a path, with list indices as numbers where the document has lists. */

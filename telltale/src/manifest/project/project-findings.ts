@@ -85,6 +85,3 @@ export const builtinNameTaken = (name: string, label: string, line: number) =>
     `"builtin:${name}" and the Tool in ${label}:${line} have the same name.`,
     'Rename your tool, or do not import the built-in one.',
   );
-
-export const serverNameTaken = (name: string) =>
-  error('name_taken', `Two MCP servers are named ${quoted(name)}.`, 'Rename one of them.');

@@ -69,11 +69,12 @@ function readDocument(
   if (isCut) return { documents: [], diagnostics: limited(problems, place) };
   const merged = mergeVariables(opened.value, beside);
   const placeOf = (path: IssuePath) => {
-    const moved = beside === undefined ? undefined : merged.pathBeside(path);
-    return beside === undefined || moved === undefined
+    const moved = merged.pathBeside(path);
+    return beside?.document === undefined || moved === undefined
       ? { document: opened, path }
       : { document: beside.document, path: moved };
   };
+  const isUnread = merged.isJoined && beside?.document === undefined;
   const diagnosePlaced = (query: LocateQuery, finding: Finding) => {
     const { document, path } = placeOf(query.path);
     return document.diagnose({ ...query, path }, finding);
@@ -81,6 +82,7 @@ function readDocument(
   const checked = checkManifest(merged.value);
   const issues = checked.issues.filter((issue) => {
     const { document, path } = placeOf(issue.path);
+    if (isUnread && issue.code === 'unknown_name') return false;
     return !document.isEcho({ ...issue, path });
   });
   const diagnostics = limited(

@@ -46,6 +46,13 @@ export const globTooWide = (pattern: string, limit: number) =>
     'Name a narrower folder.',
   );
 
+export const globTooComplex = (pattern: string, why: string) =>
+  error(
+    'glob_too_complex',
+    `${quoted(pattern)} ${why}.`,
+    'Write several simpler entries, such as "./tools/*.yml" or "./{tools,more}/**/*.yml".',
+  );
+
 export const globUnreadable = (pattern: string, reason: string) =>
   error(
     'file_unreadable',

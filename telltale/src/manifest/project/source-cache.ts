@@ -9,7 +9,12 @@ import { isInside } from '../files/project-root.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
 import { type ReadDocument, readManifests } from '../read-manifests.ts';
 import { isMap } from '../schema/is-map.ts';
-import { type ReadVariables, readVariables, VARIABLES_FILE } from '../variables/read-variables.ts';
+import {
+  type ReadVariables,
+  readVariables,
+  unreadVariables,
+  VARIABLES_FILE,
+} from '../variables/read-variables.ts';
 import type { LoadedSource } from './project.ts';
 import { outsideProject } from './project-findings.ts';
 
@@ -114,13 +119,13 @@ export function createSourceCache({ env, cwd, files, onProgress }: SourceCacheOp
     const path = join(folder, VARIABLES_FILE);
     const shown = label(path);
     const file = await files.realPath(path);
-    const fail = (finding: Finding): ReadVariables => ({ diagnostics: [fileDiagnostic(shown, finding)] });
+    const fail = (finding: Finding): ReadVariables => unreadVariables([fileDiagnostic(shown, finding)]);
     if (!isInside(file, realRoot)) return fail(outsideProject(shown, label(realRoot)));
     const bytes = await files.read(file, MANIFEST_LIMITS.fileBytes);
     if (!bytes.ok) return bytes.error.type === 'missing' ? undefined : fail(fileFinding(bytes.error, shown));
     bytesRead += bytes.value.length;
     const decoded = decode(file, shown, bytes.value);
-    return decoded.ok ? readVariables(decoded.source, env) : { diagnostics: [decoded.diagnostic] };
+    return decoded.ok ? readVariables(decoded.source, env) : unreadVariables([decoded.diagnostic]);
   };
 
   return {

@@ -16,23 +16,24 @@ type VariableClass = (typeof VARIABLE_CLASSES)[number];
 /** A `context_variables.json` as far as it could be read. */
 export interface VariablesBeside {
   readonly lists: Readonly<Record<VariableClass, readonly Json[]>>;
-  readonly document: OpenDocument;
+  /** Absent where it could not be read at all; what it would have declared is then not known. */
+  readonly document?: OpenDocument;
   /** Whether it has an error, so that no agent beside it can be used. */
   readonly isBroken: boolean;
 }
 
 export interface ReadVariables {
-  readonly variables?: VariablesBeside;
+  readonly variables: VariablesBeside;
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /** Reads and checks a `context_variables.json` by itself. Pure. */
 export function readVariables(source: SourceText, env: Env): ReadVariables {
   const opened = openDocument(source, { text: source.text, base: 0 }, env);
-  if (opened === 'empty') return { diagnostics: [diagnose(source, { start: 0, end: 1 }, EMPTY)] };
-  if ('diagnostics' in opened) return { diagnostics: opened.diagnostics };
+  if (opened === 'empty') return unreadVariables([diagnose(source, { start: 0, end: 1 }, EMPTY)]);
+  if ('diagnostics' in opened) return unreadVariables(opened.diagnostics);
   const problems = opened.problems.slice(0, MANIFEST_LIMITS.diagnostics).map((problem) => problem());
-  if (opened.isCut) return { diagnostics: problems };
+  if (opened.isCut) return unreadVariables(problems);
   const { issues } = checkContextVariablesFile(opened.value);
   const placed = issues
     .filter((issue) => !opened.isEcho(issue))
@@ -48,6 +49,12 @@ export function readVariables(source: SourceText, env: Env): ReadVariables {
   const lists = { defined: list('defined'), runtime: list('runtime'), derived: list('derived') };
   return { variables: { lists, document: opened, isBroken }, diagnostics: [...problems, ...placed] };
 }
+
+/** A file that is there and cannot be read. */
+export const unreadVariables = (diagnostics: readonly Diagnostic[]): ReadVariables => ({
+  variables: { lists: { defined: [], runtime: [], derived: [] }, isBroken: true },
+  diagnostics,
+});
 
 const EMPTY: Finding = {
   severity: 'error',

@@ -145,6 +145,12 @@ describe('YAML that is out to exhaust', () => {
     expect(codes.filter((code) => code === 'name_taken').length).toBe(MANIFEST_LIMITS.documents - 1);
   });
 
+  it("with a quote that ends in '' and nothing behind it is not closed", async () => {
+    expect(await codesOf(`${AGENT}description: 'it''`)).toEqual(['yaml_syntax']);
+    for (const text of ["''", "''''", "'it'''", "'it''s'"])
+      expect(await codesOf(`${AGENT}description: ${text}`)).toEqual([]);
+  });
+
   it('by prototype keys changes no prototype', async () => {
     const codes = await codesOf(
       `${AGENT}__proto__: { polluted: 1 }\nconstructor: 1\nprototype: 1\n"__proto__": 2\n`,

@@ -26,6 +26,7 @@ import {
   MERGE_KEY,
   NOT_FINITE,
   numberTooLarge,
+  QUOTE_OPEN,
   TOO_MANY_KEYS,
   TOO_MANY_VALUES,
 } from './value-findings.ts';
@@ -145,6 +146,8 @@ export function readValue(
     const { value } = node;
     if (typeof value === 'number') return readNumber(node, value);
     if (typeof value !== 'string') return value as Json;
+    if (node.type === 'QUOTE_SINGLE' && !isClosed(text.slice(node.range[0], node.range[1])))
+      problems.push({ finding: QUOTE_OPEN, span: { start: node.range[0], end: node.range[0] + 1 } });
     const replaced = CODE_KEYS.has(key ?? '') ? undefined : substituteEnv(value, env);
     if (replaced === undefined) return value;
     substituted.set(node, replaced);
@@ -171,4 +174,11 @@ export function readValue(
     aliases,
     substituted,
   };
+}
+
+/** Two quotes at the very end of a file are an escaped one; the library takes the second for the closing one. */
+function isClosed(source: string): boolean {
+  let quotes = 0;
+  while (quotes < source.length - 1 && source[source.length - 1 - quotes] === "'") quotes++;
+  return quotes % 2 === 1;
 }

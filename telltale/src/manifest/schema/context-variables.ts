@@ -101,7 +101,8 @@ export const contextVariables = closed(
   {
     title: '"context_variables"',
     id: 'ContextVariables',
-    description: 'Named values beside the metadata; $name and vars.name read them.',
+    description:
+      'Named values beside the metadata; $name and vars.name read them. A context_variables.json in the folder of an agent adds to its own.',
     slips: {
       defined_variables: 'It is "defined".',
       runtime_variables: 'It is "runtime".',

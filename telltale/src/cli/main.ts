@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { suggest } from '../kernel/nearest.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import { printable } from '../manifest/printable.ts';
 import { paletteFor } from './colour.ts';
 import type { CommandContext, RegisterCommand } from './command.ts';
 import { COMMANDS } from './command-list.ts';
@@ -90,7 +91,7 @@ function helpCommand(program: Command, argv: readonly string[]): string {
   return command === undefined ? 'telltale' : `telltale ${command.name()}`;
 }
 
-/** Three lines on stderr: what, where, what to do. With --json one JSON value on stdout, so a script reads one place. */
+/** Three lines on stderr, in which no argument can steer the terminal: what, where, what to do. With --json one JSON value on stdout, so a script reads one place. */
 async function report(error: RuntimeError, argv: readonly string[], io: Io): Promise<void> {
   if (io.env.TELLTALE_DEBUG) await io.stderr.write(`${error.stack ?? error.message}\n`);
   const hint =
@@ -102,9 +103,9 @@ async function report(error: RuntimeError, argv: readonly string[], io: Io): Pro
   }
   const { bold, cyan, dim, red } = paletteFor(io.stderr);
   const [line = '', caret] = underlineArgument(argv, error.message);
-  const lines = [`${red(bold('error'))}: ${bold(error.message)}`, `  ${dim(line)}`];
+  const lines = [`${red(bold('error'))}: ${bold(printable(error.message))}`, `  ${dim(printable(line))}`];
   if (caret !== undefined) lines.push(`  ${red(caret)}`);
-  if (hint !== undefined) lines.push(`  ${cyan('→')} ${hint}`);
+  if (hint !== undefined) lines.push(`  ${cyan('→')} ${printable(hint)}`);
   await io.stderr.write(`${lines.join('\n')}\n`);
 }
 

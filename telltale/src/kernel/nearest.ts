@@ -8,7 +8,8 @@ export function nearest(asked: string, known: Iterable<string>): string | undefi
   if (asked === '' || asked.length > MAX_LENGTH) return undefined;
   const wanted = asked.toLowerCase();
   let best: string | undefined;
-  let bestDistance = Math.max(1, Math.floor(asked.length / 3)) + 1;
+  // Every letter is one slip away from every other: of a single one only the case may differ.
+  let bestDistance = asked.length === 1 ? 1 : Math.max(1, Math.floor(asked.length / 3)) + 1;
   for (const name of known) {
     if (name.length > MAX_LENGTH) continue;
     const distance = slips(wanted, name.toLowerCase(), bestDistance);

@@ -25,6 +25,10 @@ export const MANIFEST_LIMITS = {
   keys: 1000,
   /** Diagnostics of one document; the rest are counted. */
   diagnostics: 100,
+  /** Diagnostics of one file, those of its imports and names included; the rest are counted. */
+  fileDiagnostics: 500,
+  /** Entries of one list of an agent's `import`. */
+  importEntries: 500,
   /** Files read at the same time. */
   concurrentReads: 16,
 } as const;

@@ -4,6 +4,7 @@ import type { Env } from './env/substitute-env.ts';
 import type { Files } from './files/files.ts';
 import { createNodeFiles } from './files/node-files.ts';
 import { findProjectRoot, isInside } from './files/project-root.ts';
+import { MANIFEST_LIMITS } from './limits.ts';
 import { loadProject } from './project/load-project.ts';
 import type { LoadResult } from './project/project.ts';
 import { createSourceCache } from './project/source-cache.ts';
@@ -57,7 +58,7 @@ export async function loadManifests(
   const loaded = [];
   for (const [root, entries] of entriesByRoot)
     loaded.push(await loadProject(entries, root, { files, cache, signal: options.signal }));
-  const diagnostics = inOrder(distinct(loaded.flatMap((project) => project.diagnostics)));
+  const diagnostics = limited(inOrder(distinct(loaded.flatMap((project) => project.diagnostics))));
   return Object.freeze({
     ok: diagnostics.every(({ severity }) => severity !== 'error'),
     projects: Object.freeze(loaded.map(({ project }) => project)),
@@ -94,6 +95,33 @@ function inOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return diagnostics.toSorted(
     (a, b) => rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
   );
+}
+
+/** Nobody reads hundreds: of each file the first are kept and the rest counted. */
+function limited(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const counts = new Map<string, number>();
+  const hidden = new Map<string, Diagnostic[]>();
+  const kept = diagnostics.filter((each) => {
+    const count = (counts.get(each.file) ?? 0) + 1;
+    counts.set(each.file, count);
+    if (count <= MANIFEST_LIMITS.fileDiagnostics) return true;
+    const more = hidden.get(each.file);
+    if (more === undefined) hidden.set(each.file, [each]);
+    else more.push(each);
+    return false;
+  });
+  const closing = [...hidden].map(([file, more]): Diagnostic => {
+    const severity = more.some((each) => each.severity === 'error') ? 'error' : 'warning';
+    const message = `This file has ${more.length.toLocaleString('en')} more mistakes.`;
+    return {
+      severity,
+      code: 'too_many_errors',
+      file,
+      message,
+      hint: 'Mend the ones that are shown first.',
+    };
+  });
+  return [...kept, ...closing];
 }
 
 /** A file that two projects share is reported once. */

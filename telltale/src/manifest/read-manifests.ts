@@ -1,21 +1,19 @@
-import { isScalar, type ParsedNode } from 'yaml';
 import type { Json } from '../kernel/json.ts';
 import { checkManifest, type Manifest } from './check-manifest.ts';
 import type { Diagnostic, Finding, Span } from './diagnostic.ts';
 import type { Env } from './env/substitute-env.ts';
-import type { Issue, IssuePath } from './issue.ts';
+import type { IssuePath } from './issue.ts';
 import { MANIFEST_LIMITS } from './limits.ts';
-import { redactFinding } from './redact.ts';
-import { diagnose, positionAt, type SourceText } from './source-text.ts';
-import { composeDocument } from './yaml/compose-document.ts';
-import { type LocateQuery, locate } from './yaml/locate.ts';
-import { readValue } from './yaml/read-value.ts';
+import { openDocument } from './open-document.ts';
+import { diagnose, type SourceText } from './source-text.ts';
+import { mergeVariables } from './variables/merge-variables.ts';
+import type { VariablesBeside } from './variables/read-variables.ts';
+import type { LocateQuery } from './yaml/locate.ts';
 import { type DocumentText, splitDocuments } from './yaml/split-documents.ts';
-import { syntaxFindings } from './yaml/syntax-findings.ts';
 
 /** One document of a file, as far as it could be read. */
 export interface ReadDocument {
-  /** Environment variables put in; nothing else done to it. */
+  /** Environment variables put in, and what a context_variables.json beside an agent adds. */
   readonly value: Json;
   /** Only where the document has no error. */
   readonly manifest?: Manifest;
@@ -35,15 +33,15 @@ export interface ReadManifests {
 
 /**
  * Source text → manifests and everything that is wrong with them. Pure. A document whose YAML is broken is not
- * checked further (its tree would be a guess) and does not keep the others from being checked.
+ * checked further (its tree would be a guess) and does not keep the others from being checked. `beside` joins agents.
  */
-export function readManifests(source: SourceText, env: Env): ReadManifests {
+export function readManifests(source: SourceText, env: Env, beside?: VariablesBeside): ReadManifests {
   const texts = splitDocuments(source.text, MANIFEST_LIMITS.documents);
   const diagnostics: Diagnostic[] = [];
   const documents: ReadDocument[] = [];
   let count = 0;
   for (const text of texts.slice(0, MANIFEST_LIMITS.documents)) {
-    const read = readDocument(source, text, env);
+    const read = readDocument(source, text, env, beside);
     if (read === 'empty') continue;
     count++;
     diagnostics.push(...read.diagnostics);
@@ -58,71 +56,48 @@ export function readManifests(source: SourceText, env: Env): ReadManifests {
 
 type ReadPart = Pick<ReadManifests, 'documents' | 'diagnostics'>;
 
-function readDocument(source: SourceText, part: DocumentText, env: Env): ReadPart | 'empty' {
-  const { text, base } = part;
-  const place = (span: Span, finding: Finding) =>
-    diagnose(source, { start: base + span.start, end: base + span.end }, finding);
-  const composed = composeDocument(part);
-  if ('refused' in composed)
-    return { documents: [], diagnostics: [diagnose(source, composed.span, composed.refused)] };
-  const { document, errors } = composed;
-  const broken = syntaxFindings(document, errors, text);
-  if (broken.length > 0)
-    return { documents: [], diagnostics: broken.map(({ span, finding }) => place(span, finding)) };
-  const { version } = document.directives.yaml;
-  if (version !== '1.2')
-    return { documents: [], diagnostics: [place({ start: 0, end: 1 }, yamlVersion(version))] };
-  if (isEmpty(document.contents)) return 'empty';
-
-  const lineOf = (offset: number) => positionAt(source, base + offset).line;
-  const read = readValue(document.contents, text, env, lineOf);
-  const secrets = [...read.substituted.values()].flatMap(({ used }) => used);
+function readDocument(
+  source: SourceText,
+  part: DocumentText,
+  env: Env,
+  beside: VariablesBeside | undefined,
+): ReadPart | 'empty' {
+  const opened = openDocument(source, part, env);
+  if (opened === 'empty') return 'empty';
+  if ('diagnostics' in opened) return { documents: [], diagnostics: opened.diagnostics };
+  const { problems, place, isCut } = opened;
+  if (isCut) return { documents: [], diagnostics: limited(problems, place) };
+  const merged = mergeVariables(opened.value, beside);
+  const placeOf = (path: IssuePath) => {
+    const moved = merged.pathBeside(path);
+    return beside?.document === undefined || moved === undefined
+      ? { document: opened, path }
+      : { document: beside.document, path: moved };
+  };
+  const isUnread = merged.isJoined && beside?.document === undefined;
   const diagnosePlaced = (query: LocateQuery, finding: Finding) => {
-    const { span, node } = locate(document.contents, text, read, query);
-    const here = [...read.substituted].filter(([scalar]) => isWithin(scalar.range, node?.range));
-    return place(
-      span,
-      redactFinding(
-        finding,
-        here.flatMap(([, { used }]) => used),
-        secrets,
-      ),
-    );
+    const { document, path } = placeOf(query.path);
+    return document.diagnose({ ...query, path }, finding);
   };
-  const lineOfPath = (path: IssuePath) =>
-    lineOf(locate(document.contents, text, read, { path, at: 'value' }).span.start);
-  /** What could not be read counts as null or is left out: complaints about that are echoes. */
-  const isEcho = (issue: Issue) => {
-    const { span, node } = locate(document.contents, text, read, issue);
-    return read.problems.some(
-      (problem) =>
-        overlaps(problem.span, span) ||
-        (issue.code === 'missing' &&
-          !!node?.range &&
-          overlaps(problem.span, { start: node.range[0], end: node.range[1] })),
-    );
-  };
-
-  const problems = read.problems.map(
-    ({ span, finding }) =>
-      () =>
-        place(span, finding),
-  );
-  if (read.isCut) return { documents: [], diagnostics: limited(problems, place) };
-  const checked = checkManifest(read.value);
-  const issues = checked.issues.filter((issue) => !isEcho(issue));
+  const checked = checkManifest(merged.value);
+  const issues = checked.issues.filter((issue) => {
+    const { document, path } = placeOf(issue.path);
+    if (isUnread && issue.code === 'unknown_name') return false;
+    return !document.isEcho({ ...issue, path });
+  });
   const diagnostics = limited(
     [...problems, ...issues.map((issue) => () => diagnosePlaced(issue, issue))],
     place,
   );
-  const isWhole = checked.manifest !== undefined && read.problems.length === 0;
+  const isWhole =
+    checked.manifest !== undefined && problems.length === 0 && !(merged.isJoined && beside?.isBroken);
   return {
     documents: [
       {
-        value: read.value,
+        value: merged.value,
         ...(isWhole ? { manifest: checked.manifest } : {}),
         diagnose: diagnosePlaced,
-        lineOf: lineOfPath,
+        lineOf: opened.lineOf,
       },
     ],
     diagnostics,
@@ -138,17 +113,6 @@ function limited(
   const left = findings.length - shown.length;
   return left === 0 ? shown : [...shown, place({ start: 0, end: 1 }, tooManyErrors(left))];
 }
-
-const overlaps = (a: Span, b: Span) => a.start < b.end && b.start < a.end;
-
-type NodeRange = readonly [number, number, number] | null | undefined;
-
-const isWithin = (inner: NodeRange, outer: NodeRange) =>
-  !!inner && !!outer && inner[0] >= outer[0] && inner[1] <= outer[1];
-
-/** What YAML makes of a document with nothing in it but comments. */
-const isEmpty = (root: ParsedNode | null) =>
-  root === null || (isScalar(root) && root.value === null && !root.source);
 
 const TOO_MANY_DOCUMENTS: Finding = {
   severity: 'error',
@@ -169,11 +133,4 @@ const emptyFile = (text: string): Finding => ({
   code: 'empty_file',
   message: text.trim() === '' ? 'The file is empty.' : 'The file holds nothing but comments.',
   hint: 'A manifest begins with "kind: Agent" (or Tool, Relic, Artifact, Workflow).',
-});
-
-const yamlVersion = (version: string): Finding => ({
-  severity: 'error',
-  code: 'yaml_version',
-  message: `The document says it is YAML ${version}; manifests are YAML 1.2.`,
-  hint: 'Delete the %YAML line.',
 });

@@ -36,6 +36,13 @@ describe('main', () => {
     expect((await run(['greet', 'stranger'])).code).toBe(1);
   });
 
+  it('lets no argument steer the terminal', async () => {
+    const { code, err } = await run(['gr\u001b[31m\u202eeet']);
+    expect(code).toBe(2);
+    expect(err).toContain('gr\ufffd[31m\ufffdeet');
+    for (const steering of ['\u001b', '\u202e']) expect(err).not.toContain(steering);
+  });
+
   it('prints the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
     expect(await run(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fieldsOf } from '../../src/conditions/maps/fields-of.ts';
+import { likelyOperators } from '../../src/conditions/maps/likely-operators.ts';
 import { type Fields, matches } from '../../src/conditions/maps/matches.ts';
 import { parseConditions } from '../../src/conditions/maps/parse-conditions.ts';
 
@@ -286,5 +287,30 @@ describe('fieldsOf', () => {
       { path: ['context', 'files'], change: false },
       { path: ['a', 0], change: false },
     ]);
+  });
+});
+
+describe('a lone field that reads like an operator', () => {
+  it.each([
+    [{ progress: { greater: 3 } }, 'progress.greater', 'Did you mean "gt"?'],
+    [{ progress: { eq: 3 } }, 'progress.eq', 'For equality write the value itself'],
+    [{ any: [{ tags: { contain: 'x' } }] }, 'any.0.tags.contain', 'Did you mean "contains"?'],
+    [{ a: { b: { GT: 3 } } }, 'a.b.GT', 'Did you mean "gt"?'],
+  ])('%j is pointed out', (conditions, path, hint) => {
+    const found = likelyOperators(conditions);
+    expect(found.map((each) => each.path.join('.'))).toEqual([path]);
+    expect(found[0]?.hint).toContain(hint);
+  });
+
+  it.each([
+    [{ 'progress.greater': 3 }],
+    [{ greater: 3 }],
+    [{ context: { phase: 'x' } }],
+    [{ range: { min: 1, max: 2 } }],
+    [{ a: { in: [{ b: { eq: 1 } }] } }],
+    [{ a: { gt: 3 } }],
+    [{ a: { limits: { turns: 3 } } }],
+  ])('%j is not', (conditions) => {
+    expect(likelyOperators(conditions)).toEqual([]);
   });
 });

@@ -4,6 +4,11 @@ import { nearest, suggest } from '../../src/kernel/nearest.ts';
 
 const known = ['status', 'progress', 'context', 'depends_on', 'id', 'in'];
 
+it('of a single letter only the case may differ', () => {
+  expect(nearest('C', ['A', 'B'])).toBeUndefined();
+  expect(nearest('c', ['A', 'C'])).toBe('C');
+});
+
 describe('the nearest name', () => {
   it.each([
     ['stauts', 'status'],

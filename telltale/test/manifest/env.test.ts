@@ -5,8 +5,10 @@ import { parseDocument } from 'yaml';
 import { decodeSource } from '../../src/manifest/decode-source.ts';
 import { substituteEnv } from '../../src/manifest/env/substitute-env.ts';
 import { formatDiagnostic } from '../../src/manifest/format-diagnostic.ts';
+import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import { readManifests } from '../../src/manifest/read-manifests.ts';
 import { readPlainScalar } from '../../src/manifest/yaml/plain-scalar.ts';
+import { temporaryProject } from './temporary-project.ts';
 
 const read = (text: string, env: Record<string, string>) => {
   const decoded = decodeSource('a.yml', new TextEncoder().encode(text));
@@ -181,4 +183,16 @@ describe('a plain scalar that is read again', () => {
       ),
     );
   });
+});
+
+it('what a foreach names by "as" is no environment variable in that document', async () => {
+  const step = (name: string) =>
+    `kind: Workflow\nname: w\nsteps:\n  - name: each\n    type: foreach\n    in: "\${input.list}"\n    as: file\n    body: [{ name: tell, type: notify, message: "\${${name}} and \${${name}.path}" }]\n`;
+  const codes = async (name: string) => {
+    const cwd = temporaryProject({ 'w.yml': step(name) });
+    const { diagnostics } = await loadManifests(['w.yml'], { env: { file: 'from the environment' }, cwd });
+    return diagnostics.map(({ code }) => code);
+  };
+  expect(await codes('file')).toEqual([]);
+  expect(await codes('fiel')).toContain('env_unset');
 });

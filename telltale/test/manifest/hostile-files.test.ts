@@ -101,10 +101,54 @@ describe('YAML that is out to exhaust', () => {
     expect(twice).toContain('too_many_errors');
   });
 
+  it.each([
+    ['escapes that are none', `${AGENT}description: "${'\\q'.repeat(400_000)}"\n`, 'yaml_syntax'],
+    ['directives', `${'%FOO bar\n'.repeat(80_000)}---\n${AGENT}x: 1\n`, 'unknown_key'],
+    ['a header of a block', '>'.repeat(500_000), 'yaml_syntax'],
+  ])(
+    'by %s is refused in bounded time, in a short message',
+    { timeout: 20_000 },
+    async (_name, text, code) => {
+      const before = performance.now();
+      const { diagnostics } = await load(text);
+      expect(diagnostics.map((each) => each.code)).toEqual([code]);
+      expect(JSON.stringify(diagnostics).length).toBeLessThan(1_000);
+      expect(performance.now() - before).toBeLessThan(10_000);
+    },
+  );
+
+  it('by entries of "import" is refused, and what is shown of a file is limited', async () => {
+    const entries = (entry: (i: number) => string) =>
+      Array.from({ length: 12_000 }, (_, i) => entry(i)).join(', ');
+    const before = performance.now();
+    expect(await codesOf(`${AGENT}import: { tools: [${entries(() => 'builtin:git')}] }\n`)).toEqual([
+      'not_allowed',
+    ]);
+    const missing = await codesOf(`${AGENT}import: { tools: [${entries((i) => `./x${i}.yml`)}] }\n`);
+    expect(missing.length).toBe(MANIFEST_LIMITS.fileDiagnostics + 1);
+    expect(missing).toContain('too_many_errors');
+    expect(performance.now() - before).toBeLessThan(15_000);
+  });
+
+  it('by values of an enum is answered in a short message', async () => {
+    const values = Array.from({ length: 10_000 }, (_, i) => `v${i}`).join(', ');
+    const { diagnostics } = await load(
+      `${AGENT}metadata: { fields: { f: { values: [${values}], default: v1x } } }\n`,
+    );
+    expect(diagnostics).toMatchObject([{ code: 'bad_default', hint: 'Did you mean "v1"?' }]);
+    expect(diagnostics[0]?.message.length).toBeLessThan(300);
+  });
+
   it('by many documents is refused after the limit', async () => {
     const codes = await codesOf(`---\n${TOOL}`.repeat(MANIFEST_LIMITS.documents + 1));
     expect(codes).toContain('too_many_documents');
     expect(codes.filter((code) => code === 'name_taken').length).toBe(MANIFEST_LIMITS.documents - 1);
+  });
+
+  it("with a quote that ends in '' and nothing behind it is not closed", async () => {
+    expect(await codesOf(`${AGENT}description: 'it''`)).toEqual(['yaml_syntax']);
+    for (const text of ["''", "''''", "'it'''", "'it''s'"])
+      expect(await codesOf(`${AGENT}description: ${text}`)).toEqual([]);
   });
 
   it('by prototype keys changes no prototype', async () => {
@@ -179,6 +223,15 @@ describe('a path that is no ordinary file', () => {
     expect(await one('agents/coder.yml/x.yml', cwd)).toMatchObject({ code: 'file_missing' });
   });
 
+  it('lies thousands of folders deep: an error at once', async () => {
+    const cwd = temporaryProject({
+      'a.yml': `${AGENT}import: { tools: ["./${'a/'.repeat(100_000)}x.yml"] }\n`,
+    });
+    const before = performance.now();
+    expect(await one('a.yml', cwd)).toMatchObject({ code: 'file_unreadable', line: 3 });
+    expect(performance.now() - before).toBeLessThan(5_000);
+  });
+
   it('may not be read: says so', async () => {
     const cwd = temporaryProject({ 'a.yml': AGENT });
     chmodSync(join(cwd, 'a.yml'), 0);
@@ -234,6 +287,30 @@ describe('a glob', () => {
     };
     const { diagnostics } = await loadManifests(['p/a.yml'], { env: {}, cwd, files });
     expect(diagnostics).toMatchObject([{ code: 'outside_project', line: 4 }]);
+  });
+
+  it.each([
+    [`./tools/${'{a,b}'.repeat(10_000)}*.yml`],
+    [`./tools/${'{a,b}'.repeat(60)}*.yml`],
+    [`./${'**/'.repeat(100)}*.yml`],
+    [`./tools/${'*t'.repeat(30)}z.yml`],
+    [`./tools/${'+(t|t*)'.repeat(12)}z`],
+    [`./${'?'.repeat(100_000)}`],
+  ])('that could hang or crash the walk is not run: %.30s', async (pattern) => {
+    const cwd = temporaryProject({
+      'a.yml': `${AGENT}import:\n  tools: ["${pattern}"]\n`,
+      [`tools/${'t'.repeat(200)}.yml`]: TOOL,
+    });
+    const { diagnostics } = await loadManifests(['a.yml'], { env: {}, cwd });
+    expect(diagnostics).toMatchObject([{ code: 'glob_too_complex', line: 4 }]);
+  });
+
+  it('of ordinary complexity is run', async () => {
+    const cwd = temporaryProject({
+      'a.yml': `${AGENT}import:\n  tools: ["./{tools,more}/**/*-t?*.{yml,yaml}"]\n`,
+      'more/deep/my-tool.yaml': TOOL,
+    });
+    expect(await loadManifests(['a.yml'], { env: {}, cwd })).toMatchObject({ ok: true, documents: 2 });
   });
 
   it('that matches too many files is refused', { timeout: 60_000 }, async () => {

@@ -122,18 +122,28 @@ describe('imports', () => {
     const files = {
       ...createNodeFiles(),
       read: async (path: string) =>
-        ({
-          ok: true,
-          value: Buffer.from(path.endsWith('a.yml') ? agents : tool(`t${path.match(/\d+/)?.[0]}`)),
-        }) as const,
+        path.endsWith('context_variables.json')
+          ? ({ ok: false, error: { type: 'missing', siblings: [] } } as const)
+          : ({
+              ok: true,
+              value: Buffer.from(
+                path.endsWith('.yml') && !/\d/.test(path) ? agents(path) : tool(`t${path.match(/\d+/)?.[0]}`),
+              ),
+            } as const),
       realPath: async (path: string) => path,
       exists: async () => false,
     };
-    const agents = agent(
-      'a',
-      `import:\n  tools:\n${Array.from({ length: MANIFEST_LIMITS.files }, (_, i) => `    - /p/t${i}.yml\n`).join('')}`,
-    );
-    const result = await loadManifests(['/p/a.yml'], { env: {}, cwd: '/p', files });
+    const names = ['a', 'b', 'c', 'd'];
+    const agents = (path: string) => {
+      const at = names.findIndex((name) => path.endsWith(`/${name}.yml`));
+      const entries = Array.from(
+        { length: MANIFEST_LIMITS.importEntries },
+        (_, i) => `    - /p/t${at * 1000 + i}.yml\n`,
+      );
+      return agent(names[at] ?? '', `import:\n  tools:\n${entries.join('')}`);
+    };
+    const paths = names.map((name) => `/p/${name}.yml`);
+    const result = await loadManifests(paths, { env: {}, cwd: '/p', files });
     expect(codes(result)).toEqual(['too_many_files']);
     expect(result.sources.length).toBe(MANIFEST_LIMITS.files);
   });

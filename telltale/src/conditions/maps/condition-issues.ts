@@ -61,7 +61,16 @@ export function meantOperator(key: string): string | undefined {
   return OTHER_WORDS.get(word) ?? nearest(word, OPERATORS);
 }
 
-function operatorHint(key: string): string {
+/** Whether a name of a field reads like an operator: a word of another language, or an operator with one slip. */
+export function readsLikeOperator(key: string): boolean {
+  const word = key.toLowerCase();
+  if (OTHER_WORDS.has(word) || EQUALITY.has(word)) return true;
+  return (
+    OPERATORS.some((operator) => operator === word) || (word.length > 3 && meantOperator(word) !== undefined)
+  );
+}
+
+export function operatorHint(key: string): string {
   if (EQUALITY.has(key.trim().toLowerCase().replace(/^\$/, '')))
     return `For equality write the value itself in place of { ${key}: … }.`;
   const meant = meantOperator(key);

@@ -26,10 +26,10 @@ const REFERENCE = /(?<!\$)(\$+)\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*(?=[}:=+?#%
 
 /**
  * Finds `${NAME}` and `${NAME:-default}`; a default reaches to the next `}`. Left alone as text: references to runtime
- * roots, anything else in `${…}` that does not begin with a name, and the escape `$${`, which stays as it is for
+ * roots and to `items` (what a foreach names by `as`), anything else in `${…}` that does not begin with a name, and the escape `$${`, which stays as it is for
  * whoever reads the text later. Dollars before a brace come in pairs, as in `parseTemplate`.
  */
-export function findEnvReferences(text: string): readonly Piece[] {
+export function findEnvReferences(text: string, items: ReadonlySet<string>): readonly Piece[] {
   const pieces: Piece[] = [];
   let done = 0;
   const lastClose = text.lastIndexOf('}');
@@ -43,7 +43,7 @@ export function findEnvReferences(text: string): readonly Piece[] {
     const [matched, dollars = '', name = ''] = match;
     const isEscaped = dollars.length % 2 === 0;
     const start = match.index + dollars.length - 1;
-    if (start < done || isEscaped || RUNTIME_ROOTS.has(name)) continue;
+    if (start < done || isEscaped || RUNTIME_ROOTS.has(name) || items.has(name)) continue;
     push(readReference(text, start, match.index + matched.length, name, lastClose));
   }
   if (done < text.length)

@@ -23,6 +23,8 @@ export interface Substituted {
   readonly whole: boolean;
 }
 
+const NO_ITEMS: ReadonlySet<string> = new Set();
+
 /** Problems of one text that are kept: finding the place of each costs a walk through it. */
 const MAX_PROBLEMS = 16;
 
@@ -31,9 +33,13 @@ const MAX_PROBLEMS = 16;
  * looked through for further references, here or when a step runs: `${` in it is written `$${`, as templates
  * escape it. As in shells, `:-` also stands in for a variable that is set but empty.
  */
-export function substituteEnv(raw: string, env: Env): Substituted | undefined {
+export function substituteEnv(
+  raw: string,
+  env: Env,
+  items: ReadonlySet<string> = NO_ITEMS,
+): Substituted | undefined {
   if (!raw.includes('${')) return undefined;
-  const references = findEnvReferences(raw);
+  const references = findEnvReferences(raw, items);
   if (references.every((piece) => piece.type === 'text')) return undefined;
   let text = '';
   const pieces: Mapped[] = [];

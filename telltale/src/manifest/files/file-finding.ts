@@ -1,5 +1,5 @@
 import { nearest } from '../../kernel/nearest.ts';
-import type { Finding } from '../diagnostic.ts';
+import type { Diagnostic, Finding } from '../diagnostic.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
 import { quoted } from '../printable.ts';
 import type { FileProblem } from './files.ts';
@@ -9,6 +9,15 @@ const error = (code: string, message: string, hint: string): Finding => ({
   code,
   message,
   hint,
+});
+
+/** A finding about a file as a whole, or about one that could not be read. */
+export const fileDiagnostic = (file: string, { severity, code, message, hint }: Finding): Diagnostic => ({
+  severity,
+  code,
+  file,
+  message,
+  ...(hint === undefined ? {} : { hint }),
 });
 
 /** Why a file could not be read, in words. `path` is as the user knows it. */

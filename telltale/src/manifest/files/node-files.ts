@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { access, type FileHandle, open, readdir, realpath, type stat as Stat, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, parse, sep } from 'node:path';
 import { err, ok, type Result } from '../../kernel/result.ts';
 import type { FileProblem, Files } from './files.ts';
 import { globFiles } from './glob-files.ts';
@@ -21,14 +21,22 @@ export function createNodeFiles(): Files {
   };
 }
 
-/** Of a file that does not exist: its folder's real path, and its name. */
+/**
+ * Of a file that does not exist: the real path of its deepest folder that does, and the rest. Looked for from the top,
+ * so that a path of thousands of folders that are not there costs one look more than those that are.
+ */
 async function realPath(path: string): Promise<string> {
-  try {
-    return await realpath(path);
-  } catch {
-    const folder = dirname(path);
-    return folder === path ? path : join(await realPath(folder), basename(path));
+  const whole = await realpath(path).catch(() => undefined);
+  if (whole !== undefined) return whole;
+  const { root } = parse(path);
+  const segments = path.slice(root.length).split(sep);
+  let real = root;
+  for (const [index, segment] of segments.entries()) {
+    const next = await realpath(join(real, segment)).catch(() => undefined);
+    if (next === undefined) return join(real, segments.slice(index).join(sep));
+    real = next;
   }
+  return real;
 }
 
 async function readRegularFile(path: string, maxBytes: number): Promise<Result<Uint8Array, FileProblem>> {

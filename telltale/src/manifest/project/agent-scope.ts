@@ -56,6 +56,7 @@ export function agentScope(
       prompt: new Set([...keys('prompts'), ...PROMPTS]),
       model: new Set(keys('models')),
       server: new Set(servers),
+      viewer: new Set(),
     },
     partial,
   };

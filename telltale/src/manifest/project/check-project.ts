@@ -5,7 +5,7 @@ import { canonicalJson } from './canonical-json.ts';
 import { checkReferences } from './check-references.ts';
 import { KIND_OF_LIST, type LoadedManifest, type ResolvedImport } from './project.ts';
 import type { ImportLink, ProjectDocument } from './project-document.ts';
-import { builtinNameTaken, nameTaken, serverNameTaken, wrongKind } from './project-findings.ts';
+import { builtinNameTaken, nameTaken, wrongKind } from './project-findings.ts';
 
 /** What can be said only of manifests together. Pure. */
 export function checkProject(
@@ -49,7 +49,14 @@ function checkImports(owner: ProjectDocument, links: readonly ImportLink[], byFi
   const listed = new Set(
     links.flatMap(({ entry, files }) => files.map((file) => `${KIND_OF_LIST[entry.list]} ${file}`)),
   );
-  const servers = new Set<string>();
+  const tools = new Map(
+    links
+      .flatMap((link) => (link.entry.list === 'tools' ? link.files : []))
+      .flatMap((file) => byFile.get(file) ?? [])
+      .flatMap((each) =>
+        each.kind === 'Tool' && each.name !== undefined ? [[each.name, each] as const] : [],
+      ),
+  );
   return links.flatMap(({ entry, files }) => {
     const { list, index, what } = entry;
     const at = { path: ['import', list, index], at: 'value' } as const;
@@ -59,18 +66,9 @@ function checkImports(owner: ProjectDocument, links: readonly ImportLink[], byFi
       const isMisplaced = kind !== undefined && kind !== wanted && !listed.has(`${kind} ${file}`);
       return isMisplaced ? [owner.document.diagnose(at, wrongKind(list, wanted, label, line, kind))] : [];
     });
-    if (what.type === 'mcp') {
-      if (servers.has(what.name)) found.push(owner.document.diagnose(at, serverNameTaken(what.name)));
-      servers.add(what.name);
-    }
-    if (what.type === 'builtin') {
-      const own = links.flatMap((link) => (link.entry.list === 'tools' ? link.files : []));
-      const clash = own
-        .flatMap((file) => byFile.get(file) ?? [])
-        .find(({ kind, name }) => kind === 'Tool' && name === what.name);
-      if (clash !== undefined)
-        found.push(owner.document.diagnose(at, builtinNameTaken(what.name, clash.label, clash.line)));
-    }
+    const clash = what.type === 'builtin' ? tools.get(what.name) : undefined;
+    if (clash?.name !== undefined)
+      found.push(owner.document.diagnose(at, builtinNameTaken(clash.name, clash.label, clash.line)));
     return found;
   });
 }

@@ -13,6 +13,7 @@ const KIND_OF: Partial<Record<ReferenceTo, string>> = {
   agent: 'Agent',
   workflow: 'Workflow',
   artifact: 'Artifact',
+  viewer: 'Agent',
 };
 
 const WORD: Record<ReferenceTo, string> = {
@@ -24,6 +25,7 @@ const WORD: Record<ReferenceTo, string> = {
   prompt: 'prompt',
   model: 'model',
   server: 'MCP server',
+  viewer: 'agent',
 };
 
 /**
@@ -43,7 +45,8 @@ export function checkReferences(
       each.kind === 'Agent' ? agent === each : inside.has(each),
     );
     return collectReferences(each).flatMap((reference) => {
-      const finding = own.length === 0 ? unplaced(reference, documents) : missing(reference, own, documents);
+      const isPlaced = own.length > 0 && reference.to !== 'viewer';
+      const finding = isPlaced ? missing(reference, own, documents) : unplaced(reference, documents);
       return finding === undefined
         ? []
         : [each.document.diagnose({ path: reference.path, at: 'value' }, finding)];
@@ -81,6 +84,7 @@ const HAS: Record<ReferenceTo, string> = {
   prompt: 'has',
   model: 'has',
   server: 'imports',
+  viewer: 'imports',
 };
 
 function hintFor(
@@ -119,7 +123,7 @@ function unplaced(reference: Reference, documents: readonly ProjectDocument[]): 
   const near = nearest(reference.name, names);
   return {
     severity: 'warning',
-    code: `unknown_${reference.to}`,
+    code: `unknown_${reference.to === 'viewer' ? 'agent' : reference.to}`,
     message: `No ${WORD[reference.to]} named ${quoted(reference.name)} is among the manifests that were read.`,
     hint:
       near === undefined

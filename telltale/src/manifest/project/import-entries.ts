@@ -1,6 +1,7 @@
 import type { Json } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import type { Finding } from '../diagnostic.ts';
+import { MANIFEST_LIMITS } from '../limits.ts';
 import { quoted } from '../printable.ts';
 import { BUILTIN_TOOLS } from '../schema/imports.ts';
 import { IMPORT_LISTS, type ImportList } from './project.ts';
@@ -17,14 +18,14 @@ export interface ImportEntry {
     | { readonly type: 'wrong'; readonly finding: Finding };
 }
 
-/** The entries of a document's `import`. What has the wrong shape is left out: the schema has reported it. */
+/** The entries of a document's `import`. What has the wrong shape, or is too much, is left out: the schema has reported it. */
 export function importEntries(document: Json): readonly ImportEntry[] {
   const imports = isMap(document) ? document.import : undefined;
   if (!isMap(imports)) return [];
   return IMPORT_LISTS.flatMap((list) => {
     const entries = imports[list];
     if (!Array.isArray(entries)) return [];
-    return entries.flatMap((entry, index): ImportEntry[] => {
+    return entries.slice(0, MANIFEST_LIMITS.importEntries).flatMap((entry, index): ImportEntry[] => {
       const what = readEntry(entry as Json, list);
       return what === undefined ? [] : [{ list, index, what }];
     });

@@ -1,10 +1,11 @@
 import { dirname, resolve } from 'node:path';
 import type { Diagnostic, Finding } from '../diagnostic.ts';
-import { fileFinding } from '../files/file-finding.ts';
+import { fileDiagnostic, fileFinding } from '../files/file-finding.ts';
 import type { Files } from '../files/files.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
 import type { Ask } from './ask.ts';
 import { boundedMap } from './bounded-map.ts';
+import { checkNamedFiles } from './check-named-files.ts';
 import { checkProject } from './check-project.ts';
 import { importEntries } from './import-entries.ts';
 import type { Project } from './project.ts';
@@ -44,6 +45,9 @@ export async function loadProject(
     for (const document of read.documents) {
       const owner = projectDocument(read, document);
       documents.push(owner);
+      diagnostics.push(
+        ...(await checkNamedFiles(document, owner.kind, { folder, realRoot, shownRoot, files })),
+      );
       if (owner.kind !== 'Agent') continue;
       for (const entry of importEntries(document.value)) {
         const link: ImportLink = { owner, entry, files: [] };
@@ -67,7 +71,7 @@ export async function loadProject(
   for (const entry of entries) {
     if (typeof entry === 'string') wave.push(askForEntry(entry, cache));
     else {
-      const read = cache.add(entry.label, entry.bytes);
+      const read = await cache.add(entry.label, entry.bytes, resolve(entry.folder), realRoot);
       if (read.type === 'read') wave.push(...(await take(read, resolve(entry.folder))));
     }
   }
@@ -124,12 +128,6 @@ function askForEntry(path: string, cache: SourceCache): Ask {
   return {
     path,
     called: file,
-    report: ({ severity, code, message, hint }) => ({
-      severity,
-      code,
-      file,
-      message,
-      ...(hint === undefined ? {} : { hint }),
-    }),
+    report: (finding) => fileDiagnostic(file, finding),
   };
 }

@@ -46,6 +46,13 @@ export const globTooWide = (pattern: string, limit: number) =>
     'Name a narrower folder.',
   );
 
+export const globTooComplex = (pattern: string, why: string) =>
+  error(
+    'glob_too_complex',
+    `${quoted(pattern)} ${why}.`,
+    'Write several simpler entries, such as "./tools/*.yml" or "./{tools,more}/**/*.yml".',
+  );
+
 export const globUnreadable = (pattern: string, reason: string) =>
   error(
     'file_unreadable',
@@ -85,6 +92,3 @@ export const builtinNameTaken = (name: string, label: string, line: number) =>
     `"builtin:${name}" and the Tool in ${label}:${line} have the same name.`,
     'Rename your tool, or do not import the built-in one.',
   );
-
-export const serverNameTaken = (name: string) =>
-  error('name_taken', `Two MCP servers are named ${quoted(name)}.`, 'Rename one of them.');

@@ -11,7 +11,9 @@ export type ReferenceTo =
   | 'artifact'
   | 'prompt'
   | 'model'
-  | 'server';
+  | 'server'
+  /** An agent whose prompts show something: it need not be imported, since a parent's variables may name it. */
+  | 'viewer';
 
 /** A name in a document that stands for something outside it. */
 export interface Reference {
@@ -84,6 +86,8 @@ export function collectReferences({
       add('agent', map.agent, at('agent'));
     if (type === 'tool_response') add('tool', map.tool, at('tool'));
     if (type === 'function') add('artifact', map.artifact, at('artifact'));
+    if (section === 'context_variables' && Array.isArray(map.expose))
+      for (const [index, name] of map.expose.entries()) add('viewer', name as Json, [...at('expose'), index]);
     add('artifact', map.invoke, at('invoke'));
     add('artifact', map.prompt_artifact_id, at('prompt_artifact_id'));
     if (path.length > 0 && typeof map.model === 'string' && kind === 'Workflow')

@@ -3,11 +3,13 @@ import type { Diagnostic, Finding } from '../diagnostic.ts';
 import type { Files } from '../files/files.ts';
 import { isInside } from '../files/project-root.ts';
 import type { Ask } from './ask.ts';
+import { globComplexity } from './glob-complexity.ts';
 import { splitGlob } from './import-entries.ts';
 import type { ImportLink } from './project-document.ts';
 import {
   globClimbs,
   globMatchesNothing,
+  globTooComplex,
   globTooWide,
   globUnreadable,
   outsideProject,
@@ -68,6 +70,8 @@ export async function resolveEntry(
 async function matchesOf(pattern: string, around: Surroundings): Promise<readonly string[] | Finding> {
   const parts = splitGlob(pattern);
   if (parts === undefined) return globClimbs(pattern);
+  const refused = globComplexity(pattern);
+  if (refused !== undefined) return globTooComplex(pattern, refused);
   const folder = resolve(around.folder, parts.folder);
   if (!isInside(await around.files.realPath(folder), around.realRoot))
     return outsideProject(pattern, around.shownRoot);

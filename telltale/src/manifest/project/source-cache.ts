@@ -1,13 +1,22 @@
 import { createHash } from 'node:crypto';
-import { isAbsolute, relative, sep } from 'node:path';
-import { decodeSource } from '../decode-source.ts';
-import type { Diagnostic } from '../diagnostic.ts';
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { type Decoded, decodeSource } from '../decode-source.ts';
+import type { Diagnostic, Finding } from '../diagnostic.ts';
 import type { Env } from '../env/substitute-env.ts';
+import { fileDiagnostic, fileFinding } from '../files/file-finding.ts';
 import type { FileProblem, Files } from '../files/files.ts';
 import { isInside } from '../files/project-root.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
 import { type ReadDocument, readManifests } from '../read-manifests.ts';
+import { isMap } from '../schema/is-map.ts';
+import {
+  type ReadVariables,
+  readVariables,
+  unreadVariables,
+  VARIABLES_FILE,
+} from '../variables/read-variables.ts';
 import type { LoadedSource } from './project.ts';
+import { outsideProject } from './project-findings.ts';
 
 /** A file that has been read, or why it could not be. */
 export type ReadSource =
@@ -28,7 +37,8 @@ export type ReadSource =
 /** Reads each file once, however many ways lead to it, and keeps count of what the load has cost. */
 export interface SourceCache {
   read(path: string, realRoot: string): Promise<ReadSource>;
-  add(label: string, bytes: Uint8Array): ReadSource;
+  /** A text that is no file, as if it stood in `folder`. */
+  add(label: string, bytes: Uint8Array, folder: string, realRoot: string): Promise<ReadSource>;
   /** A path as diagnostics show it. */
   label(path: string): string;
   sources(): readonly LoadedSource[];
@@ -44,6 +54,7 @@ export interface SourceCacheOptions {
 
 export function createSourceCache({ env, cwd, files, onProgress }: SourceCacheOptions): SourceCache {
   const reads = new Map<string, Promise<ReadSource>>();
+  const variables = new Map<string, Promise<ReadVariables | undefined>>();
   const sources: LoadedSource[] = [];
   let bytesRead = 0;
   let documents = 0;
@@ -51,39 +62,70 @@ export function createSourceCache({ env, cwd, files, onProgress }: SourceCacheOp
   const label = (path: string) =>
     isInside(path, cwd) ? relative(cwd, path).split(sep).join('/') || '.' : path;
 
-  const keep = (file: string, shown: string, bytes: Uint8Array): ReadSource => {
+  const decode = (file: string, shown: string, bytes: Uint8Array): Decoded => {
     sources.push(
       Object.freeze({ file, bytes: bytes.length, hash: createHash('sha256').update(bytes).digest('hex') }),
     );
     onProgress?.(sources.length);
-    const decoded = decodeSource(shown, bytes);
-    if (!decoded.ok)
+    return decodeSource(shown, bytes);
+  };
+
+  const keep = async (
+    file: string,
+    shown: string,
+    bytes: Uint8Array,
+    folder: string,
+    realRoot: string,
+  ): Promise<ReadSource> => {
+    const source = { type: 'read', file, label: shown } as const;
+    const decoded = decode(file, shown, bytes);
+    if (!decoded.ok) return { ...source, documents: [], isBroken: true, diagnostics: [decoded.diagnostic] };
+    if (basename(file) === VARIABLES_FILE)
       return {
-        type: 'read',
-        file,
-        label: shown,
+        ...source,
         documents: [],
-        isBroken: true,
-        diagnostics: [decoded.diagnostic],
+        isBroken: false,
+        diagnostics: readVariables(decoded.source, env).diagnostics,
       };
-    const read = readManifests(decoded.source, env);
+    // Few files hold agents, and only beside those is there anything to look for.
+    const beside = /\bAgent\b/.test(decoded.source.text) ? await variablesIn(folder, realRoot) : undefined;
+    const read = readManifests(decoded.source, env, beside?.variables);
     documents += read.count;
+    const hasAgent = read.documents.some(({ value }) => isMap(value) && value.kind === 'Agent');
     return {
-      type: 'read',
-      file,
-      label: shown,
+      ...source,
       documents: read.documents,
       isBroken: read.count > read.documents.length,
-      diagnostics: read.diagnostics,
+      diagnostics: [...(hasAgent ? (beside?.diagnostics ?? []) : []), ...read.diagnostics],
     };
   };
 
-  const readFile = async (path: string, file: string): Promise<ReadSource> => {
+  const readFile = async (path: string, file: string, realRoot: string): Promise<ReadSource> => {
     const bytes = await files.read(file, MANIFEST_LIMITS.fileBytes);
     if (!bytes.ok) return { type: 'problem', problem: bytes.error };
     bytesRead += bytes.value.length;
     if (bytesRead > MANIFEST_LIMITS.totalBytes) return { type: 'full', what: 'bytes' };
-    return keep(file, label(path), bytes.value);
+    return keep(file, label(path), bytes.value, dirname(file), realRoot);
+  };
+
+  const variablesIn = (folder: string, realRoot: string): Promise<ReadVariables | undefined> => {
+    const key = JSON.stringify([folder, realRoot]);
+    const reading = variables.get(key) ?? readVariablesIn(folder, realRoot);
+    variables.set(key, reading);
+    return reading;
+  };
+
+  const readVariablesIn = async (folder: string, realRoot: string): Promise<ReadVariables | undefined> => {
+    const path = join(folder, VARIABLES_FILE);
+    const shown = label(path);
+    const file = await files.realPath(path);
+    const fail = (finding: Finding): ReadVariables => unreadVariables([fileDiagnostic(shown, finding)]);
+    if (!isInside(file, realRoot)) return fail(outsideProject(shown, label(realRoot)));
+    const bytes = await files.read(file, MANIFEST_LIMITS.fileBytes);
+    if (!bytes.ok) return bytes.error.type === 'missing' ? undefined : fail(fileFinding(bytes.error, shown));
+    bytesRead += bytes.value.length;
+    const decoded = decode(file, shown, bytes.value);
+    return decoded.ok ? readVariables(decoded.source, env) : unreadVariables([decoded.diagnostic]);
   };
 
   return {
@@ -93,11 +135,11 @@ export function createSourceCache({ env, cwd, files, onProgress }: SourceCacheOp
       const known = reads.get(file);
       if (known !== undefined) return known;
       if (reads.size >= MANIFEST_LIMITS.files) return { type: 'full', what: 'files' };
-      const reading = readFile(path, file);
+      const reading = readFile(path, file, realRoot);
       reads.set(file, reading);
       return reading;
     },
-    add: (shown, bytes) => keep(shown, shown, bytes),
+    add: (shown, bytes, folder, realRoot) => keep(shown, shown, bytes, folder, realRoot),
     label,
     sources: () => sources.toSorted((a, b) => (a.file < b.file ? -1 : 1)),
     documents: () => documents,

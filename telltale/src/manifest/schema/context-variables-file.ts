@@ -5,6 +5,7 @@ import { type DocumentNode, documentNode } from './checks/document-node.ts';
 import { closed } from './closed.ts';
 import { contextVariables } from './context-variables.ts';
 import { frozenCopy } from './frozen-copy.ts';
+import { nonEmptyText } from './names.ts';
 import { orderIssues } from './order-issues.ts';
 import { plainDocument } from './plain-document.ts';
 import { runSchema } from './run-schema.ts';
@@ -23,6 +24,7 @@ const file = closed(
     },
   },
   {
+    $schema: nonEmptyText('The JSON Schema of this file, for editors.').optional(),
     context_variables: closed(
       {
         title: '"context_variables"',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cel } from './cel.ts';
 import { closed, type Slips } from './closed.ts';
-import { derivedTrigger } from './derived-trigger.ts';
+import { derivedTrigger, resetTrigger } from './derived-trigger.ts';
 import { jsonValue } from './json-value.ts';
 import { identifier, name, nonEmptyText, text } from './names.ts';
 
@@ -84,7 +84,10 @@ const derived = closed(
       .min(1)
       .optional()
       .describe('What sets it; the first that matches counts.'),
-    reset_on: z.array(derivedTrigger).optional().describe('What puts the default back.'),
+    reset_on: z
+      .array(resetTrigger)
+      .optional()
+      .describe('What puts the default back, whichever trigger set it.'),
     expression: cel('CEL over other variables and the metadata, in place of triggers.').optional(),
     writers: z
       .array(z.enum(['derived']))
@@ -98,7 +101,8 @@ export const contextVariables = closed(
   {
     title: '"context_variables"',
     id: 'ContextVariables',
-    description: 'Named values beside the metadata; $name and vars.name read them.',
+    description:
+      'Named values beside the metadata; $name and vars.name read them. A context_variables.json in the folder of an agent adds to its own.',
     slips: {
       defined_variables: 'It is "defined".',
       runtime_variables: 'It is "runtime".',

@@ -28,95 +28,113 @@ const textMatch = closed(
   },
 );
 
-const common = { set: jsonValue('The value the variable takes; true if absent.').default(true) };
-
 const SLIPS: Slips = {
   value: 'The value the variable takes is "set".',
-  reset: '"reset_on" stands beside "triggers", not in one.',
-  reset_on: '"reset_on" stands beside "triggers", not in one.',
+  reset: 'It is "reset_on", a list of triggers.',
   condition: 'Conditions on metadata are a trigger of type metadata_match with "conditions".',
 };
 
-const trigger = <Shape extends z.core.$ZodLooseShape>(type: string, shape: Shape, slips: Slips = {}) =>
-  closed({ title: `a trigger of type ${type}`, slips: { ...SLIPS, ...slips } }, { ...shape, ...common });
-
 /** The types of trigger that can set a derived variable. New ones register here, and appear in the schema and docs. */
-const DERIVED_TRIGGERS = {
-  agent_text: trigger(
-    'agent_text',
-    {
-      type: z.literal('agent_text'),
-      agent: name("Whose text; any agent's if absent.").optional(),
-      in: z
-        .enum(['response', 'thought', 'text'])
-        .default('response')
-        .describe('Which whole text is compared.'),
-      match: textMatch,
-    },
-    { equals: 'It stands under "match: { equals }".', contains: 'It stands under "match: { contains }".' },
-  ).describe('An agent said something.'),
-  agent_turn_count: trigger(
-    'agent_turn_count',
-    {
-      type: z.literal('agent_turn_count'),
-      agent: name("Whose turns; the session's own agent if absent.").optional(),
-      at_least: count('The number of turns from which it holds.'),
-    },
-    { count: 'It is "at_least".', turns: 'It is "at_least".' },
-  ).describe('An agent reached a number of turns.'),
-  tool_response: trigger(
-    'tool_response',
-    {
-      type: z.literal('tool_response'),
-      tool: targetName('Which tool.'),
-      status: z
-        .enum(['ok', 'error', 'timeout', 'skipped', 'interrupted'])
-        .default('ok')
-        .describe('How the call ended.'),
-      match: conditions('Conditions on the result.').optional(),
-    },
-    { name: 'It is "tool".' },
-  ).describe('A tool answered.'),
-  metadata_match: trigger('metadata_match', {
-    type: z.literal('metadata_match'),
-    conditions: conditions('Conditions on the metadata.'),
-  }).describe('The metadata matches.'),
-  event: trigger(
-    'event',
-    {
-      type: z.literal('event'),
-      event: eventType('The type of the event.'),
-      match: conditions('Conditions on its fields.').optional(),
-    },
-    {
-      name: 'The type of the event is "event".',
-      conditions: 'Conditions on an event\'s fields are "match".',
-    },
-  ).describe('An event appeared on the log.'),
-  timer_expired: trigger(
-    'timer_expired',
-    {
-      type: z.literal('timer_expired'),
-      after: positiveDuration('How long after.'),
-      since: eventType('The type of the event that starts the time.').default('session.started'),
-    },
-    { timeout: 'It is "after".', duration: 'It is "after".' },
-  ).describe('Time has passed.'),
-  function: trigger(
-    'function',
-    {
-      type: z.literal('function'),
-      artifact: name('The artifact: sandboxed and pure.'),
-      method: name('Its method.'),
-      fallback: jsonValue('What counts when it is missing, fails or is too slow.'),
-    },
-    { invoke: 'Here the artifact is "artifact".' },
-  ).describe('An artifact decides.'),
+const triggerTypes = <Common extends z.core.$ZodLooseShape>(common: Common, commonSlips: Slips) => {
+  const trigger = <Shape extends z.core.$ZodLooseShape>(type: string, shape: Shape, slips: Slips = {}) =>
+    closed(
+      { title: `a trigger of type ${type}`, slips: { ...commonSlips, ...slips } },
+      { ...shape, ...common },
+    );
+  return {
+    agent_text: trigger(
+      'agent_text',
+      {
+        type: z.literal('agent_text'),
+        agent: name("Whose text; any agent's if absent.").optional(),
+        in: z
+          .enum(['response', 'thought', 'text'])
+          .default('response')
+          .describe('Which whole text is compared.'),
+        match: textMatch,
+      },
+      { equals: 'It stands under "match: { equals }".', contains: 'It stands under "match: { contains }".' },
+    ).describe('An agent said something.'),
+    agent_turn_count: trigger(
+      'agent_turn_count',
+      {
+        type: z.literal('agent_turn_count'),
+        agent: name("Whose turns; the session's own agent if absent.").optional(),
+        at_least: count('The number of turns from which it holds.'),
+      },
+      { count: 'It is "at_least".', turns: 'It is "at_least".' },
+    ).describe('An agent reached a number of turns.'),
+    tool_response: trigger(
+      'tool_response',
+      {
+        type: z.literal('tool_response'),
+        tool: targetName('Which tool.'),
+        status: z
+          .enum(['ok', 'error', 'timeout', 'skipped', 'interrupted'])
+          .default('ok')
+          .describe('How the call ended.'),
+        match: conditions('Conditions on the result.').optional(),
+      },
+      { name: 'It is "tool".' },
+    ).describe('A tool answered.'),
+    metadata_match: trigger('metadata_match', {
+      type: z.literal('metadata_match'),
+      conditions: conditions('Conditions on the metadata.'),
+    }).describe('The metadata matches.'),
+    event: trigger(
+      'event',
+      {
+        type: z.literal('event'),
+        event: eventType('The type of the event.'),
+        match: conditions('Conditions on its fields.').optional(),
+      },
+      {
+        name: 'The type of the event is "event".',
+        conditions: 'Conditions on an event\'s fields are "match".',
+      },
+    ).describe('An event appeared on the log.'),
+    timer_expired: trigger(
+      'timer_expired',
+      {
+        type: z.literal('timer_expired'),
+        after: positiveDuration('How long after.'),
+        since: eventType('The type of the event that starts the time.').default('session.started'),
+      },
+      { timeout: 'It is "after".', duration: 'It is "after".' },
+    ).describe('Time has passed.'),
+    function: trigger(
+      'function',
+      {
+        type: z.literal('function'),
+        artifact: name('The artifact: sandboxed and pure.'),
+        method: name('Its method.'),
+        fallback: jsonValue('What counts when it is missing, fails or is too slow.'),
+      },
+      { invoke: 'Here the artifact is "artifact".' },
+    ).describe('An artifact decides.'),
+  };
 };
 
-export const derivedTrigger = choiceByValue('A trigger of a derived variable', 'type', DERIVED_TRIGGERS).meta(
-  {
-    id: 'DerivedTrigger',
-    description: 'What sets or resets a derived variable.',
-  },
-);
+const RESET_SLIP = 'What resets a variable puts its default back.';
+
+/** What puts the default back. */
+export const resetTrigger = choiceByValue(
+  'A trigger of "reset_on"',
+  'type',
+  triggerTypes({}, { ...SLIPS, set: RESET_SLIP, reset_on: RESET_SLIP }),
+).meta({ id: 'ResetTrigger', description: 'What resets a derived variable.' });
+
+export const derivedTrigger = choiceByValue(
+  'A trigger of a derived variable',
+  'type',
+  triggerTypes(
+    {
+      set: jsonValue('The value the variable takes; true if absent.').default(true),
+      reset_on: z
+        .array(resetTrigger)
+        .prefault([])
+        .describe('What puts the default back, where this trigger has set the variable.'),
+    },
+    SLIPS,
+  ),
+).meta({ id: 'DerivedTrigger', description: 'What sets a derived variable.' });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MANIFEST_LIMITS } from '../limits.ts';
 import { choice } from './choice.ts';
 import { closed } from './closed.ts';
 import { isMap } from './is-map.ts';
@@ -62,6 +63,9 @@ const toolImport = choice([file, builtin, mcpImport], (value) =>
   isMap(value) ? mcpImport : typeof value === 'string' && value.startsWith('builtin:') ? builtin : file,
 ).describe('Tool files, builtin:NAME, or an MCP server.');
 
+const list = <Entry extends z.core.$ZodType>(entry: Entry, description: string) =>
+  z.array(entry).max(MANIFEST_LIMITS.importEntries).prefault([]).describe(description);
+
 /** What an agent brings in, by kind. Paths are relative to the manifest; globs are sorted. */
 export const imports = closed(
   {
@@ -75,10 +79,10 @@ export const imports = closed(
     },
   },
   {
-    tools: z.array(toolImport).prefault([]).describe('Tools.'),
-    relics: z.array(file).prefault([]).describe('Relics.'),
-    agents: z.array(file).prefault([]).describe('Agents that may be called.'),
-    workflows: z.array(file).prefault([]).describe('Workflows: those with triggers watch this agent.'),
-    artifacts: z.array(file).prefault([]).describe('Decision artifacts.'),
+    tools: list(toolImport, 'Tools.'),
+    relics: list(file, 'Relics.'),
+    agents: list(file, 'Agents that may be called.'),
+    workflows: list(file, 'Workflows: those with triggers watch this agent.'),
+    artifacts: list(file, 'Decision artifacts.'),
   },
 );

@@ -9,6 +9,8 @@ import { clip, orList, showValue } from './show-value.ts';
 type Raw = z.core.$ZodRawIssue;
 
 const MAX_LISTED = 40;
+/** Where the nearest name is given first, the others are a reminder. */
+const MAX_LISTED_BEHIND_NEAREST = 10;
 /** Unknown keys of one map that are looked at: one with more is no manifest. */
 const MAX_UNKNOWN_KEYS = 50;
 
@@ -45,16 +47,19 @@ function fromFinding(found: Finding | undefined, path: IssuePath, input: unknown
 
 function unknownKeys(keys: readonly string[], raw: Raw, path: IssuePath): readonly Issue[] {
   const place = placeOf(raw.inst);
-  const known = Object.keys(
-    (raw.inst as { _zod?: { def?: { shape?: object } } } | undefined)?._zod?.def?.shape ?? {},
-  );
+  const shape: Readonly<Record<string, z.core.$ZodType>> =
+    (raw.inst as Partial<z.core.$ZodObject> | undefined)?._zod?.def.shape ?? {};
+  const known = Object.keys(shape);
   const given = isMap(raw.input) ? raw.input : {};
-  const absent = known.filter((name) => !Object.hasOwn(given, name));
+  const absent = known.filter((name) => name !== '$schema' && !Object.hasOwn(given, name));
+  /** Of two names that are equally near, the one that must be there. */
+  const isRequired = (name: string) => shape[name]?._zod.optin === undefined;
+  const wanted = [...absent.filter(isRequired), ...absent.filter((name) => !isRequired(name))];
   return keys.slice(0, MAX_UNKNOWN_KEYS).map((key) => {
-    const near = nearest(key, absent) ?? nearest(key, known);
+    const near = nearest(key, wanted) ?? nearest(key, known);
     const slip = place?.slips !== undefined && Object.hasOwn(place.slips, key) ? place.slips[key] : undefined;
-    const hint =
-      slip ?? `${near === undefined ? '' : `Did you mean "${near}"? `}Allowed here: ${list(known)}.`;
+    const allowed = near === undefined ? list(known) : list(absent, MAX_LISTED_BEHIND_NEAREST);
+    const hint = slip ?? `${near === undefined ? '' : `Did you mean "${near}"? `}Allowed here: ${allowed}`;
     const message = `${capital(place?.title ?? 'this map')} has no key "${clip(key)}".`;
     return { severity: 'error', code: 'unknown_key', path: [...path, key], at: 'key', message, hint };
   });
@@ -90,7 +95,7 @@ function badValue(raw: Raw, path: IssuePath): Issue {
   if (values !== undefined) {
     const names = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
     const near = typeof raw.input === 'string' ? nearest(raw.input, names) : undefined;
-    const hint = `${near === undefined ? '' : `Did you mean "${near}"? `}Allowed: ${list(names)}.`;
+    const hint = `${near === undefined ? '' : `Did you mean "${near}"? `}Allowed: ${list(names)}`;
     return error('not_allowed', path, `${label(path)} cannot be ${shown}.`, hint);
   }
   const wanted = expected(raw) ?? zodWords(raw);
@@ -132,10 +137,11 @@ function zodWords(raw: Raw): string {
   return 'another value';
 }
 
-function list(names: readonly string[]): string {
-  if (names.length === 0) return 'nothing';
-  const shown = names.slice(0, MAX_LISTED).join(', ');
-  return names.length > MAX_LISTED ? `${shown}, …` : shown;
+/** With the full stop. */
+function list(names: readonly string[], most = MAX_LISTED): string {
+  if (names.length === 0) return 'nothing else.';
+  const shown = names.slice(0, most).join(', ');
+  return names.length > most ? `${shown}, …` : `${shown}.`;
 }
 
 /** What a message calls the value at a path. */

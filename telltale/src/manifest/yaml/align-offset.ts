@@ -12,7 +12,9 @@ export function alignOffset(
   value: string,
   offset: number,
 ): number {
-  const start = firstUnit(source, type);
+  const isBlock = type === 'BLOCK_LITERAL' || type === 'BLOCK_FOLDED';
+  const indent = isBlock ? blockIndent(source, value) : undefined;
+  const start = firstUnit(source, indent);
   const last = Math.max(0, source.length - 1);
   if (source.startsWith(value, start)) return Math.min(start + offset, last);
   let at = start;
@@ -27,9 +29,9 @@ export function alignOffset(
       seen++;
     } else if (isBreak(source[at])) {
       const wanted = value[seen];
-      at++;
+      at += source.startsWith('\r\n', at) ? 2 : 1;
       if (wanted === '\n' || wanted === ' ') seen++;
-      at = skipIndent(source, at, value, seen);
+      at = indent === undefined ? skipIndent(source, at, value, seen) : skipSpaces(source, at, indent);
     } else {
       at++;
       seen++;
@@ -39,16 +41,28 @@ export function alignOffset(
 }
 
 /** Behind the quote, or behind the header line of a block scalar and its first line's indentation. */
-function firstUnit(source: string, type: Scalar.Type | undefined): number {
-  if (type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE') return 1;
-  if (type !== 'BLOCK_LITERAL' && type !== 'BLOCK_FOLDED') return 0;
-  const header = source.indexOf('\n') + 1;
-  return header + (/^ */.exec(source.slice(header))?.[0].length ?? 0);
+function firstUnit(source: string, indent: number | undefined): number {
+  if (indent !== undefined) return skipSpaces(source, source.indexOf('\n') + 1, indent);
+  return /^["']/.test(source) ? 1 : 0;
+}
+
+/** Columns that every line of a block scalar is indented by: what its first line with text has more than the value. */
+function blockIndent(source: string, value: string): number {
+  const written = /^( *)[^ \r\n]/m.exec(source.slice(source.indexOf('\n') + 1))?.[1] ?? '';
+  const kept = /^( *)[^ \n]/m.exec(value)?.[1] ?? '';
+  return Math.max(0, written.length - kept.length);
+}
+
+/** Past at most `most` spaces. */
+function skipSpaces(source: string, from: number, most: number): number {
+  let at = from;
+  while (at < from + most && source[at] === ' ') at++;
+  return at;
 }
 
 const isBreak = (unit: string | undefined) => unit === '\n' || unit === '\r';
 
-/** Indentation at a line's start is skipped up to where the value goes on. */
+/** Indentation of a folded plain or quoted line is skipped up to where the value goes on. */
 function skipIndent(source: string, from: number, value: string, seen: number): number {
   let at = from;
   while (at < source.length && (source[at] === ' ' || source[at] === '\t') && value[seen] !== source[at])

@@ -18,7 +18,7 @@ const MAX_TOKENS = 250_000;
  */
 export function composeDocument({ text, base }: DocumentText): Composed {
   const parser = new Parser();
-  const composer = new Composer({ uniqueKeys: false, logLevel: 'silent', prettyErrors: false, merge: false });
+  const composer = boundedComposer();
   const tokens = [];
   let count = 0;
   for (const lexeme of new Lexer().lex(text)) {
@@ -36,6 +36,24 @@ export function composeDocument({ text, base }: DocumentText): Composed {
   if (document === undefined)
     throw new Error('A YAML composer that is told to force a document returned none.');
   return { document, errors: documents.flatMap((each) => each.errors) };
+}
+
+/** Errors of one document that are kept; more are echoes. Each costs a stack trace: 500,000 took seven seconds. */
+const MAX_SYNTAX_ERRORS = 100;
+
+type ReportError = (source: unknown, code: string, message: string, isWarning?: boolean) => void;
+
+/** A composer that keeps the first errors and no warnings, of which the reader uses none. */
+function boundedComposer(): Composer {
+  const composer = new Composer({ uniqueKeys: false, logLevel: 'silent', prettyErrors: false, merge: false });
+  // The library has no option for it; where it reports is a property of the instance, read at each call.
+  const edge = composer as unknown as { onError: ReportError };
+  const report = edge.onError;
+  let count = 0;
+  edge.onError = (source, code, message, isWarning) => {
+    if (isWarning !== true && ++count <= MAX_SYNTAX_ERRORS) report(source, code, message);
+  };
+  return composer;
 }
 
 const TOO_DEEP: Finding = {

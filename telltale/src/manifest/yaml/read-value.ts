@@ -7,6 +7,7 @@ import {
   type Pair,
   type ParsedNode,
   type Scalar,
+  visit,
   type YAMLMap,
 } from 'yaml';
 import type { Json } from '../../kernel/json.ts';
@@ -26,6 +27,7 @@ import {
   MERGE_KEY,
   NOT_FINITE,
   numberTooLarge,
+  QUOTE_OPEN,
   TOO_MANY_KEYS,
   TOO_MANY_VALUES,
 } from './value-findings.ts';
@@ -62,6 +64,7 @@ export function readValue(
   const anchors = new Map<string, { readonly node: ParsedNode; value: Json; size: number; open: boolean }>();
   const aliases = new Map<Alias, ParsedNode>();
   const substituted = new Map<Scalar, Substituted>();
+  const items = itemNames(root);
   let size = 0;
   let hasTooManyKeys = false;
 
@@ -145,7 +148,9 @@ export function readValue(
     const { value } = node;
     if (typeof value === 'number') return readNumber(node, value);
     if (typeof value !== 'string') return value as Json;
-    const replaced = CODE_KEYS.has(key ?? '') ? undefined : substituteEnv(value, env);
+    if (node.type === 'QUOTE_SINGLE' && !isClosed(text.slice(node.range[0], node.range[1])))
+      problems.push({ finding: QUOTE_OPEN, span: { start: node.range[0], end: node.range[0] + 1 } });
+    const replaced = CODE_KEYS.has(key ?? '') ? undefined : substituteEnv(value, env, items);
     if (replaced === undefined) return value;
     substituted.set(node, replaced);
     const unset = replaced.problems.some(({ finding }) => finding.code === 'env_unset');
@@ -171,4 +176,23 @@ export function readValue(
     aliases,
     substituted,
   };
+}
+
+/** Names that a foreach gives its items (`as: file`): in this document `${file}` is no environment variable. */
+function itemNames(root: ParsedNode | null): ReadonlySet<string> {
+  const names = new Set<string>();
+  visit(root, {
+    Pair(_key, { key, value }) {
+      if (isScalar(key) && key.value === 'as' && isScalar(value) && typeof value.value === 'string')
+        names.add(value.value);
+    },
+  });
+  return names;
+}
+
+/** Two quotes at the very end of a file are an escaped one; the library takes the second for the closing one. */
+function isClosed(source: string): boolean {
+  let quotes = 0;
+  while (quotes < source.length - 1 && source[source.length - 1 - quotes] === "'") quotes++;
+  return quotes % 2 === 1;
 }

@@ -101,7 +101,7 @@ function explain(
       }
       if (error.message.startsWith('Comments must'))
         return at('A comment needs a space before its "#".', 'Add a space, or put the text in quotes.');
-      return at(`${error.message}.`, 'Mend the YAML here.');
+      return at(`${clip(error.message)}.`, 'Mend the YAML here.');
     }
     case 'BAD_SCALAR_START':
       return at(`A value may not begin with ${quoted(text[start] ?? '')}.`, 'Put the value in quotes.');
@@ -121,7 +121,7 @@ function explain(
       return at('A key is longer than 1,024 characters.', 'Is a quote not closed, or a line break missing?');
     default:
       return at(
-        `The YAML makes no sense from here on (${lowerFirst(error.message)}).`,
+        `The YAML makes no sense from here on (${lowerFirst(clip(error.message))}).`,
         'Look at the indentation, the quotes and the brackets of this line and the one above.',
       );
   }
@@ -151,6 +151,11 @@ function referenceNear(text: string, offset: number): Span | undefined {
   const close = text.indexOf('}', start);
   return { start, end: close === -1 ? start + 2 : close + 1 };
 }
+
+/** The library quotes what it stumbled over, however long. */
+const clip = (message: string) =>
+  message.length > MAX_QUOTED ? `${message.slice(0, MAX_QUOTED)}…` : message;
+const MAX_QUOTED = 120;
 
 const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 

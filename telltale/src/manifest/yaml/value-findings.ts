@@ -90,3 +90,9 @@ export function keyNotText(node: ParsedNode): Finding {
     'Write a name, and put "{" or "[" at the start of a text in quotes.',
   );
 }
+
+export const QUOTE_OPEN = error(
+  'yaml_syntax',
+  'The quote that is opened here is not closed.',
+  'Add the closing quote.',
+);

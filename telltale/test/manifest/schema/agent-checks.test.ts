@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the manifests under test hold such references
 import { describe, expect, it } from 'vitest';
+import { checkManifest } from '../../../src/manifest/check-manifest.ts';
 import { agent, fields, found, said } from './said.ts';
 
 describe('metadata fields', () => {
@@ -331,5 +332,41 @@ describe('models and the rest', () => {
       'wrong_type components.1.prompt.fallback',
       'wrong_type components.1.inject_into.0.if.fallback',
     ]);
+  });
+});
+
+describe('a trigger of a derived variable', () => {
+  const derived = (triggers: readonly unknown[], rest: object = {}) =>
+    checkManifest({
+      kind: 'Agent',
+      name: 'a',
+      context_variables: { derived: [{ name: 'd', triggers, ...rest }] },
+    });
+  const spoken = { type: 'agent_text', match: { equals: 'DONE' } };
+  const timer = { type: 'timer_expired', after: '5s' };
+
+  it('may have what resets it, beside what resets the variable', () => {
+    const { issues, manifest } = derived([{ ...spoken, reset_on: [timer] }], { reset_on: [spoken] });
+    expect(issues).toEqual([]);
+    expect(manifest).toMatchObject({
+      context_variables: { derived: [{ triggers: [{ set: true, reset_on: [{ type: 'timer_expired' }] }] }] },
+    });
+  });
+
+  it('that resets sets nothing', () => {
+    const { issues } = derived([{ ...timer, reset_on: [{ ...spoken, set: 3 }] }]);
+    expect(issues).toMatchObject([
+      { code: 'unknown_key', hint: 'What resets a variable puts its default back.' },
+    ]);
+  });
+
+  it('counts as in the hand of the model by what resets it, too', () => {
+    const { issues } = checkManifest({
+      kind: 'Agent',
+      name: 'a',
+      context_variables: { derived: [{ name: 'd', triggers: [{ ...timer, reset_on: [spoken] }] }] },
+      permissions: { paths: ['$' + '{vars.d}'] },
+    });
+    expect(issues.map(({ code }) => code)).toEqual(['model_controlled']);
   });
 });

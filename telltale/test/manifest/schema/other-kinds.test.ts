@@ -69,7 +69,17 @@ describe("users' JSON Schemas", () => {
   it('refer to nothing outside themselves', () => {
     expect(parameters({ $ref: 'https://example.com/schema.json' })[0]).toContain('leads out of this schema');
     expect(parameters({ $defs: { a: { type: 'object' } }, $ref: '#/$defs/a' })).toEqual([]);
-    expect(parameters({ $ref: '#/$defs/none' })[0]).toContain('cannot be used');
+    expect(parameters({ $ref: '#/$defs/none' })[0]).toContain('leads to no schema');
+    expect(parameters({ $defs: { path: {} }, $ref: '#/$defs/paht' })[0]).toContain(
+      'Did you mean "#/$defs/path"?',
+    );
+  });
+
+  it('refer to own parts only, never to what every object has', () => {
+    for (const $ref of ['#/toString', '#/__proto__', '#/$defs/constructor', '#hasOwnProperty', '#/type'])
+      expect(parameters({ type: 'object', $defs: {}, properties: { a: { $ref } } })).toEqual([
+        expect.stringContaining('leads to no schema'),
+      ]);
   });
 
   it('have patterns that cannot hang', () => {

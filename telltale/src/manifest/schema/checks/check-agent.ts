@@ -7,7 +7,7 @@ import { checkMetadata } from './check-metadata.ts';
 import { checkModels } from './check-models.ts';
 import { checkNames } from './check-names.ts';
 import { checkUnique } from './check-unique.ts';
-import { checkVariables, type DeclaredVariable, declaredVariables } from './check-variables.ts';
+import { checkVariables, type DeclaredVariable, declaredVariables, triggersOf } from './check-variables.ts';
 import { type DocumentNode, warningAt } from './document-node.ts';
 
 /** What no schema of one place can see: names, references, cycles, and who controls what. */
@@ -58,7 +58,7 @@ function checkDerivedNames(
   const fields = members.get('metadata') ?? [];
   return variables.flatMap(({ node }) => [
     ...checkNames(node.at('expression'), { roots, members }),
-    ...[...node.at('triggers').items(), ...node.at('reset_on').items()]
+    ...triggersOf(node)
       .filter((trigger) => trigger.at('type').value === 'metadata_match')
       .flatMap((trigger) => checkConditionFields(trigger.at('conditions'), fields, 'metadata field')),
   ]);

@@ -1,4 +1,5 @@
 import { fieldsOf } from '../../../conditions/maps/fields-of.ts';
+import { likelyOperators } from '../../../conditions/maps/likely-operators.ts';
 import { parseConditions } from '../../../conditions/maps/parse-conditions.ts';
 import type { Json } from '../../../kernel/json.ts';
 import { suggest } from '../../../kernel/nearest.ts';
@@ -13,7 +14,13 @@ export interface ConditionFinding extends Finding {
 /** Everything wrong with a condition map by itself; which fields there are is judged where it stands. */
 export function checkConditions(conditions: Json): readonly ConditionFinding[] {
   const parsed = parseConditions(conditions);
-  if (parsed.ok) return [];
+  if (parsed.ok)
+    return likelyOperators(conditions).map((found) => ({
+      ...found,
+      severity: 'warning',
+      code: 'likely_operator',
+      at: 'key',
+    }));
   return parsed.error.map(({ message, hint, offset, path }) => ({
     code: 'bad_conditions',
     message,

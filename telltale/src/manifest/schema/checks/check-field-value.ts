@@ -1,7 +1,7 @@
 import { compilePattern } from '../../../conditions/linear-regex.ts';
 import type { Json } from '../../../kernel/json.ts';
 import { isMap } from '../is-map.ts';
-import { orList, showValue } from '../show-value.ts';
+import { clip, orList, showValue } from '../show-value.ts';
 import { compileUserSchema } from '../user-schemas/check-user-schema.ts';
 import type { DocumentNode } from './document-node.ts';
 
@@ -47,8 +47,17 @@ function enumViolation(field: DocumentNode): Violation {
   return (value) =>
     values.includes(value)
       ? undefined
-      : `${showValue(value)} is not ${orList(values.map((allowed) => String(allowed)))}`;
+      : `${showValue(value)} is not ${oneOf(values.map((allowed) => String(allowed)))}`;
 }
+
+const MAX_LISTED = 20;
+
+const oneOf = (names: readonly string[]) =>
+  names.length > MAX_LISTED
+    ? `one of ${names.slice(0, MAX_LISTED).map(clipped).join(', ')}, …`
+    : orList(names.map(clipped));
+
+const clipped = (name: string) => clip(name);
 
 function textViolation(field: DocumentNode): (value: string) => string | undefined {
   const max = field.at('max_length').value;

@@ -1,6 +1,6 @@
 import type { Issue } from '../../issue.ts';
 import { variablesMentioned, variablesRead } from './check-names.ts';
-import type { DeclaredVariable } from './check-variables.ts';
+import { type DeclaredVariable, triggersOf } from './check-variables.ts';
 import { type DocumentNode, errorAt, textsUnder } from './document-node.ts';
 
 /** Keys whose text is CEL, so that bare names in it are variables. */
@@ -67,8 +67,7 @@ function directControl({ node, class: kind }: DeclaredVariable): string | undefi
     if (writers === undefined) return 'the model may write it, since it has no "writers"';
     return Array.isArray(writers) && writers.includes('model') ? 'the model may write it' : undefined;
   }
-  const triggers = [...node.at('triggers').items(), ...node.at('reset_on').items()];
-  const types = triggers.map((trigger) => trigger.at('type').text());
+  const types = triggersOf(node).map((trigger) => trigger.at('type').text());
   if (types.includes('agent_text')) return "it is derived from an agent's text";
   const readsMetadata = variablesRead(node.at('expression').text() ?? '').includes('metadata');
   return types.includes('metadata_match') || readsMetadata

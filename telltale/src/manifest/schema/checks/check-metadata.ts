@@ -1,3 +1,4 @@
+import type { Json } from '../../../kernel/json.ts';
 import { nearest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
 import { fieldViolation } from './check-field-value.ts';
@@ -44,9 +45,21 @@ function checkDefault(field: DocumentNode): readonly Issue[] {
   if (why === undefined) return [];
   return [
     errorAt(given, 'bad_default', `The default does not satisfy its field: ${why}.`, {
-      hint: 'Mend it, or leave it out.',
+      hint: () => defaultHint(field, given.value),
     }),
   ];
+}
+
+function defaultHint(field: DocumentNode, value: Json | undefined): string {
+  const allowed = field.at('values').value;
+  const near =
+    typeof value === 'string' && Array.isArray(allowed)
+      ? nearest(
+          value,
+          allowed.filter((each): each is string => typeof each === 'string'),
+        )
+      : undefined;
+  return near === undefined ? 'Mend it, or leave it out.' : `Did you mean "${near}"?`;
 }
 
 function checkRange(field: DocumentNode): readonly Issue[] {

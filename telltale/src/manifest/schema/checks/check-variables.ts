@@ -30,6 +30,16 @@ export function declaredVariables(contextVariables: DocumentNode): readonly Decl
   );
 }
 
+/** Everything that sets or resets a derived variable. */
+export function triggersOf(variable: DocumentNode): readonly DocumentNode[] {
+  const triggers = variable.at('triggers').items();
+  return [
+    ...triggers,
+    ...triggers.flatMap((trigger) => trigger.at('reset_on').items()),
+    ...variable.at('reset_on').items(),
+  ];
+}
+
 /** Names declared twice, defaults of the wrong type, variables that define each other. */
 export function checkVariables(contextVariables: DocumentNode): readonly Issue[] {
   const variables = declaredVariables(contextVariables);

@@ -1,4 +1,5 @@
 import { isMap } from '../is-map.ts';
+import { everySchema, referenceResolver } from './reference-resolver.ts';
 import { badSchema, type SchemaFinding } from './schema-finding.ts';
 import { IN_PLACE_KEYWORDS } from './schema-keywords.ts';
 
@@ -10,6 +11,7 @@ const MAX_EXPANSION = 10_000;
  * fan out would take for ever, however small the schema is. Both are found by counting, without following a value.
  */
 export function checkExpansion(root: Readonly<Record<string, unknown>>): readonly SchemaFinding[] {
+  const resolve = referenceResolver(root);
   const weights = new Map<unknown, number>();
   const open = new Set<unknown>();
   let cycle = false;
@@ -24,7 +26,7 @@ export function checkExpansion(root: Readonly<Record<string, unknown>>): readonl
     }
     open.add(schema);
     let weight = 1;
-    for (const inner of inPlace(schema, root)) weight += weigh(inner);
+    for (const inner of inPlace(schema, resolve)) weight += weigh(inner);
     open.delete(schema);
     weights.set(schema, weight);
     return weight;
@@ -55,34 +57,10 @@ export function checkExpansion(root: Readonly<Record<string, unknown>>): readonl
 /** The schemas that judge the same value as `schema` does. */
 function inPlace(
   schema: Readonly<Record<string, unknown>>,
-  root: Readonly<Record<string, unknown>>,
+  resolve: (reference: string) => unknown,
 ): readonly unknown[] {
   const own = Object.entries(schema).flatMap(([key, value]) => (IN_PLACE_KEYWORDS.has(key) ? value : []));
   const dependent = isMap(schema.dependentSchemas) ? Object.values(schema.dependentSchemas) : [];
-  const referred = typeof schema.$ref === 'string' ? [resolve(schema.$ref, root)] : [];
+  const referred = typeof schema.$ref === 'string' ? [resolve(schema.$ref)] : [];
   return [...own, ...dependent, ...referred];
-}
-
-function resolve(reference: string, root: Readonly<Record<string, unknown>>): unknown {
-  if (reference === '#') return root;
-  if (!reference.startsWith('#/'))
-    return [...everySchema(root)].find((part) => isMap(part) && part.$anchor === reference.slice(1));
-  return reference
-    .slice(2)
-    .split('/')
-    .map((part) => decode(part).replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined | null)?.[key], root);
-}
-
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
-
-function* everySchema(at: unknown): Generator<unknown> {
-  if (isMap(at)) yield at;
-  if (typeof at === 'object' && at !== null) for (const inner of Object.values(at)) yield* everySchema(inner);
 }

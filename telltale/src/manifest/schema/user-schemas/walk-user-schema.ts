@@ -1,8 +1,9 @@
-import { nearest } from '../../../kernel/nearest.ts';
+import { nearest, suggest } from '../../../kernel/nearest.ts';
 import type { IssuePath } from '../../issue.ts';
 import { isMap } from '../is-map.ts';
 import { checkPattern } from '../pattern.ts';
 import { clip, showValue } from '../show-value.ts';
+import { referenceResolver } from './reference-resolver.ts';
 import { badSchema, type SchemaFinding } from './schema-finding.ts';
 import { DATA_KEYWORDS, KEYWORDS, NAMING_KEYWORDS } from './schema-keywords.ts';
 
@@ -14,6 +15,8 @@ const DRAFT = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 interface Walk {
   nodes: number;
   readonly findings: SchemaFinding[];
+  readonly root: Readonly<Record<string, unknown>>;
+  readonly resolve: (reference: string) => unknown;
 }
 
 /**
@@ -21,7 +24,7 @@ interface Walk {
  * hang, another draft), and keywords that would be passed over in silence.
  */
 export function walkUserSchema(schema: Readonly<Record<string, unknown>>): readonly SchemaFinding[] {
-  const walk: Walk = { nodes: 0, findings: [] };
+  const walk: Walk = { nodes: 0, findings: [], root: schema, resolve: referenceResolver(schema) };
   walkSchema(schema, [], walk);
   return walk.findings;
 }
@@ -41,7 +44,7 @@ function walkSchema(schema: unknown, path: IssuePath, walk: Walk): void {
   }
   for (const [key, value] of Object.entries(schema)) {
     const here = [...path, key];
-    const found = keywordFinding(key, value, here);
+    const found = keywordFinding(key, value, here, walk);
     if (found !== undefined) walk.findings.push(found);
     else if (NAMING_KEYWORDS.has(key) && isMap(value)) walkNamed(key, value, here, walk);
     else if (!DATA_KEYWORDS.has(key)) walkSchema(value, here, walk);
@@ -56,12 +59,13 @@ function walkNamed(key: string, named: Readonly<Record<string, unknown>>, path: 
   }
 }
 
-function keywordFinding(key: string, value: unknown, path: IssuePath): SchemaFinding | undefined {
+function keywordFinding(key: string, value: unknown, path: IssuePath, walk: Walk): SchemaFinding | undefined {
   switch (key) {
     case 'pattern':
       return typeof value === 'string' ? patternFinding(value, path, 'value') : undefined;
     case '$ref':
-      if (typeof value !== 'string' || value.startsWith('#')) return undefined;
+      if (typeof value !== 'string') return undefined;
+      if (value.startsWith('#')) return referenceFinding(value, path, walk);
       return badSchema(
         path,
         `The reference ${showValue(value)} leads out of this schema.`,
@@ -95,6 +99,19 @@ function keywordFinding(key: string, value: unknown, path: IssuePath): SchemaFin
       return KEYWORDS.includes(key) || key.startsWith('x-') ? undefined : unknownKeyword(key, path);
   }
 }
+
+function referenceFinding(reference: string, path: IssuePath, walk: Walk): SchemaFinding | undefined {
+  const found = walk.resolve(reference);
+  if (isMap(found) || typeof found === 'boolean') return undefined;
+  const known = ['$defs', 'definitions'].flatMap((key) => {
+    const named = Object.hasOwn(walk.root, key) ? walk.root[key] : undefined;
+    return isMap(named) ? Object.keys(named).map((name) => `#/${key}/${name}`) : [];
+  });
+  const hint = suggest(reference, known.slice(0, MAX_SUGGESTED), 'Parts that have a name');
+  return badSchema(path, `The reference ${showValue(reference)} leads to no schema.`, hint);
+}
+
+const MAX_SUGGESTED = 20;
 
 function patternFinding(source: string, path: IssuePath, at: 'key' | 'value'): SchemaFinding | undefined {
   const found = checkPattern(source);

@@ -1,0 +1,64 @@
+import type { Json } from '../../kernel/json.ts';
+import type { Diagnostic, Finding } from '../diagnostic.ts';
+import type { Env } from '../env/substitute-env.ts';
+import { MANIFEST_LIMITS } from '../limits.ts';
+import { type OpenDocument, openDocument } from '../open-document.ts';
+import type { VARIABLE_CLASSES } from '../schema/checks/check-variables.ts';
+import { checkContextVariablesFile } from '../schema/context-variables-file.ts';
+import { isMap } from '../schema/is-map.ts';
+import { diagnose, type SourceText } from '../source-text.ts';
+
+/** The name of the file that is read beside agents. */
+export const VARIABLES_FILE = 'context_variables.json';
+
+type VariableClass = (typeof VARIABLE_CLASSES)[number];
+
+/** A `context_variables.json` as far as it could be read. */
+export interface VariablesBeside {
+  readonly lists: Readonly<Record<VariableClass, readonly Json[]>>;
+  /** Absent where it could not be read at all; what it would have declared is then not known. */
+  readonly document?: OpenDocument;
+  /** Whether it has an error, so that no agent beside it can be used. */
+  readonly isBroken: boolean;
+}
+
+export interface ReadVariables {
+  readonly variables: VariablesBeside;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Reads and checks a `context_variables.json` by itself. Pure. */
+export function readVariables(source: SourceText, env: Env): ReadVariables {
+  const opened = openDocument(source, { text: source.text, base: 0 }, env);
+  if (opened === 'empty') return unreadVariables([diagnose(source, { start: 0, end: 1 }, EMPTY)]);
+  if ('diagnostics' in opened) return unreadVariables(opened.diagnostics);
+  const problems = opened.problems.slice(0, MANIFEST_LIMITS.diagnostics).map((problem) => problem());
+  if (opened.isCut) return unreadVariables(problems);
+  const { issues } = checkContextVariablesFile(opened.value);
+  const placed = issues
+    .filter((issue) => !opened.isEcho(issue))
+    .slice(0, MANIFEST_LIMITS.diagnostics)
+    .map((issue) => opened.diagnose(issue, issue));
+  const isBroken = problems.length > 0 || issues.some(({ severity }) => severity === 'error');
+  const { value } = opened;
+  const inside = isMap(value) ? value.context_variables : undefined;
+  const list = (name: VariableClass): readonly Json[] => {
+    const found = isMap(inside) ? inside[`${name}_variables`] : undefined;
+    return Array.isArray(found) ? (found as readonly Json[]) : [];
+  };
+  const lists = { defined: list('defined'), runtime: list('runtime'), derived: list('derived') };
+  return { variables: { lists, document: opened, isBroken }, diagnostics: [...problems, ...placed] };
+}
+
+/** A file that is there and cannot be read. */
+export const unreadVariables = (diagnostics: readonly Diagnostic[]): ReadVariables => ({
+  variables: { lists: { defined: [], runtime: [], derived: [] }, isBroken: true },
+  diagnostics,
+});
+
+const EMPTY: Finding = {
+  severity: 'error',
+  code: 'empty_file',
+  message: 'The file holds nothing.',
+  hint: 'Write { "context_variables": { "runtime_variables": [] } }, or delete the file.',
+};

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { loadManifests } from '../../src/manifest/load-manifests.ts';
+import { temporaryProject } from './temporary-project.ts';
+
+const AGENT = 'kind: Agent\nname: a\n';
+
+async function said(files: Record<string, string>): Promise<readonly string[]> {
+  const cwd = temporaryProject({ 'package.json': '{}', ...files });
+  const { diagnostics } = await loadManifests(['a.yml'], { env: {}, cwd });
+  return diagnostics.map(({ severity, code, line, column }) => `${severity} ${code} ${line}:${column}`);
+}
+
+describe('a file that only a run opens', () => {
+  const tool = (module: string) => `kind: Tool\nname: t\nimplementation: { module: ${module} }\n`;
+
+  it('may be missing until it is built: a warning', async () => {
+    expect(await said({ 'a.yml': tool('./x.ts') })).toEqual(['warning file_missing 3:27']);
+    expect(await said({ 'a.yml': tool('./x.ts'), 'x.ts': '' })).toEqual([]);
+    expect(await said({ 'a.yml': `${AGENT}model: scripted:./t.yml\n` })).toEqual([
+      'warning file_missing 3:8',
+    ]);
+    expect(await said({ 'a.yml': tool('some-package') })).toEqual([]);
+  });
+
+  it('may not lie outside the project', async () => {
+    expect(await said({ 'a.yml': tool('../../x.ts') })).toEqual(['error outside_project 3:27']);
+    expect(await said({ 'a.yml': `${AGENT}models: { f: "scripted:/etc/passwd" }\n` })).toEqual([
+      'error outside_project 3:14',
+    ]);
+  });
+});
+
+describe('"expose"', () => {
+  it('warns of agents that nobody defines; a parent need not be imported', async () => {
+    const files = {
+      'a.yml': `${AGENT}context_variables:\n  runtime: [{ name: x, expose: [b, a, nobody] }]\nimport: { agents: [./b.yml] }\n`,
+      'b.yml': 'kind: Agent\nname: b\ncontext_variables: { runtime: [{ name: q, expose: [a] }] }\n',
+    };
+    expect(await said(files)).toEqual(['warning unknown_agent 4:39']);
+  });
+});
+
+describe('a short name of a model in a workflow', () => {
+  it('must be one of its agent', async () => {
+    const workflow =
+      'kind: Workflow\nname: w\nsteps:\n  - { name: s, type: llm, prompt: hi, model: fsat }\n  - { name: k, type: task, prompt: x, verify: { model: fast, instructions: x } }\n';
+    const agent = `${AGENT}models: { fast: x/y }\nimport: { workflows: [./w.yml] }\n`;
+    expect(await said({ 'a.yml': agent, 'w.yml': workflow })).toEqual(['error unknown_model 4:46']);
+  });
+});
+
+describe('two MCP servers of one name', () => {
+  it('are one error, not two', async () => {
+    const server = '{ mcp: { name: g, command: x } }';
+    expect(await said({ 'a.yml': `${AGENT}import: { tools: [${server}, ${server}] }\n` })).toEqual([
+      'error duplicate 3:68',
+    ]);
+  });
+});

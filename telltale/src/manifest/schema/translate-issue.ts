@@ -55,7 +55,7 @@ function unknownKeys(keys: readonly string[], raw: Raw, path: IssuePath): readon
   /** Of two names that are equally near, the one that must be there. */
   const isRequired = (name: string) => shape[name]?._zod.optin === undefined;
   const wanted = [...absent.filter(isRequired), ...absent.filter((name) => !isRequired(name))];
-  return keys.slice(0, MAX_UNKNOWN_KEYS).map((key) => {
+  const issues = keys.slice(0, MAX_UNKNOWN_KEYS).map((key): Issue => {
     const near = nearest(key, wanted) ?? nearest(key, known);
     const slip = place?.slips !== undefined && Object.hasOwn(place.slips, key) ? place.slips[key] : undefined;
     const allowed = near === undefined ? list(known) : list(absent, MAX_LISTED_BEHIND_NEAREST);
@@ -63,7 +63,19 @@ function unknownKeys(keys: readonly string[], raw: Raw, path: IssuePath): readon
     const message = `${capital(place?.title ?? 'this map')} has no key "${clip(key)}".`;
     return { severity: 'error', code: 'unknown_key', path: [...path, key], at: 'key', message, hint };
   });
+  const hidden = keys.length - issues.length;
+  return hidden === 0 ? issues : [...issues, moreUnknownKeys(hidden, path)];
 }
+
+/** Nothing is left out in silence. */
+const moreUnknownKeys = (hidden: number, path: IssuePath): Issue => ({
+  severity: 'warning',
+  code: 'more_issues',
+  path,
+  at: 'value',
+  message: `${hidden} more unknown ${hidden === 1 ? 'key is' : 'keys are'} not shown.`,
+  hint: 'Mend those above and check again.',
+});
 
 function badKey(key: string, inner: Raw, path: IssuePath): Issue[] {
   const expects = expected(inner);

@@ -11,6 +11,15 @@ describe('an issue says what was found, what is allowed and the nearest right na
     ]);
   });
 
+  it('for more unknown keys than anybody reads, by their number', () => {
+    const strays = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`stray${i}`, i]));
+    const lines = said(tool(strays));
+    expect(lines).toHaveLength(51);
+    expect(lines.at(-1)).toBe(
+      'more_issues : 10 more unknown keys are not shown. | Mend those above and check again.',
+    );
+  });
+
   it('for a value that is not in a list', () => {
     expect(said(agent({ dialect: 'tag' }))).toEqual([
       'not_allowed dialect: "dialect" cannot be "tag". | Did you mean "tags"? Allowed: tags, tools, step.',

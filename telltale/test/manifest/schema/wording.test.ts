@@ -16,7 +16,7 @@ describe('an issue says what was found, what is allowed and the nearest right na
     const lines = said(tool(strays));
     expect(lines).toHaveLength(51);
     expect(lines.at(-1)).toBe(
-      'more_issues : 10 more unknown keys are not shown. | Mend those above and check again.',
+      'warning more_issues (root): 10 more unknown keys are not shown. | Mend those above and check again.',
     );
   });
 

@@ -88,6 +88,7 @@ describe('telltale parse', () => {
     [['--options', '{"max_body": "1 pound"}', 'turn.txt'], 'unknown unit "pound"'],
     [['--options', '{"actions_in": ["outsid"]}', 'turn.txt'], 'Did you mean "outside"?'],
     [['--options', '{"ids": "a1"}', 'turn.txt'], '"ids" in --options must be a list of strings.'],
+    [['--options', '{"key": ""}', 'turn.txt'], '"key" in --options is empty.'],
     [['--options', '{"key": 7}', 'turn.txt'], '"key" in --options must be a string.'],
   ])('ends with 2 and says what is wrong: %j', async (argv, message) => {
     const { code, out, err } = await run(argv);

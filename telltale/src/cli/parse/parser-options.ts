@@ -18,7 +18,7 @@ export function readParserOptions(json: string | undefined): TagParserOptions {
   return {
     ...(max_body === undefined ? {} : { max_body: maxBody(max_body) }),
     ...(actions_in === undefined ? {} : { actions_in: places(actions_in) }),
-    ...(key === undefined ? {} : { key: text('key', key) }),
+    ...(key === undefined ? {} : { key: sealKey(key) }),
     ids: new Set(ids === undefined ? [] : texts('ids', ids)),
   };
 }
@@ -51,6 +51,12 @@ function places(value: unknown): readonly Place[] {
       throw usage(`"actions_in" in --options has "${place}".`, suggest(place, PLACES));
   }
   return named as readonly Place[];
+}
+
+function sealKey(value: unknown): string {
+  const key = text('key', value);
+  if (key === '') throw usage('"key" in --options is empty.', 'Leave it out for a session without a seal.');
+  return key;
 }
 
 function texts(key: string, value: unknown): readonly string[] {

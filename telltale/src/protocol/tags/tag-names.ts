@@ -1,4 +1,5 @@
 import { GT, isSpace, SLASH } from './chars.ts';
+import { createNameTrie, ROOT, stepTrie, WIDTH } from './name-trie.ts';
 
 /** Elements that can be open. */
 export type ElementName = 'thought' | 'response' | 'if' | 'foreach' | 'parallel';
@@ -22,27 +23,16 @@ const SPELLINGS: Readonly<Record<string, TagName>> = {
 
 const ORDER = [...new Set(Object.values(SPELLINGS))];
 
-/** The reserved names as a trie in one flat table: `nextNode(node, c)` is 0 where no reserved name goes on so. */
-export const ROOT = 1;
-const WIDTH = 128;
-const NODES = 1 + Object.keys(SPELLINGS).join('').length + 1;
-const table = new Uint8Array(NODES * WIDTH);
-const names: (TagName | undefined)[] = [];
-
-let used = ROOT;
-for (const [spelling, name] of Object.entries(SPELLINGS)) {
-  let node = ROOT;
-  for (let i = 0; i < spelling.length; i++) {
-    const slot = node * WIDTH + spelling.charCodeAt(i);
-    if (table[slot] === 0) table[slot] = ++used;
-    node = table[slot] ?? 0;
-  }
-  names[node] = name;
-}
+const spellings = Object.keys(SPELLINGS);
+const { table, ends } = createNameTrie(spellings);
+const names: readonly (TagName | undefined)[] = Array.from(
+  ends,
+  (end) => SPELLINGS[spellings[end ?? -1] ?? ''],
+);
 
 /** For each node the names that can still be reached from it, one bit each. */
-const reach = new Uint16Array(NODES);
-for (let node = used; node >= ROOT; node--) {
+const reach = new Uint16Array(table.length / WIDTH);
+for (let node = reach.length - 1; node >= ROOT; node--) {
   const own = names[node];
   let bits = own === undefined ? 0 : bitOf(own);
   for (let c = 0; c < WIDTH; c++) bits |= reach[table[node * WIDTH + c] ?? 0] ?? 0;
@@ -60,7 +50,7 @@ export function bitOf(name: TagName): number {
 }
 
 export function nextNode(node: number, c: number): number {
-  return c < WIDTH ? (table[node * WIDTH + c] ?? 0) : 0;
+  return stepTrie(table, node, c);
 }
 
 /**

@@ -1,6 +1,7 @@
-import { ATTRIBUTE_ROOT, attributeCode, FINAL, nextAttributeNode } from './attribute-names.ts';
+import { attributeCode, FINAL, nextAttributeNode } from './attribute-names.ts';
 import { APOSTROPHE, EQUALS, GT, isSpace, LT, QUOTE, SLASH } from './chars.ts';
-import { isControl, nameAt, nextNode, ROOT, type TagName } from './tag-names.ts';
+import { ROOT } from './name-trie.ts';
+import { isControl, nameAt, nextNode, type TagName } from './tag-names.ts';
 
 /** No tag is longer than this, `<` and `>` included. */
 export const MAX_TAG = 4096;
@@ -182,7 +183,7 @@ function between(scan: TagScan, c: number): Verdict {
   if (isNameStart(c)) {
     scan.phase = ATTRIBUTE;
     scan.nameFrom = scan.length;
-    scan.attributeNode = nextAttributeNode(ATTRIBUTE_ROOT, c);
+    scan.attributeNode = nextAttributeNode(ROOT, c);
     return PENDING;
   }
   if (!scan.certain) return NOT_A_TAG;

@@ -16,6 +16,7 @@ import type { Fault } from './faults.ts';
 import * as faults from './faults.ts';
 import { createIdBook } from './id-book.ts';
 import { emit as emitTo, endRun as endRunOf, leaveHeld, newRun as newRunIn, type Output } from './output.ts';
+import { placement } from './placement.ts';
 import { readBody } from './read-body.ts';
 import {
   ALL_NAMES,
@@ -234,32 +235,11 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
     putInDoubt() {
       doubt = true;
     },
-    /**
-     * Why an opening tag of this name is text here whatever its attributes are, or undefined if it may count.
-     * `lineIsBlank`: nothing but white space since the last line break or tag.
-     */
+    /** Why an opening tag of this name is text here, whatever its attributes are; undefined if it may count. */
     misplaced(name: TagName, lineIsBlank: boolean): Fault | undefined {
-      const { place } = elements;
-      const acts = name === 'action' || name === 'metadata' || isControl(name);
-      if (place === 'response' && !(acts && allowed('response'))) return faults.notInResponse(name);
-      if (name === 'result' || name === 'context_feed') return faults.reservedTag(name);
-      if (name === 'response') {
-        const { innermost } = elements;
-        return innermost === undefined || innermost === 'if' || lineIsBlank
-          ? undefined
-          : faults.responseNotHere();
-      }
-      if (!acts) return undefined;
-      if (!allowed(place)) return faults.notHere(name, place);
-      if (name === 'else') {
-        const frame = frameAt(elements, findElement(elements, 'if'));
-        if (frame?.name === 'if' && !frame.inElse) return undefined;
-        doubt = true;
-        return faults.strayElse();
-      }
-      if (!isControl(name) || elements.last.foreach < 0) return undefined;
-      doubt = true;
-      return faults.controlInForeach(name);
+      const found = placement(elements, actionsIn, name, lineIsBlank);
+      if (found?.doubt) doubt = true;
+      return found?.fault;
     },
     /** The names of closing tags that matter here, one bit each: outside a response a stray one has a fault. */
     closable(): number {

@@ -1,4 +1,4 @@
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, isSpace, LF, QUOTE } from './chars.ts';
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, isSpace, LF, QUOTE, SLASH } from './chars.ts';
 import { indexOfTag } from './index-of-mark.ts';
 import { type BodyTag, mayBeginTag } from './tag-names.ts';
 import { COMPLETE, createTagScan, PENDING, startTag, stepTag, type TagScan } from './tag-scan.ts';
@@ -117,8 +117,10 @@ export function scanBody(body: BodyScan, chunk: string, from: number): number {
       if (i < end && mayBeginTag(chunk, i)) {
         if (start < i) keep(body, chunk.slice(start, i));
         start = i;
-        startTag(body.scan);
-        body.phase = TAG;
+        if (mayClose(body.tag, chunk, i) || !isInString(body)) {
+          startTag(body.scan);
+          body.phase = TAG;
+        }
       }
       i++;
       continue;
@@ -145,6 +147,17 @@ export function scanBody(body: BodyScan, chunk: string, from: number): number {
   if (body.phase !== JSON_TEXT) body.candidate += chunk.slice(start);
   else if (start < end) keep(body, start === 0 ? chunk : chunk.slice(start));
   return end;
+}
+
+/** Whether the `<` at `at` may begin the own closing tag, the only one that matters in a string too. */
+function mayClose(tag: BodyTag, chunk: string, at: number): boolean {
+  if (at + 1 < chunk.length && chunk.charCodeAt(at + 1) !== SLASH) return false;
+  return at + 2 >= chunk.length || chunk.charCodeAt(at + 2) === tag.charCodeAt(0);
+}
+
+function isInString(body: BodyScan): boolean {
+  scanQuotes(body);
+  return body.quotes !== OUTSIDE;
 }
 
 /** The body's text, from the opening tag's `>` on. */

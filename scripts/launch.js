@@ -33,11 +33,11 @@ const COMMANDS = new Map([
 /** @param {boolean} builds */
 async function setUp(builds) {
   const waiting = () => progress.start('waiting for another launch to set up this clone');
-  return withSetupLock(join(root, '.cache', 'setup.lock'), waiting, async () => {
+  return withSetupLock(join(root, '.cache', 'setup.lock'), waiting, async (nameWorker) => {
     progress.end();
     const reason = whyInstall(root);
     if (reason !== undefined) {
-      await step(`installing packages: ${reason}`, 'packages installed', () => install(root));
+      await step(`installing packages: ${reason}`, 'packages installed', () => install(root, nameWorker));
     }
     const node = findNode();
     if (builds) await step('building', 'built', () => build(root, node), 1_000);

@@ -77,8 +77,9 @@ export function whyInstall(root) {
 /**
  * `npm ci`. Its output is kept to itself unless it fails.
  * @param {string} root
+ * @param {(pid: number) => void} onStart
  */
-export async function install(root) {
+export async function install(root, onStart) {
   const lockText = readFileSync(join(root, 'package-lock.json'), 'utf8');
   // Whatever looks at the clone after an interruption must not take half an installation for a whole one.
   for (const record of [stampPath(root), npmRecordPath(root)]) rmSync(record, { force: true });
@@ -99,6 +100,7 @@ export async function install(root) {
     cwd: root,
     env,
     shell,
+    onStart,
   });
   process.off('exit', dropBrokenNode);
   dropBrokenNode();

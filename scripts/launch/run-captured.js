@@ -21,10 +21,15 @@ const onWindows = process.platform === 'win32';
  * signal that stops this process: then the group is stopped first and this process ends with 128 + n.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ readonly cwd?: string, readonly env?: NodeJS.ProcessEnv, readonly shell?: boolean }} [options]
+ * @param {{
+ *   readonly cwd?: string,
+ *   readonly env?: NodeJS.ProcessEnv,
+ *   readonly shell?: boolean,
+ *   readonly onStart?: (pid: number) => void,
+ * }} [options]
  * @returns {Promise<Captured>}
  */
-export function runCaptured(command, args, options = {}) {
+export function runCaptured(command, args, { onStart, ...options } = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       ...options,
@@ -32,6 +37,7 @@ export function runCaptured(command, args, options = {}) {
       detached: !onWindows,
       windowsHide: true,
     });
+    if (child.pid !== undefined) onStart?.(child.pid);
     let output = '';
     let stopping = 0;
     /** @type {NodeJS.Timeout | undefined} */

@@ -14,33 +14,36 @@ const MAX_WAIT_MS = 20 * 60_000;
 
 /**
  * @typedef {object} LockFacts
- * @property {string} text       What the lock file holds: the owner's process and machine, or nothing yet.
+ * @property {string} text       What the lock file holds: the owner's process, machine and worker, or nothing yet.
  * @property {number} silentMs   How long ago the owner last gave a sign of life.
  */
 
 /**
- * Whether the lock's owner is gone, so that another may take it.
+ * Whether the lock's owner is gone, so that another may take it. An owner that was killed may have left its worker
+ * behind, which goes on writing to node_modules: the lock is held until that has ended too.
  * @param {LockFacts} lock
  * @param {{ readonly host: string, readonly isAlive: (pid: number) => boolean }} machine
  */
 export function isStale({ text, silentMs }, { host, isAlive }) {
-  const [, pid, owner] = /^(\d+) (.+)\n$/.exec(text) ?? [];
+  const [, pid, owner, worker] = /^(\d+) (\S+)(?: (\d+))?\n$/.exec(text) ?? [];
   if (pid === undefined) return silentMs > BLANK_MS;
   if (silentMs > SILENT_MS) return true;
-  return owner === host && !isAlive(Number(pid));
+  if (owner !== host || isAlive(Number(pid))) return false;
+  return worker === undefined || !isAlive(Number(worker));
 }
 
 /**
- * Runs `work` while no other launch in this clone does the same. Says so with `onWait` if it has to wait.
+ * Runs `work` while no other launch in this clone does the same. Says so with `onWait` if it has to wait. `work` is
+ * given a function to name the process that works for it.
  * @template T
  * @param {string} path
  * @param {() => void} onWait
- * @param {() => Promise<T>} work
+ * @param {(nameWorker: (pid: number) => void) => Promise<T>} work
  * @returns {Promise<T>}
  */
 export async function withSetupLock(path, onWait, work) {
   mkdirSync(dirname(path), { recursive: true });
-  const mine = `${process.pid} ${hostname()}\n`;
+  let mine = `${process.pid} ${hostname()}\n`;
   const deadline = Date.now() + MAX_WAIT_MS;
   for (let tries = 0; !take(path, mine); tries++) {
     if (tries === 0) onWait();
@@ -52,9 +55,13 @@ export async function withSetupLock(path, onWait, work) {
     clearInterval(beat);
     if (read(path)?.text === mine) rmSync(path, { force: true });
   };
+  const nameWorker = (/** @type {number} */ pid) => {
+    mine = `${process.pid} ${hostname()} ${pid}\n`;
+    writeFileSync(path, mine);
+  };
   process.on('exit', release);
   try {
-    return await work();
+    return await work(nameWorker);
   } finally {
     process.off('exit', release);
     release();

@@ -17,6 +17,8 @@ describe('a lock is stale', () => {
       60_001,
       true,
     ],
+    ['its owner has ended, but what worked for it runs on', '2 here 1\n', 0, false],
+    ['its owner has ended, and what worked for it', '2 here 3\n', 0, true],
     ['its owner is on another machine and gave a sign of life', '2 there\n', 10_000, false],
     ['its owner is on another machine and has been silent', '2 there\n', 60_001, true],
     ['it is being written', '', 100, false],
@@ -35,6 +37,18 @@ describe('the set-up lock', () => {
     path = join(folder, '.cache', 'setup.lock');
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('names the process that works under it', async () => {
+    await withSetupLock(
+      path,
+      () => {},
+      async (nameWorker) => {
+        nameWorker(4711);
+        expect(readFileSync(path, 'utf8')).toBe(`${process.pid} ${hostname()} 4711\n`);
+      },
+    );
+    expect(existsSync(path)).toBe(false);
+  });
 
   test('lets one in at a time, and all in the end', async () => {
     let inside = 0;

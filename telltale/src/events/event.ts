@@ -1,0 +1,203 @@
+import type { Json, JsonObject } from '../kernel/json.ts';
+import type { ErrorJson } from '../kernel/runtime-error.ts';
+import type { DeclaredAction, SkipReason } from './action.ts';
+
+/** The event that brought another about. `depth` counts the steps from the start of the chain. */
+export interface Cause {
+  readonly stream: string;
+  /** 0 where the cause lies outside every log: a person or a program that started the session. */
+  readonly seq: number;
+  readonly depth: number;
+}
+
+/** Tokens of one or more requests. */
+export interface Usage {
+  readonly input: number;
+  readonly output: number;
+  /** Input tokens that the provider had in its cache. */
+  readonly cached?: number;
+  /** true where the provider gave no figures and they were counted here. */
+  readonly estimated?: true;
+}
+
+/** Who put a message in front of the agent. */
+export type MessageFrom = 'user' | 'steer' | 'parent' | 'workflow' | 'runtime';
+
+/** A field of metadata that did not count, as the model hears of it. */
+export interface FieldError {
+  readonly field: string;
+  readonly code: string;
+  /** What was sent, cut to a bounded size. */
+  readonly sent: Json;
+  readonly message: string;
+  readonly allowed: string;
+}
+
+export type VariableClass = 'defined' | 'runtime' | 'derived';
+
+/** What happened, without its place on the log. Durable: each of these is written before anybody is told. */
+export type EventBody =
+  | {
+      readonly type: 'session.started';
+      readonly agent: string;
+      readonly input: string;
+      /** Where the manifest was read, and the hash of all it consists of. */
+      readonly manifest: { readonly path: string; readonly hash: string };
+      readonly model: string;
+      readonly parent?: { readonly session: string; readonly action: string };
+      /** The session's key, where `protocol.seal` is on. */
+      readonly seal?: string;
+      /** Variables given at the start. */
+      readonly vars?: JsonObject;
+      /** The values metadata begins with: defaults, or what the agent's last run left. */
+      readonly metadata?: JsonObject;
+      readonly balance?: number;
+      readonly limits?: JsonObject;
+      /** Where this session was branched off from. */
+      readonly forked?: { readonly session: string; readonly seq: number };
+    }
+  | { readonly type: 'session.completed'; readonly result: Json }
+  | { readonly type: 'session.failed'; readonly error: ErrorJson }
+  | { readonly type: 'session.stalled'; readonly error: ErrorJson }
+  | { readonly type: 'session.cancelled'; readonly reason: string; readonly by: string }
+  | { readonly type: 'session.resumed'; readonly by: string }
+  | { readonly type: 'session.waiting'; readonly for: string }
+  | {
+      readonly type: 'turn.started';
+      readonly prompt: { readonly tokens: number; readonly reused_prefix: number };
+    }
+  | {
+      readonly type: 'turn.completed';
+      readonly usage: Usage;
+      readonly cost_usd: number;
+      readonly ms: number;
+      readonly first_token_ms: number;
+      /** Why the stream ended: by itself, at its longest, or cut by the runtime. */
+      readonly finish: 'stop' | 'length' | 'cut';
+    }
+  | {
+      readonly type: 'turn.failed';
+      readonly error: ErrorJson;
+      /** Milliseconds until the next turn begins; absent where none will. */
+      readonly retry_in?: number;
+      readonly usage?: Usage;
+      readonly cost_usd?: number;
+    }
+  | { readonly type: 'model.output'; readonly offset: number; readonly text: string }
+  | { readonly type: 'thought'; readonly text: string; readonly depth: number }
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'response'; readonly text: string; readonly final: boolean }
+  | { readonly type: 'message.received'; readonly from: MessageFrom; readonly text: string }
+  | { readonly type: 'audit'; readonly who: string; readonly what: string }
+  | { readonly type: 'action.declared'; readonly action: DeclaredAction }
+  | {
+      readonly type: 'action.started';
+      readonly id: string;
+      readonly attempt: number;
+      readonly input: JsonObject;
+    }
+  | {
+      readonly type: 'action.completed';
+      readonly id: string;
+      readonly output: Json;
+      readonly ms: number;
+      readonly attempts: number;
+    }
+  | {
+      readonly type: 'action.failed';
+      readonly id: string;
+      readonly error: ErrorJson;
+      readonly ms: number;
+      readonly attempts: number;
+    }
+  | {
+      readonly type: 'action.skipped';
+      readonly id: string;
+      readonly reason: SkipReason;
+      /** The dependency, or what is wrong with the test. */
+      readonly because?: string;
+    }
+  | {
+      readonly type: 'action.retrying';
+      readonly id: string;
+      readonly attempt: number;
+      readonly error: ErrorJson;
+      readonly delay_ms: number;
+    }
+  | { readonly type: 'action.cancelled'; readonly id: string; readonly reason: string }
+  | { readonly type: 'action.interrupted'; readonly id: string; readonly attempt: number }
+  | { readonly type: 'action.compensated'; readonly id: string; readonly by: string }
+  | {
+      readonly type: 'metadata.changed';
+      readonly changes: Readonly<Record<string, { readonly from: Json; readonly to: Json }>>;
+      readonly by: string;
+    }
+  | { readonly type: 'metadata.rejected'; readonly errors: readonly FieldError[]; readonly by: string }
+  | {
+      readonly type: 'variable.changed';
+      readonly name: string;
+      readonly class: VariableClass;
+      readonly from: Json;
+      readonly to: Json;
+      readonly by: string;
+    }
+  | { readonly type: 'fault'; readonly code: string; readonly message: string }
+  | { readonly type: 'if.decided'; readonly test: string; readonly held: boolean; readonly problem?: string }
+  | {
+      readonly type: 'budget.charged';
+      readonly what: 'turn' | 'action' | 'artifact';
+      readonly amount: number;
+      readonly balance: number;
+    }
+  | {
+      readonly type: 'prompt.compacted';
+      /** The last turn that the summary stands for. */
+      readonly through: number;
+      readonly summary: string;
+      readonly usage?: Usage;
+      readonly cost_usd?: number;
+    }
+  | { readonly type: 'timer.set'; readonly id: string; readonly due: number }
+  | { readonly type: 'timer.fired'; readonly id: string }
+  | { readonly type: 'custom'; readonly name: string; readonly data: Json };
+
+/** An event on the log. */
+export type SessionEvent = EventBody & {
+  /** Counts from 1, without gaps, in each stream. */
+  readonly seq: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+  readonly session: string;
+  /** 0 before the first turn. */
+  readonly turn: number;
+  readonly cause: Cause;
+};
+
+export type EventType = EventBody['type'];
+export type EventOf<Type extends EventType> = Extract<SessionEvent, { readonly type: Type }>;
+
+/** What is shown as it comes and never written: no seq, and lost if nobody looks. */
+export type LiveEvent =
+  | {
+      readonly type: 'thought.delta';
+      readonly session: string;
+      readonly turn: number;
+      readonly depth: number;
+      readonly text: string;
+    }
+  | {
+      readonly type: 'response.delta';
+      readonly session: string;
+      readonly turn: number;
+      readonly text: string;
+    }
+  | {
+      readonly type: 'action.progress';
+      readonly session: string;
+      readonly turn: number;
+      readonly id: string;
+      readonly data: Json;
+    };
+
+/** What a watcher of a session gets: durable events after their commit, live ones at once. */
+export type ObservedEvent = SessionEvent | LiveEvent;

@@ -1,0 +1,129 @@
+import type { Json, JsonObject } from '../kernel/json.ts';
+import type { ErrorJson } from '../kernel/runtime-error.ts';
+import type { ActionState } from './action.ts';
+import type { FieldError, MessageFrom, VariableClass } from './event.ts';
+
+export type SessionStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'stalled' | 'cancelled';
+
+/** What happened since the model last saw the state: what its next prompt has to tell. */
+export interface News {
+  messages: { readonly from: MessageFrom; readonly text: string }[];
+  /** Actions that ended, in the order in which they did. */
+  results: string[];
+  faults: { readonly code: string; readonly message: string }[];
+  rejected: FieldError[];
+  /** Fields of metadata that are not what the model last saw. */
+  changed: string[];
+  /** Why the turn before this one broke off, and after how many characters. */
+  broken?: { readonly error: ErrorJson; readonly at: number };
+}
+
+/** One exchange: what the model was told, and what it said. A turn's record is complete once the next one begins. */
+export interface TurnRecord {
+  readonly turn: number;
+  readonly news: News;
+  /** Ids of tracked actions that had not ended when the turn began. */
+  readonly running: readonly string[];
+  /** The values of metadata when the turn began: what the model was shown. */
+  readonly metadata: JsonObject;
+  /** What the model wrote, raw. */
+  output: string;
+}
+
+export interface Variable {
+  readonly value: Json;
+  readonly class: VariableClass;
+  readonly by: string;
+}
+
+/** All turns up to `through`, as a summary. */
+export interface Compaction {
+  readonly through: number;
+  readonly summary: string;
+}
+
+export interface Totals {
+  input: number;
+  output: number;
+  cost_usd: number;
+  /** Turns whose stream ended well or was cut on purpose. */
+  turns: number;
+  /** Turns in a row that failed. */
+  failedTurns: number;
+}
+
+/**
+ * What a session is: a fold of its events and of nothing else. Plain data that the fold changes in place; whoever holds
+ * one owns it. `turns` and `actions` only ever grow at their end, `prompt.compacted` aside, so that a snapshot can be
+ * written in parts.
+ */
+export interface SessionState {
+  id: string;
+  agent: string;
+  manifest: { readonly path: string; readonly hash: string };
+  model: string;
+  seal?: string;
+  parent?: { readonly session: string; readonly action: string };
+  status: SessionStatus;
+  input: string;
+  result?: Json;
+  error?: ErrorJson;
+  /** The seq and time of the last event. */
+  seq: number;
+  at: number;
+  startedAt: number;
+  turn: number;
+  /** Whether the model's stream of that turn has not ended yet. */
+  turnOpen: boolean;
+  /** The turns since the last compaction. */
+  turns: TurnRecord[];
+  news: News;
+  compaction?: Compaction;
+  actions: Map<string, ActionState>;
+  /** Ids of actions that have not ended, in the order of their declaration. */
+  open: Set<string>;
+  /** The action whose result an `output_key` names: the last one that completed. */
+  outputs: Map<string, string>;
+  /** Targets by `kind:name`, with the only action that called them; undefined once there was another. */
+  called: Map<string, string | undefined>;
+  metadata: Record<string, Json>;
+  variables: Map<string, Variable>;
+  balance?: number;
+  totals: Totals;
+  /** Turns in a row without any tag, and without anything that goes on: see the protocol, section 7. */
+  bareTurns: number;
+  idleTurns: number;
+  /** Whether the turn in hand had a tag, and an action, a change of metadata or a response. */
+  turnSigns: { tags: boolean; deeds: boolean };
+  /** The last response, whether or not it was final. */
+  response?: { readonly text: string; readonly final: boolean; readonly turn: number };
+}
+
+export const emptyNews = (): News => ({ messages: [], results: [], faults: [], rejected: [], changed: [] });
+
+/** A session of which nothing is known yet: folding its log from the first event on makes it whole. */
+export const emptyState = (): SessionState => ({
+  id: '',
+  agent: '',
+  manifest: { path: '', hash: '' },
+  model: '',
+  status: 'running',
+  input: '',
+  seq: 0,
+  at: 0,
+  startedAt: 0,
+  turn: 0,
+  turnOpen: false,
+  turns: [],
+  news: emptyNews(),
+  actions: new Map(),
+  open: new Set(),
+  outputs: new Map(),
+  called: new Map(),
+  metadata: {},
+  variables: new Map(),
+  totals: { input: 0, output: 0, cost_usd: 0, turns: 0, failedTurns: 0 },
+  bareTurns: 0,
+  idleTurns: 0,
+  turnSigns: { tags: false, deeds: false },
+});

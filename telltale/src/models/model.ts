@@ -1,0 +1,56 @@
+/** A message of the conversation, as the runtime builds it: text only in the `tags` dialect. */
+export interface ModelMessage {
+  readonly role: 'user' | 'assistant';
+  readonly text: string;
+}
+
+export interface ModelRequest {
+  readonly system: string;
+  /** Grows from turn to turn and is never changed before its end: it may be the same array each time. */
+  readonly messages: readonly ModelMessage[];
+  /** The turn of the session, from 1 on: a scripted model goes on from it after a restart. */
+  readonly turn: number;
+  readonly signal: AbortSignal;
+  readonly maxOutputTokens?: number;
+}
+
+/** Where a model's stream goes. Called synchronously, as pieces come in; must not throw. */
+export interface ModelSink {
+  text(delta: string): void;
+  /** A provider's own reasoning, where it is given apart from the text. */
+  reasoning(delta: string): void;
+}
+
+export interface ModelUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly cached?: number;
+}
+
+export interface ModelEnd {
+  readonly finish: 'stop' | 'length';
+  /** Undefined where the provider gave none. */
+  readonly usage?: ModelUsage;
+}
+
+/** Dollars for a million tokens. */
+export interface ModelPrice {
+  readonly input: number;
+  readonly output: number;
+  readonly cached?: number;
+}
+
+/**
+ * A language model. `stream` ends with the stream, and rejects with a RuntimeError (`model_…`, `retryable` set;
+ * `RetryAfter` in `retryAfterMs`) when it breaks off or cannot begin; what had been given to the sink stays given.
+ * After an abort it rejects with code `model_cancelled`, soon.
+ */
+export interface Model {
+  /** `anthropic/claude-sonnet-4-5`, `scripted:./x.yml`. */
+  readonly id: string;
+  /** Tokens that fit into a request, if known. */
+  readonly contextWindow?: number;
+  /** Undefined where nothing is known of it. */
+  readonly price?: ModelPrice;
+  stream(request: ModelRequest, sink: ModelSink): Promise<ModelEnd>;
+}

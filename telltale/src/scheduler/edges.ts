@@ -1,0 +1,43 @@
+import type { DeclaredAction } from '../events/action.ts';
+import type { Cause, EventBody } from '../events/event.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
+
+/** What the scheduler must know of a target before it starts one. */
+export interface TargetTraits {
+  readonly idempotent: boolean;
+  readonly start: 'on_close' | 'on_turn_end';
+  readonly timeoutMs?: number;
+  /** What is wrong with the resolved parameters. */
+  check(input: JsonObject): RuntimeError | undefined;
+}
+
+export interface PerformCall {
+  readonly action: DeclaredAction;
+  readonly input: JsonObject;
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+}
+
+/** What a `$name` stands for outside the scheduler's own knowledge (feeds, variables, metadata). */
+export type OuterLookup = (name: string) => Json | undefined;
+
+/** The rest of the world, passed in by `session`. */
+export interface SchedulerEdges {
+  readonly clock: Clock;
+  /** 0 ≤ x < 1: the jitter of retries. */
+  readonly random: () => number;
+  /** Puts an event on the log, in order, and returns its place: the state has been folded when it returns. */
+  append(body: EventBody, cause?: Cause): Cause;
+  /** Calls back when everything appended up to `seq` is committed; with an error if it never will be. */
+  committed(seq: number, then: (error?: RuntimeError) => void): void;
+  /** Undefined for a target that is not there; `unknownTarget` then makes the error. */
+  traits(action: DeclaredAction): TargetTraits | undefined;
+  unknownTarget(action: DeclaredAction): RuntimeError;
+  /** Runs a target. Rejections are failures. Must settle soon after the signal is aborted. */
+  perform(call: PerformCall): Promise<Json>;
+  lookup: OuterLookup;
+  /** What the CEL of `if` sees beside `actions`: `metadata vars agent`. */
+  context(): Readonly<Record<string, unknown>>;
+}

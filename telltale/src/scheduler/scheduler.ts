@@ -1,0 +1,59 @@
+import type { DeclaredAction } from '../events/action.ts';
+import type { Cause } from '../events/event.ts';
+import type { SessionState } from '../events/state.ts';
+import type { Json } from '../kernel/json.ts';
+import type { ErrorJson, RuntimeError } from '../kernel/runtime-error.ts';
+
+/** What a `$reference` stands for at this moment. */
+export type Resolution =
+  /** `rest` is what of the source turned out to be text. */
+  | { readonly state: 'value'; readonly value: Json; readonly rest: string }
+  | { readonly state: 'pending'; readonly id: string }
+  | { readonly state: 'failed'; readonly id: string; readonly error: ErrorJson; readonly rest: string }
+  | { readonly state: 'unknown' };
+
+export interface Loop {
+  /** As it is written: `$list`. */
+  readonly in: string;
+  readonly as: string;
+  readonly actions: readonly DeclaredAction[];
+}
+
+/** Starts actions as soon as they may start, and sees them to their end. One for each session. */
+export interface Scheduler {
+  /** Appends `action.declared` and starts the action at once if it may. Synchronous up to the call of its target. */
+  declare(action: DeclaredAction, cause: Cause): void;
+  /** A `<foreach>` that closed: each action once per item, as soon as the list is there. */
+  loop(loop: Loop, cause: Cause): void;
+  /** Calls back once all of these (ids or groups) have ended; at once, synchronously, if they have. */
+  whenEnded(ids: readonly string[], then: () => void): void;
+  /** What a reference of a response stands for. */
+  resolve(source: string): Resolution;
+  /** The model's stream of this turn has ended: what waits for unknown ids is skipped, `on_turn_end` targets start. */
+  turnEnded(ended: 'well' | 'broken'): void;
+  /** Unfinished actions of any turn that are not `fire_and_forget`. */
+  tracked(): readonly string[];
+  /** Unfinished `fire_and_forget` actions. */
+  untracked(): readonly string[];
+  /** Runs `compensate` of completed actions in reverse order, down to and including `to`; of all without it. */
+  rollback(to: string | undefined, cause: Cause): Promise<{ readonly undone: readonly string[] }>;
+  /** Aborts what runs, drops what waits (these ids only, if given), and resolves when all of it has stopped. */
+  cancel(reason: string, ids?: readonly string[]): Promise<void>;
+  /**
+   * Takes over a folded session after a restart: what had been started without a result is run again with the same
+   * attempt's key if its target is idempotent, else `action.interrupted`; what waited goes on waiting or starts.
+   */
+  restore(state: SessionState): void;
+}
+
+export interface SchedulerOptions {
+  /** How many actions run side by side. */
+  readonly parallelActions: number;
+  readonly actionTimeoutMs: number;
+  /** The folded state that `append` keeps up to date: read only here. */
+  readonly state: SessionState;
+  /** Called when an action with `on_error: fail` has failed for good: the session ends. */
+  readonly onFatal: (error: RuntimeError, id: string) => void;
+  /** Called after each action's end, in log order. */
+  readonly onEnded?: (id: string) => void;
+}

@@ -1,0 +1,58 @@
+import type { Json, JsonObject } from '../kernel/json.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
+
+export type TargetKind = 'tool' | 'agent' | 'relic' | 'workflow' | 'llm' | 'artifact' | 'internal';
+
+/** One try of an action, as a target gets it. */
+export interface TargetCall {
+  readonly session: string;
+  /** The action's id. */
+  readonly id: string;
+  /** Resolved parameters; already checked against the target's schema. */
+  readonly input: JsonObject;
+  /** From 1 on. */
+  readonly attempt: number;
+  /** Aborted on time-out and cancellation; `run` must then end soon. */
+  readonly signal: AbortSignal;
+  /** The same for every try of one action, also after a restart. */
+  readonly idempotencyKey: string;
+  /** The frozen `${agent.*}` snapshot. */
+  readonly agent: JsonObject;
+  /** Partial results, shown live. */
+  readonly progress: (data: Json) => void;
+}
+
+/** Something an action can call. */
+export interface Target {
+  readonly kind: TargetKind;
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema (2020-12) of the parameters; the model reads it. */
+  readonly parameters: JsonObject;
+  /** Whether it may be run again after a crash. */
+  readonly idempotent: boolean;
+  readonly start: 'on_close' | 'on_turn_end';
+  /** Time for each try, unless the action sets its own. */
+  readonly timeoutMs?: number;
+  /** What is wrong with the parameters, with the path; undefined if nothing is. */
+  check(input: JsonObject): RuntimeError | undefined;
+  /** Rejects with a RuntimeError, or with whatever a user's code throws. The result is plain JSON of bounded size. */
+  run(call: TargetCall): Promise<Json>;
+}
+
+/** All that the actions of one agent can call. */
+export interface TargetTable {
+  find(kind: TargetKind, name: string): Target | undefined;
+  /** In the order of the manifest. */
+  readonly all: readonly Target[];
+  /** Ends what outlives a call (servers, connections). */
+  close(): Promise<void>;
+}
+
+/** Asks a person; resolves with their word. */
+export type Approve = (question: {
+  readonly what: string;
+  readonly target: string;
+  readonly input: JsonObject;
+  readonly signal: AbortSignal;
+}) => Promise<boolean>;

@@ -66,3 +66,13 @@ export interface ActionState {
   skipped?: { readonly reason: SkipReason; readonly because?: string };
   ms?: number;
 }
+
+/** Whether the agent waits for it: all but `fire_and_forget`. */
+export const isTracked = (action: DeclaredAction): boolean => action.mode !== 'fire_and_forget';
+
+/** Whether the model hears of it: a `<foreach>` is on the log as an action of its own, which nobody asked for. */
+export const isShown = (action: DeclaredAction): boolean =>
+  !(action.kind === 'internal' && action.name === 'foreach');
+
+/** Whether it has ended, in whatever way. */
+export const hasEnded = (status: ActionStatus): boolean => status !== 'waiting' && status !== 'running';

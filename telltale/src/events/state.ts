@@ -84,7 +84,7 @@ export interface SessionState {
   open: Set<string>;
   /** The action whose result an `output_key` names: the last one that completed. */
   outputs: Map<string, string>;
-  /** Targets by `kind:name`, with the only action that called them; undefined once there was another. */
+  /** Targets by name, with the only action that called them; undefined once there was another. */
   called: Map<string, string | undefined>;
   metadata: Record<string, Json>;
   variables: Map<string, Variable>;

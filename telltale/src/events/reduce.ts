@@ -1,0 +1,259 @@
+import type { Json } from '../kernel/json.ts';
+import { type ActionState, isShown, isTracked } from './action.ts';
+import type { EventOf, SessionEvent, Usage } from './event.ts';
+import { emptyNews, emptyState, type SessionState } from './state.ts';
+
+/** Faults of one turn that the model is told of; a stream of nothing but faults must not fill the prompt. */
+const MAX_FAULTS = 50;
+
+/**
+ * Folds one event into `state`, in place, and returns it. The only way a session's state changes. Total: an event that
+ * names an action nobody declared changes nothing but the place on the log.
+ */
+export function reduce(state: SessionState, event: SessionEvent): SessionState {
+  state.seq = event.seq;
+  state.at = event.at;
+  switch (event.type) {
+    case 'session.started':
+      begin(state, event);
+      break;
+    case 'session.completed':
+      state.status = 'completed';
+      state.result = event.result;
+      break;
+    case 'session.failed':
+      state.status = 'failed';
+      state.error = event.error;
+      break;
+    case 'session.stalled':
+      state.status = 'stalled';
+      state.error = event.error;
+      break;
+    case 'session.cancelled':
+      state.status = 'cancelled';
+      break;
+    case 'session.resumed':
+      goOn(state);
+      break;
+    case 'session.waiting':
+      state.status = 'waiting';
+      break;
+    case 'turn.started':
+      beginTurn(state, event);
+      break;
+    case 'turn.completed':
+      endTurn(state);
+      charge(state, event.usage, event.cost_usd);
+      state.totals.turns++;
+      state.totals.failedTurns = 0;
+      break;
+    case 'turn.failed':
+      breakTurn(state, event);
+      break;
+    case 'model.output':
+      hear(state, event.text);
+      break;
+    case 'thought':
+      state.turnSigns.tags = true;
+      break;
+    case 'text':
+      break;
+    case 'response':
+      state.response = { text: event.text, final: event.final, turn: event.turn };
+      state.bareTurns = 0;
+      state.idleTurns = 0;
+      break;
+    case 'message.received':
+      if (state.status === 'waiting') state.status = 'running';
+      state.news.messages.push({ from: event.from, text: event.text });
+      break;
+    case 'action.declared':
+      declare(state, event);
+      break;
+    case 'action.started': {
+      const action = state.actions.get(event.id);
+      if (action === undefined) break;
+      action.status = 'running';
+      action.attempts = event.attempt;
+      action.input = event.input;
+      break;
+    }
+    case 'action.completed':
+      settle(state, event.id, (action) => {
+        action.status = 'completed';
+        action.output = event.output;
+        action.attempts = event.attempts;
+        action.ms = event.ms;
+        const key = action.action.output_key;
+        if (key !== undefined) state.outputs.set(key, event.id);
+      });
+      break;
+    case 'action.failed':
+      settle(state, event.id, (action) => {
+        action.status = 'failed';
+        action.error = event.error;
+        action.attempts = event.attempts;
+        action.ms = event.ms;
+      });
+      break;
+    case 'action.skipped':
+      settle(state, event.id, (action) => {
+        action.status = 'skipped';
+        action.skipped = {
+          reason: event.reason,
+          ...(event.because === undefined ? {} : { because: event.because }),
+        };
+      });
+      break;
+    case 'action.cancelled':
+      settle(state, event.id, (action) => {
+        action.status = 'cancelled';
+        action.error = { code: 'cancelled', message: event.reason, retryable: false };
+      });
+      break;
+    case 'action.interrupted':
+      settle(state, event.id, (action) => {
+        action.status = 'interrupted';
+        action.attempts = event.attempt;
+      });
+      break;
+    case 'action.compensated': {
+      const action = state.actions.get(event.id);
+      if (action !== undefined) action.status = 'compensated';
+      break;
+    }
+    case 'action.retrying':
+      break;
+    case 'metadata.changed':
+      changeMetadata(state, event);
+      break;
+    case 'metadata.rejected':
+      state.turnSigns.tags = true;
+      state.news.rejected.push(...event.errors);
+      break;
+    case 'variable.changed':
+      state.variables.set(event.name, { value: event.to, class: event.class, by: event.by });
+      break;
+    case 'fault':
+      state.turnSigns.tags ||= event.code !== 'no_tags';
+      if (state.news.faults.length < MAX_FAULTS)
+        state.news.faults.push({ code: event.code, message: event.message });
+      break;
+    case 'if.decided':
+      state.turnSigns.tags = true;
+      break;
+    case 'budget.charged':
+      state.balance = event.balance;
+      break;
+    case 'prompt.compacted':
+      state.compaction = { through: event.through, summary: event.summary };
+      state.turns = state.turns.filter(({ turn }) => turn > event.through);
+      if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);
+      break;
+    case 'audit':
+    case 'timer.set':
+    case 'timer.fired':
+    case 'custom':
+      break;
+  }
+  return state;
+}
+
+/** The state after these events, from nothing or from `state`, which is changed. */
+export function fold(events: Iterable<SessionEvent>, state: SessionState = emptyState()): SessionState {
+  for (const event of events) reduce(state, event);
+  return state;
+}
+
+function begin(state: SessionState, event: EventOf<'session.started'>): void {
+  state.id = event.session;
+  state.agent = event.agent;
+  state.manifest = event.manifest;
+  state.model = event.model;
+  if (event.seal !== undefined) state.seal = event.seal;
+  if (event.parent !== undefined) state.parent = event.parent;
+  if (event.balance !== undefined) state.balance = event.balance;
+  state.input = event.input;
+  state.startedAt = event.at;
+  for (const [field, value] of Object.entries(event.metadata ?? {})) state.metadata[field] = value;
+  for (const [name, value] of Object.entries(event.vars ?? {}))
+    state.variables.set(name, { value, class: 'runtime', by: 'start' });
+  state.news.messages.push({ from: 'user', text: event.input });
+}
+
+/** A session that had come to an end of any kind runs again. */
+function goOn(state: SessionState): void {
+  state.status = 'running';
+  delete state.error;
+  state.totals.failedTurns = 0;
+}
+
+function beginTurn(state: SessionState, event: EventOf<'turn.started'>): void {
+  state.status = 'running';
+  state.turn = event.turn;
+  state.turnOpen = true;
+  state.turnSigns = { tags: false, deeds: false };
+  const running: string[] = [];
+  for (const id of state.open) {
+    const action = state.actions.get(id)?.action;
+    if (action !== undefined && isTracked(action) && isShown(action)) running.push(id);
+  }
+  state.turns.push({
+    turn: event.turn,
+    news: state.news,
+    running,
+    metadata: { ...state.metadata },
+    output: '',
+  });
+  state.news = emptyNews();
+}
+
+/** A response may still follow, once it is decided whether it is final: it sets both counts back. */
+function endTurn(state: SessionState): void {
+  state.turnOpen = false;
+  state.bareTurns = state.turnSigns.tags ? 0 : state.bareTurns + 1;
+  state.idleTurns = state.turnSigns.deeds ? 0 : state.idleTurns + 1;
+}
+
+function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): void {
+  state.turnOpen = false;
+  state.totals.failedTurns++;
+  state.news.broken = { error: event.error, at: state.turns.at(-1)?.output.length ?? 0 };
+  if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);
+}
+
+function hear(state: SessionState, text: string): void {
+  const turn = state.turns.at(-1);
+  if (turn !== undefined) turn.output += text;
+}
+
+function charge(state: SessionState, usage: Usage, cost: number): void {
+  state.totals.input += usage.input;
+  state.totals.output += usage.output;
+  state.totals.cost_usd += cost;
+}
+
+function declare(state: SessionState, { action, turn }: EventOf<'action.declared'>): void {
+  state.turnSigns.tags = true;
+  state.turnSigns.deeds = true;
+  state.actions.set(action.id, { action, turn, status: 'waiting', attempts: 0 });
+  state.open.add(action.id);
+  if (isShown(action)) state.called.set(action.name, state.called.has(action.name) ? undefined : action.id);
+}
+
+function settle(state: SessionState, id: string, end: (action: ActionState) => void): void {
+  const action = state.actions.get(id);
+  if (action === undefined) return;
+  end(action);
+  state.open.delete(id);
+  if (isTracked(action.action) && isShown(action.action)) state.news.results.push(id);
+}
+
+function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>): void {
+  state.turnSigns.tags = true;
+  state.turnSigns.deeds = true;
+  for (const [field, { to }] of Object.entries(event.changes) as [string, { to: Json }][]) {
+    state.metadata[field] = to;
+    if (!state.news.changed.includes(field)) state.news.changed.push(field);
+  }
+}

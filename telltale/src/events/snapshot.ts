@@ -1,0 +1,124 @@
+import type { Json } from '../kernel/json.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { ActionState } from './action.ts';
+import type { SessionEvent } from './event.ts';
+import { emptyState, type SessionState, type TurnRecord, type Variable } from './state.ts';
+
+/** Events between two snapshots. */
+export const SNAPSHOT_EVERY = 1_000;
+
+const VERSION = 1;
+
+/**
+ * What a session's snapshots have in common with its log is that they only grow: each holds the small live part of the
+ * state, and of turns and actions only those that changed since the one before. So the cost of a snapshot does not
+ * depend on how long the session is, and all of them together are the state.
+ */
+interface SnapshotPart {
+  readonly v: number;
+  readonly live: Omit<
+    SessionState,
+    'turns' | 'actions' | 'open' | 'outputs' | 'called' | 'variables' | 'metadata'
+  >;
+  readonly open: readonly string[];
+  readonly metadata: readonly (readonly [string, Json])[];
+  readonly variables: readonly (readonly [string, Variable])[];
+  readonly turns: readonly TurnRecord[];
+  readonly actions: readonly ActionState[];
+  /** Names whose result is one of these actions. */
+  readonly outputs: readonly (readonly [string, string])[];
+  readonly called: readonly (readonly [string, string | null])[];
+}
+
+/** Keeps account of what changed since the last snapshot. */
+export interface SnapshotWriter {
+  /** Called with each event, after it was folded. */
+  note(event: SessionEvent): void;
+  /** Events noted since the last part. */
+  readonly due: number;
+  /** The next part: all that changed since the last one. */
+  take(state: SessionState): string;
+}
+
+export function createSnapshotWriter(): SnapshotWriter {
+  let due = 0;
+  let touched = new Set<string>();
+  let fromTurn = 0;
+  return {
+    note(event) {
+      due++;
+      if (event.type === 'action.declared') touched.add(event.action.id);
+      else if ('id' in event && event.type.startsWith('action.')) touched.add(event.id);
+    },
+    get due() {
+      return due;
+    },
+    take(state) {
+      const { turns, actions, open, outputs, called, variables, metadata, ...live } = state;
+      const changed = [...touched].flatMap((id) => actions.get(id) ?? []);
+      const part: SnapshotPart = {
+        v: VERSION,
+        live,
+        open: [...open],
+        metadata: Object.entries(metadata),
+        variables: [...variables],
+        turns: newest(turns, fromTurn),
+        actions: changed,
+        outputs: changed.flatMap(({ action: { id, output_key } }) =>
+          output_key !== undefined && outputs.get(output_key) === id ? [[output_key, id] as const] : [],
+        ),
+        called: [...new Set(changed.map(({ action }) => action.name))].flatMap((name) =>
+          called.has(name) ? [[name, called.get(name) ?? null] as const] : [],
+        ),
+      };
+      due = 0;
+      touched = new Set();
+      fromTurn = state.turn; // it may still grow
+      return JSON.stringify(part);
+    },
+  };
+}
+
+/** The turns from `from` on, without a look at the others. */
+function newest(turns: readonly TurnRecord[], from: number): readonly TurnRecord[] {
+  let at = turns.length;
+  while (at > 0 && (turns[at - 1]?.turn ?? 0) >= from) at--;
+  return turns.slice(at);
+}
+
+/** The state that these parts, oldest first, stand for. Throws `snapshot_unreadable`: then the log is folded whole. */
+export function restoreSnapshot(parts: readonly string[]): SessionState {
+  const state = emptyState();
+  const turns = new Map<number, TurnRecord>();
+  for (const text of parts) {
+    const part = parse(text);
+    Object.assign(state, part.live);
+    if (part.live.error === undefined) delete state.error;
+    state.open = new Set(part.open);
+    state.metadata = Object.fromEntries(part.metadata);
+    state.variables = new Map(part.variables);
+    for (const turn of part.turns) turns.set(turn.turn, turn);
+    for (const action of part.actions) state.actions.set(action.action.id, action);
+    for (const [key, id] of part.outputs) state.outputs.set(key, id);
+    for (const [name, id] of part.called) state.called.set(name, id ?? undefined);
+  }
+  const through = state.compaction?.through ?? 0;
+  state.turns = [...turns.values()].filter(({ turn }) => turn > through);
+  return state;
+}
+
+function parse(text: string): SnapshotPart {
+  try {
+    const part = JSON.parse(text) as SnapshotPart;
+    if (part.v === VERSION) return part;
+  } catch (thrown) {
+    throw unreadable(thrown);
+  }
+  throw unreadable();
+}
+
+const unreadable = (cause?: unknown) =>
+  new RuntimeError('snapshot_unreadable', 'A snapshot of the session cannot be read.', {
+    hint: 'The log is still whole: the session is folded from its first event instead.',
+    cause,
+  });

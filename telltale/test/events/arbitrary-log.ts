@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import type { EventBody, SessionEvent } from '../../src/events/event.ts';
+
+const SESSION = 'ses_test';
+
+const error = fc.record({
+  code: fc.constantFrom('timeout', 'tool_failed'),
+  message: fc.string(),
+  retryable: fc.boolean(),
+});
+const usage = fc.record({ input: fc.nat(1000), output: fc.nat(1000) });
+const id = fc.constantFrom('a1', 'a2', 'a3', 'fetch', 'x-1', 'foreach_1');
+const json = fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<never>;
+
+/** Any event in any order: the fold is total, so even logs that no session writes must fold. */
+const body: fc.Arbitrary<EventBody> = fc.oneof(
+  fc.record({
+    type: fc.constant('session.started' as const),
+    agent: fc.constant('coder'),
+    input: fc.string(),
+    manifest: fc.constant({ path: 'agent.yml', hash: 'h' }),
+    model: fc.constant('scripted:x'),
+    metadata: fc.constant({ status: 'IDLE' }),
+    vars: fc.constant({ v: 1 }),
+  }),
+  fc.record({ type: fc.constant('session.completed' as const), result: json }),
+  fc.record({ type: fc.constant('session.failed' as const), error }),
+  fc.record({ type: fc.constant('session.stalled' as const), error }),
+  fc.record({ type: fc.constant('session.resumed' as const), by: fc.constant('cli') }),
+  fc.record({
+    type: fc.constant('turn.started' as const),
+    prompt: fc.constant({ tokens: 1, reused_prefix: 1 }),
+  }),
+  fc.record({
+    type: fc.constant('turn.completed' as const),
+    usage,
+    cost_usd: fc.constant(0.25),
+    ms: fc.nat(),
+    first_token_ms: fc.nat(),
+    finish: fc.constantFrom('stop' as const, 'cut' as const),
+  }),
+  fc.record({ type: fc.constant('turn.failed' as const), error }),
+  fc.record({
+    type: fc.constant('model.output' as const),
+    offset: fc.nat(),
+    text: fc.string({ unit: 'binary' }),
+  }),
+  fc.record({ type: fc.constant('thought' as const), text: fc.string(), depth: fc.nat(3) }),
+  fc.record({ type: fc.constant('response' as const), text: fc.string(), final: fc.boolean() }),
+  fc.record({
+    type: fc.constant('message.received' as const),
+    from: fc.constantFrom('steer' as const, 'user' as const),
+    text: fc.string(),
+  }),
+  fc
+    .record({
+      id,
+      name: fc.constantFrom('http_fetch', 'shell', 'foreach'),
+      kind: fc.constantFrom('tool' as const, 'internal' as const),
+      mode: fc.constantFrom('sync' as const, 'async' as const, 'fire_and_forget' as const),
+      output_key: fc.constantFrom('page', 'report'),
+    })
+    .map((action) => ({ type: 'action.declared' as const, action: { ...action, parameters: {} } })),
+  fc.record({
+    type: fc.constant('action.started' as const),
+    id,
+    attempt: fc.nat(3),
+    input: fc.constant({ p: 1 }),
+  }),
+  fc.record({
+    type: fc.constant('action.completed' as const),
+    id,
+    output: json,
+    ms: fc.nat(),
+    attempts: fc.nat(3),
+  }),
+  fc.record({ type: fc.constant('action.failed' as const), id, error, ms: fc.nat(), attempts: fc.nat(3) }),
+  fc.record({
+    type: fc.constant('action.skipped' as const),
+    id,
+    reason: fc.constantFrom('if' as const, 'dependency' as const),
+    because: fc.constant('a1'),
+  }),
+  fc.record({ type: fc.constant('action.cancelled' as const), id, reason: fc.string() }),
+  fc.record({ type: fc.constant('action.interrupted' as const), id, attempt: fc.nat(3) }),
+  fc.record({ type: fc.constant('action.compensated' as const), id, by: id }),
+  fc.record({
+    type: fc.constant('metadata.changed' as const),
+    changes: fc.record({ status: fc.record({ from: json, to: json }) }),
+    by: fc.constant('model'),
+  }),
+  fc.record({
+    type: fc.constant('metadata.rejected' as const),
+    errors: fc.constant([
+      { field: 'status', code: 'not_allowed', sent: 1, message: 'no', allowed: 'IDLE, CODING' },
+    ]),
+    by: fc.constant('model'),
+  }),
+  fc.record({
+    type: fc.constant('variable.changed' as const),
+    name: fc.constantFrom('v', 'w'),
+    class: fc.constant('runtime' as const),
+    from: json,
+    to: json,
+    by: fc.constant('start'),
+  }),
+  fc.record({ type: fc.constant('fault' as const), code: fc.constant('bad_json'), message: fc.string() }),
+  fc.record({
+    type: fc.constant('budget.charged' as const),
+    what: fc.constant('turn' as const),
+    amount: fc.constant(1),
+    balance: fc.nat(),
+  }),
+  fc.record({
+    type: fc.constant('prompt.compacted' as const),
+    through: fc.nat(4),
+    summary: fc.string(),
+  }),
+  fc.record({ type: fc.constant('custom' as const), name: fc.string(), data: json }),
+);
+
+/** A log with gapless numbers, in which each `turn.started` begins the next turn. */
+export const arbitraryLog: fc.Arbitrary<readonly SessionEvent[]> = fc
+  .array(body, { maxLength: 80 })
+  .map((bodies) => {
+    let turn = 0;
+    return bodies.map((each, i) => {
+      if (each.type === 'turn.started') turn++;
+      const cause =
+        i % 3 === 2 ? { stream: 'ses_other', seq: i, depth: 2 } : { stream: SESSION, seq: i, depth: 1 };
+      return { seq: i + 1, at: 1000 + i, session: SESSION, turn, cause, ...each };
+    });
+  });

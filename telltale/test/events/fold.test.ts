@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeEvent, encodeEvent } from '../../src/events/codec.ts';
+import type { EventBody, SessionEvent } from '../../src/events/event.ts';
+import { fold, reduce } from '../../src/events/reduce.ts';
+import { createSnapshotWriter, restoreSnapshot } from '../../src/events/snapshot.ts';
+import { emptyState } from '../../src/events/state.ts';
+import { arbitraryLog } from './arbitrary-log.ts';
+
+const SESSION = 'ses_test';
+
+function written(log: readonly SessionEvent[]): string[] {
+  return log.map((event) => {
+    const { seq, at, session, turn, cause, ...body } = event;
+    return encodeEvent({ seq, at, session, turn, cause }, body as EventBody);
+  });
+}
+
+describe('the log', () => {
+  it('reads back what it wrote, causes in other streams included, one line an event', () => {
+    fc.assert(
+      fc.property(arbitraryLog, (log) => {
+        const lines = written(log);
+        for (const line of lines) expect(line).not.toMatch(/[\n\r]/);
+        expect(lines.map((line) => decodeEvent(line, SESSION))).toEqual(log);
+      }),
+    );
+  });
+
+  it.each([
+    ['no JSON', '{"v":1,'],
+    ['no event', '{"v":1,"seq":1}'],
+    ['a list', '[]'],
+    ['null', 'null'],
+    ['empty', ''],
+  ])('a line that is %s is named with its stream', (_, line) => {
+    expect(() => decodeEvent(line, SESSION)).toThrow(expect.objectContaining({ code: 'event_unreadable' }));
+    expect(() => decodeEvent(line, SESSION)).toThrow(/ses_test/);
+  });
+
+  it('an event of a newer form is refused, with its number', () => {
+    expect(() =>
+      decodeEvent('{"v":99,"seq":7,"at":1,"turn":0,"cause":[0,0],"type":"custom"}', SESSION),
+    ).toThrow(/Event 7 .* form 99/);
+  });
+});
+
+describe('folding', () => {
+  it('gives the same state in any two halves, a written and read log included', () => {
+    fc.assert(
+      fc.property(arbitraryLog, fc.nat(80), (log, cut) => {
+        const whole = fold(log);
+        const halves = fold(log.slice(cut), fold(log.slice(0, cut)));
+        expect(halves).toEqual(whole);
+        expect(fold(written(log).map((line) => decodeEvent(line, SESSION)))).toEqual(whole);
+      }),
+    );
+  });
+
+  it('gives the same state from snapshots in parts and the events behind them', () => {
+    fc.assert(
+      fc.property(arbitraryLog, fc.integer({ min: 1, max: 20 }), (log, every) => {
+        const state = emptyState();
+        const snapshots = createSnapshotWriter();
+        const parts: string[] = [];
+        let through = 0;
+        for (const event of log) {
+          snapshots.note(reduce(state, event) && event);
+          if (snapshots.due < every) continue;
+          parts.push(snapshots.take(state));
+          through = event.seq;
+        }
+        expect(fold(log.slice(through), restoreSnapshot(parts))).toEqual(state);
+      }),
+    );
+  });
+
+  it('the size of a snapshot does not grow with the turns and actions before the last one', () => {
+    const state = emptyState();
+    const snapshots = createSnapshotWriter();
+    const sizes: number[] = [];
+    let seq = 0;
+    const next = (body: EventBody, turn: number) => {
+      const cause = { stream: SESSION, seq, depth: 0 };
+      const event = { seq: ++seq, at: 0, session: SESSION, turn, cause, ...body };
+      reduce(state, event);
+      snapshots.note(event);
+    };
+    for (let turn = 1; turn <= 400; turn++) {
+      const id = `a${1000 + turn}`;
+      next({ type: 'turn.started', prompt: { tokens: 1, reused_prefix: 1 } }, turn);
+      next({ type: 'model.output', offset: 0, text: 'x'.repeat(100) }, turn);
+      const action = { id, kind: 'tool', mode: 'async', name: 'shell', parameters: {} } as const;
+      next({ type: 'action.declared', action }, turn);
+      next({ type: 'action.completed', id, output: 'y'.repeat(100), ms: 1, attempts: 1 }, turn);
+      if (turn % 50 === 0) sizes.push(snapshots.take(state).length);
+    }
+    expect(Math.max(...sizes.slice(1))).toBeLessThan((sizes[1] ?? 0) * 1.05);
+  });
+
+  it('a part that cannot be read is refused', () => {
+    expect(() => restoreSnapshot(['{'])).toThrow(expect.objectContaining({ code: 'snapshot_unreadable' }));
+    expect(() => restoreSnapshot(['{"v":2}'])).toThrow(
+      expect.objectContaining({ code: 'snapshot_unreadable' }),
+    );
+  });
+});

@@ -1,3 +1,4 @@
+import type { Cause } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json } from '../kernel/json.ts';
@@ -17,6 +18,8 @@ export interface SessionContext {
   readonly log: SessionLog;
   readonly scheduler: Scheduler;
   readonly stop: Stop;
+  /** What turns come from: the event that began or resumed the session. */
+  readonly sessionOrigin: () => Cause;
   readonly clock: Clock;
   readonly random: () => number;
   readonly store: Store;

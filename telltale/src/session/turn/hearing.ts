@@ -21,6 +21,8 @@ export interface Hearing {
   push(delta: string): void;
   /** The stream is over. Calls back once all that was heard has been acted on. */
   end(then: () => void): void;
+  /** The turn is given up: what was said goes on the log, nothing more is acted on. */
+  abandon(): void;
   /** In the order in which they were opened. */
   readonly responses: readonly HeardResponse[];
   /** What was said outside every tag. */
@@ -196,6 +198,7 @@ export function createHearing(
     push(delta) {
       // Cut behind closing tags, so that what is on the log ends where an intent does: after a crash the model goes
       // on from there, and nothing it said is acted on twice or lost.
+      if (observed !== undefined) return;
       let rest = delta;
       for (let close = rest.indexOf('</'); close !== -1; close = rest.indexOf('</')) {
         const end = rest.indexOf('>', close) + 1;
@@ -213,6 +216,11 @@ export function createHearing(
         spoken.writeAll();
         then();
       });
+    },
+    abandon() {
+      over = true;
+      afterFinal = true;
+      spoken.writeAll();
     },
     get text() {
       return spoken.bare;

@@ -24,7 +24,10 @@ export interface ModelSink {
 export interface ModelUsage {
   readonly input: number;
   readonly output: number;
+  /** Of the input, what came from the provider's cache. */
   readonly cached?: number;
+  /** Of the input, what was written to the provider's cache. */
+  readonly written?: number;
 }
 
 export interface ModelEnd {
@@ -38,6 +41,7 @@ export interface ModelPrice {
   readonly input: number;
   readonly output: number;
   readonly cached?: number;
+  readonly written?: number;
 }
 
 /**

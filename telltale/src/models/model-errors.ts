@@ -10,6 +10,7 @@ export const MODEL_FAILURES = [
   'model_bad_request',
   'model_context_exceeded',
   'model_refused_key',
+  'model_filtered',
 ] as const;
 
 export type ModelFailure = (typeof MODEL_FAILURES)[number];
@@ -40,6 +41,10 @@ const FAILURES: Readonly<Record<ModelFailure, { readonly retryable: boolean; rea
   model_context_exceeded: {
     retryable: false,
     hint: 'The prompt is longer than the model can read; compact the session or use a model with a larger window.',
+  },
+  model_filtered: {
+    retryable: false,
+    hint: "The provider's filter or the model itself refuses to go on; what had come in is kept.",
   },
   model_refused_key: { retryable: false, hint: 'Check the API key, and whether it may use this model.' },
 };

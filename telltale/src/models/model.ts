@@ -26,7 +26,10 @@ export interface ModelSink {
 export interface ModelUsage {
   readonly input: number;
   readonly output: number;
+  /** Of the input, what came from the provider's cache. */
   readonly cached?: number;
+  /** Of the input, what was written to the provider's cache. */
+  readonly written?: number;
 }
 
 export interface ModelEnd {
@@ -40,6 +43,7 @@ export interface ModelPrice {
   readonly input: number;
   readonly output: number;
   readonly cached?: number;
+  readonly written?: number;
 }
 
 /**

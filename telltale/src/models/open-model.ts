@@ -2,6 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { quoted } from '../manifest/printable.ts';
 import type { Model } from './model.ts';
+import { createProviderModel } from './providers/create-provider-model.ts';
 import { loadScript } from './scripted/load-script.ts';
 import { createScriptedModel } from './scripted/scripted-model.ts';
 
@@ -15,6 +16,7 @@ export interface OpenModelOptions {
 }
 
 const SCRIPTED = 'scripted:';
+const PROVIDER_MODEL = /^[^/\s]+\/\S+$/;
 
 /**
  * The model that a reference names: `scripted:FILE` or `provider/model`; names from an agent's `models` are looked up
@@ -25,7 +27,9 @@ export async function openModel(ref: string, options: OpenModelOptions): Promise
     const script = await loadScript(ref.slice(SCRIPTED.length), options.folder);
     return createScriptedModel({ ...script, id: ref, clock: options.clock });
   }
-  throw notAModel(ref);
+  if (!PROVIDER_MODEL.test(ref)) throw notAModel(ref);
+  const { env, clock, fetch } = options;
+  return createProviderModel(ref, { env, clock, ...(fetch === undefined ? {} : { fetch }) });
 }
 
 const notAModel = (ref: string) =>

@@ -75,14 +75,13 @@ export function createInternalActions(
 }
 
 function toTarget({ run, ...definition }: Definition, edges: InternalEdges): Target {
-  let violation: ReturnType<typeof compileUserSchema> | undefined;
   return {
     ...definition,
     kind: 'internal',
     start: 'on_close',
     check(input) {
-      violation ??= compileUserSchema(definition.parameters);
-      const wrong = violation(input);
+      const compiled = compileUserSchema(definition.parameters);
+      const wrong = compiled.ok ? compiled.value(input) : undefined;
       return wrong === undefined ? undefined : badParameters(definition.name, wrong);
     },
     run: ({ input, id }) => run(input, id, edges),

@@ -11,7 +11,7 @@ import type { Store, StreamWriter } from '../store/store.ts';
 import { createTargets } from '../targets/create-targets.ts';
 import type { Approve } from '../targets/target.ts';
 import { createEventQueue } from './event-queue.ts';
-import { initialMetadata } from './metadata/initial-metadata.ts';
+import { createMetadata, type Metadata } from './metadata/metadata.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import { readSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
@@ -111,6 +111,7 @@ interface Opened {
   readonly log: SessionLog;
   readonly origin: Cause;
   readonly resumed: boolean;
+  readonly metadata: Metadata;
   readonly model: Model;
   readonly fastModel: () => Promise<Model>;
   readonly targets: Awaited<ReturnType<typeof createTargets>>;
@@ -143,7 +144,9 @@ async function open(
     openModel: (ref) => (ref === undefined ? Promise.resolve(model) : open(ref)),
     ...(edges.approve === undefined ? {} : { approve: edges.approve }),
   });
+  const metadata = createMetadata(manifest.metadata);
   const made = {
+    metadata,
     model,
     fastModel: () => (fast === undefined ? Promise.resolve(model) : open(fast)),
     targets,
@@ -160,7 +163,6 @@ async function open(
     });
     const log = createSessionLog({ writer, state: emptyState(), clock, onLost, crashPoint: edges.crashPoint });
     onLog({ writer, log });
-    const metadata = initialMetadata(manifest.metadata, kept);
     const origin = log.append({
       type: 'session.started',
       agent: manifest.name,
@@ -169,7 +171,7 @@ async function open(
       model: model.id,
       ...(manifest.protocol.seal ? { seal: randomBytes(9).toString('base64url') } : {}),
       vars: { ...variableDefaults(manifest), ...start.vars },
-      metadata,
+      metadata: metadata.initial(kept).values,
       ...(manifest.budget === undefined ? {} : { balance: manifest.budget.balance }),
     });
     return { ...made, writer, log, origin, resumed: false };

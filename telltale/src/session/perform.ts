@@ -1,8 +1,10 @@
 import type { DeclaredAction } from '../events/action.ts';
+import { LLM_USAGE } from '../events/reduce.ts';
 import type { SchedulerEdges, TargetTraits } from '../scheduler/edges.ts';
 import type { Target, TargetTable } from '../targets/target.ts';
 import { unknownTarget } from '../targets/unknown-target.ts';
 import type { AgentView } from './agent-view.ts';
+import { costWith } from './cost.ts';
 import type { LoadedAgent } from './runtime-types.ts';
 import type { SessionLog } from './session-log.ts';
 
@@ -27,14 +29,15 @@ export function createPerformer({
   const { state } = log;
   const cost = agent.manifest.budget?.costs.action ?? 0;
   const own = new Map(internal.map((target) => [target.name, target]));
+  const known = { all: [...targets.all, ...internal] };
   const find = ({ kind, name }: DeclaredAction): Target | undefined =>
     kind === 'internal' ? own.get(name) : targets.find(kind, name);
   return {
     traits: (action): TargetTraits | undefined => find(action),
-    unknownTarget: (action) => unknownTarget(action.kind, action.name, [...targets.all, ...internal]),
+    unknownTarget: (action) => unknownTarget(action.kind, action.name, known),
     async perform({ action, input, attempt, signal }) {
       const target = find(action);
-      if (target === undefined) throw unknownTarget(action.kind, action.name, [...targets.all, ...internal]);
+      if (target === undefined) throw unknownTarget(action.kind, action.name, known);
       if (cost > 0 && attempt === 1 && state.balance !== undefined)
         log.append({ type: 'budget.charged', what: 'action', amount: cost, balance: state.balance - cost });
       crashPoint?.(`perform:${action.id}`);
@@ -47,6 +50,13 @@ export function createPerformer({
         idempotencyKey: `${state.id}:${action.id}`,
         get agent() {
           return view();
+        },
+        charge(usage, model) {
+          log.append({
+            type: 'custom',
+            name: LLM_USAGE,
+            data: { action: action.id, model: model.id, ...usage, cost_usd: costWith(model, usage) },
+          });
         },
         progress(data) {
           if (log.watched)

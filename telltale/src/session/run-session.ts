@@ -16,6 +16,7 @@ import { createInbox } from './inbox.ts';
 import { createInternalActions } from './internal-actions.ts';
 import { elapsedMs, wallReached } from './limits.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
+import type { Metadata } from './metadata/metadata.ts';
 import { createMetadataWriter } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
 import { recover } from './recover.ts';
@@ -39,6 +40,7 @@ export interface SessionEdges {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly model: Model;
   readonly fastModel: () => Promise<Model>;
+  readonly metadata: Metadata;
   readonly targets: TargetTable;
   /** The event that began or resumed it. */
   readonly origin: Cause;
@@ -89,7 +91,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     fastModel: edges.fastModel,
     ids: takenIds(state),
     toAction: createToAction(manifest.action_templates),
-    applyMetadata: createMetadataWriter(manifest.metadata, agent.manifest.name, log),
+    applyMetadata: createMetadataWriter(edges.metadata, manifest.metadata, agent.manifest.name, log),
     testContext,
     checkOutput: createOutputCheck(manifest.output?.schema),
     crashPoint: edges.crashPoint,

@@ -2,10 +2,10 @@ import type { Usage } from '../../events/event.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import { estimateTokens } from '../../models/estimate-tokens.ts';
 import type { ModelEnd, ModelSink } from '../../models/model.ts';
-import { costOf } from '../../models/prices.ts';
 import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
+import { costWith } from '../cost.ts';
 import { type CutReason, createHearing, type Hearing } from './hearing.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
@@ -85,7 +85,7 @@ export async function runTurn(
   log.append({
     type: 'turn.completed',
     usage,
-    cost_usd: costOf(model.price, usage),
+    cost_usd: costWith(model, usage),
     ms: round(clock.monotonic() - started),
     first_token_ms: round(firstMs ?? clock.monotonic() - started),
     finish: cut !== undefined || !ended.ok ? 'cut' : ended.value.finish,
@@ -112,7 +112,7 @@ function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | u
     type: 'turn.failed',
     error: error.toJSON(),
     ...(retryInMs === undefined ? {} : { retry_in: Math.round(retryInMs) }),
-    ...(usage === undefined ? {} : { usage, cost_usd: costOf(model.price, usage) }),
+    ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }),
   });
   scheduler.turnEnded('broken');
   return { kind: 'broken', error, retryInMs };

@@ -251,7 +251,11 @@ function charge(state: SessionState, usage: Usage, cost: number): void {
 }
 
 function chargeUsage(state: SessionState, data: Json): void {
-  const used = data as { readonly input?: unknown; readonly output?: unknown; readonly cost_usd?: unknown } | null;
+  const used = data as {
+    readonly input?: unknown;
+    readonly output?: unknown;
+    readonly cost_usd?: unknown;
+  } | null;
   const number = (value: unknown) => (typeof value === 'number' ? value : 0);
   charge(state, { input: number(used?.input), output: number(used?.output) }, number(used?.cost_usd));
 }

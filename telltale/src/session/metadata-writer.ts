@@ -21,7 +21,8 @@ export function createMetadataWriter(
     const { changes, errors } = metadata.apply(log.state.metadata, update);
     if (Object.keys(changes).length > 0) {
       const kept = manifest.scope === 'agent' ? after(log.state.metadata, changes) : undefined;
-      const beside = kept === undefined ? undefined : { writes: [{ table: KEPT_TABLE, key: agent, value: kept }] };
+      const beside =
+        kept === undefined ? undefined : { writes: [{ table: KEPT_TABLE, key: agent, value: kept }] };
       log.append({ type: 'metadata.changed', changes, by }, cause, beside);
     }
     if (errors.length > 0) log.append({ type: 'metadata.rejected', errors, by }, cause);

@@ -1,4 +1,4 @@
-import { mkdtempSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { EventOf, EventType, ObservedEvent, SessionEvent } from '../../src/events/event.ts';
@@ -8,12 +8,22 @@ import type { Model } from '../../src/models/model.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import type { Runtime, RuntimeOptions, Session, SessionResult, StartOptions } from '../../src/session/runtime-types.ts';
+import type {
+  Runtime,
+  RuntimeOptions,
+  Session,
+  SessionResult,
+  StartOptions,
+} from '../../src/session/runtime-types.ts';
 
 /** A folder with an agent in it; `files` are written beside its manifest. */
 export function agentFolder(manifest: string, files: Readonly<Record<string, string>> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'telltale-agent-'));
-  const all = { 'telltale.yml': '', 'agent.yml': `kind: Agent\nname: tester\nmodel: scripted:none.yml\n${manifest}`, ...files };
+  const all = {
+    'telltale.yml': '',
+    'agent.yml': `kind: Agent\nname: tester\nmodel: scripted:none.yml\n${manifest}`,
+    ...files,
+  };
   for (const [name, text] of Object.entries(all)) {
     if (text === '') continue;
     mkdirSync(dirname(join(folder, name)), { recursive: true });

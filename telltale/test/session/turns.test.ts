@@ -39,7 +39,9 @@ describe('a session', () => {
     const { types } = await runAgent({
       manifest: TOOLS,
       files: echo,
-      turns: [`${action('echo', 'id="e" mode="sync"', { parameters: { text: 'now' } })}<thought>Go on.</thought><response>$e</response>`],
+      turns: [
+        `${action('echo', 'id="e" mode="sync"', { parameters: { text: 'now' } })}<thought>Go on.</thought><response>$e</response>`,
+      ],
     });
     expect(types.indexOf('action.completed')).toBeLessThan(types.indexOf('thought'));
     expect(types.indexOf('action.completed')).toBeLessThan(types.indexOf('turn.completed'));
@@ -135,7 +137,12 @@ describe('a session', () => {
 
   it('three turns that do nothing end the session as stalled', async () => {
     const { result, prompts } = await runAgent({
-      turns: ['<thought>Hm.</thought>', '<thought>Hm, hm.</thought>', '<thought>…</thought>', '<response>x</response>'],
+      turns: [
+        '<thought>Hm.</thought>',
+        '<thought>Hm, hm.</thought>',
+        '<thought>…</thought>',
+        '<response>x</response>',
+      ],
     });
     expect(result.status).toBe('stalled');
     expect(result.error?.code).toBe('stalled');
@@ -174,7 +181,9 @@ describe('a session', () => {
         `${action('list', 'id="l"')}<foreach in="$l" as="item">${action('echo', 'id="e"', { parameters: { text: 'got $item' } })}</foreach><response>$e</response>`,
       ],
     });
-    expect(of('action.completed').map(({ id }) => id)).toEqual(expect.arrayContaining(['e[0]', 'e[1]', 'e[2]']));
+    expect(of('action.completed').map(({ id }) => id)).toEqual(
+      expect.arrayContaining(['e[0]', 'e[1]', 'e[2]']),
+    );
     expect(result.result).toBe('["got a","got b","got c"]');
   });
 
@@ -203,7 +212,10 @@ describe('a session', () => {
     expect(of('turn.completed')[0]?.finish).toBe('cut');
     expect(prompts[1]).toContain('fresh');
     expect(result.result).toBe('Knowing.');
-    const said = of('model.output').filter(({ turn }) => turn === 1).map(({ text }) => text).join('');
+    const said = of('model.output')
+      .filter(({ turn }) => turn === 1)
+      .map(({ text }) => text)
+      .join('');
     expect(said.endsWith('</action>')).toBe(true);
   });
 
@@ -251,7 +263,11 @@ describe('a session', () => {
   it('an output schema makes the result JSON; what is not is a soft error', async () => {
     const { of, result } = await runAgent({
       manifest: 'output: { schema: { type: object, required: [n], properties: { n: { type: number } } } }\n',
-      turns: ['<response>n is 3</response>', '<response>{"n":"3"}</response>', '<response>{"n":3}</response>'],
+      turns: [
+        '<response>n is 3</response>',
+        '<response>{"n":"3"}</response>',
+        '<response>{"n":3}</response>',
+      ],
     });
     expect(of('fault').map(({ code }) => code)).toEqual(['bad_output', 'bad_output']);
     expect(result.result).toEqual({ n: 3 });
@@ -267,6 +283,10 @@ describe('a session', () => {
         '<response>x</response>',
       ],
     });
-    expect(of('turn.started').slice(1).map(({ prompt }) => prompt.reused_prefix)).toEqual([1, 1]);
+    expect(
+      of('turn.started')
+        .slice(1)
+        .map(({ prompt }) => prompt.reused_prefix),
+    ).toEqual([1, 1]);
   });
 });

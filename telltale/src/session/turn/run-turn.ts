@@ -49,7 +49,8 @@ export async function runTurn(
     },
     reasoning(text) {
       firstMs ??= clock.monotonic() - started;
-      if (log.watched) log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
+      if (log.watched)
+        log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
     },
   };
   const ended = await streamed(() =>
@@ -79,7 +80,8 @@ export async function runTurn(
     output: estimateTokens(state.turns.at(-1)?.output ?? ''),
     estimated: true,
   });
-  if (!ended.ok && cut === undefined) return breakOff(context, ended.error, heard === 0 ? undefined : counted());
+  if (!ended.ok && cut === undefined)
+    return breakOff(context, ended.error, heard === 0 ? undefined : counted());
   const usage = ended.ok && ended.value.usage !== undefined ? ended.value.usage : counted();
   if (cut === 'buffer_full') log.append(bufferFull);
   log.append({
@@ -94,7 +96,9 @@ export async function runTurn(
   return { kind: 'heard', hearing };
 }
 
-type Streamed = { readonly ok: true; readonly value: ModelEnd } | { readonly ok: false; readonly error: RuntimeError };
+type Streamed =
+  | { readonly ok: true; readonly value: ModelEnd }
+  | { readonly ok: false; readonly error: RuntimeError };
 
 async function streamed(start: () => Promise<ModelEnd>): Promise<Streamed> {
   try {

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Json } from '../../src/kernel/json.ts';
 import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { Append, Store, StreamHead, StreamWriter } from '../../src/store/store.ts';
 import { append, lines, outcome } from './appending.ts';
+import { corner } from './corner.ts';
 import { eventually } from './eventually.ts';
 
 /** A place where stores live, made anew for each test. */
@@ -22,23 +23,42 @@ const SESSION: StreamHead = { kind: 'session', name: 'writer', status: 'running'
 export function storeContract(makeHome: () => Promise<StoreHome>): void {
   let home: StoreHome;
   let clock: SimulatedClock;
+  /** Stores that tests share, each test in its own corner of them. */
+  let shared: Record<'store' | 'other' | 'dead', Store>;
   let store: Store;
-  let others: Store[];
+  let other: Store;
+  let dead: Store;
+  let tests = 0;
 
-  const openAnother = async (how: 'open' | 'openDead' = 'open'): Promise<Store> => {
-    const other = await home[how](clock);
-    others.push(other);
-    return other;
-  };
-
-  beforeEach(async () => {
+  beforeAll(async () => {
     clock = createSimulatedClock();
     home = await makeHome();
-    store = await home.open(clock);
-    others = [];
+    const [first, second, third] = [home.open(clock), home.open(clock), home.openDead(clock)];
+    shared = { store: await first, other: await second, dead: await third };
   });
-  afterEach(async () => {
-    for (const one of [store, ...others]) await one.close();
+  beforeEach(() => {
+    const prefix = `test ${++tests}`;
+    store = corner(shared.store, prefix);
+    other = corner(shared.other, prefix);
+    dead = corner(shared.dead, prefix);
+  });
+  /** For tests of a store as a whole: opens others on a home that is theirs alone. */
+  const alone = async (run: (open: (how?: 'open' | 'openDead') => Promise<Store>) => Promise<void>) => {
+    const own = await makeHome();
+    const opened: Store[] = [];
+    try {
+      await run(async (how = 'open') => {
+        const one = await own[how](clock);
+        opened.push(one);
+        return one;
+      });
+    } finally {
+      for (const one of opened) await one.close();
+      await own.remove();
+    }
+  };
+  afterAll(async () => {
+    for (const one of Object.values(shared)) await one.close();
     await home.remove();
   });
 
@@ -92,7 +112,6 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
     });
 
     test('a writer whose stream was taken over is refused with stream_lost, and nothing of its batch is there', async () => {
-      const dead = await openAnother('openDead');
       const late = await dead.create('s', SESSION);
       await append(late, { expectedSeq: 0, events: ['{"by":"first"}'] });
       const writer = await store.acquire('s');
@@ -113,7 +132,6 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
     });
 
     test('a writer taken over before it wrote anything is refused, though the stream has not moved', async () => {
-      const dead = await openAnother('openDead');
       const late = await dead.create('s', SESSION);
       await store.acquire('s');
       expect(await outcome(late, { expectedSeq: 0, events: ['{}'] })).toMatchObject({ code: 'stream_lost' });
@@ -121,7 +139,6 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
     });
 
     test('a refused append fails alone: its neighbours in the same group go through', async () => {
-      const dead = await openAnother('openDead');
       const [one, late, two] = await Promise.all(
         ['one', 'late', 'two'].map((name) => dead.create(name, SESSION)),
       );
@@ -257,7 +274,6 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
     });
 
     test('a snapshot is kept behind the append it stands for, and not by a writer that lost the stream', async () => {
-      const dead = await openAnother('openDead');
       const late = await dead.create('s', SESSION);
       const done = append(late, { expectedSeq: 0, events: ['{}'] });
       late.snapshot(1, 'of the first');
@@ -287,7 +303,6 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
 
     test('a stream that is owned is refused with the pid of its owner', async () => {
       await store.create('s', SESSION);
-      const other = await openAnother();
       for (const one of [store, other])
         await expect(one.acquire('s')).rejects.toMatchObject({
           code: 'stream_owned',
@@ -301,7 +316,7 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
       await writer.release();
       await done;
       await writer.release();
-      const again = await (await openAnother()).acquire('s');
+      const again = await other.acquire('s');
       expect(again.head).toBe(1);
       expect(again.epoch).toBeGreaterThan(writer.epoch);
       await append(again, { expectedSeq: 1, events: ['{"n":2}'] });
@@ -311,17 +326,18 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
       expect(await store.read('s')).toEqual(['{"n":1}', '{"n":2}']);
     });
 
-    test('closing a store gives up its streams', async () => {
-      const other = await openAnother();
-      await other.create('s', SESSION);
-      await other.close();
-      expect(await store.info('s')).not.toHaveProperty('owner');
-      await store.acquire('s');
-    });
+    test('closing a store gives up its streams', () =>
+      alone(async (open) => {
+        const [store, other] = [await open(), await open()];
+        await other.create('s', SESSION);
+        await other.close();
+        expect(await store.info('s')).not.toHaveProperty('owner');
+        await store.acquire('s');
+      }));
 
     test('names that no home could keep are refused', async () => {
       for (const name of ['', 'x'.repeat(1025), '\ud800', 'a\0b'])
-        await expect(store.create(name, SESSION)).rejects.toMatchObject({ code: 'name_malformed' });
+        await expect(shared.store.create(name, SESSION)).rejects.toMatchObject({ code: 'name_malformed' });
     });
   });
 
@@ -352,7 +368,6 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
     });
 
     test('a refused append consumes nothing', async () => {
-      const dead = await openAnother('openDead');
       const late = await dead.create('s', SESSION);
       const id = await store.send('s', message(1));
       const writer = await store.acquire('s');
@@ -376,7 +391,7 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
       neighbour.onWake(() => neighbours++);
       await store.send('s', message(1));
       await eventually(() => expect(woken).toBe(1));
-      await (await openAnother()).send('s', message(2));
+      await other.send('s', message(2));
       await eventually(() => expect(woken).toBe(2));
       end();
       await store.send('s', message(3));
@@ -401,7 +416,6 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
       const writer = await store.create('s', SESSION);
       const heads: number[] = [];
       const note = async (from: Store) => heads.push((await from.info('s'))?.head ?? -1);
-      const other = await openAnother();
       const ends = [store, other].map((one) => one.watch('s', () => void note(one)));
       await append(writer, { expectedSeq: 0, events: ['{}'] });
       await eventually(() => expect(heads).toEqual([1, 1]));
@@ -414,7 +428,6 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
     });
 
     test('a stream may be watched before it is there', async () => {
-      const other = await openAnother();
       const seen = new Promise<void>((resolve) => other.watch('s', resolve));
       await append(await store.create('s', SESSION), { expectedSeq: 0, events: ['{}'] });
       await seen;
@@ -422,65 +435,69 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
   });
 
   describe('the list of streams', () => {
-    test('streams are listed newest first, with all that is known of them', async () => {
-      const start = clock.now();
-      const parent = await store.create('parent', SESSION);
-      await clock.advance(5);
-      await store.create('child', { ...SESSION, kind: 'run', parent: 'parent', title: 'Child' });
-      await clock.advance(5);
-      await append(parent, { expectedSeq: 0, events: ['{}'], status: 'waiting' });
-      const owner = { pid: home.pid, startedAt: expect.any(Number), epoch: 1 };
-      expect(await store.list()).toEqual([
-        {
-          stream: 'child',
-          kind: 'run',
-          name: 'writer',
-          status: 'running',
-          title: 'Child',
-          parent: 'parent',
-          createdAt: start + 5,
-          updatedAt: start + 5,
-          head: 0,
-          owner,
-        },
-        {
-          stream: 'parent',
-          kind: 'session',
-          name: 'writer',
-          status: 'waiting',
-          title: 'A title',
-          createdAt: start,
-          updatedAt: start + 10,
-          head: 1,
-          owner,
-        },
-      ]);
-      await parent.release();
-      expect(await store.info('parent')).not.toHaveProperty('owner');
-    });
+    test('streams are listed newest first, with all that is known of them', () =>
+      alone(async (open) => {
+        const store = await open();
+        const start = clock.now();
+        const parent = await store.create('parent', SESSION);
+        await clock.advance(5);
+        await store.create('child', { ...SESSION, kind: 'run', parent: 'parent', title: 'Child' });
+        await clock.advance(5);
+        await append(parent, { expectedSeq: 0, events: ['{}'], status: 'waiting' });
+        const owner = { pid: home.pid, startedAt: expect.any(Number), epoch: 1 };
+        expect(await store.list()).toEqual([
+          {
+            stream: 'child',
+            kind: 'run',
+            name: 'writer',
+            status: 'running',
+            title: 'Child',
+            parent: 'parent',
+            createdAt: start + 5,
+            updatedAt: start + 5,
+            head: 0,
+            owner,
+          },
+          {
+            stream: 'parent',
+            kind: 'session',
+            name: 'writer',
+            status: 'waiting',
+            title: 'A title',
+            createdAt: start,
+            updatedAt: start + 10,
+            head: 1,
+            owner,
+          },
+        ]);
+        await parent.release();
+        expect(await store.info('parent')).not.toHaveProperty('owner');
+      }));
 
     test('an owner that is dead is not shown', async () => {
-      await (await openAnother('openDead')).create('s', SESSION);
+      await dead.create('s', SESSION);
       expect(await store.info('s')).not.toHaveProperty('owner');
     });
 
-    test('the list is narrowed by kind, by status and to a number', async () => {
-      for (const [name, kind, status] of [
-        ['a', 'session', 'running'],
-        ['b', 'run', 'running'],
-        ['c', 'session', 'completed'],
-        ['d', 'session', 'waiting'],
-      ] as const)
-        await store.create(name, { ...SESSION, kind, status });
-      const names = async (filter: Parameters<Store['list']>[0]) =>
-        (await store.list(filter)).map(({ stream }) => stream);
-      expect(await names({ kind: 'session' })).toEqual(['d', 'c', 'a']);
-      expect(await names({ status: ['running', 'waiting'] })).toEqual(['d', 'b', 'a']);
-      expect(await names({ kind: 'session', status: ['running'] })).toEqual(['a']);
-      expect(await names({ limit: 2 })).toEqual(['d', 'c']);
-      expect(await names({ status: [] })).toEqual([]);
-      expect(await names({ limit: 0 })).toEqual([]);
-    });
+    test('the list is narrowed by kind, by status and to a number', () =>
+      alone(async (open) => {
+        const store = await open();
+        for (const [name, kind, status] of [
+          ['a', 'session', 'running'],
+          ['b', 'run', 'running'],
+          ['c', 'session', 'completed'],
+          ['d', 'session', 'waiting'],
+        ] as const)
+          await store.create(name, { ...SESSION, kind, status });
+        const names = async (filter: Parameters<Store['list']>[0]) =>
+          (await store.list(filter)).map(({ stream }) => stream);
+        expect(await names({ kind: 'session' })).toEqual(['d', 'c', 'a']);
+        expect(await names({ status: ['running', 'waiting'] })).toEqual(['d', 'b', 'a']);
+        expect(await names({ kind: 'session', status: ['running'] })).toEqual(['a']);
+        expect(await names({ limit: 2 })).toEqual(['d', 'c']);
+        expect(await names({ status: [] })).toEqual([]);
+        expect(await names({ limit: 0 })).toEqual([]);
+      }));
   });
 
   describe('tables', () => {
@@ -534,7 +551,6 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
     });
 
     test('a counter counted by two stores at once loses nothing', async () => {
-      const other = await openAnother();
       const seen = await Promise.all(
         Array.from({ length: 50 }, (_, n) => (n % 2 ? store : other).tables.increment('t', 'n', 1)),
       );
@@ -592,42 +608,47 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
   });
 
   describe('closing', () => {
-    test('what is queued is written before the store is closed', async () => {
-      const other = await openAnother();
-      const writer = await other.create('s', SESSION);
-      const done = Array.from({ length: 50 }, (_, n) =>
-        outcome(writer, { expectedSeq: n, events: [`{"n":${n}}`] }),
-      );
-      await other.close();
-      expect(await Promise.all(done)).toEqual(Array.from({ length: 50 }, () => undefined));
-      expect(await store.read('s')).toHaveLength(50);
-    });
+    test('what is queued is written before the store is closed', () =>
+      alone(async (open) => {
+        const [store, other] = [await open(), await open()];
+        const writer = await other.create('s', SESSION);
+        const done = Array.from({ length: 50 }, (_, n) =>
+          outcome(writer, { expectedSeq: n, events: [`{"n":${n}}`] }),
+        );
+        await other.close();
+        expect(await Promise.all(done)).toEqual(Array.from({ length: 50 }, () => undefined));
+        expect(await store.read('s')).toHaveLength(50);
+      }));
 
-    test('a closed store refuses everything with store_closed, and may be closed again', async () => {
-      const writer = await store.create('s', SESSION);
-      await store.close();
-      await store.close();
-      expect(await outcome(writer, { expectedSeq: 0, events: ['{}'] })).toMatchObject({
-        code: 'store_closed',
-      });
-      const closed = { code: 'store_closed' };
-      await expect(store.read('s')).rejects.toMatchObject(closed);
-      await expect(store.list()).rejects.toMatchObject(closed);
-      await expect(store.create('t', SESSION)).rejects.toMatchObject(closed);
-      await expect(store.send('s', { kind: 'k', from: 'f', body: 1 })).rejects.toMatchObject(closed);
-      await expect(store.tables.get('t', 'k')).rejects.toMatchObject(closed);
-      await expect(store.tables.push('l', 1)).rejects.toMatchObject(closed);
-    });
+    test('a closed store refuses everything with store_closed, and may be closed again', () =>
+      alone(async (open) => {
+        const store = await open();
+        const writer = await store.create('s', SESSION);
+        await store.close();
+        await store.close();
+        expect(await outcome(writer, { expectedSeq: 0, events: ['{}'] })).toMatchObject({
+          code: 'store_closed',
+        });
+        const closed = { code: 'store_closed' };
+        await expect(store.read('s')).rejects.toMatchObject(closed);
+        await expect(store.list()).rejects.toMatchObject(closed);
+        await expect(store.create('t', SESSION)).rejects.toMatchObject(closed);
+        await expect(store.send('s', { kind: 'k', from: 'f', body: 1 })).rejects.toMatchObject(closed);
+        await expect(store.tables.get('t', 'k')).rejects.toMatchObject(closed);
+        await expect(store.tables.push('l', 1)).rejects.toMatchObject(closed);
+      }));
 
-    test('a store opened again has everything', async () => {
-      const writer = await store.create('s', SESSION);
-      await append(writer, { expectedSeq: 0, events: ['{"n":1}'], status: 'waiting' });
-      await store.tables.set('t', 'k', 1);
-      await store.close();
-      const again = await openAnother();
-      expect(await again.read('s')).toEqual(['{"n":1}']);
-      expect(await again.info('s')).toMatchObject({ status: 'waiting', head: 1 });
-      expect(await again.tables.get('t', 'k')).toBe(1);
-    });
+    test('a store opened again has everything', () =>
+      alone(async (open) => {
+        const store = await open();
+        const writer = await store.create('s', SESSION);
+        await append(writer, { expectedSeq: 0, events: ['{"n":1}'], status: 'waiting' });
+        await store.tables.set('t', 'k', 1);
+        await store.close();
+        const again = await open();
+        expect(await again.read('s')).toEqual(['{"n":1}']);
+        expect(await again.info('s')).toMatchObject({ status: 'waiting', head: 1 });
+        expect(await again.tables.get('t', 'k')).toBe(1);
+      }));
   });
 }

@@ -74,8 +74,12 @@ export function createAttention({ db, ownership, tell }: AttentionEdges): Attent
 
   return {
     watch(stream, on) {
-      if (on) watched.set(stream, head(stream));
-      else watched.delete(stream);
+      if (on) {
+        // Events may have come since the caller asked; it is told once too often rather than once too seldom.
+        const found = head(stream);
+        watched.set(stream, found);
+        if (found > 0) tell({ kind: 'moved', streams: [stream] });
+      } else watched.delete(stream);
       if (watched.size > 0) watchTimer ??= setInterval(look, WATCH_POLL_MS);
       else {
         clearInterval(watchTimer);

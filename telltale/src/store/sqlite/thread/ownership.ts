@@ -4,7 +4,7 @@ import type { Doorbell } from './doorbell.ts';
 
 /** This store as an owner of streams: one row for all of them, made with the first. */
 export interface Ownership {
-  /** The row's id; makes it if need be. Only inside a transaction. */
+  /** The row's id; makes it if need be, or again if others took this owner for dead. Only inside a transaction. */
   claim(): number;
   /** The row's id if it is there. */
   readonly id: number | null;
@@ -44,8 +44,9 @@ export function createOwnership(db: DatabaseSync, settings: Settings, bell: Door
 
   return {
     claim() {
-      if (id === null) {
+      if (id === null || select.get(id) === undefined) {
         const { pid, startedAt, place } = settings;
+        isCommitted = false;
         id = Number(insert.run(pid, startedAt, place, bell.path, Date.now()).lastInsertRowid);
       }
       return id;

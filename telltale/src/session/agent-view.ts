@@ -1,0 +1,58 @@
+import type { SessionState } from '../events/state.ts';
+import type { JsonObject } from '../kernel/json.ts';
+import type { TargetKind } from '../targets/target.ts';
+import type { PreparedAgent } from './prepare-agent.ts';
+
+/** Actions that `agent.actions_executed` holds. */
+const MAX_ACTIONS = 100;
+
+export interface AgentViewEdges {
+  readonly state: SessionState;
+  readonly prepared: PreparedAgent;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What `${agent.*}` shows at this moment: a copy, frozen, made only where it is asked for. */
+export type AgentView = () => JsonObject;
+
+export function createAgentView({ state, prepared, env }: AgentViewEdges): AgentView {
+  const { manifest, folder } = prepared.agent;
+  const namesOf = (kind: TargetKind) =>
+    prepared.targets.all.flatMap((target) => (target.kind === kind ? [target.name] : []));
+  return () =>
+    Object.freeze({
+      session_id: state.id,
+      agent_name: state.agent,
+      iteration_count: state.turn,
+      started_at: new Date(state.startedAt).toISOString(),
+      metadata: { ...state.metadata },
+      variables: Object.fromEntries([...state.variables].map(([name, { value }]) => [name, value])),
+      tools: namesOf('tool'),
+      relics: namesOf('relic'),
+      agents: namesOf('agent'),
+      workflows: namesOf('workflow'),
+      actions_executed: lastActions(state),
+      environment: permitted(manifest.permissions.environment, env),
+      workspace_path: folder,
+    });
+}
+
+function permitted(
+  names: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const shown: Record<string, string> = {};
+  for (const name of names) {
+    const value = env[name];
+    if (value !== undefined) shown[name] = value;
+  }
+  return shown;
+}
+
+function lastActions(state: SessionState): JsonObject[] {
+  const ids = [...state.actions.keys()].slice(-MAX_ACTIONS);
+  return ids.flatMap((id) => {
+    const found = state.actions.get(id);
+    return found === undefined ? [] : [{ id, name: found.action.name, status: found.status }];
+  });
+}

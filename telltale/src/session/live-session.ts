@@ -1,0 +1,193 @@
+import { randomBytes } from 'node:crypto';
+import type { Cause, EventBody, ObservedEvent } from '../events/event.ts';
+import { emptyState, type SessionState } from '../events/state.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Json } from '../kernel/json.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { Model } from '../models/model.ts';
+import { recordModel } from '../models/record.ts';
+import type { Store, StreamWriter } from '../store/store.ts';
+import { createEventQueue } from './event-queue.ts';
+import { keptMetadata } from './metadata-writer.ts';
+import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
+import { readSession } from './read-session.ts';
+import { runSession } from './run-session.ts';
+import type { LoadedAgent, ResumeOptions, Session, SessionResult, StartOptions } from './runtime-types.ts';
+import { createSessionLog, type SessionLog } from './session-log.ts';
+import { createStop, type Stop } from './stop.ts';
+
+/** Characters of the input that a list of sessions shows. */
+const MAX_TITLE = 200;
+const SEAL_BYTES = 9;
+
+export interface RuntimeEdges {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly shelf: AgentShelf;
+  readonly crashPoint?: ((name: string) => void) | undefined;
+}
+
+export type Begin =
+  | { readonly kind: 'start'; readonly id: string; readonly agent: LoadedAgent; readonly start: StartOptions }
+  | {
+      readonly kind: 'resume';
+      readonly id: string;
+      readonly agent: LoadedAgent;
+      readonly resume: ResumeOptions;
+    };
+
+export interface LiveSession extends Session {
+  /** Resolves once the session is this process's own and has begun; rejects where it cannot. */
+  readonly ready: Promise<void>;
+}
+
+/** A session that this process works on, from the moment it is asked for. */
+export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSession {
+  const { store } = edges;
+  const { id } = begin;
+  const stop = createStop();
+  const queue = createEventQueue(store, id);
+  /** Those that came before the log was there. */
+  const early = new Set<(event: ObservedEvent) => void>();
+  let log: SessionLog | undefined;
+  let begun: () => void = () => undefined;
+  let refused: (error: unknown) => void = () => undefined;
+  const ready = new Promise<void>((resolve, reject) => {
+    begun = resolve;
+    refused = reject;
+  });
+  ready.catch(() => undefined); // whoever waits for the result hears of it there
+
+  const run = async (): Promise<SessionResult> => {
+    let writer: StreamWriter | undefined;
+    try {
+      const opened = await open(edges, begin, stop, (made) => {
+        writer = made.writer;
+        log = made.log;
+        log.subscribe(queue.push);
+        for (const listener of early) log.subscribe((event) => early.has(listener) && listener(event));
+      });
+      begun();
+      return await runSession({ ...edges, ...opened, stop });
+    } catch (thrown) {
+      refused(thrown);
+      throw thrown;
+    } finally {
+      queue.end(log?.committedSeq() ?? 0);
+      await writer?.release();
+    }
+  };
+  const result = run();
+  result.catch(() => undefined); // a caller that only reads events is not ended by it
+
+  return {
+    id,
+    ready,
+    result,
+    events: queue,
+    subscribe(listener) {
+      if (log !== undefined) return log.subscribe(listener);
+      early.add(listener);
+      return () => early.delete(listener);
+    },
+    async steer(text) {
+      await ready;
+      await store.send(id, { kind: 'steer', from: 'user', body: text });
+    },
+    async cancel(reason = 'asked to') {
+      stop.now({ kind: 'cancel', reason, by: 'user' });
+      await result;
+    },
+    async interrupt() {
+      log?.seal();
+      stop.now({ kind: 'interrupt' });
+      await result.catch(() => undefined);
+    },
+  };
+}
+
+interface Opened {
+  readonly prepared: PreparedAgent;
+  readonly model: Model;
+  readonly writer: StreamWriter;
+  readonly log: SessionLog;
+  readonly origin: Cause;
+  readonly resumed: boolean;
+}
+
+/** Takes the stream, writes the first event, and gets everything ready that a session needs. */
+async function open(
+  edges: RuntimeEdges,
+  begin: Begin,
+  stop: Stop,
+  onLog: (made: Pick<Opened, 'writer' | 'log'>) => void,
+): Promise<Opened> {
+  const choice = begin.kind === 'start' ? begin.start : begin.resume;
+  const prepared = await edges.shelf.prepare(begin.agent, choice.model);
+  const model =
+    choice.record === undefined
+      ? prepared.model
+      : await recordModel(prepared.model, choice.record, edges.clock);
+  const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });
+  const toLog = (writer: StreamWriter, state: SessionState): SessionLog => {
+    const log = createSessionLog({ ...edges, writer, state, onLost });
+    onLog({ writer, log });
+    return log;
+  };
+  if (begin.kind === 'start') {
+    const started = await firstEvent(edges, begin, prepared);
+    const writer = await edges.store.create(begin.id, {
+      kind: 'session',
+      name: started.agent,
+      status: 'running',
+      title: started.input.slice(0, MAX_TITLE),
+    });
+    const log = toLog(writer, emptyState());
+    return { prepared, model, writer, log, origin: log.append(started), resumed: false };
+  }
+  const writer = await edges.store.acquire(begin.id);
+  try {
+    const state = await readSession(edges.store, begin.id);
+    if (state.status === 'completed') throw sessionCompleted(begin.id);
+    const log = toLog(writer, state);
+    const origin = log.append({ type: 'session.resumed', by: 'user' });
+    return { prepared, model, writer, log, origin, resumed: true };
+  } catch (thrown) {
+    await writer.release();
+    throw thrown;
+  }
+}
+
+async function firstEvent(
+  { store }: RuntimeEdges,
+  { start, agent }: Extract<Begin, { kind: 'start' }>,
+  prepared: PreparedAgent,
+): Promise<Extract<EventBody, { type: 'session.started' }>> {
+  const { manifest } = agent;
+  const kept = await keptMetadata(manifest.metadata, manifest.name, store);
+  return {
+    type: 'session.started',
+    agent: manifest.name,
+    input: start.input,
+    manifest: { path: agent.path, hash: agent.hash },
+    model: prepared.model.id,
+    ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
+    vars: { ...variableDefaults(manifest), ...start.vars },
+    metadata: prepared.metadata.initial(kept).values,
+    ...(manifest.budget === undefined ? {} : { balance: manifest.budget.balance }),
+  };
+}
+
+function variableDefaults({ context_variables: variables }: LoadedAgent['manifest']): Record<string, Json> {
+  const defaults: Record<string, Json> = {};
+  for (const { name, default: value } of [...variables.defined, ...variables.runtime, ...variables.derived])
+    if (value !== undefined) defaults[name] = value as Json;
+  return defaults;
+}
+
+const sessionCompleted = (id: string) =>
+  new RuntimeError('session_completed', `${id} has completed: there is nothing left to resume.`, {
+    hint: `Branch off from one of its events instead: telltale fork ${id} SEQ`,
+  });

@@ -136,6 +136,14 @@ describe('an update of metadata', () => {
     ]);
   });
 
+  it('counts a field that was not set as growing, by however little', () => {
+    const full = createMetadata(manifestOf({ limits: { bytes: 8 } }));
+    expect(full.apply({ title: 'Abcdef' }, { progress: 1 })).toMatchObject({
+      changes: {},
+      errors: [{ field: 'progress', code: 'too_large' }],
+    });
+  });
+
   it('gives a bounded number of errors of bounded size', () => {
     const update = Object.fromEntries(
       Array.from({ length: 5000 }, (_, i) => [`x${i}${'y'.repeat(500)}`, 'z'.repeat(5000)]),

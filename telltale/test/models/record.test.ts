@@ -125,7 +125,7 @@ describe('a script that is written down', () => {
       fc.property(anyScript, (script) => {
         expect(readBack(formatScript(script, 'x'))).toEqual(script);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -272,9 +272,11 @@ describe('a recorded model', () => {
     const turns = ['one', 'two', 'three'];
     const simulated = createSimulatedClock();
     const first = recordToFile(createScriptedModel({ turns }), path, simulated);
-    for (const turn of [1, 2]) await ask(first, { turn }).end;
+    for (const turn of [1, 2, 3]) await ask(first, { turn }).end;
     const second = recordToFile(createScriptedModel({ turns: ['-', 'TWO', 'THREE'] }), path, simulated);
-    for (const turn of [2, 3]) await ask(second, { turn }).end;
+    await ask(second, { turn: 2 }).end;
+    expect(readBack(await readFile(path, 'utf8')).turns.map(({ text }) => text)).toEqual(['one', 'TWO']);
+    await ask(second, { turn: 3 }).end;
     expect(readBack(await readFile(path, 'utf8')).turns.map(({ text }) => text)).toEqual([
       'one',
       'TWO',

@@ -56,5 +56,8 @@ export const QUICK_SCRIPT: readonly string[] = [
   ...Array.from({ length: 6 }, () => `<response>${FINAL}</response>`),
 ];
 
+/** Some eighty characters between two pauses: enough for what one batch of the log would hide. */
+const TOKENS_PER_SECOND = 20_000;
+
 export const makeQuickAgent = (): string =>
-  labFolder(QUICK_TOOLS, { turns: QUICK_SCRIPT }, 'budget: { balance: 100, costs: { turn: 1, action: 1 } }');
+  labFolder(QUICK_TOOLS, { turns: QUICK_SCRIPT, tokens_per_second: TOKENS_PER_SECOND }, 'budget: { balance: 100, costs: { turn: 1, action: 1 } }');

@@ -9,6 +9,7 @@ import { journalIn } from './lab-tools.ts';
 export interface JournalLine {
   readonly what: 'start' | 'done';
   readonly tool: string;
+  readonly session: string;
   readonly id: string;
 }
 
@@ -44,6 +45,7 @@ export function readJournal(folder: string): readonly JournalLine[] {
     .map((line) => {
       const [what, tool = '', key = ''] = line.split(' ');
       if (what !== 'start' && what !== 'done') throw new Error(`The journal holds the line "${line}".`);
-      return { what, tool, id: key.slice(key.indexOf(':') + 1) };
+      const [session = '', id = ''] = key.split(':');
+      return { what, tool, session, id };
     });
 }

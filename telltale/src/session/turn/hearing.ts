@@ -119,9 +119,14 @@ export function createHearing(context: SessionContext, cut: (reason: CutReason) 
         if (event.tag === 'thought') spoken.openThought(event.depth);
         else {
           responseFinal = event.final;
-          response = createResponseStream(scheduler, (text) => {
-            if (log.watched) log.show({ type: 'response.delta', session: state.id, turn: state.turn, text });
-          });
+          response = createResponseStream(
+            scheduler,
+            (text) => {
+              if (log.watched)
+                log.show({ type: 'response.delta', session: state.id, turn: state.turn, text });
+            },
+            responses.at(-1)?.stream,
+          );
         }
         return;
       case 'delta':
@@ -145,7 +150,7 @@ export function createHearing(context: SessionContext, cut: (reason: CutReason) 
         else
           branches.open(() => {
             const decided = decideTest(event.test, context.testContext);
-            record({ type: 'if.decided', test: event.test, ...decided }, consumed);
+            spoken.defer({ type: 'if.decided', test: event.test, ...decided }, consumed);
             return decided.held;
           });
         return;
@@ -176,7 +181,7 @@ export function createHearing(context: SessionContext, cut: (reason: CutReason) 
         return;
       }
       case 'fault':
-        record({ type: 'fault', code: event.code, message: event.message }, consumed);
+        spoken.defer({ type: 'fault', code: event.code, message: event.message }, consumed);
         return;
     }
   };

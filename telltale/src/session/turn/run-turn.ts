@@ -12,7 +12,12 @@ import { type CutReason, createHearing, type Hearing } from './hearing.ts';
 export type TurnEnd =
   | { readonly kind: 'heard'; readonly hearing: Hearing }
   /** The next turn begins after `retryInMs`; without it, the session cannot go on. */
-  | { readonly kind: 'broken'; readonly error: RuntimeError; readonly retryInMs: number | undefined }
+  | {
+      readonly kind: 'broken';
+      readonly error: RuntimeError;
+      readonly retryInMs: number | undefined;
+      readonly hearing: Hearing;
+    }
   | { readonly kind: 'stopped' };
 
 /** One request to the model: streams it, acts on what it says, and writes down how it ended. */
@@ -81,7 +86,7 @@ export async function runTurn(
     estimated: true,
   });
   if (!ended.ok && cut === undefined)
-    return breakOff(context, ended.error, heard === 0 ? undefined : counted());
+    return { ...breakOff(context, ended.error, heard === 0 ? undefined : counted()), hearing };
   const usage = ended.ok && ended.value.usage !== undefined ? ended.value.usage : counted();
   if (cut === 'buffer_full') log.append(bufferFull);
   log.append({
@@ -109,7 +114,7 @@ async function streamed(start: () => Promise<ModelEnd>): Promise<Streamed> {
 }
 
 /** What was said stays said; the next turn tells the model where it broke off. */
-function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | undefined): TurnEnd {
+function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | undefined) {
   const { log, state, random, scheduler, model } = context;
   const retryInMs = nextDelay(state.totals.failedTurns + 1, error, random());
   log.append({
@@ -119,7 +124,7 @@ function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | u
     ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }),
   });
   scheduler.turnEnded('broken');
-  return { kind: 'broken', error, retryInMs };
+  return { kind: 'broken', error, retryInMs } as const;
 }
 
 /** Milliseconds with three decimals: what a log can say without noise. */

@@ -1,11 +1,20 @@
+import type { EventBody } from '../../events/event.ts';
 import type { SessionLog } from '../session-log.ts';
+
+/** Events that wait for the raw stream around them to be written; with more, it is written at once. */
+const MAX_DEFERRED = 256;
 
 /** Keeps what the model says until it is written: the raw stream, thoughts and runs of text. */
 export interface Spoken {
   /** A piece of the raw stream. */
   hear(piece: string): void;
-  /** Writes the raw stream up to `consumed`, if it is not on the log yet. */
+  /** Writes the raw stream up to `consumed`, if it is not on the log yet, and what was put off until then. */
   write(consumed: number): void;
+  /**
+   * Writes an event with the raw stream around it, once that is written. What acts on nothing waits like this, so that
+   * the log does not end inside an element that has only been opened: after a crash the model goes on from there.
+   */
+  defer(body: EventBody, consumed: number): void;
   writeAll(): void;
   text(text: string): void;
   /** A tag ends the run of text before it. */
@@ -24,6 +33,7 @@ export function createSpoken(log: SessionLog): Spoken {
   let pending = '';
   let offset = 0;
   let run = '';
+  let deferred: EventBody[] = [];
 
   const spoken = {
     bare: '',
@@ -32,11 +42,20 @@ export function createSpoken(log: SessionLog): Spoken {
     },
     write(consumed: number) {
       const length = consumed - offset;
-      if (length <= 0) return;
-      const text = length >= pending.length ? pending : pending.slice(0, length);
-      log.append({ type: 'model.output', offset, text });
-      pending = pending.slice(text.length);
-      offset += text.length;
+      if (length > 0) {
+        const text = length >= pending.length ? pending : pending.slice(0, length);
+        log.append({ type: 'model.output', offset, text });
+        pending = pending.slice(text.length);
+        offset += text.length;
+      }
+      if (deferred.length === 0) return;
+      const due = deferred;
+      deferred = [];
+      for (const body of due) log.append(body);
+    },
+    defer(body: EventBody, consumed: number) {
+      deferred.push(body);
+      if (deferred.length >= MAX_DEFERRED) spoken.write(consumed);
     },
     writeAll() {
       spoken.write(offset + pending.length);
@@ -49,8 +68,7 @@ export function createSpoken(log: SessionLog): Spoken {
       if (run === '') return;
       const text = run;
       run = '';
-      spoken.write(consumed);
-      log.append({ type: 'text', text });
+      spoken.defer({ type: 'text', text }, consumed);
     },
     openThought(depth: number) {
       thoughts.push({ text: '', depth });

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Cause, EventBody, FieldError, ObservedEvent } from '../events/event.ts';
+import { createSnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json } from '../kernel/json.ts';
@@ -130,8 +131,9 @@ async function open(
   const model =
     choice.record === undefined ? prepared.model : recordToFile(prepared.model, choice.record, edges.clock);
   const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });
+  const snapshots = createSnapshotWriter();
   const toLog = (writer: StreamWriter, state: SessionState): SessionLog => {
-    const log = createSessionLog({ ...edges, writer, state, onLost });
+    const log = createSessionLog({ ...edges, writer, state, snapshots, onLost });
     onLog({ writer, log });
     return log;
   };
@@ -150,7 +152,7 @@ async function open(
   }
   const writer = await edges.store.acquire(begin.id);
   try {
-    const state = await readSession(edges.store, begin.id);
+    const state = await readSession(edges.store, begin.id, undefined, snapshots.note);
     if (state.status === 'completed') throw sessionCompleted(begin.id);
     const log = toLog(writer, state);
     const origin = log.append({ type: 'session.resumed', by: 'user' });

@@ -17,13 +17,22 @@ export async function readEvents(store: Store, session: string, from = 1): Promi
   return events;
 }
 
-/** The state of a session after all its committed events, or after `seq`. */
-export async function readSession(store: Store, session: string, seq?: number): Promise<SessionState> {
+/**
+ * The state of a session after all its committed events, or after `seq`. `onFolded` is called with those of them that
+ * no snapshot stands for.
+ */
+export async function readSession(
+  store: Store,
+  session: string,
+  seq?: number,
+  onFolded?: (event: SessionEvent) => void,
+): Promise<SessionState> {
   if ((await store.info(session)) === undefined) throw sessionUnknown(session, store.location);
   const state = await fromSnapshots(store, session, seq ?? Number.POSITIVE_INFINITY);
   for await (const page of pages(store, session, state.seq + 1)) {
     const wanted = seq === undefined ? page : page.filter((event) => event.seq <= seq);
     fold(wanted, state);
+    if (onFolded !== undefined) for (const event of wanted) onFolded(event);
     if (wanted.length < page.length) break;
   }
   return state;

@@ -28,7 +28,8 @@ export async function inspectScene(folder: string, session: string): Promise<Sce
     pid: process.pid,
   });
   try {
-    const lines = await store.read(session).catch(() => []); // it may have died before there was a stream
+    // It may have died before there was a stream.
+    const lines = (await store.info(session)) === undefined ? [] : await store.read(session);
     const log = lines.map((line) => decodeEvent(line, session));
     return { log, journalLength: readJournal(folder).length };
   } finally {

@@ -13,7 +13,7 @@ type OpenSettings = Pick<ThreadSettings, 'path' | 'durability' | 'lockTimeoutMs'
 
 /** Opens or makes the file and brings its schema up to date. Throws before anything is changed in a file not ours. */
 export function openDatabase({ path, durability, lockTimeoutMs, maxPages }: OpenSettings): DatabaseSync {
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   inspectFile(path);
   refuseReadOnly(path);
   const db = new DatabaseSync(path);
@@ -29,6 +29,17 @@ export function openDatabase({ path, durability, lockTimeoutMs, maxPages }: Open
   } catch (error) {
     db.close();
     throw error;
+  }
+}
+
+/** Not mkdir's `recursive`: in a file system without mkdir, such as /proc, that never comes back. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  if (dirname(folder) !== folder) makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error; // else another process was quicker
   }
 }
 

@@ -81,6 +81,15 @@ test('the socket of a dead owner is cleared away with him', async () => {
   expect(existsSync(path)).toBe(false);
 });
 
+test('whoever becomes an owner clears away the dead ones, whatever they owned', async () => {
+  await open(NOBODY).create('s', HEAD);
+  const path = doorbell();
+  await eventually(() => expect(existsSync(path)).toBe(true));
+  await open().create('other', HEAD);
+  await eventually(() => expect(existsSync(path)).toBe(false));
+  expect(meddle('SELECT pid FROM owners')).toEqual([{ pid: process.pid }]);
+});
+
 test('a message wakes the owner although nobody can ring at his door', async () => {
   const writer = await open().create('s', HEAD);
   let woken = 0;

@@ -70,6 +70,10 @@ const cutOff = (what: string) =>
   );
 
 const tooMuch = (what: string) =>
-  new RuntimeError('output_too_large', `The model's answer to ${what} has more than ${MAX_ANSWER_CHARS} characters.`, {
-    hint: 'Ask for a shorter answer.',
-  });
+  new RuntimeError(
+    'output_too_large',
+    `The model's answer to ${what} has more than ${MAX_ANSWER_CHARS} characters.`,
+    {
+      hint: 'Ask for a shorter answer.',
+    },
+  );

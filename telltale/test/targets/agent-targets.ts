@@ -86,7 +86,7 @@ export async function agentTargets({
   };
 }
 
-const callOf = (input: JsonObject, more: Partial<TargetCall>): TargetCall => ({
+export const callOf = (input: JsonObject, more: Partial<TargetCall>): TargetCall => ({
   session: 's1',
   id: 'a1',
   input,

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createSystemClock } from '../../src/kernel/clock.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { agentTargets, type Given } from './agent-targets.ts';
 
@@ -193,6 +194,26 @@ test('grep gives file, line and text, and passes over what is no text', async ()
   });
   expect(await fs('grep', { path: 'src/a.ts', pattern: 'one' })).toMatchObject({ matches: [{ line: 1 }] });
   expect(await fs('grep', { path: 'src', pattern: '.', limit: 1 })).toMatchObject({ cut: 'after 1 matches' });
+});
+
+test('a search can be stopped, and stops by itself after its time', async () => {
+  const agent = 'import: { tools: ["builtin:filesystem"] }';
+  const files = { 'a.txt': 'ab\n'.repeat(1000) };
+  let now = 0;
+  // Each look at the clock is a second later.
+  const clock = { ...createSystemClock(), monotonic: () => (now += 1000) };
+  const { call, failure } = await agentTargets({ agent, files, options: { clock } });
+  const search = { operation: 'grep', pattern: 'b', path: 'a.txt' };
+  expect(await call('filesystem', search)).toMatchObject({ cut: 'after 10 s' });
+  for (const input of [
+    search,
+    { ...search, path: '.' },
+    { operation: 'glob', pattern: '*' },
+    { operation: 'tree' },
+  ]) {
+    const signal = AbortSignal.abort();
+    expect((await failure('filesystem', input, { signal })).code).toBe('cancelled');
+  }
 });
 
 test('a pattern that could hang is refused or harmless', async () => {

@@ -141,7 +141,9 @@ test('a model that fails is passed on as it is, and opened again at the next cal
       openModel: (ref) => (++tries === 1 ? Promise.reject(broken) : scripted('up').model(ref)),
     },
   });
-  expect(await failure('summarize', { text: 't' })).toBe(broken);
+  const charged: unknown[] = [];
+  expect(await failure('summarize', { text: 't' }, { charge: (usage) => charged.push(usage) })).toBe(broken);
+  expect(charged).toEqual([]);
   expect(await call('summarize', { text: 't' })).toBe('up');
 });
 

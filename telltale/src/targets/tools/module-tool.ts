@@ -24,16 +24,25 @@ export function moduleTool(
     });
     return loaded;
   };
-  return async ({ input, agent, signal, idempotencyKey, progress }) => {
+  return async (input, call) => {
+    const { signal, idempotencyKey } = call;
     const run = await load();
     if (signal.aborted) throw stopped(what, signal); // its code would wait for an abort that has been
     let ended = false;
     const report = (data: unknown) => {
-      if (!ended && stream) progress(plainJson(data, `the progress of ${what}`, maxBytes));
+      if (!ended && stream) call.progress(plainJson(data, `the progress of ${what}`, maxBytes));
     };
+    const context = Object.freeze({
+      get agent() {
+        return call.agent;
+      },
+      signal,
+      idempotencyKey,
+      progress: report,
+    });
     let result: unknown;
     try {
-      result = await run(input, Object.freeze({ agent, signal, idempotencyKey, progress: report }));
+      result = await run(input, context);
     } catch (thrown) {
       if (signal.aborted) throw stopped(what, signal);
       throw thrown instanceof RuntimeError ? thrown : toolFailed(what, thrown);

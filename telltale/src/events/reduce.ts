@@ -1,7 +1,10 @@
 import type { Json } from '../kernel/json.ts';
 import { type ActionState, isShown, isTracked } from './action.ts';
 import type { EventOf, SessionEvent, Usage } from './event.ts';
-import { emptyNews, emptyState, type SessionState } from './state.ts';
+import { emptyNews, emptyState, noSigns, type SessionState } from './state.ts';
+
+/** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
+export const TURN_CUT_SHORT = 'interrupted';
 
 /** Faults of one turn that the model is told of; a stream of nothing but faults must not fill the prompt. */
 const MAX_FAULTS = 50;
@@ -11,6 +14,7 @@ const MAX_FAULTS = 50;
  * names an action nobody declared changes nothing but the place on the log.
  */
 export function reduce(state: SessionState, event: SessionEvent): SessionState {
+  if (event.type === 'session.resumed') state.downMs += Math.max(0, event.at - state.at);
   state.seq = event.seq;
   state.at = event.at;
   switch (event.type) {
@@ -54,12 +58,13 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       hear(state, event.text);
       break;
     case 'thought':
-      state.turnSigns.tags = true;
+      state.signs.tags = true;
       break;
     case 'text':
       break;
     case 'response':
       state.response = { text: event.text, final: event.final, turn: event.turn };
+      state.signs.responses++;
       state.bareTurns = 0;
       state.idleTurns = 0;
       break;
@@ -128,19 +133,20 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       changeMetadata(state, event);
       break;
     case 'metadata.rejected':
-      state.turnSigns.tags = true;
+      state.signs.tags = true;
       state.news.rejected.push(...event.errors);
       break;
     case 'variable.changed':
       state.variables.set(event.name, { value: event.to, class: event.class, by: event.by });
       break;
     case 'fault':
-      state.turnSigns.tags ||= event.code !== 'no_tags';
+      state.signs.tags ||= event.code !== 'no_tags';
       if (state.news.faults.length < MAX_FAULTS)
         state.news.faults.push({ code: event.code, message: event.message });
       break;
     case 'if.decided':
-      state.turnSigns.tags = true;
+      state.signs.tags = true;
+      state.signs.ifs.push(event.held);
       break;
     case 'budget.charged':
       state.balance = event.balance;
@@ -192,7 +198,7 @@ function beginTurn(state: SessionState, event: EventOf<'turn.started'>): void {
   state.status = 'running';
   state.turn = event.turn;
   state.turnOpen = true;
-  state.turnSigns = { tags: false, deeds: false };
+  state.signs = noSigns();
   const running: string[] = [];
   for (const id of state.open) {
     const action = state.actions.get(id)?.action;
@@ -211,14 +217,20 @@ function beginTurn(state: SessionState, event: EventOf<'turn.started'>): void {
 /** A response may still follow, once it is decided whether it is final: it sets both counts back. */
 function endTurn(state: SessionState): void {
   state.turnOpen = false;
-  state.bareTurns = state.turnSigns.tags ? 0 : state.bareTurns + 1;
-  state.idleTurns = state.turnSigns.deeds ? 0 : state.idleTurns + 1;
+  state.asked = { turn: state.asked.turn + 1, said: 0 };
+  state.bareTurns = state.signs.tags ? 0 : state.bareTurns + 1;
+  state.idleTurns = state.signs.deeds ? 0 : state.idleTurns + 1;
 }
 
 function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): void {
   state.turnOpen = false;
-  state.totals.failedTurns++;
-  state.news.broken = { error: event.error, at: state.turns.at(-1)?.output.length ?? 0 };
+  const said = state.turns.at(-1)?.output.length ?? 0;
+  state.news.broken = { error: event.error, at: said };
+  if (event.error.code === TURN_CUT_SHORT) state.asked.said += said;
+  else {
+    state.totals.failedTurns++;
+    state.asked = { turn: state.asked.turn + 1, said: 0 };
+  }
   if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);
 }
 
@@ -234,8 +246,8 @@ function charge(state: SessionState, usage: Usage, cost: number): void {
 }
 
 function declare(state: SessionState, { action, turn }: EventOf<'action.declared'>): void {
-  state.turnSigns.tags = true;
-  state.turnSigns.deeds = true;
+  state.signs.tags = true;
+  state.signs.deeds = true;
   state.actions.set(action.id, { action, turn, status: 'waiting', attempts: 0 });
   state.open.add(action.id);
   if (isShown(action)) state.called.set(action.name, state.called.has(action.name) ? undefined : action.id);
@@ -250,8 +262,8 @@ function settle(state: SessionState, id: string, end: (action: ActionState) => v
 }
 
 function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>): void {
-  state.turnSigns.tags = true;
-  state.turnSigns.deeds = true;
+  state.signs.tags = true;
+  state.signs.deeds = true;
   for (const [field, { to }] of Object.entries(event.changes) as [string, { to: Json }][]) {
     state.metadata[field] = to;
     if (!state.news.changed.includes(field)) state.news.changed.push(field);

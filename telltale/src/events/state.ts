@@ -52,6 +52,25 @@ export interface Totals {
   failedTurns: number;
 }
 
+/** What is known of the turn in hand beside its text. */
+export interface TurnSigns {
+  /** Whether there was a tag of any kind. */
+  tags: boolean;
+  /** Whether there was an action, a change of metadata or a response. */
+  deeds: boolean;
+  /** How many responses are on the log. */
+  responses: number;
+  /** What the tests of its `<if>`s came to, in order. */
+  ifs: boolean[];
+}
+
+export interface Asked {
+  /** Counts requests from 1 on. */
+  turn: number;
+  /** Characters of its answer that are on the log already, from before a crash. */
+  said: number;
+}
+
 /**
  * What a session is: a fold of its events and of nothing else. Plain data that the fold changes in place; whoever holds
  * one owns it. `turns` and `actions` only ever grow at their end, `prompt.compacted` aside, so that a snapshot can be
@@ -93,13 +112,19 @@ export interface SessionState {
   /** Turns in a row without any tag, and without anything that goes on: see the protocol, section 7. */
   bareTurns: number;
   idleTurns: number;
-  /** Whether the turn in hand had a tag, and an action, a change of metadata or a response. */
-  turnSigns: { tags: boolean; deeds: boolean };
+  /** What the turn in hand has brought so far. */
+  signs: TurnSigns;
+  /** Which request to the model comes next: requests that a crash cut short are asked again from where they were. */
+  asked: Asked;
+  /** Milliseconds in which nobody worked on the session. */
+  downMs: number;
   /** The last response, whether or not it was final. */
   response?: { readonly text: string; readonly final: boolean; readonly turn: number };
 }
 
 export const emptyNews = (): News => ({ messages: [], results: [], faults: [], rejected: [], changed: [] });
+
+export const noSigns = (): TurnSigns => ({ tags: false, deeds: false, responses: 0, ifs: [] });
 
 /** A session of which nothing is known yet: folding its log from the first event on makes it whole. */
 export const emptyState = (): SessionState => ({
@@ -125,5 +150,7 @@ export const emptyState = (): SessionState => ({
   totals: { input: 0, output: 0, cost_usd: 0, turns: 0, failedTurns: 0 },
   bareTurns: 0,
   idleTurns: 0,
-  turnSigns: { tags: false, deeds: false },
+  signs: noSigns(),
+  asked: { turn: 1, said: 0 },
+  downMs: 0,
 });

@@ -13,7 +13,7 @@ import { syntaxFindings } from './yaml/syntax-findings.ts';
 
 /** A document whose YAML could be read, before anything is said of what it holds. */
 export interface OpenDocument {
-  /** Environment variables put in; nothing else done to it. */
+  /** Environment variables put in, where there are any; nothing else done to it. */
   readonly value: Json;
   /** Whether it is over a limit, so that `value` holds only a part. */
   readonly isCut: boolean;
@@ -30,8 +30,8 @@ export interface OpenDocument {
 
 export type Opened = OpenDocument | 'empty' | { readonly diagnostics: readonly Diagnostic[] };
 
-/** Reads one document's YAML. Pure. */
-export function openDocument(source: SourceText, part: DocumentText, env: Env): Opened {
+/** Reads one document's YAML; without an `env`, `${…}` stays as it is written. Pure. */
+export function openDocument(source: SourceText, part: DocumentText, env: Env | undefined): Opened {
   const { text, base } = part;
   const place = (span: Span, finding: Finding) =>
     diagnose(source, { start: base + span.start, end: base + span.end }, finding);

@@ -8,8 +8,10 @@ export interface ModelRequest {
   readonly system: string;
   /** Grows from turn to turn and is never changed before its end: it may be the same array each time. */
   readonly messages: readonly ModelMessage[];
-  /** The turn of the session, from 1 on: a scripted model goes on from it after a restart. */
+  /** Counts requests from 1 on: a scripted model goes on from it after a restart. */
   readonly turn: number;
+  /** Characters of this turn's answer that are on the log from before a restart. */
+  readonly said?: number;
   readonly signal: AbortSignal;
   readonly maxOutputTokens?: number;
 }
@@ -24,7 +26,10 @@ export interface ModelSink {
 export interface ModelUsage {
   readonly input: number;
   readonly output: number;
+  /** Of the input, what came from the provider's cache. */
   readonly cached?: number;
+  /** Of the input, what was written to the provider's cache. */
+  readonly written?: number;
 }
 
 export interface ModelEnd {
@@ -38,6 +43,7 @@ export interface ModelPrice {
   readonly input: number;
   readonly output: number;
   readonly cached?: number;
+  readonly written?: number;
 }
 
 /**

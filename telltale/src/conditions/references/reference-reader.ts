@@ -9,6 +9,8 @@ export interface ReferenceReader {
   push(chunk: string): ReferencePiece[];
   /** Says that the text is over; the reader can then be used for another. */
   end(): ReferencePiece[];
+  /** Whether nothing is held back: a piece without a dollar would leave as it is. */
+  readonly idle: boolean;
 }
 
 export function createReferenceReader(): ReferenceReader {
@@ -49,6 +51,9 @@ export function createReferenceReader(): ReferenceReader {
   return {
     push: (chunk) => (chunk === '' ? [] : read(held + chunk, false)),
     end: () => read(held, true),
+    get idle() {
+      return held === '';
+    },
   };
 }
 

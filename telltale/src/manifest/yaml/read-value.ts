@@ -52,12 +52,13 @@ const CODE_KEYS: ReadonlySet<string> = new Set(['source', 'script']);
 /**
  * Makes JSON of a document's tree, environment variables put in. Whatever is not plain JSON (aliases to nowhere,
  * keys that are no text, tags, keys that reach into prototypes) becomes a finding with its place, and reading
- * goes on. `lineOf` names the line of an offset. Depth is bounded by the composer's check, size here.
+ * goes on. `lineOf` names the line of an offset. Depth is bounded by the composer's check, size here. Without an
+ * `env` texts stay as they are written.
  */
 export function readValue(
   root: ParsedNode | null,
   text: string,
-  env: Env,
+  env: Env | undefined,
   lineOf: (offset: number) => number,
 ): ReadValue {
   const problems: { finding: Finding; span: Span }[] = [];
@@ -150,7 +151,8 @@ export function readValue(
     if (typeof value !== 'string') return value as Json;
     if (node.type === 'QUOTE_SINGLE' && !isClosed(text.slice(node.range[0], node.range[1])))
       problems.push({ finding: QUOTE_OPEN, span: { start: node.range[0], end: node.range[0] + 1 } });
-    const replaced = CODE_KEYS.has(key ?? '') ? undefined : substituteEnv(value, env, items);
+    const isLiteral = env === undefined || CODE_KEYS.has(key ?? '');
+    const replaced = isLiteral ? undefined : substituteEnv(value, env, items);
     if (replaced === undefined) return value;
     substituted.set(node, replaced);
     const unset = replaced.problems.some(({ finding }) => finding.code === 'env_unset');

@@ -1,0 +1,66 @@
+import { RuntimeError } from '../kernel/runtime-error.ts';
+
+/** How a call of a model can fail for reasons outside this process: what a script may fail with, too. */
+export const MODEL_FAILURES = [
+  'model_rate_limited',
+  'model_overloaded',
+  'model_unreachable',
+  'model_broke_off',
+  'model_timeout',
+  'model_bad_request',
+  'model_context_exceeded',
+  'model_refused_key',
+  'model_filtered',
+] as const;
+
+export type ModelFailure = (typeof MODEL_FAILURES)[number];
+
+/** Whether the same call may succeed if it is made again, and what to do otherwise. */
+const FAILURES: Readonly<Record<ModelFailure, { readonly retryable: boolean; readonly hint: string }>> = {
+  model_rate_limited: {
+    retryable: true,
+    hint: 'The provider limits how much you may ask; wait, lower the load, or ask for a higher limit.',
+  },
+  model_overloaded: { retryable: true, hint: 'The provider has trouble; its status page may say more.' },
+  model_unreachable: {
+    retryable: true,
+    hint: 'Check the network, the proxy and the base URL; is the server running?',
+  },
+  model_broke_off: {
+    retryable: true,
+    hint: 'What had come in is kept, and the next request goes on from there.',
+  },
+  model_timeout: {
+    retryable: true,
+    hint: 'The provider is slow or hangs; try again, or use a smaller model.',
+  },
+  model_bad_request: {
+    retryable: false,
+    hint: 'The provider refuses this request; its own words are above.',
+  },
+  model_context_exceeded: {
+    retryable: false,
+    hint: 'The prompt is longer than the model can read; compact the session or use a model with a larger window.',
+  },
+  model_filtered: {
+    retryable: false,
+    hint: "The provider's filter or the model itself refuses to go on; what had come in is kept.",
+  },
+  model_refused_key: { retryable: false, hint: 'Check the API key, and whether it may use this model.' },
+};
+
+export interface ModelFailedOptions {
+  readonly hint?: string | undefined;
+  readonly retryable?: boolean;
+  readonly cause?: unknown;
+}
+
+/** `what` is a sentence that says what was found. */
+export const modelFailed = (
+  code: ModelFailure,
+  what: string,
+  options: ModelFailedOptions = {},
+): RuntimeError<ModelFailure> => new RuntimeError(code, what, { ...FAILURES[code], ...options });
+
+export const modelCancelled = (id: string) =>
+  new RuntimeError('model_cancelled', `The stream of ${id} was cancelled.`);

@@ -1,0 +1,38 @@
+import type { Clock } from '../kernel/clock.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import { quoted } from '../manifest/printable.ts';
+import type { Model } from './model.ts';
+import { createProviderModel } from './providers/create-provider-model.ts';
+import { loadScript } from './scripted/load-script.ts';
+import { createScriptedModel } from './scripted/scripted-model.ts';
+
+export interface OpenModelOptions {
+  /** Keys and addresses of providers. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where the path of a script begins: the folder of the manifest that names it. */
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+const SCRIPTED = 'scripted:';
+const PROVIDER_MODEL = /^[^/\s]+\/\S+$/;
+
+/**
+ * The model that a reference names: `scripted:FILE` or `provider/model`; names from an agent's `models` are looked up
+ * before. Loads no more than the one provider's package. Rejects with a RuntimeError.
+ */
+export async function openModel(ref: string, options: OpenModelOptions): Promise<Model> {
+  if (ref.startsWith(SCRIPTED) && ref.length > SCRIPTED.length) {
+    const script = await loadScript(ref.slice(SCRIPTED.length), options.folder);
+    return createScriptedModel({ ...script, id: ref, clock: options.clock });
+  }
+  if (!PROVIDER_MODEL.test(ref)) throw notAModel(ref);
+  const { env, clock, fetch } = options;
+  return createProviderModel(ref, { env, clock, ...(fetch === undefined ? {} : { fetch }) });
+}
+
+const notAModel = (ref: string) =>
+  new RuntimeError('model_unknown', `${quoted(ref)} names no model.`, {
+    hint: 'Write provider/model (anthropic/claude-sonnet-4-5) or scripted:FILE.',
+  });

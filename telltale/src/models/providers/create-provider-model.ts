@@ -1,0 +1,113 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { nearest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { quoted } from '../../manifest/printable.ts';
+import type { Model } from '../model.ts';
+import { modelFacts } from '../prices.ts';
+import { fromLanguageModel } from './from-language-model.ts';
+import { KNOWN_PROVIDERS, type KnownProvider } from './known-providers.ts';
+import type { LanguageModel } from './language-model.ts';
+
+export interface ProviderModelOptions {
+  /** Keys and addresses: the process's own variables are not looked at. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock?: Clock;
+  /** In place of what the environment says. */
+  readonly baseURL?: string;
+  readonly fetch?: typeof globalThis.fetch;
+  readonly firstTokenTimeoutMs?: number;
+  readonly idleTimeoutMs?: number;
+}
+
+/** The model `provider/model` names. Loads that provider's package, and no other. Rejects with a RuntimeError. */
+export async function createProviderModel(ref: string, options: ProviderModelOptions): Promise<Model> {
+  const slash = ref.indexOf('/');
+  const name = ref.slice(0, slash);
+  const modelId = ref.slice(slash + 1);
+  const provider = Object.hasOwn(KNOWN_PROVIDERS, name) ? KNOWN_PROVIDERS[name] : undefined;
+  if (provider === undefined) throw providerUnknown(name);
+  const { env, baseURL, fetch, ...rest } = options;
+  const apiKey = provider.keyVariable === undefined ? undefined : given(env, provider.keyVariable);
+  if (provider.needsKey && apiKey === undefined) throw keyMissing(ref, provider);
+  const base = baseURL ?? given(env, provider.baseVariable);
+  const address = base === undefined ? provider.baseURL : readBaseURL(base, provider);
+  if (address === undefined) throw baseMissing(ref, provider);
+  const settings = { modelId, baseURL: address, isGateway: address !== provider.baseURL, apiKey, fetch };
+  return fromLanguageModel(await load(ref, provider, settings), {
+    ...rest,
+    ...modelFacts(ref),
+    id: ref,
+    ...(provider.options === undefined ? {} : { providerOptions: provider.options }),
+    ...(provider.keyVariable === undefined ? {} : { keyVariable: provider.keyVariable }),
+    secrets: apiKey === undefined ? [] : [apiKey],
+  });
+}
+
+/** A variable that is set to nothing is not set; keys that are read from files end with a line break. */
+function given(env: ProviderModelOptions['env'], name: string): string | undefined {
+  const value = Object.hasOwn(env, name) ? env[name]?.trim() : undefined;
+  return value === '' ? undefined : value;
+}
+
+function readBaseURL(base: string, provider: KnownProvider): string {
+  const url = URL.canParse(base) ? new URL(base) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw baseInvalid(base, provider);
+  const plain = base.replace(/\/+$/, '');
+  return url.pathname === '/' && url.search === '' ? plain + provider.path : plain;
+}
+
+async function load(
+  ref: string,
+  provider: KnownProvider,
+  settings: Parameters<KnownProvider['open']>[0],
+): Promise<LanguageModel> {
+  try {
+    return await provider.open(settings);
+  } catch (thrown) {
+    const { code, message } = thrown as { readonly code?: unknown; readonly message?: unknown };
+    const isMissing = code === 'ERR_MODULE_NOT_FOUND' && String(message).includes(`'${provider.package}'`);
+    throw isMissing ? providerMissing(ref, provider) : providerBroken(ref, provider, thrown);
+  }
+}
+
+const providerUnknown = (name: string) => {
+  const known = Object.keys(KNOWN_PROVIDERS);
+  const near = nearest(name, known);
+  return new RuntimeError('provider_unknown', `No provider is named ${quoted(name)}.`, {
+    hint: `${near === undefined ? '' : `Did you mean "${near}"? `}Known: ${known.join(', ')}. Many others can be asked as openai-compatible/MODEL.`,
+  });
+};
+
+const providerMissing = (ref: string, provider: KnownProvider) =>
+  new RuntimeError(
+    'provider_missing',
+    `${quoted(ref)} needs the package ${provider.package}, which is not installed.`,
+    {
+      hint: `npm install ${provider.package}`,
+    },
+  );
+
+const providerBroken = (ref: string, provider: KnownProvider, cause: unknown) =>
+  new RuntimeError('provider_broken', `${quoted(ref)}: the package ${provider.package} cannot be used.`, {
+    hint: `Install it anew: npm install ${provider.package}`,
+    cause,
+  });
+
+const keyMissing = (ref: string, { keyVariable }: KnownProvider) =>
+  new RuntimeError('model_key_missing', `${quoted(ref)} needs a key, and ${keyVariable} is not set.`, {
+    hint: `Set ${keyVariable}. Without a key, scripted:FILE and ollama/MODEL work.`,
+  });
+
+const baseMissing = (ref: string, { baseVariable }: KnownProvider) =>
+  new RuntimeError(
+    'model_base_url_missing',
+    `${quoted(ref)} needs an address, and ${baseVariable} is not set.`,
+    {
+      hint: `Set ${baseVariable}, like http://127.0.0.1:8000/v1.`,
+    },
+  );
+
+const baseInvalid = (base: string, { baseVariable }: KnownProvider) =>
+  new RuntimeError('model_base_url_invalid', `${quoted(base)} is no address of a model's server.`, {
+    hint: `Set ${baseVariable} to an address that begins with http:// or https://.`,
+  });

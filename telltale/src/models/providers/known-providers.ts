@@ -1,0 +1,102 @@
+import type { LanguageModel, ProviderOptions } from './language-model.ts';
+
+export interface ProviderSettings {
+  readonly modelId: string;
+  readonly baseURL: string;
+  /** Whether the address is not the provider's own. */
+  readonly isGateway: boolean;
+  readonly apiKey: string | undefined;
+  readonly fetch: typeof globalThis.fetch | undefined;
+}
+
+export interface KnownProvider {
+  /** What to install. */
+  readonly package: string;
+  readonly keyVariable: string | undefined;
+  readonly needsKey: boolean;
+  readonly baseVariable: string;
+  /** Where it is asked, unless `baseVariable` says otherwise. */
+  readonly baseURL: string | undefined;
+  /** What an address without a path gets, since some name only the host. */
+  readonly path: string;
+  readonly options?: ProviderOptions;
+  /** Loads the package. */
+  readonly open: (settings: ProviderSettings) => Promise<LanguageModel>;
+}
+
+/** Everything is passed on, so that the packages do not look into the process's environment themselves. */
+const passed = ({ baseURL, apiKey, fetch }: ProviderSettings) => ({
+  baseURL,
+  ...(apiKey === undefined ? {} : { apiKey }),
+  ...(fetch === undefined ? {} : { fetch }),
+});
+
+const compatible = (name: string): KnownProvider['open'] => {
+  return async (settings) => {
+    const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+    return createOpenAICompatible({ name, includeUsage: true, ...passed(settings) })(settings.modelId);
+  };
+};
+
+export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
+  anthropic: {
+    package: '@ai-sdk/anthropic',
+    keyVariable: 'ANTHROPIC_API_KEY',
+    needsKey: true,
+    baseVariable: 'ANTHROPIC_BASE_URL',
+    baseURL: 'https://api.anthropic.com/v1',
+    path: '/v1',
+    // A model that thinks long sends nothing but pings: they show that it is alive.
+    options: { anthropic: { includePings: true } },
+    open: async (settings) => {
+      const { createAnthropic } = await import('@ai-sdk/anthropic');
+      return createAnthropic(passed(settings))(settings.modelId);
+    },
+  },
+  openai: {
+    package: '@ai-sdk/openai',
+    keyVariable: 'OPENAI_API_KEY',
+    needsKey: true,
+    baseVariable: 'OPENAI_BASE_URL',
+    baseURL: 'https://api.openai.com/v1',
+    path: '/v1',
+    // The log holds the conversation; the provider need not keep it as well.
+    options: { openai: { store: false } },
+    open: async (settings) => {
+      const { createOpenAI } = await import('@ai-sdk/openai');
+      const provider = createOpenAI(passed(settings));
+      // Gateways speak chat completions; few speak responses.
+      return settings.isGateway ? provider.chat(settings.modelId) : provider.responses(settings.modelId);
+    },
+  },
+  google: {
+    package: '@ai-sdk/google',
+    keyVariable: 'GOOGLE_GENERATIVE_AI_API_KEY',
+    needsKey: true,
+    baseVariable: 'GOOGLE_GENERATIVE_AI_BASE_URL',
+    baseURL: 'https://generativelanguage.googleapis.com/v1beta',
+    path: '/v1beta',
+    open: async (settings) => {
+      const { createGoogleGenerativeAI } = await import('@ai-sdk/google');
+      return createGoogleGenerativeAI(passed(settings))(settings.modelId);
+    },
+  },
+  'openai-compatible': {
+    package: '@ai-sdk/openai-compatible',
+    keyVariable: 'OPENAI_COMPATIBLE_API_KEY',
+    needsKey: false,
+    baseVariable: 'OPENAI_COMPATIBLE_BASE_URL',
+    baseURL: undefined,
+    path: '/v1',
+    open: compatible('openai-compatible'),
+  },
+  ollama: {
+    package: '@ai-sdk/openai-compatible',
+    keyVariable: undefined,
+    needsKey: false,
+    baseVariable: 'OLLAMA_BASE_URL',
+    baseURL: 'http://127.0.0.1:11434/v1',
+    path: '/v1',
+    open: compatible('ollama'),
+  },
+};

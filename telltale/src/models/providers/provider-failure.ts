@@ -1,0 +1,124 @@
+import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import { printable } from '../../manifest/printable.ts';
+import { type ModelFailure, modelFailed } from '../model-errors.ts';
+import { readRetryAfter, withRetryAfter } from '../retry-after.ts';
+import { type Seen, seeFailure } from './see-failure.ts';
+
+export interface FailureContext {
+  readonly id: string;
+  readonly nowMs: number;
+  readonly keyVariable?: string;
+  readonly secrets?: readonly string[];
+}
+
+const MAX_MESSAGE = 600;
+
+/**
+ * What a provider threw or sent, in our words. The original is not kept as the cause: it holds the whole prompt. Pure.
+ */
+export function providerFailure(thrown: unknown, context: FailureContext): RuntimeError {
+  const seen = seeFailure(thrown);
+  const { status } = seen;
+  const error =
+    status === undefined || status < 400
+      ? transportFailure(seen, context)
+      : statusFailure(status, seen, context);
+  return withRetryAfter(error, error.retryable ? retryAfterOf(seen, context.nowMs) : undefined);
+}
+
+const TOO_LONG =
+  /context[_ ]length|context window|maximum context|prompt is too long|exceeds? the (?:maximum number of tokens|available context|context)|exceed(?:s|_)?\s?context|input (?:is too long|token count)|too many (?:input )?tokens/i;
+const BAD_KEY = /api[ _-]?key (?:not valid|is invalid|invalid|expired)|API_KEY_INVALID|invalid x-api-key/i;
+const NO_MONEY = /insufficient_quota|billing|credit balance/i;
+
+function statusFailure(status: number, seen: Seen, context: FailureContext): RuntimeError {
+  const said = saidBy(seen, context);
+  const all = `${seen.message} ${seen.type ?? ''} ${seen.body ?? ''}`;
+  const fail = (code: ModelFailure, hint?: string, retryable?: boolean) =>
+    modelFailed(code, `${context.id}: the provider answered ${status}${said === '' ? '.' : `: ${said}`}`, {
+      ...(hint === undefined ? {} : { hint }),
+      ...(retryable === undefined ? {} : { retryable }),
+    });
+  if (status === 401 || status === 403 || (status === 400 && BAD_KEY.test(all)))
+    return fail('model_refused_key', keyHint(context));
+  if (status === 429)
+    return NO_MONEY.test(all) ? fail('model_rate_limited', PAY, false) : fail('model_rate_limited');
+  if (status === 413 || (status < 500 && TOO_LONG.test(all))) return fail('model_context_exceeded');
+  if (status === 408 || status === 504) return fail('model_timeout');
+  if (status === 409 || status >= 500) return fail('model_overloaded');
+  return status === 404 ? fail('model_bad_request', NO_SUCH_MODEL) : fail('model_bad_request');
+}
+
+const PAY = 'The account has no credit left: see the billing page of the provider.';
+const NO_SUCH_MODEL = 'Is there a model of that name? Check the reference and the base URL.';
+
+const keyHint = ({ keyVariable }: FailureContext) =>
+  keyVariable === undefined ? undefined : `Check ${keyVariable}, and whether that key may use this model.`;
+
+const UNREACHABLE = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EAI_FAIL',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ETIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+const SLOW = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+const TLS = /CERT|SELF_SIGNED|UNABLE_TO_|^ERR_(?:TLS|SSL)/;
+
+/** There was no answer, or it could not be read to its end. */
+function transportFailure(seen: Seen, context: FailureContext): RuntimeError {
+  const { network } = seen;
+  const at = seen.origin === undefined ? 'the provider' : seen.origin;
+  if (network !== undefined) {
+    const { code } = network;
+    if (SLOW.has(code)) return modelFailed('model_timeout', `${context.id}: ${at} did not answer (${code}).`);
+    if (TLS.test(code))
+      return modelFailed('model_unreachable', `${context.id}: ${at} cannot be trusted (${code}).`, {
+        hint: 'Its certificate is not valid here; NODE_EXTRA_CA_CERTS names further authorities.',
+        retryable: false,
+      });
+    if (UNREACHABLE.has(code))
+      return modelFailed('model_unreachable', `${context.id}: ${at} cannot be reached (${code}).`);
+    return modelFailed('model_broke_off', `${context.id}: the connection to ${at} broke off (${code}).`);
+  }
+  const said = saidBy(seen, context);
+  if (CALLERS_FAULT.has(seen.name)) return modelFailed('model_bad_request', `${context.id}: ${said}`);
+  if (seen.name === 'AI_LoadAPIKeyError')
+    return modelFailed('model_refused_key', `${context.id}: ${said}`, { hint: keyHint(context) });
+  return modelFailed(
+    'model_broke_off',
+    `${context.id}: the stream broke off${said === '' ? '.' : `: ${said}`}`,
+  );
+}
+
+/** Errors that a provider's package raises before it asks. */
+const CALLERS_FAULT = new Set([
+  'AI_InvalidArgumentError',
+  'AI_InvalidPromptError',
+  'AI_NoSuchModelError',
+  'AI_UnsupportedFunctionalityError',
+]);
+
+/** The provider's own words: on one line, clipped, without keys. */
+function saidBy({ message, body }: Seen, { secrets = [] }: FailureContext): string {
+  const isJson = body !== undefined && /^\s*[{[]/.test(body);
+  const words = body === undefined || isJson || body.trim() === '' ? message : `${message} ${body}`;
+  const safe = secrets.reduce((text, secret) => (secret === '' ? text : text.replaceAll(secret, '…')), words);
+  const line = printable(safe).replace(/\s+/g, ' ').trim();
+  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
+}
+
+/** Google says it in the body: `"retryDelay": "30s"`. */
+const RETRY_DELAY = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/;
+
+function retryAfterOf({ headers, body }: Seen, nowMs: number): number | undefined {
+  const asked = readRetryAfter(headers, nowMs);
+  if (asked !== undefined) return asked;
+  const seconds = RETRY_DELAY.exec(body ?? '')?.[1];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
+}

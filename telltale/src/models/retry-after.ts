@@ -1,0 +1,37 @@
+import type { RuntimeError } from '../kernel/runtime-error.ts';
+
+/** Gives an error the time a provider asked to be left alone. */
+export function withRetryAfter<E extends RuntimeError>(error: E, ms: number | undefined): E {
+  return ms === undefined ? error : Object.assign(error, { retryAfterMs: ms });
+}
+
+/** How long the provider asked to be left alone, if it said so. */
+export function retryAfterMs(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null || !Object.hasOwn(error, 'retryAfterMs')) return undefined;
+  const { retryAfterMs: ms } = error as { readonly retryAfterMs: unknown };
+  return typeof ms === 'number' && ms >= 0 ? ms : undefined;
+}
+
+/**
+ * Milliseconds from `retry-after-ms` or `retry-after`, which is a number of seconds or an HTTP date. Undefined where
+ * there is neither, or nothing that can be read; a date that has passed is 0. Names of headers are in lower case.
+ */
+export function readRetryAfter(
+  headers: Readonly<Record<string, string | undefined>>,
+  nowMs: number,
+): number | undefined {
+  const ms = number(headers['retry-after-ms']);
+  if (ms !== undefined) return ms;
+  const written = headers['retry-after'];
+  const seconds = number(written);
+  if (seconds !== undefined) return seconds * 1000;
+  // Date.parse also takes "12" and "1.5.": a date has a name of a month or a year in it.
+  const date = written !== undefined && /\d{2}:\d{2}/.test(written) ? Date.parse(written) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+}
+
+function number(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\s*\d+(?:\.\d+)?\s*$/.test(text)) return undefined;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : undefined;
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { choice } from '../../manifest/schema/choice.ts';
+import { closed } from '../../manifest/schema/closed.ts';
+import { isMap } from '../../manifest/schema/is-map.ts';
+import { nonEmptyText, text } from '../../manifest/schema/names.ts';
+import { count, countFromZero, flag } from '../../manifest/schema/numbers.ts';
+import { duration } from '../../manifest/schema/quantities.ts';
+import { showValue } from '../../manifest/schema/show-value.ts';
+import { MODEL_FAILURES } from '../model-errors.ts';
+
+const tokensPerSecond = () =>
+  z.number().positive().meta({
+    description: 'How fast it speaks; a token is four characters. Without it everything comes at once.',
+    expects: 'a number above zero',
+  });
+const chunk = () => count('Characters that come at a time: 4 by default.');
+
+const expectation = textOrMap(
+  'An expectation',
+  nonEmptyText('What must stand in the last message of the user.'),
+  closed(
+    {
+      title: 'an expectation',
+      exactlyOne: [['contains', 'not_contains']],
+      slips: {
+        matches: 'There are no patterns here: use "contains" or "not_contains".',
+        regex: 'There are no patterns here: use "contains" or "not_contains".',
+      },
+    },
+    {
+      contains: nonEmptyText('What must stand there.').optional(),
+      not_contains: nonEmptyText('What must not stand there.').optional(),
+    },
+  ),
+);
+
+const turnMap = closed(
+  {
+    title: 'a turn',
+    demands: { fail_with: ['fail_after'] },
+    slips: { turns: 'It stands at the top of the file.', loop: 'It stands at the top of the file.' },
+  },
+  {
+    text: text('What the model says.'),
+    reasoning: text("The provider's own reasoning, before the text.").optional(),
+    tokens_per_second: tokensPerSecond().optional(),
+    chunk: chunk().optional(),
+    delay: duration('Before the first character.').optional(),
+    expect: z.array(expectation).meta({ expects: 'a list' }).optional(),
+    fail_after: countFromZero('The stream breaks off after so many characters.').optional(),
+    fail_with: z.enum(MODEL_FAILURES).describe('What it breaks off with.').optional(),
+    finish: z.enum(['stop', 'length']).describe('Why it ends.').optional(),
+    usage: closed(
+      { title: '"usage"' },
+      {
+        input: countFromZero('Tokens of the prompt.'),
+        output: countFromZero('Tokens of the answer.'),
+        cached: countFromZero('Tokens of the prompt that came from a cache.').optional(),
+      },
+    ).optional(),
+  },
+);
+
+/** A `scripted:` file. */
+export const scriptSchema = closed(
+  {
+    title: 'a script',
+    slips: {
+      text: 'It stands in a turn: turns: [{ text: … }].',
+      expect: 'It stands in a turn.',
+      fail_after: 'It stands in a turn.',
+      delay: 'It stands in a turn.',
+      usage: 'It stands in a turn.',
+    },
+  },
+  {
+    turns: z
+      .array(textOrMap('A turn', text('What the model says.'), turnMap))
+      .min(1)
+      .meta({ description: 'What the model says, turn by turn.', expects: 'a list of one turn or more' }),
+    first_turn: count('The turn of the session that the list begins with: 1 by default.').optional(),
+    tokens_per_second: tokensPerSecond().optional(),
+    chunk: chunk().optional(),
+    loop: flag('Whether it begins again after the last turn.').optional(),
+    context_window: count('Tokens the model says it can read.').optional(),
+  },
+);
+
+function textOrMap<Text extends z.core.$ZodType, Map extends z.core.$ZodType>(
+  title: string,
+  asText: Text,
+  asMap: Map,
+): z.ZodUnion<[Text, Map]> {
+  return choice([asText, asMap], (value) => {
+    if (typeof value === 'string') return asText;
+    if (isMap(value)) return asMap;
+    const message = `${title} must be text or a map; found ${showValue(value)}.`;
+    return { refused: { code: 'wrong_type', message, hint: 'Put text that looks like a number in quotes.' } };
+  });
+}

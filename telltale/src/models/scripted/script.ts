@@ -1,0 +1,43 @@
+import type { ModelUsage } from '../model.ts';
+import type { ModelFailure } from '../model-errors.ts';
+
+/** What must, or must not, stand in the last message of the user. */
+export type Expectation = { readonly contains: string } | { readonly notContains: string };
+
+export interface ScriptTurn {
+  readonly text: string;
+  /** A provider's own reasoning; comes before the text. */
+  readonly reasoning?: string;
+  /** A token is four characters. Without it everything comes at once. */
+  readonly tokensPerSecond?: number;
+  /** Characters that come at a time. */
+  readonly chunk?: number;
+  /** Before the first character. */
+  readonly delayMs?: number;
+  readonly expect?: readonly Expectation[];
+  /** The stream breaks off after so many characters of the text. */
+  readonly failAfter?: number;
+  /** What it breaks off with: `model_broke_off` by default. */
+  readonly failWith?: ModelFailure;
+  readonly usage?: ModelUsage;
+  readonly finish?: 'stop' | 'length';
+  /** Where it is written, as errors show it: `x.yml:12`. */
+  readonly place?: string;
+}
+
+/** A model's side of a conversation, written down. */
+export interface Script {
+  readonly turns: readonly ScriptTurn[];
+  /** The turn of the session that `turns` begins with: 1 by default. */
+  readonly firstTurn?: number;
+  /** For turns that do not say their own. */
+  readonly tokensPerSecond?: number;
+  readonly chunk?: number;
+  /** Whether it begins again after the last turn. */
+  readonly loop?: boolean;
+  /** Tokens the model says it can read. */
+  readonly contextWindow?: number;
+}
+
+export const CHARACTERS_A_TOKEN = 4;
+export const DEFAULT_CHUNK = 4;

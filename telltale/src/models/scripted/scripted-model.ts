@@ -1,0 +1,97 @@
+import { type Clock, createSystemClock } from '../../kernel/clock.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Model, ModelEnd, ModelRequest, ModelSink } from '../model.ts';
+import { modelCancelled, modelFailed } from '../model-errors.ts';
+import { expectPrompt, nameOfTurn } from './expect-prompt.ts';
+import { type Pour, pour, wait } from './pour.ts';
+import { DEFAULT_CHUNK, type Script, type ScriptTurn } from './script.ts';
+
+export interface ScriptedModelOptions extends Omit<Script, 'turns'> {
+  /** `scripted` by default. */
+  readonly id?: string;
+  readonly turns: readonly (string | ScriptTurn)[];
+  /** Only asked where a turn has a pace or a delay. The system's by default. */
+  readonly clock?: Clock;
+}
+
+const FREE = { input: 0, output: 0 };
+
+/**
+ * A model that says what it is told to say: turn N of a session is entry N. It keeps nothing between calls, so any
+ * number of sessions may share it. The sink is never called before `stream` has returned.
+ */
+export function createScriptedModel(options: ScriptedModelOptions): Model {
+  const { id = 'scripted', clock = createSystemClock(), contextWindow } = options;
+  const turns = options.turns.map((turn): ScriptTurn => (typeof turn === 'string' ? { text: turn } : turn));
+  return {
+    id,
+    price: FREE,
+    ...(contextWindow === undefined ? {} : { contextWindow }),
+    async stream(request, sink) {
+      await undefined;
+      const turn = turnFor(request.turn, turns, options, id);
+      const unmet =
+        turn.expect === undefined
+          ? undefined
+          : expectPrompt(turn.expect, request.messages, nameOfTurn(request.turn, turn, id));
+      if (unmet !== undefined) throw unmet;
+      if (!(await play(turn, request, sink, options, clock))) throw modelCancelled(id);
+      return endOf(turn, request.turn, id);
+    },
+  };
+}
+
+function turnFor(
+  asked: number,
+  turns: readonly ScriptTurn[],
+  { firstTurn = 1, loop = false }: Pick<Script, 'firstTurn' | 'loop'>,
+  id: string,
+): ScriptTurn {
+  const index = asked - firstTurn;
+  const turn = turns[loop && index >= 0 && turns.length > 0 ? index % turns.length : index];
+  if (turn === undefined) throw scriptEnded(id, asked, firstTurn, turns.length);
+  return turn;
+}
+
+/** Resolves with false if it was aborted. */
+async function play(
+  turn: ScriptTurn,
+  { signal }: ModelRequest,
+  sink: ModelSink,
+  script: Omit<Script, 'turns'>,
+  clock: Clock,
+): Promise<boolean> {
+  if (turn.delayMs !== undefined && !(await wait(turn.delayMs, clock, signal))) return false;
+  const common: Omit<Pour, 'text' | 'push'> = {
+    chunk: turn.chunk ?? script.chunk ?? DEFAULT_CHUNK,
+    tokensPerSecond: turn.tokensPerSecond ?? script.tokensPerSecond,
+    clock,
+    signal,
+  };
+  if (turn.reasoning !== undefined) {
+    const reasoned = await pour({ ...common, text: turn.reasoning, push: (delta) => sink.reasoning(delta) });
+    if (!reasoned) return false;
+  }
+  const { text, failAfter = text.length } = turn;
+  return pour({ ...common, text, end: Math.min(failAfter, text.length), push: (delta) => sink.text(delta) });
+}
+
+function endOf(turn: ScriptTurn, number: number, id: string): ModelEnd {
+  if (turn.failAfter !== undefined) throw scriptedFailure(turn, turn.failAfter, nameOfTurn(number, turn, id));
+  const { finish = 'stop', usage } = turn;
+  return usage === undefined ? { finish } : { finish, usage };
+}
+
+const scriptedFailure = ({ failWith = 'model_broke_off' }: ScriptTurn, after: number, turn: string) =>
+  modelFailed(failWith, `The script's ${turn} fails after ${after} characters, as it says.`);
+
+const scriptEnded = (id: string, asked: number, firstTurn: number, count: number) =>
+  new RuntimeError(
+    'script_ended',
+    asked < firstTurn
+      ? `The script ${id} begins with turn ${firstTurn}; it was asked for turn ${asked}.`
+      : `The script ${id} has ${count} ${count === 1 ? 'turn' : 'turns'}${firstTurn === 1 ? '' : ` from ${firstTurn} on`}; it was asked for turn ${asked}.`,
+    {
+      hint: 'Write the turns that are missing, end the last one with a final response, or set "loop: true".',
+    },
+  );

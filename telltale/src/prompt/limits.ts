@@ -1,0 +1,15 @@
+/** Characters of one result that are shown; of more, the head and the tail. */
+export const MAX_SHOWN = 8 * 1024;
+/** Characters of all results of one block. They share it: each gets an equal part of what is left. */
+export const MAX_RESULTS = 64 * 1024;
+/** No result is cut below this as long as there is room at all. */
+export const MIN_SHOWN = 512;
+/** Characters of a target's name or of an id in a line of the runtime's own. */
+export const MAX_NAME_SHOWN = 120;
+export const MAX_IDS_LISTED = 64;
+export const MAX_FAULTS_SHOWN = 20;
+export const MAX_REJECTED_SHOWN = 20;
+/** Characters of one message of error. */
+export const MAX_ERROR_SHOWN = 1000;
+/** Characters of a summary that stands for old turns. */
+export const MAX_SUMMARY = 16 * 1024;

@@ -1,0 +1,51 @@
+/** A message of the conversation: the runtime's blocks are the user's, what the model wrote is the assistant's. */
+export interface PromptMessage {
+  readonly role: 'user' | 'assistant';
+  readonly text: string;
+}
+
+/** What a turn is asked with. */
+export interface Prompt {
+  readonly system: string;
+  /** Shared by all prompts of one conversation, and only ever added to: of it, the first `count` are this prompt. */
+  readonly messages: readonly PromptMessage[];
+  readonly count: number;
+  /** Characters of the system prompt and all messages. */
+  readonly chars: number;
+  /** An estimate. */
+  readonly tokens: number;
+}
+
+/**
+ * The part of `previous` that `next` begins with, from 0 to 1. Without a comparison where both are of one
+ * conversation: a message that stands in it never changes. Without a previous prompt nothing was lost: 1.
+ */
+export function reusedPrefix(previous: Prompt | undefined, next: Prompt): number {
+  if (previous === undefined || previous.chars === 0) return 1;
+  const grown =
+    previous.messages === next.messages && previous.system === next.system && previous.count <= next.count;
+  return grown ? 1 : commonPrefix(previous, next) / previous.chars;
+}
+
+/** How many characters both prompts begin with, compared one by one. A message of another role has none in common. */
+export function commonPrefix(a: Prompt, b: Prompt): number {
+  let common = sharedLength(a.system, b.system);
+  if (common < a.system.length || common < b.system.length) return common;
+  for (let i = 0; i < a.count && i < b.count; i++) {
+    const one = a.messages[i] as PromptMessage;
+    const other = b.messages[i] as PromptMessage;
+    if (one.role !== other.role) return common;
+    const shared = sharedLength(one.text, other.text);
+    common += shared;
+    if (shared < one.text.length || shared < other.text.length) return common;
+  }
+  return common;
+}
+
+function sharedLength(a: string, b: string): number {
+  if (a === b) return a.length;
+  const end = Math.min(a.length, b.length);
+  let i = 0;
+  while (i < end && a.charCodeAt(i) === b.charCodeAt(i)) i++;
+  return i;
+}

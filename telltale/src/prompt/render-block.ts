@@ -1,0 +1,102 @@
+import type { ActionState } from '../events/action.ts';
+import type { MessageFrom } from '../events/event.ts';
+import type { News, TurnRecord } from '../events/state.ts';
+import { clip } from './cut-text.ts';
+import { MAX_ERROR_SHOWN, MAX_FAULTS_SHOWN, MAX_IDS_LISTED, MAX_NAME_SHOWN } from './limits.ts';
+import { type MetadataManifest, renderMetadata } from './render-metadata.ts';
+import { isTold, type ResultStyle, renderResults } from './render-results.ts';
+import { errorText } from './result-text.ts';
+
+/** What a block is made from. The coming turn's record will hold the same, so that it can be made again. */
+export type Told = Pick<TurnRecord, 'news' | 'running' | 'metadata'>;
+
+export interface BlockStyle extends ResultStyle {
+  readonly metadata: MetadataManifest;
+}
+
+/** What a user block says where nothing happened: a message may not be empty. */
+const NOTHING_NEW = 'Nothing new since your last turn. Go on, or end with a final response.';
+
+/**
+ * The one `user` message that a turn adds. It shows nothing that can still change, so that it reads the same whenever
+ * it is made.
+ */
+export function renderBlock(
+  { news, running, metadata }: Told,
+  actions: ReadonlyMap<string, ActionState>,
+  first: boolean,
+  style: BlockStyle,
+): string {
+  const { errors, values } = renderMetadata(
+    { values: metadata, changed: news.changed, rejected: news.rejected, first },
+    style.metadata,
+    style.safe,
+  );
+  const parts = [
+    ...news.messages.map((message) => renderMessage(message, style)),
+    ...renderResults(news.results, actions, style),
+    renderFaults(news.faults, style),
+    errors,
+    renderBreak(news.broken, style),
+    values,
+    renderRunning(running, actions, style),
+    // Then, as they come to be: news of workflows, feeds that changed, the step in hand.
+  ].filter((part) => part !== '');
+  return parts.length === 0 ? NOTHING_NEW : parts.join('\n\n');
+}
+
+const FROM: Readonly<Record<MessageFrom, string>> = {
+  user: '',
+  steer: 'Message from the user, sent while you were at work:\n',
+  parent: 'Message from the agent that called you:\n',
+  workflow: 'Message from a workflow:\n',
+  runtime: '',
+};
+
+/** Whole, whatever its size: what a person says is never cut. */
+function renderMessage({ from, text }: News['messages'][number], { safe }: BlockStyle): string {
+  return FROM[from] + (from === 'runtime' ? text : safe(text));
+}
+
+/** Faults that may quote what came from outside. All others are the runtime's words and the model's own. */
+const MAY_QUOTE: ReadonlySet<string> = new Set(['final_undone', 'unknown_variable', 'deadlock']);
+
+function renderFaults(faults: News['faults'], { safe }: BlockStyle): string {
+  if (faults.length === 0) return '';
+  const times = new Map<string, number>();
+  for (const { code, message } of faults) {
+    const words = MAY_QUOTE.has(code) ? safe(message) : message;
+    const line = `- ${code}: ${clip(words, MAX_ERROR_SHOWN)}`;
+    times.set(line, (times.get(line) ?? 0) + 1);
+  }
+  const lines = [...times]
+    .slice(0, MAX_FAULTS_SHOWN)
+    .map(([line, count]) => (count === 1 ? line : `${line} (${count} times)`));
+  if (times.size > lines.length) lines.push(`- and ${times.size - lines.length} more`);
+  return `Mistakes in your last turn:\n${lines.join('\n')}`;
+}
+
+function renderBreak(broken: News['broken'], { safe }: BlockStyle): string {
+  if (broken === undefined) return '';
+  const why = safe(clip(errorText(broken.error), MAX_ERROR_SHOWN));
+  return broken.at === 0
+    ? `Your last turn broke off before you had written anything (${why}). Begin again.`
+    : `Your last turn broke off after ${broken.at} characters (${why}). What you had written stands above, and every action that was complete there has been taken up: go on from there, and repeat none of them.`;
+}
+
+function renderRunning(
+  ids: readonly string[],
+  actions: ReadonlyMap<string, ActionState>,
+  { safe }: BlockStyle,
+): string {
+  const told = ids.flatMap((id) => {
+    const state = actions.get(id);
+    return state !== undefined && isTold(state) ? [state.action] : [];
+  });
+  if (told.length === 0) return '';
+  const listed = told
+    .slice(0, MAX_IDS_LISTED)
+    .map(({ id, kind, name }) => `${clip(id, MAX_NAME_SHOWN)} (${kind} ${clip(name, MAX_NAME_SHOWN)})`);
+  const more = told.length > listed.length ? `, and ${told.length - listed.length} more` : '';
+  return safe(`Not ended yet, results will follow: ${listed.join(', ')}${more}.`);
+}

@@ -1,0 +1,112 @@
+import type { FieldError } from '../events/event.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import type { AgentManifest } from '../manifest/schema/kinds.ts';
+import { clip } from './cut-text.ts';
+import { describeField } from './describe-field.ts';
+import type { Escape } from './escape.ts';
+import { MAX_ERROR_SHOWN, MAX_NAME_SHOWN, MAX_REJECTED_SHOWN } from './limits.ts';
+
+export type MetadataManifest = AgentManifest['metadata'];
+
+/** What a block has to say of metadata. */
+export interface MetadataNews {
+  readonly values: JsonObject;
+  readonly changed: readonly string[];
+  readonly rejected: readonly FieldError[];
+  /** Nothing of the conversation stands before this block. */
+  readonly first: boolean;
+}
+
+export interface MetadataText {
+  readonly errors: string;
+  readonly values: string;
+}
+
+/** The part of a block about metadata; empty strings where there is nothing to say. */
+export function renderMetadata(
+  news: MetadataNews,
+  { fields, injection }: MetadataManifest,
+  safe: Escape,
+): MetadataText {
+  const errors = renderErrors(news, safe);
+  const names = Object.keys(fields);
+  const { method, template } = injection;
+  if (method === 'off' || names.length === 0) return { errors, values: '' };
+  const holdsErrors = template?.includes('{errors}') === true;
+  const shown =
+    news.changed.length > 0 || (method === 'auto' && news.first) || (holdsErrors && errors !== '');
+  if (!shown) return { errors, values: '' };
+  if (template !== null) {
+    const values = fillTemplate(template, { news, fields, errors, safe });
+    return { errors: holdsErrors ? '' : errors, values };
+  }
+  const all = news.first && method === 'auto';
+  const title = all ? 'Metadata, current values:' : 'Metadata that changed, with its new values:';
+  return { errors, values: `${title}\n${listValues(all ? names : news.changed, news.values, safe)}` };
+}
+
+function listValues(names: readonly string[], values: JsonObject, safe: Escape): string {
+  return names.map((name) => `- ${safe(name)}: ${shownValue(name, values, safe)}`).join('\n');
+}
+
+/** On one line, whatever it holds: nothing in a value can look like a line of the block. */
+const shownValue = (name: string, values: JsonObject, safe: Escape) =>
+  safe(JSON.stringify(currentValue(name, values)));
+
+const currentValue = (name: string, values: JsonObject): Json =>
+  Object.hasOwn(values, name) ? (values[name] ?? null) : null;
+
+function renderErrors({ rejected, values }: MetadataNews, safe: Escape): string {
+  if (rejected.length === 0) return '';
+  const lines = rejected.slice(0, MAX_REJECTED_SHOWN).map(({ field, message, sent, allowed }) => {
+    const name = clip(field, MAX_NAME_SHOWN);
+    const still = Object.hasOwn(values, field) ? ` "${name}" is ${JSON.stringify(values[field])}.` : '';
+    return safe(
+      `- ${JSON.stringify(name)}: ${clip(message, MAX_ERROR_SHOWN)} You sent ${clip(JSON.stringify(sent), MAX_ERROR_SHOWN)}; allowed: ${clip(allowed, MAX_ERROR_SHOWN)}. It was not applied.${still}`,
+    );
+  });
+  const more = rejected.length - lines.length;
+  if (more > 0) lines.push(`- and ${more} more`);
+  return `Metadata that was rejected; the values are as they were:\n${lines.join('\n')}`;
+}
+
+interface TemplateParts {
+  readonly news: MetadataNews;
+  readonly fields: MetadataManifest['fields'];
+  readonly errors: string;
+  readonly safe: Escape;
+}
+
+const PLACEHOLDER = /\{(?:(fields|current|errors|values|current_value)|values\.([A-Za-z_][A-Za-z0-9_]*))\}/g;
+const FIELD_LINE = /^\s*-\s*([A-Za-z_][A-Za-z0-9_]*):/;
+
+/** A page of the manifest's own. What is put in is never looked at for placeholders again. */
+function fillTemplate(template: string, { news, fields, errors, safe }: TemplateParts): string {
+  const allowed = (name: string | undefined) => {
+    const field = name !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined;
+    return field === undefined ? undefined : safe(describeField(field));
+  };
+  const fillLine = (line: string) => {
+    const own = FIELD_LINE.exec(line)?.[1];
+    return line.replace(PLACEHOLDER, (whole: string, word: string | undefined, named: string | undefined) => {
+      if (named !== undefined) return allowed(named) ?? whole;
+      switch (word) {
+        case 'fields':
+          return Object.keys(fields)
+            .map((name) => `- ${name}: ${allowed(name)}`)
+            .join('\n');
+        case 'current':
+          return listValues(Object.keys(fields), news.values, safe);
+        case 'errors':
+          return errors;
+        case 'values':
+          return allowed(own) ?? whole;
+        case 'current_value':
+          return allowed(own) === undefined ? whole : shownValue(own ?? '', news.values, safe);
+        default:
+          return whole;
+      }
+    });
+  };
+  return template.split('\n').map(fillLine).join('\n').trimEnd();
+}

@@ -1,0 +1,15 @@
+import type { SessionState } from '../events/state.ts';
+import { cutText } from './cut-text.ts';
+import type { Escape } from './escape.ts';
+import { MAX_SHOWN, MAX_SUMMARY } from './limits.ts';
+
+/** What the first block begins with once old turns were compacted: what was asked for, and what came of it so far. */
+export function renderSummary({ compaction, input }: SessionState, safe: Escape): string {
+  if (compaction === undefined) return '';
+  return `The conversation up to and with turn ${compaction.through} was replaced by a summary. It began with this message:\n${shortened(input, MAX_SHOWN, safe)}\n\nSummary of what happened since:\n${shortened(compaction.summary, MAX_SUMMARY, safe)}`;
+}
+
+function shortened(text: string, max: number, safe: Escape): string {
+  const { head, tail, omitted } = cutText(text, max);
+  return omitted === 0 ? safe(head) : `${safe(head)}\n[… ${omitted} characters left out …]\n${safe(tail)}`;
+}

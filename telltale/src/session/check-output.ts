@@ -1,0 +1,45 @@
+import type { Json, JsonObject } from '../kernel/json.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import { compileUserSchema } from '../manifest/schema/user-schemas/check-user-schema.ts';
+import type { CheckedOutput } from './context.ts';
+
+/** Reads a final response as the agent's `output.schema` wants it; without one, the text itself is the result. */
+export function createOutputCheck(schema: JsonObject | undefined): (text: string) => CheckedOutput {
+  if (schema === undefined) return (text) => ({ ok: true, value: text });
+  const compiled = compileUserSchema(schema);
+  if (!compiled.ok) throw badSchema(compiled.error[0]?.message ?? 'it cannot be used');
+  const violation = compiled.value;
+  return (text) => {
+    const bare = withoutFence(text.trim());
+    let value: Json;
+    try {
+      value = JSON.parse(bare) as Json;
+    } catch (thrown) {
+      const why = thrown instanceof Error ? thrown.message : String(thrown);
+      return {
+        ok: false,
+        problem: `Your final response must be JSON of the output schema and nothing else, but it cannot be read: ${why}. Write the JSON alone into <response>.`,
+      };
+    }
+    const wrong = violation(value);
+    if (wrong === undefined) return { ok: true, value };
+    return {
+      ok: false,
+      problem: `Your final response is JSON, but not of the output schema: ${wrong}. Mend it and respond again.`,
+    };
+  };
+}
+
+/** Only an agent that was made in code can come this far with one. */
+const badSchema = (why: string) =>
+  new RuntimeError('bad_manifest', `The schema of "output" is wrong: ${why}`, {
+    hint: 'Give a JSON Schema (2020-12).',
+  });
+
+/** Models like to put JSON into a fence. */
+function withoutFence(text: string): string {
+  const fence = /^(`{3,})[^\n`]*\n/.exec(text);
+  const run = fence?.[1];
+  if (fence === null || run === undefined || !text.endsWith(run)) return text;
+  return text.slice(fence[0].length, -run.length);
+}

@@ -1,0 +1,42 @@
+import type { Cause } from '../events/event.ts';
+import type { SessionState } from '../events/state.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Json } from '../kernel/json.ts';
+import type { AgentManifest } from '../manifest/schema/kinds.ts';
+import type { Model } from '../models/model.ts';
+import type { Scheduler } from '../scheduler/scheduler.ts';
+import type { Store } from '../store/store.ts';
+import type { ApplyMetadata } from './metadata-writer.ts';
+import type { SessionLog } from './session-log.ts';
+import type { Stop } from './stop.ts';
+import type { ToAction } from './to-action.ts';
+
+/** All that the parts of one running session share. */
+export interface SessionContext {
+  readonly manifest: AgentManifest;
+  readonly state: SessionState;
+  readonly log: SessionLog;
+  readonly scheduler: Scheduler;
+  readonly stop: Stop;
+  /** What turns come from: the event that began or resumed the session. */
+  readonly sessionOrigin: () => Cause;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly store: Store;
+  readonly model: Model;
+  /** The model that writes summaries; the agent's own where it names no other. */
+  readonly fastModel: () => Promise<Model>;
+  /** Ids taken in the session: the parser adds to it. */
+  readonly ids: Set<string>;
+  readonly toAction: ToAction;
+  readonly applyMetadata: ApplyMetadata;
+  /** What a test in the stream sees: `metadata vars actions agent`. */
+  readonly testContext: () => Readonly<Record<string, unknown>>;
+  /** What is wrong with a final response, where the agent declares an output schema. */
+  readonly checkOutput: (text: string) => CheckedOutput;
+  readonly crashPoint?: ((name: string) => void) | undefined;
+}
+
+export type CheckedOutput =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly problem: string };

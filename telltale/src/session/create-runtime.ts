@@ -1,0 +1,87 @@
+import { resolve } from 'node:path';
+import { createSystemClock } from '../kernel/clock.ts';
+import { createIdSource } from '../kernel/ids.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import { openStore } from '../store/open-store.ts';
+import { forkSession } from './fork-session.ts';
+import { createLiveSession, type LiveSession } from './live-session.ts';
+import { loadAgent } from './load-agent.ts';
+import { readSession } from './read-session.ts';
+import type { Runtime, RuntimeOptions } from './runtime-types.ts';
+
+const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';
+
+/** Opens the store and runs agents on it. */
+export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+  const clock = options.clock ?? createSystemClock();
+  const random = options.random ?? Math.random;
+  const env = options.env ?? {};
+  const cwd = resolve(options.cwd ?? '.');
+  const given = options.store ?? DEFAULT_STORE;
+  const store =
+    typeof given === 'string'
+      ? await openStore(given, { cwd, clock, durability: options.durability ?? 'power' })
+      : given;
+  const ids = createIdSource({ clock });
+  const live = new Set<LiveSession>();
+  let closed = false;
+
+  const edges = { store, clock, random, env, approve: options.approve, crashPoint: options.crashPoint };
+  const keep = (session: LiveSession): LiveSession => {
+    live.add(session);
+    const forget = () => live.delete(session);
+    session.result.then(forget, forget);
+    return session;
+  };
+  const mustBeOpen = () => {
+    if (closed) throw runtimeClosed();
+  };
+
+  return {
+    store,
+    start(agent, start) {
+      mustBeOpen();
+      const id = start.id ?? ids.next('ses');
+      return keep(createLiveSession(edges, { kind: 'start', id, agent, start }));
+    },
+    async resume(id, resume = {}) {
+      mustBeOpen();
+      const state = await readSession(store, id);
+      const agent = resume.agent ?? (await loadAgent(state.manifest.path, { env, cwd, name: state.agent }));
+      if (agent.hash !== state.manifest.hash && resume.acceptChanges !== true)
+        throw manifestChanged(id, state.manifest.path);
+      const session = keep(createLiveSession(edges, { kind: 'resume', id, agent, resume }));
+      await session.ready;
+      return session;
+    },
+    fork: (session, seq, fork = {}) => forkSession(store, session, seq, fork.id ?? ids.next('ses'), clock),
+    async events(session, from = 1) {
+      const { readEvents } = await import('./read-session.ts');
+      return readEvents(store, session, from);
+    },
+    state: (session, seq) => readSession(store, session, seq),
+    async steer(session, text, from = 'user') {
+      await store.send(session, { kind: 'steer', from, body: text });
+    },
+    async cancel(session, reason = 'asked to', from = 'user') {
+      await store.send(session, { kind: 'cancel', from, body: reason });
+    },
+    async close() {
+      closed = true;
+      await Promise.all([...live].map((session) => session.interrupt()));
+      if (typeof given === 'string') await store.close();
+    },
+  };
+}
+
+const runtimeClosed = () =>
+  new RuntimeError('runtime_closed', 'The runtime was closed.', { hint: 'Create another one.' });
+
+const manifestChanged = (session: string, path: string) =>
+  new RuntimeError(
+    'manifest_changed',
+    `The manifest ${path} is not the one that ${session} started with.`,
+    {
+      hint: 'Put it back as it was, start a new session, or accept the changes: telltale resume --accept-changes.',
+    },
+  );

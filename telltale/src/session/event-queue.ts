@@ -1,0 +1,125 @@
+import { decodeEvent } from '../events/codec.ts';
+import type { ObservedEvent, SessionEvent } from '../events/event.ts';
+import type { Store } from '../store/store.ts';
+
+/** Events that wait for a reader; one that is further behind reads the log instead. */
+const MAX_QUEUED = 4_096;
+/** Events that are read from the log at a time. */
+const PAGE = 1_000;
+
+export interface EventQueue extends AsyncIterable<ObservedEvent> {
+  push(event: ObservedEvent): void;
+  /** Nothing comes any more: readers end once they have read all up to `lastSeq`, which is committed. */
+  end(lastSeq: number): void;
+}
+
+/**
+ * What `session.events` is: each reader gets every durable event once, in order, from `from` on, and live events for as
+ * long as it keeps up. A slow reader costs a bounded amount of memory: it is put off to the log.
+ */
+export function createEventQueue(store: Store, session: string): EventQueue {
+  const readers = new Set<Reader>();
+  let lastSeq: number | undefined;
+  return {
+    push(event) {
+      for (const reader of readers) reader.push(event);
+    },
+    end(seq) {
+      lastSeq = seq;
+      for (const reader of readers) reader.wake();
+    },
+    [Symbol.asyncIterator]() {
+      const reader = createReader();
+      readers.add(reader);
+      return iterate(reader);
+    },
+  };
+
+  async function* iterate(reader: Reader): AsyncGenerator<ObservedEvent, void> {
+    let next = 1;
+    /** Whether the log may hold more than has been read of it. */
+    let behind = true;
+    try {
+      for (;;) {
+        if (behind) {
+          const missed = await page(next);
+          behind = missed.length > 0;
+          for (const event of missed) {
+            next = event.seq + 1;
+            yield event;
+          }
+          continue;
+        }
+        const event = reader.shift();
+        if (event === undefined) {
+          if (lastSeq !== undefined && next > lastSeq) return;
+          if (lastSeq === undefined) await reader.more();
+          else behind = true;
+        } else if (!('seq' in event)) yield event;
+        else if (event.seq === next) {
+          next++;
+          yield event;
+        } else if (event.seq > next) {
+          reader.unshift(event);
+          behind = true;
+        }
+      }
+    } finally {
+      readers.delete(reader);
+    }
+  }
+
+  async function page(from: number): Promise<readonly SessionEvent[]> {
+    const lines = await store.read(session, { from, limit: PAGE });
+    return lines.map((line) => decodeEvent(line, session));
+  }
+}
+
+interface Reader {
+  push(event: ObservedEvent): void;
+  shift(): ObservedEvent | undefined;
+  unshift(event: ObservedEvent): void;
+  wake(): void;
+  more(): Promise<void>;
+}
+
+function createReader(): Reader {
+  let queue: ObservedEvent[] = [];
+  let at = 0;
+  let wake: (() => void) | undefined;
+  const notify = () => {
+    wake?.();
+    wake = undefined;
+  };
+  return {
+    push(event) {
+      // What is dropped here is found again on the log, from the next durable event on.
+      if (queue.length - at >= MAX_QUEUED) {
+        queue = [];
+        at = 0;
+      }
+      queue.push(event);
+      notify();
+    },
+    shift() {
+      const event = queue[at];
+      if (event === undefined) return undefined;
+      at++;
+      if (at === queue.length) {
+        queue = [];
+        at = 0;
+      }
+      return event;
+    },
+    unshift(event) {
+      queue = [event, ...queue.slice(at)];
+      at = 0;
+    },
+    wake: notify,
+    more: () =>
+      new Promise((resolve) => {
+        if (at < queue.length) resolve();
+        else wake = resolve;
+      }),
+  };
+}

@@ -1,0 +1,58 @@
+import { encodeEvent } from '../events/codec.ts';
+import type { Cause, EventBody, SessionEvent } from '../events/event.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { Store, StreamWriter } from '../store/store.ts';
+import { readEvents } from './read-session.ts';
+
+/** Makes a new session whose log begins as the other's did, up to and with `seq`; it can then be resumed. */
+export async function forkSession(
+  store: Store,
+  session: string,
+  seq: number,
+  id: string,
+  clock: Clock,
+): Promise<string> {
+  const events = (await readEvents(store, session)).filter((event) => event.seq <= seq);
+  const [first] = events;
+  const last = events.at(-1);
+  if (first?.type !== 'session.started' || last === undefined || last.seq !== seq)
+    throw noSuchEvent(session, seq, last?.seq ?? 0);
+  const writer = await store.create(id, {
+    kind: 'session',
+    name: first.agent,
+    status: 'interrupted',
+    title: first.input,
+  });
+  try {
+    const lines = events.map((event) => copied(event, session, id));
+    const cause: Cause = { stream: session, seq, depth: last.cause.depth + 1 };
+    const forked: EventBody = { type: 'audit', who: 'fork', what: `branched off from ${session} at ${seq}` };
+    lines.push(encodeEvent({ seq: seq + 1, at: clock.now(), session: id, turn: last.turn, cause }, forked));
+    await written(writer, lines);
+  } finally {
+    await writer.release();
+  }
+  return id;
+}
+
+/** The same event on the other log: causes in its own stream stay in its own stream. */
+function copied(event: SessionEvent, from: string, to: string): string {
+  const { seq, at, session: _, turn, cause, ...body } = event;
+  const moved = cause.stream === from ? { ...cause, stream: to } : cause;
+  const marked =
+    body.type === 'session.started' ? { ...body, forked: { session: from, seq: event.seq } } : body;
+  return encodeEvent({ seq, at, session: to, turn, cause: moved }, marked as EventBody);
+}
+
+const written = (writer: StreamWriter, lines: readonly string[]): Promise<void> =>
+  new Promise((resolve, reject) =>
+    writer.append({ expectedSeq: 0, events: lines }, (error) =>
+      error === undefined ? resolve() : reject(error),
+    ),
+  );
+
+const noSuchEvent = (session: string, seq: number, last: number) =>
+  new RuntimeError('event_unknown', `${session} has no event ${seq}: its last one is ${last}.`, {
+    hint: `Look for the place: telltale logs ${session}`,
+  });

@@ -1,0 +1,63 @@
+import type { InboxMessage, StreamWriter } from '../store/store.ts';
+import type { SessionContext } from './context.ts';
+
+/** Moves what others put into the session's inbox onto its log, in order, each once. */
+export interface Inbox {
+  /** Reads what waits; resolves when it is on the log. */
+  drain(): Promise<void>;
+  close(): void;
+}
+
+export function createInbox(
+  writer: StreamWriter,
+  { log, stop }: Pick<SessionContext, 'log' | 'stop'>,
+  onError: (error: unknown) => void,
+): Inbox {
+  let handled = 0;
+  let draining: Promise<void> | undefined;
+  let again = false;
+  let closed = false;
+
+  const receive = ({ id, kind, from, body }: InboxMessage) => {
+    const consumed = { consumed: [id] };
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    // A message comes from outside the log: it is a beginning of its own.
+    const outside = { stream: writer.stream, seq: 0, depth: 0 };
+    if (kind === 'steer') log.append({ type: 'message.received', from: 'steer', text }, outside, consumed);
+    else log.append({ type: 'audit', who: from, what: `${kind}: ${text}` }, outside, consumed);
+    if (kind === 'cancel') stop.now({ kind: 'cancel', reason: text, by: from });
+  };
+
+  const drainOnce = async () => {
+    do {
+      again = false;
+      for (const message of await writer.inbox()) {
+        if (closed || message.id <= handled) continue;
+        handled = message.id;
+        receive(message);
+      }
+    } while (again && !closed);
+  };
+
+  const drain = (): Promise<void> => {
+    if (draining !== undefined) {
+      again = true;
+      return draining;
+    }
+    draining = drainOnce().finally(() => {
+      draining = undefined;
+    });
+    return draining;
+  };
+
+  const forget = writer.onWake(() => {
+    drain().catch(onError);
+  });
+  return {
+    drain,
+    close() {
+      closed = true;
+      forget();
+    },
+  };
+}

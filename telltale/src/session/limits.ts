@@ -1,0 +1,38 @@
+import type { SessionState } from '../events/state.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { AgentManifest } from '../manifest/schema/kinds.ts';
+
+type Limits = AgentManifest['limits'];
+
+/** Time the session has been worked on, the time it lay idle after a crash left out. */
+export const elapsedMs = (state: SessionState, now: number): number =>
+  Math.max(0, now - state.startedAt - state.downMs);
+
+/** The limit that a session has reached, so that no further turn may begin. */
+export function reachedLimit(
+  state: SessionState,
+  limits: Limits,
+  now: number,
+): RuntimeError | undefined {
+  const { totals } = state;
+  if (state.balance !== undefined && state.balance <= 0) return budgetSpent();
+  if (totals.turns >= limits.turns) return reached('turns', `${limits.turns} turns`);
+  if (limits.tokens !== undefined && totals.input + totals.output >= limits.tokens)
+    return reached('tokens', `${limits.tokens} tokens (${totals.input + totals.output} used)`);
+  if (limits.cost_usd !== undefined && totals.cost_usd >= limits.cost_usd)
+    return reached('cost_usd', `$${limits.cost_usd} ($${totals.cost_usd.toFixed(4)} spent)`);
+  if (limits.wall !== undefined && elapsedMs(state, now) >= limits.wall.ms) return wallReached(limits.wall.ms);
+  return undefined;
+}
+
+const reached = (limit: string, shown: string) =>
+  new RuntimeError(`limit_${limit}`, `The session has reached its limit of ${shown}.`, {
+    hint: `Raise "limits.${limit}" in the manifest, then resume the session.`,
+  });
+
+export const wallReached = (ms: number) => reached('wall', `${ms / 1000} s`);
+
+const budgetSpent = () =>
+  new RuntimeError('limit_budget', 'The balance of the session is used up.', {
+    hint: 'Raise "budget.balance" in the manifest, or lower "budget.costs".',
+  });

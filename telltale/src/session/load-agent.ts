@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import { dirname, resolve } from 'node:path';
+import { suggest } from '../kernel/nearest.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { Diagnostic } from '../manifest/diagnostic.ts';
+import { formatDiagnostic } from '../manifest/format-diagnostic.ts';
+import { loadManifests } from '../manifest/load-manifests.ts';
+import type { LoadedManifest, Project } from '../manifest/project/project.ts';
+import type { LoadedAgent } from './runtime-types.ts';
+
+export interface LoadAgentOptions {
+  /** Where `${NAME}` is looked up. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+  /** Which agent, where the file holds several. */
+  readonly name?: string;
+}
+
+/** The error of a manifest that cannot be run: all that is wrong with it is in `diagnostics`. */
+export class ManifestError extends RuntimeError<'bad_manifest'> {
+  readonly diagnostics: readonly Diagnostic[];
+  constructor(path: string, diagnostics: readonly Diagnostic[]) {
+    const errors = diagnostics.filter(({ severity }) => severity === 'error');
+    const shown = errors.slice(0, 3).map((each) => formatDiagnostic(each));
+    super(
+      'bad_manifest',
+      `${path} has ${errors.length} ${errors.length === 1 ? 'error' : 'errors'}:\n${shown.join('\n')}`,
+      { hint: `See all of them: telltale validate ${path}` },
+    );
+    this.diagnostics = diagnostics;
+  }
+}
+
+/** Reads an agent's manifest and all it imports. Throws a ManifestError that lists what is wrong with them. */
+export async function loadAgent(path: string, options: LoadAgentOptions = {}): Promise<LoadedAgent> {
+  const file = resolve(options.cwd ?? '.', path);
+  const loaded = await loadManifests([file], {
+    env: options.env ?? {},
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  });
+  if (!loaded.ok) throw new ManifestError(path, loaded.diagnostics);
+  const [project] = loaded.projects;
+  const found = project === undefined ? undefined : chooseAgent(project, file, path, options.name);
+  if (project === undefined || found === undefined || found.manifest.kind !== 'Agent') throw noAgent(path);
+  return {
+    manifest: found.manifest,
+    project,
+    path: file,
+    folder: dirname(found.file),
+    hash: hashOf(project),
+  };
+}
+
+/** The agent that the file itself holds, not one it imports. */
+function chooseAgent(
+  project: Project,
+  file: string,
+  path: string,
+  name: string | undefined,
+): LoadedManifest | undefined {
+  const agents = project.manifests.filter(({ kind }) => kind === 'Agent');
+  const own = agents.filter((agent) => resolve(agent.file) === file);
+  const candidates = own.length > 0 ? own : agents;
+  if (name !== undefined) {
+    const named = candidates.find((agent) => agent.name === name);
+    if (named === undefined)
+      throw agentUnknown(
+        path,
+        name,
+        candidates.map((agent) => agent.name),
+      );
+    return named;
+  }
+  return candidates[0];
+}
+
+/** The same for the same manifests, wherever they lie and in whatever order they were read. */
+function hashOf(project: Project): string {
+  const hash = createHash('sha256');
+  for (const line of project.manifests.map(({ id, hash: own }) => `${id} ${own}\n`).sort()) hash.update(line);
+  return hash.digest('hex');
+}
+
+const noAgent = (path: string) =>
+  new RuntimeError('no_agent', `${path} holds no Agent.`, {
+    hint: 'Name a file with a document of "kind: Agent".',
+  });
+
+const agentUnknown = (path: string, asked: string, known: readonly string[]) =>
+  new RuntimeError('no_agent', `${path} holds no agent named "${asked}".`, {
+    hint: suggest(asked, known, 'Agents in it'),
+  });

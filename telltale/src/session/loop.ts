@@ -1,0 +1,57 @@
+import type { RuntimeError } from '../kernel/runtime-error.ts';
+import type { Conversation } from '../prompt/conversation.ts';
+import { compactIfNeeded } from './compact.ts';
+import type { SessionContext } from './context.ts';
+import { reachedLimit } from './limits.ts';
+import { finishTurn, type Next } from './turn/finish-turn.ts';
+import type { Reheard } from './turn/rehear.ts';
+import { runTurn } from './turn/run-turn.ts';
+
+/** How a session's loop ended by itself; `stopped` where somebody ended it. */
+export type LoopEnd = Exclude<Next, { kind: 'turn' }> | { readonly kind: 'failed'; readonly error: RuntimeError };
+
+/**
+ * Turn after turn until the session ends. `open` is what the last turn before a restart left undecided; `beforeTurn`
+ * is called with nothing in flight.
+ */
+export async function runLoop(
+  context: SessionContext,
+  conversation: Conversation,
+  open: Reheard | undefined,
+  beforeTurn: () => Promise<void> | undefined,
+): Promise<LoopEnd> {
+  const { state, stop, clock, manifest, log } = context;
+  if (open !== undefined) {
+    const next = await finishTurn(context, open);
+    if (next.kind !== 'turn') return next;
+  }
+  for (;;) {
+    const before = beforeTurn();
+    if (before !== undefined) await before;
+    if (stop.reason !== undefined) return { kind: 'stopped' };
+    const limit = reachedLimit(state, manifest.limits, clock.now());
+    if (limit !== undefined) return { kind: 'failed', error: limit };
+    await compactIfNeeded(context, conversation);
+    if (stop.reason !== undefined) return { kind: 'stopped' };
+    const cost = manifest.budget?.costs.turn ?? 0;
+    if (state.balance !== undefined && cost > 0)
+      log.append(
+        { type: 'budget.charged', what: 'turn', amount: cost, balance: state.balance - cost },
+        context.sessionOrigin(),
+      );
+    const previous = conversation.prompt;
+    const end = await runTurn(context, conversation.extend(state), previous);
+    if (end.kind === 'stopped') return end;
+    if (end.kind === 'broken') {
+      const { retryInMs } = end;
+      if (retryInMs === undefined) return { kind: 'failed', error: end.error };
+      await stop.until((done) => {
+        const disarm = clock.after(retryInMs, done);
+        stop.onStop(disarm);
+      });
+      continue;
+    }
+    const next = await finishTurn(context, end.hearing);
+    if (next.kind !== 'turn') return next;
+  }
+}

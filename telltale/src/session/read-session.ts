@@ -1,0 +1,56 @@
+import { decodeEvent } from '../events/codec.ts';
+import type { SessionEvent } from '../events/event.ts';
+import { fold } from '../events/reduce.ts';
+import { restoreSnapshot } from '../events/snapshot.ts';
+import { emptyState, type SessionState } from '../events/state.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { Store } from '../store/store.ts';
+
+/** Events that are read at a time. */
+const PAGE = 2_000;
+
+/** The committed events of a session, from `from` on. */
+export async function readEvents(store: Store, session: string, from = 1): Promise<SessionEvent[]> {
+  if ((await store.info(session)) === undefined) throw sessionUnknown(session, store.location);
+  const events: SessionEvent[] = [];
+  for await (const page of pages(store, session, from)) events.push(...page);
+  return events;
+}
+
+/** The state of a session after all its committed events, or after `seq`. */
+export async function readSession(store: Store, session: string, seq?: number): Promise<SessionState> {
+  if ((await store.info(session)) === undefined) throw sessionUnknown(session, store.location);
+  const state = await fromSnapshots(store, session, seq ?? Number.POSITIVE_INFINITY);
+  for await (const page of pages(store, session, state.seq + 1)) {
+    const wanted = seq === undefined ? page : page.filter((event) => event.seq <= seq);
+    fold(wanted, state);
+    if (wanted.length < page.length) break;
+  }
+  return state;
+}
+
+/** What the snapshots up to `seq` stand for. Those that cannot be read are left out: the log has it all. */
+async function fromSnapshots(store: Store, session: string, seq: number): Promise<SessionState> {
+  const parts = (await store.snapshots(session)).filter((part) => part.seq <= seq);
+  if (parts.length === 0) return emptyState();
+  try {
+    return restoreSnapshot(parts.map(({ body }) => body));
+  } catch (thrown) {
+    if (thrown instanceof RuntimeError && thrown.code === 'snapshot_unreadable') return emptyState();
+    throw thrown;
+  }
+}
+
+async function* pages(store: Store, session: string, from: number): AsyncGenerator<SessionEvent[], void> {
+  for (let next = from; ; ) {
+    const lines = await store.read(session, { from: next, limit: PAGE });
+    if (lines.length > 0) yield lines.map((line) => decodeEvent(line, session));
+    if (lines.length < PAGE) return;
+    next += lines.length;
+  }
+}
+
+export const sessionUnknown = (session: string, location: string) =>
+  new RuntimeError('session_unknown', `No session "${session}" is in ${location}.`, {
+    hint: 'List them with: telltale sessions',
+  });

@@ -1,0 +1,226 @@
+import type { Cause } from '../events/event.ts';
+import type { SessionState } from '../events/state.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import type { Model } from '../models/model.ts';
+import { createConversation } from '../prompt/conversation.ts';
+import { systemPrompt } from '../prompt/primer.ts';
+import { createScheduler } from '../scheduler/create-scheduler.ts';
+import type { Scheduler } from '../scheduler/scheduler.ts';
+import type { Store, StreamWriter } from '../store/store.ts';
+import type { Target, TargetTable } from '../targets/target.ts';
+import { createAgentView } from './agent-view.ts';
+import { createOutputCheck } from './check-output.ts';
+import type { SessionContext } from './context.ts';
+import { createInbox } from './inbox.ts';
+import { createInternalActions } from './internal-actions.ts';
+import { elapsedMs, wallReached } from './limits.ts';
+import { type LoopEnd, runLoop } from './loop.ts';
+import { createMetadataWriter } from './metadata-writer.ts';
+import { createPerformer } from './perform.ts';
+import { recover } from './recover.ts';
+import type { LoadedAgent, SessionResult } from './runtime-types.ts';
+import type { SessionLog } from './session-log.ts';
+import type { Stop, StopReason } from './stop.ts';
+import { createTestContext } from './test-context.ts';
+import { createToAction } from './to-action.ts';
+
+/** `fire_and_forget` actions get this long at the end of a session. */
+const FAREWELL_MS = 5_000;
+
+export interface SessionEdges {
+  readonly agent: LoadedAgent;
+  readonly log: SessionLog;
+  readonly writer: StreamWriter;
+  readonly stop: Stop;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly model: Model;
+  readonly fastModel: () => Promise<Model>;
+  readonly targets: TargetTable;
+  /** The event that began or resumed it. */
+  readonly origin: Cause;
+  readonly resumed: boolean;
+  readonly crashPoint?: ((name: string) => void) | undefined;
+}
+
+/** One run of an agent, from its first or its last event on to its end. The log is written by nobody else. */
+export async function runSession(edges: SessionEdges): Promise<SessionResult> {
+  const { agent, log, writer, stop, clock, targets } = edges;
+  const { manifest } = agent;
+  const { state } = log;
+  const internal: readonly Target[] = createInternalActions(manifest.internal_actions, {
+    state,
+    rollback: (to, by) => scheduler.rollback(to, placeOf(state, by)),
+  });
+  const all = [...targets.all, ...internal];
+  const view = createAgentView({ state, manifest, folder: agent.folder, env: edges.env, targets: () => all });
+  const scheduler: Scheduler = createScheduler(
+    {
+      parallelActions: manifest.limits.parallel_actions,
+      actionTimeoutMs: manifest.limits.action_timeout.ms,
+      state,
+      onFatal: (error, id) => stop.now({ kind: 'fail', error: actionFatal(id, error) }),
+    },
+    {
+      clock,
+      random: edges.random,
+      append: log.append,
+      committed: log.committed,
+      ...createPerformer({ ...edges, internal, view }),
+      lookup: (name) => state.variables.get(name)?.value ?? ownField(state, name),
+      context: () => testContext(),
+    },
+  );
+  const testContext = createTestContext(state, view);
+  const context: SessionContext = {
+    manifest,
+    state,
+    log,
+    scheduler,
+    stop,
+    sessionOrigin: () => edges.origin,
+    clock,
+    random: edges.random,
+    store: edges.store,
+    model: edges.model,
+    fastModel: edges.fastModel,
+    ids: takenIds(state),
+    toAction: createToAction(manifest.action_templates),
+    applyMetadata: createMetadataWriter(manifest.metadata, agent.manifest.name, log),
+    testContext,
+    checkOutput: createOutputCheck(manifest.output?.schema),
+    crashPoint: edges.crashPoint,
+  };
+  const conversation = createConversation({
+    system: systemPrompt(manifest, {
+      targets: targets.all,
+      internalActions: internal,
+      sealKey: state.seal,
+    }),
+    agent: manifest,
+    seal: state.seal,
+  });
+  const inbox = createInbox(writer, context, (error) => stop.now({ kind: 'lost', error: toRuntimeError(error) }));
+  const disarm = armWall(context);
+  try {
+    await inbox.drain();
+    const open = edges.resumed ? recover(context) : undefined;
+    if (edges.resumed) conversation.rebuild(state);
+    const end = await runLoop(context, conversation, open, () => undefined);
+    return await conclude(context, end);
+  } catch (thrown) {
+    // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
+    stop.now({ kind: 'fail', error: toRuntimeError(thrown) });
+    return await conclude(context, { kind: 'stopped' });
+  } finally {
+    disarm();
+    inbox.close();
+  }
+}
+
+/** Ends what is still running, writes the last event, and says how it went. */
+async function conclude(context: SessionContext, end: LoopEnd): Promise<SessionResult> {
+  const { log, scheduler, state, stop } = context;
+  if (end.kind === 'completed') {
+    await farewell(context);
+    log.append({ type: 'session.completed', result: end.result }, context.sessionOrigin());
+  } else if (end.kind === 'stopped') {
+    await stopAll(context, stop.reason ?? { kind: 'interrupt' });
+  } else {
+    await scheduler.cancel(end.error.message);
+    const type = end.kind === 'failed' ? 'session.failed' : 'session.stalled';
+    log.append({ type, error: end.error.toJSON() }, context.sessionOrigin());
+  }
+  const { reason } = stop;
+  const letGo = end.kind === 'stopped' && (reason?.kind === 'interrupt' || reason?.kind === 'lost');
+  if (!letGo) await log.flushed();
+  const { totals } = state;
+  return {
+    session: state.id,
+    status: letGo || state.status === 'running' ? 'interrupted' : state.status,
+    ...(state.result === undefined ? {} : { result: state.result }),
+    ...(reason?.kind === 'lost'
+      ? { error: reason.error.toJSON() }
+      : state.error === undefined
+        ? {}
+        : { error: state.error }),
+    turns: totals.turns,
+    usage: { input: totals.input, output: totals.output },
+    cost_usd: totals.cost_usd,
+  };
+}
+
+async function stopAll({ log, scheduler, sessionOrigin, state }: SessionContext, reason: StopReason): Promise<void> {
+  switch (reason.kind) {
+    case 'interrupt':
+    case 'lost':
+      log.seal();
+      await scheduler.cancel('The process let go of the session.');
+      return;
+    case 'cancel':
+      await scheduler.cancel(`The session was cancelled: ${reason.reason}`);
+      closeTurn(log, state, 'cancelled', 'The session was cancelled.');
+      log.append({ type: 'session.cancelled', reason: reason.reason, by: reason.by }, sessionOrigin());
+      return;
+    case 'fail':
+      await scheduler.cancel(reason.error.message);
+      closeTurn(log, state, reason.error.code, reason.error.message);
+      log.append({ type: 'session.failed', error: reason.error.toJSON() }, sessionOrigin());
+      return;
+  }
+}
+
+/** A turn that was cut off by the session's own end is over, too. */
+function closeTurn(log: SessionLog, state: SessionState, code: string, message: string): void {
+  if (state.turnOpen) log.append({ type: 'turn.failed', error: { code, message, retryable: false } });
+}
+
+async function farewell({ scheduler, clock, stop }: SessionContext): Promise<void> {
+  const left = scheduler.untracked();
+  if (left.length === 0) return;
+  await stop.until((done) => {
+    const disarm = clock.after(FAREWELL_MS, done);
+    scheduler.whenEnded(left, () => {
+      disarm();
+      done();
+    });
+  });
+  await scheduler.cancel('The session has ended.');
+}
+
+function armWall({ manifest, state, clock, stop }: SessionContext): () => void {
+  const { wall } = manifest.limits;
+  if (wall === undefined) return () => undefined;
+  const left = wall.ms - elapsedMs(state, clock.now());
+  return clock.after(Math.max(0, left), () => stop.now({ kind: 'fail', error: wallReached(wall.ms) }));
+}
+
+/** Ids that a new action may not take: of actions, groups and loops. */
+function takenIds(state: SessionState): Set<string> {
+  const ids = new Set<string>();
+  for (const [id, { action }] of state.actions) {
+    ids.add(id);
+    if (action.group !== undefined) ids.add(action.group);
+    if (action.base !== undefined) ids.add(action.base);
+  }
+  return ids;
+}
+
+const ownField = (state: SessionState, name: string) =>
+  Object.hasOwn(state.metadata, name) ? state.metadata[name] : undefined;
+
+/** What a rollback comes from: the place of the action that asked for it is the turn's. */
+const placeOf = (state: SessionState, _by: string): Cause => ({
+  stream: state.id,
+  seq: state.seq,
+  depth: 1,
+});
+
+const actionFatal = (id: string, cause: RuntimeError) =>
+  new RuntimeError('action_failed', `The action "${id}" failed, and says on_error: fail. ${cause.message}`, {
+    hint: cause.hint,
+    cause,
+  });

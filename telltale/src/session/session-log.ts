@@ -1,0 +1,174 @@
+import { encodeEvent } from '../events/codec.ts';
+import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../events/event.ts';
+import { reduce } from '../events/reduce.ts';
+import { createSnapshotWriter, SNAPSHOT_EVERY } from '../events/snapshot.ts';
+import type { SessionState } from '../events/state.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
+import type { Append, StreamWriter, TableWrite } from '../store/store.ts';
+
+/** What is written in the same transaction as an event. */
+export interface Beside {
+  readonly consumed?: readonly number[];
+  readonly writes?: readonly TableWrite[];
+}
+
+/**
+ * The one way in which a session changes: an event is folded at once, written in order behind those before it, and shown
+ * to listeners after its commit. Events that are appended in one go are one append of the store: all of them are on the
+ * log after a crash, or none.
+ */
+export interface SessionLog {
+  readonly state: SessionState;
+  /** Returns the event's place, for what it brings about. Without `cause`, the turn in hand is the cause. */
+  append(body: EventBody, cause?: Cause, beside?: Beside): Cause;
+  /** What an event without another cause comes from: the turn in hand, or the session's start. */
+  here(): Cause;
+  /** Calls back once all events up to `seq` are committed, or with the reason why they never will be. */
+  committed(seq: number, then: (error?: RuntimeError) => void): void;
+  /** Shows what is never written. */
+  show(event: LiveEvent): void;
+  /** Whether anybody would see what is shown. */
+  readonly watched: boolean;
+  subscribe(listener: (event: ObservedEvent) => void): () => void;
+  /** Resolves once everything appended so far is committed. */
+  flushed(): Promise<void>;
+  /** The last event that is committed. */
+  committedSeq(): number;
+  /** From here on nothing is folded or written: what comes late is dropped. */
+  seal(): void;
+}
+
+export interface SessionLogEdges {
+  readonly writer: StreamWriter;
+  readonly state: SessionState;
+  readonly clock: Clock;
+  /** The stream was lost to another writer, or cannot be written. Called once. */
+  readonly onLost: (error: RuntimeError) => void;
+  readonly crashPoint?: ((name: string) => void) | undefined;
+}
+
+interface Batch {
+  readonly events: SessionEvent[];
+  readonly lines: string[];
+  consumed: number[];
+  writes: TableWrite[];
+}
+
+const emptyBatch = (): Batch => ({ events: [], lines: [], consumed: [], writes: [] });
+
+export function createSessionLog({ writer, state, clock, onLost, crashPoint }: SessionLogEdges): SessionLog {
+  const session = writer.stream;
+  const listeners = new Set<(event: ObservedEvent) => void>();
+  const snapshots = createSnapshotWriter();
+  let waiters: { seq: number; then: (error?: RuntimeError) => void }[] = [];
+  let batch = emptyBatch();
+  let scheduled = false;
+  let sealed = false;
+  let lost: RuntimeError | undefined;
+  let committedSeq = state.seq;
+  let writtenStatus = '';
+  let origin: Cause = { stream: session, seq: 0, depth: 0 };
+  let turnOrigin: Cause | undefined;
+
+  const settle = (events: readonly SessionEvent[], error: RuntimeError | undefined) => {
+    if (error !== undefined) {
+      if (lost === undefined) {
+        lost = error;
+        onLost(error);
+      }
+    } else {
+      committedSeq = events.at(-1)?.seq ?? committedSeq;
+      for (const event of events) {
+        crashPoint?.(`committed:${event.type}`);
+        for (const listener of listeners) listener(event);
+      }
+    }
+    wake(error);
+  };
+
+  const wake = (error: RuntimeError | undefined) => {
+    if (waiters.length === 0) return;
+    const due = error === undefined ? waiters.filter(({ seq }) => seq <= committedSeq) : waiters;
+    waiters = error === undefined ? waiters.filter(({ seq }) => seq > committedSeq) : [];
+    for (const { then } of due) then(error);
+  };
+
+  const flush = () => {
+    scheduled = false;
+    if (batch.lines.length === 0) return;
+    const { events, lines, consumed, writes } = batch;
+    batch = emptyBatch();
+    const append: Append = {
+      expectedSeq: (events[0]?.seq ?? 1) - 1,
+      events: lines,
+      ...(state.status === writtenStatus ? {} : { status: state.status }),
+      ...(consumed.length === 0 ? {} : { consumed }),
+      ...(writes.length === 0 ? {} : { writes }),
+    };
+    writtenStatus = state.status;
+    if (crashPoint !== undefined) for (const { type } of events) crashPoint(`append:${type}`);
+    writer.append(append, (error) => settle(events, error));
+    if (snapshots.due >= SNAPSHOT_EVERY) writer.snapshot(state.seq, snapshots.take(state));
+  };
+
+  const log: SessionLog & { watched: boolean } = {
+    state,
+    watched: false,
+    append(body, cause, beside) {
+      const from = cause ?? turnOrigin ?? origin;
+      const starts = body.type === 'turn.started';
+      const head = {
+        seq: state.seq + 1,
+        at: clock.now(),
+        session,
+        turn: starts ? state.turn + 1 : state.turn,
+        cause: from,
+      };
+      const place: Cause = { stream: session, seq: head.seq, depth: from.depth + 1 };
+      if (sealed || lost !== undefined) return place;
+      const event: SessionEvent = { ...head, ...body };
+      reduce(state, event);
+      snapshots.note(event);
+      batch.events.push(event);
+      batch.lines.push(encodeEvent(head, body));
+      if (beside?.consumed !== undefined) batch.consumed.push(...beside.consumed);
+      if (beside?.writes !== undefined) batch.writes.push(...beside.writes);
+      if (body.type === 'session.started' || body.type === 'session.resumed') {
+        origin = place;
+        turnOrigin = undefined;
+      } else if (starts) turnOrigin = place;
+      if (!scheduled) {
+        scheduled = true;
+        queueMicrotask(flush);
+      }
+      return place;
+    },
+    here: () => turnOrigin ?? origin,
+    committed(seq, then) {
+      if (lost !== undefined) then(lost);
+      else if (seq <= committedSeq) then();
+      else waiters.push({ seq, then });
+    },
+    show(event) {
+      for (const listener of listeners) listener(event);
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      log.watched = true;
+      return () => {
+        listeners.delete(listener);
+        log.watched = listeners.size > 0;
+      };
+    },
+    flushed: () =>
+      new Promise((resolve, reject) =>
+        log.committed(state.seq, (error) => (error === undefined ? resolve() : reject(error))),
+      ),
+    committedSeq: () => committedSeq,
+    seal() {
+      sealed = true;
+    },
+  };
+  return log;
+}

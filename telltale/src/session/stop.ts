@@ -1,0 +1,59 @@
+import type { RuntimeError } from '../kernel/runtime-error.ts';
+
+/** Why a session stops before it has come to its own end. */
+export type StopReason =
+  | { readonly kind: 'cancel'; readonly reason: string; readonly by: string }
+  /** This process lets go of it: nothing is written, and it can be resumed. */
+  | { readonly kind: 'interrupt' }
+  /** It ends as failed. */
+  | { readonly kind: 'fail'; readonly error: RuntimeError }
+  /** The log belongs to another process now, or cannot be written. */
+  | { readonly kind: 'lost'; readonly error: RuntimeError };
+
+/** The one switch that ends a session's loop, wherever it waits. The first reason counts. */
+export interface Stop {
+  readonly reason: StopReason | undefined;
+  now(reason: StopReason): void;
+  /** Called once, when it stops; at once if it has. The returned function forgets it. */
+  onStop(then: () => void): () => void;
+  /** Resolves when `start`'s callback is called, or when the session stops. */
+  until(start: (done: () => void) => void): Promise<void>;
+}
+
+export function createStop(): Stop {
+  const waiting = new Set<() => void>();
+  let reason: StopReason | undefined;
+  const stop: Stop = {
+    get reason() {
+      return reason;
+    },
+    now(given) {
+      if (reason !== undefined) return;
+      reason = given;
+      for (const then of waiting) then();
+      waiting.clear();
+    },
+    onStop(then) {
+      if (reason !== undefined) {
+        then();
+        return () => undefined;
+      }
+      waiting.add(then);
+      return () => waiting.delete(then);
+    },
+    until: (start) =>
+      new Promise((resolve) => {
+        if (reason !== undefined) {
+          resolve();
+          return;
+        }
+        const done = () => {
+          waiting.delete(done);
+          resolve();
+        };
+        waiting.add(done);
+        start(done);
+      }),
+  };
+  return stop;
+}

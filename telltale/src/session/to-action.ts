@@ -1,0 +1,75 @@
+import type { DeclaredAction } from '../events/action.ts';
+import type { JsonObject } from '../kernel/json.ts';
+import { suggest } from '../kernel/nearest.ts';
+import { err, ok, type Result } from '../kernel/result.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { AgentManifest } from '../manifest/schema/kinds.ts';
+import type { ActionIntent } from '../protocol/intents.ts';
+
+/** What the model asked for, with the defaults of its template: ready for the log. */
+export type ToAction = (intent: ActionIntent, group: string | undefined) => Result<DeclaredAction>;
+
+type Template = AgentManifest['action_templates'][string];
+type Defaults = Partial<Omit<DeclaredAction, 'id' | 'parameters'>> & { readonly parameters?: JsonObject };
+
+export function createToAction(templates: AgentManifest['action_templates']): ToAction {
+  const defaults = new Map<string, Defaults>();
+  const names = Object.keys(templates);
+  for (const name of names) defaults.set(name, resolve(templates, name));
+
+  return (intent, group) => {
+    const { template } = intent;
+    const base = template === undefined ? undefined : defaults.get(template);
+    if (template !== undefined && base === undefined) return err(templateUnknown(intent.id, template, names));
+    const name = intent.name ?? base?.name;
+    if (name === undefined) return err(nameMissing(intent.id, template ?? ''));
+    const { type: _, repaired: _repaired, ...given } = intent;
+    const mode = intent.mode ?? base?.mode ?? 'async';
+    const action: DeclaredAction = {
+      ...base,
+      ...given,
+      kind: intent.kind ?? base?.kind ?? 'tool',
+      // In <parallel> nothing holds the stream but its close.
+      mode: group !== undefined && mode === 'sync' ? 'async' : mode,
+      name,
+      parameters:
+        base?.parameters === undefined ? intent.parameters : { ...base.parameters, ...intent.parameters },
+      ...(group === undefined ? {} : { group }),
+    };
+    return ok(action);
+  };
+}
+
+/** A template's own fields over those of the template it names; validation has refused cycles. */
+function resolve(templates: AgentManifest['action_templates'], name: string): Defaults {
+  const chain: Template[] = [];
+  for (let at: string | undefined = name; at !== undefined && chain.length <= Object.keys(templates).length; ) {
+    const template: Template | undefined = Object.hasOwn(templates, at) ? templates[at] : undefined;
+    if (template === undefined) break;
+    chain.unshift(template);
+    at = template.template;
+  }
+  return chain.reduce<Defaults>((below, template) => ({ ...below, ...fieldsOf(template, below) }), {});
+}
+
+function fieldsOf(template: Template, below: Defaults): Defaults {
+  const { type, timeout, parameters, template: _, compensate, ...rest } = template;
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  return {
+    ...given,
+    kind: type === 'context_feed' ? 'internal' : type,
+    ...(timeout === undefined ? {} : { timeout: timeout.ms / 1000 }),
+    ...(parameters === undefined ? {} : { parameters: { ...below.parameters, ...parameters } }),
+    ...(compensate === undefined ? {} : { compensate: compensate as unknown as JsonObject }),
+  };
+}
+
+const templateUnknown = (id: string, asked: string, known: readonly string[]) =>
+  new RuntimeError('bad_action', `The action "${id}" names the template "${asked}", which does not exist.`, {
+    hint: suggest(asked, known, 'Templates'),
+  });
+
+const nameMissing = (id: string, template: string) =>
+  new RuntimeError('bad_action', `The action "${id}" has no "name", and its template "${template}" has none.`, {
+    hint: 'Write "name" into the body: what the action calls.',
+  });

@@ -1,0 +1,47 @@
+import { evaluateTest } from '../../conditions/cel/evaluate.ts';
+import { parseExpression } from '../../conditions/cel/parse-expression.ts';
+
+/** Which of the `<if>`s that are open hold. What stands in a branch that does not hold counts for nothing. */
+export interface Branches {
+  /** Whether all of them hold. */
+  readonly live: boolean;
+  /** `decide` is asked only where the `<if>` itself counts. */
+  open(decide: () => boolean): void;
+  otherwise(): void;
+  close(): void;
+}
+
+export function createBranches(): Branches {
+  /** For each open `<if>`: whether its branch counts, and whether the other one would. */
+  const stack: { live: boolean; readonly other: boolean }[] = [];
+  const branches = {
+    live: true,
+    open(decide: () => boolean) {
+      const held = branches.live && decide();
+      stack.push({ live: held, other: branches.live && !held });
+      branches.live = held;
+    },
+    otherwise() {
+      const top = stack.at(-1);
+      if (top === undefined) return;
+      top.live = top.other;
+      branches.live = top.live;
+    },
+    close() {
+      stack.pop();
+      branches.live = stack.every(({ live }) => live);
+    },
+  };
+  return branches;
+}
+
+/** What the test of an `<if>` comes to; one that cannot be read or decided does not hold, and says why. */
+export function decideTest(
+  test: string,
+  context: () => Readonly<Record<string, unknown>>,
+): { readonly held: boolean; readonly problem?: string } {
+  const parsed = parseExpression(test);
+  if (!parsed.ok) return { held: false, problem: parsed.error.message };
+  const held = evaluateTest(parsed.value, context());
+  return held.ok ? { held: held.value } : { held: false, problem: held.error.message };
+}

@@ -1,0 +1,143 @@
+import { referencesIn } from '../../conditions/references/resolve-references.ts';
+import type { EventBody } from '../../events/event.ts';
+import type { SessionState } from '../../events/state.ts';
+import type { Json } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { SessionContext } from '../context.ts';
+import type { Hearing } from './hearing.ts';
+
+/** What follows a turn. */
+export type Next =
+  | { readonly kind: 'turn' }
+  | { readonly kind: 'completed'; readonly result: Json }
+  | { readonly kind: 'stalled'; readonly error: RuntimeError }
+  | { readonly kind: 'stopped' };
+
+/** Turns without any tag after which the text counts as the final response. */
+const MAX_BARE_TURNS = 3;
+/** Turns in a row without an action, a change of metadata or a response. */
+const MAX_IDLE_TURNS = 3;
+/**
+ * Async actions do not hold the next turn, but one that ends within a moment is worth it: the model would only be asked
+ * to wait.
+ */
+const SETTLE_MS = 100;
+
+/** Decides, once the stream has ended and all of it was acted on, whether and how the session goes on. */
+export async function finishTurn(
+  context: SessionContext,
+  heard: Pick<Hearing, 'responses' | 'text' | 'observed'>,
+): Promise<Next> {
+  const { stop, scheduler, log, state } = context;
+  for (const { stream } of heard.responses) await stop.until((done) => stream.whenOut(done));
+  const final = heard.responses.findLast((response) => response.final);
+  if (final !== undefined) {
+    await allEnded(context);
+    if (stop.reason !== undefined) return { kind: 'stopped' };
+    return concludeWith(context, final.stream.text, final.stream.source);
+  }
+  if (heard.observed !== undefined) {
+    const { observed } = heard;
+    await stop.until((done) => scheduler.whenEnded([observed], done));
+  }
+  if (stop.reason !== undefined) return { kind: 'stopped' };
+  if (!state.signs.tags && state.signs.responses === 0 && /\S/.test(heard.text)) {
+    if (context.manifest.protocol.bare_text === 'final' || state.bareTurns >= MAX_BARE_TURNS) {
+      if (context.manifest.protocol.bare_text !== 'final') log.append(noTags(heard.text));
+      await allEnded(context);
+      if (stop.reason !== undefined) return { kind: 'stopped' };
+      return concludeWith(context, heard.text.trim(), heard.text);
+    }
+    log.append(noTags(heard.text));
+    return { kind: 'turn' };
+  }
+  const running = scheduler.tracked();
+  if (state.idleTurns > 0 && running.length > 0) {
+    // The model has nothing to do but wait: so the runtime waits.
+    await stop.until((done) => {
+      for (const id of running) scheduler.whenEnded([id], done);
+    });
+  } else if (running.length > 0) {
+    await stop.until((done) => {
+      const disarm = context.clock.after(SETTLE_MS, done);
+      scheduler.whenEnded(running, () => {
+        disarm();
+        done();
+      });
+    });
+  }
+  if (stop.reason !== undefined) return { kind: 'stopped' };
+  if (state.idleTurns >= MAX_IDLE_TURNS && running.length === 0)
+    return { kind: 'stalled', error: stalled(state) };
+  if (state.idleTurns > 0 && running.length === 0) log.append(reminder);
+  return { kind: 'turn' };
+}
+
+/** Waits until no tracked action is left, those that ended ones set off included. */
+async function allEnded({ scheduler, stop }: SessionContext): Promise<void> {
+  for (let ids = scheduler.tracked(); ids.length > 0 && stop.reason === undefined; ids = scheduler.tracked())
+    await stop.until((done) => scheduler.whenEnded(ids, done));
+}
+
+/** The session ends with this response, unless something happened that the model had not seen when it wrote it. */
+function concludeWith(context: SessionContext, text: string, source: string): Next {
+  const { log } = context;
+  const undone = whyUndone(context, source);
+  const output = undone === undefined ? context.checkOutput(text) : undefined;
+  log.append({ type: 'response', text, final: output?.ok === true });
+  if (undone !== undefined) log.append({ type: 'fault', code: 'final_undone', message: undone });
+  else if (output?.ok === false) log.append({ type: 'fault', code: 'bad_output', message: output.problem });
+  if (output?.ok !== true) return { kind: 'turn' };
+  return { kind: 'completed', result: output.value };
+}
+
+const FAILED = new Set(['failed', 'cancelled', 'interrupted']);
+
+function whyUndone({ state, manifest }: SessionContext, source: string): string | undefined {
+  const message = state.news.messages.at(-1);
+  if (message !== undefined)
+    return 'Your final response was not taken as final: a message came in while you wrote it. Read it, then answer.';
+  for (const id of state.news.results) {
+    const action = state.actions.get(id);
+    if (action === undefined) continue;
+    const failed =
+      FAILED.has(action.status) || (action.status === 'skipped' && action.skipped?.reason !== 'if');
+    if (failed)
+      return `Your final response was not taken as final: the action "${id}" (${action.action.name}) ended as ${action.status}, which you had not seen. Look at its result, then mend it or say so in a new final response.`;
+  }
+  if (manifest.protocol.final_with_actions === 'bind') return undefined;
+  const named = new Set(referencesIn(source).map(({ name }) => name));
+  const unnamed = state.news.results.find((id) => {
+    const action = state.actions.get(id)?.action;
+    return (
+      action !== undefined &&
+      !named.has(id) &&
+      !named.has(action.base ?? id) &&
+      !(action.output_key !== undefined && named.has(action.output_key)) &&
+      !named.has(action.name)
+    );
+  });
+  if (unnamed === undefined) return undefined;
+  return `Your final response was not taken as final: it shares its turn with the action "${unnamed}", whose result it does not name. Look at the result first, or name it as $${unnamed}.`;
+}
+
+const noTags = (text: string): EventBody => ({
+  type: 'fault',
+  code: 'no_tags',
+  message: /^\s*(?:`{3}|~{3})/.test(text)
+    ? 'Your whole turn stood in a code fence, where nothing is a tag. Write the tags outside of it.'
+    : 'Your turn held no tag, so nobody got it. Write what you want to tell in <response>…</response>, and what you want done in <action>…</action>.',
+});
+
+const reminder: EventBody = {
+  type: 'message.received',
+  from: 'runtime',
+  text: 'Your last turn brought no action, no metadata and no response. Go on with the task: act, or give your final response.',
+};
+
+const stalled = (state: SessionState) =>
+  new RuntimeError(
+    'stalled',
+    `The model did nothing for ${state.idleTurns} turns in a row: no action, no metadata, no response.`,
+    { hint: `Give it a hint and go on: telltale steer ${state.id} "…", then telltale resume ${state.id}.` },
+  );

@@ -1,0 +1,76 @@
+import type { SessionState } from '../../events/state.ts';
+import { createTagParser } from '../../protocol/tags/tag-parser.ts';
+import type { SessionContext } from '../context.ts';
+import { createBranches } from './branches.ts';
+import type { HeardResponse } from './hearing.ts';
+import { createResponseStream, type ResponseStream } from './response-stream.ts';
+
+/** What a turn said that is not on the log as an event of its own yet: read again from its text. */
+export interface Reheard {
+  readonly responses: readonly HeardResponse[];
+  readonly text: string;
+  readonly observed: undefined;
+  /** Whether its final response had been closed: then the turn was over, whether or not the log says so. */
+  readonly final: boolean;
+  /** Ids of actions that are in its text but were not put on the log. */
+  readonly lost: readonly string[];
+}
+
+/**
+ * Reads the last turn's text once more after a restart, to find the responses that were still waiting for a value or
+ * for a decision. Nothing is acted on: the tests of its `<if>`s come from the log.
+ */
+export function rehear({ state, manifest, scheduler, log }: SessionContext): Reheard {
+  const output = state.turns.at(-1)?.output ?? '';
+  const parser = createTagParser({
+    max_body: manifest.protocol.max_body.bytes,
+    actions_in: manifest.protocol.actions_in,
+    ids: idsBefore(state),
+    ...(state.seal === undefined ? {} : { key: state.seal }),
+  });
+  const branches = createBranches();
+  const responses: HeardResponse[] = [];
+  const lost: string[] = [];
+  let decided = 0;
+  let seen = 0;
+  let text = '';
+  let final = false;
+  let open: { readonly stream: ResponseStream; readonly final: boolean } | undefined;
+  for (const event of [...parser.push(output), ...parser.end()]) {
+    if (final) break;
+    if (event.type === 'if') {
+      if (event.body === 'else') branches.otherwise();
+      else if (event.body === 'close') branches.close();
+      else branches.open(() => state.signs.ifs[decided++] ?? false);
+    } else if (!branches.live) continue;
+    else if (event.type === 'text') text += event.text;
+    else if (event.type === 'open' && event.tag === 'response')
+      open = { stream: createResponseStream(scheduler, () => undefined), final: event.final };
+    else if (event.type === 'delta' && event.tag === 'response') open?.stream.push(event.text);
+    else if (event.type === 'close' && event.tag === 'response' && open !== undefined) {
+      const { stream } = open;
+      final = open.final && event.truncated !== true;
+      stream.end();
+      // Those before it are on the log: they are counted there in the order in which they were closed.
+      if (seen++ >= state.signs.responses && event.truncated !== true) {
+        responses.push({ stream, final });
+        if (!final)
+          stream.whenOut(() => log.append({ type: 'response', text: stream.text, final: false }));
+      }
+      open = undefined;
+    } else if (event.type === 'action' && !state.actions.has(event.id)) lost.push(event.id);
+  }
+  return { responses, text, observed: undefined, final, lost };
+}
+
+/** The ids that were taken when the turn began: its own are given out again, the same ones. */
+function idsBefore(state: SessionState): Set<string> {
+  const ids = new Set<string>();
+  for (const [id, { action, turn }] of state.actions) {
+    if (turn === state.turn) continue;
+    ids.add(id);
+    if (action.group !== undefined) ids.add(action.group);
+    if (action.base !== undefined) ids.add(action.base);
+  }
+  return ids;
+}

@@ -1,0 +1,132 @@
+import type { Usage } from '../../events/event.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { estimateTokens } from '../../models/estimate-tokens.ts';
+import type { ModelEnd, ModelSink } from '../../models/model.ts';
+import { costOf } from '../../models/prices.ts';
+import { nextDelay } from '../../models/retry-delay.ts';
+import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
+import type { SessionContext } from '../context.ts';
+import { type CutReason, createHearing, type Hearing } from './hearing.ts';
+
+/** How a turn went, as far as the model's stream is concerned. */
+export type TurnEnd =
+  | { readonly kind: 'heard'; readonly hearing: Hearing }
+  /** The next turn begins after `retryInMs`; without it, the session cannot go on. */
+  | { readonly kind: 'broken'; readonly error: RuntimeError; readonly retryInMs: number | undefined }
+  | { readonly kind: 'stopped' };
+
+/** One request to the model: streams it, acts on what it says, and writes down how it ended. */
+export async function runTurn(
+  context: SessionContext,
+  prompt: Prompt,
+  previous: Prompt | undefined,
+): Promise<TurnEnd> {
+  const { log, state, clock, model, scheduler, stop } = context;
+  log.append(
+    {
+      type: 'turn.started',
+      prompt: { tokens: prompt.tokens, reused_prefix: reusedPrefix(previous, prompt) },
+    },
+    context.sessionOrigin(),
+  );
+  const { asked } = state;
+  const abort = new AbortController();
+  let cut: CutReason | undefined;
+  const hearing = createHearing(context, (reason) => {
+    cut ??= reason;
+    abort.abort(turnCut(reason));
+  });
+  const forget = stop.onStop(() => abort.abort(turnCut('stop')));
+  const started = clock.monotonic();
+  let firstMs: number | undefined;
+  let heard = 0;
+  const sink: ModelSink = {
+    text(delta) {
+      firstMs ??= clock.monotonic() - started;
+      if (stop.reason !== undefined) return;
+      heard += delta.length;
+      hearing.push(delta);
+    },
+    reasoning(text) {
+      firstMs ??= clock.monotonic() - started;
+      if (log.watched) log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
+    },
+  };
+  const ended = await streamed(() =>
+    model.stream(
+      {
+        system: prompt.system,
+        messages: prompt.messages,
+        turn: asked.turn,
+        ...(asked.said === 0 ? {} : { said: asked.said }),
+        signal: abort.signal,
+      },
+      sink,
+    ),
+  );
+  forget();
+  if (stop.reason !== undefined) {
+    hearing.abandon();
+    return { kind: 'stopped' };
+  }
+  await stop.until((done) => hearing.end(done));
+  if (stop.reason !== undefined) {
+    hearing.abandon();
+    return { kind: 'stopped' };
+  }
+  const counted = (): Usage => ({
+    input: prompt.tokens,
+    output: estimateTokens(state.turns.at(-1)?.output ?? ''),
+    estimated: true,
+  });
+  if (!ended.ok && cut === undefined) return breakOff(context, ended.error, heard === 0 ? undefined : counted());
+  const usage = ended.ok && ended.value.usage !== undefined ? ended.value.usage : counted();
+  if (cut === 'buffer_full') log.append(bufferFull);
+  log.append({
+    type: 'turn.completed',
+    usage,
+    cost_usd: costOf(model.price, usage),
+    ms: round(clock.monotonic() - started),
+    first_token_ms: round(firstMs ?? clock.monotonic() - started),
+    finish: cut !== undefined || !ended.ok ? 'cut' : ended.value.finish,
+  });
+  scheduler.turnEnded('well');
+  return { kind: 'heard', hearing };
+}
+
+type Streamed = { readonly ok: true; readonly value: ModelEnd } | { readonly ok: false; readonly error: RuntimeError };
+
+async function streamed(start: () => Promise<ModelEnd>): Promise<Streamed> {
+  try {
+    return { ok: true, value: await start() };
+  } catch (thrown) {
+    return { ok: false, error: toRuntimeError(thrown) };
+  }
+}
+
+/** What was said stays said; the next turn tells the model where it broke off. */
+function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | undefined): TurnEnd {
+  const { log, state, random, scheduler, model } = context;
+  const retryInMs = nextDelay(state.totals.failedTurns + 1, error, random());
+  log.append({
+    type: 'turn.failed',
+    error: error.toJSON(),
+    ...(retryInMs === undefined ? {} : { retry_in: Math.round(retryInMs) }),
+    ...(usage === undefined ? {} : { usage, cost_usd: costOf(model.price, usage) }),
+  });
+  scheduler.turnEnded('broken');
+  return { kind: 'broken', error, retryInMs };
+}
+
+/** Milliseconds with three decimals: what a log can say without noise. */
+const round = (ms: number) => Math.round(ms * 1000) / 1000;
+
+const turnCut = (reason: CutReason | 'stop') =>
+  new RuntimeError('model_cancelled', `The runtime ended the model's stream (${reason}).`);
+
+const bufferFull = {
+  type: 'fault',
+  code: 'buffer_full',
+  message:
+    'You went on writing for 4 MiB while a sync action ran, and were cut off there. What you wrote after the action was read once it had ended.',
+} as const;

@@ -79,7 +79,10 @@ function createProgram(io: Io, print: (text: string) => void): Command {
       getOutHasColors: () => io.stdout.colour,
       getErrHasColors: () => io.stderr.colour,
     })
-    .addHelpText('after', '\nExit codes: 0 fine, 1 failed, 2 bad usage or manifest, 3 stalled or waiting for a person, 130 interrupted.')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 fine, 1 failed, 2 bad usage or manifest, 3 stalled or waiting for a person, 130 interrupted.',
+    )
     .exitOverride();
 }
 

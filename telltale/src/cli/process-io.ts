@@ -30,7 +30,11 @@ export function processIo(): Io {
   };
 }
 
-type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
+type Stream = NodeJS.WritableStream & {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+};
 
 /** Errors of the stream reach the writer, except for a reader that has gone away: that is no failure of ours. */
 export function streamOutput(stream: Stream, env: Io['env']): Output {

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
 import type { StartOptions } from '../../session/runtime-types.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -7,9 +6,9 @@ import { loadForRun } from '../run/load-for-run.ts';
 import { readInput } from '../run/read-input.ts';
 import { readVars } from '../run/read-vars.ts';
 import { resumeSession } from '../run/resume-session.ts';
-import { addModeOptions, runMode } from '../run/run-mode.ts';
+import { runMode } from '../run/run-mode.ts';
+import { addWorkOptions } from '../run/work-options.ts';
 import { type WorkOptions, workSession } from '../run/work-session.ts';
-import { addStoreOption } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
 import { wholeNumber } from '../whole-number.ts';
 
@@ -44,7 +43,12 @@ export const registerRun: RegisterCommand = (program, context) => {
     .argument('[input]', 'what to do; "-", or nothing where something is piped in, reads standard input')
     .option('--resume <session>', 'go on with this session; an input is put before the agent as a message')
     .option('--accept-changes', 'with --resume: go on although the manifest has changed')
-    .option('--var <name=value>', 'set a variable (repeatable); JSON where it is JSON, else text', collect, [])
+    .option(
+      '--var <name=value>',
+      'set a variable (repeatable); JSON where it is JSON, else text',
+      collect,
+      [],
+    )
     .option('--max-turns <n>', 'turns at the most')
     .addHelpText('after', EXAMPLES)
     .action(
@@ -53,18 +57,6 @@ export const registerRun: RegisterCommand = (program, context) => {
       ),
     );
 };
-
-/** What `run` and `resume` both take. */
-export const addWorkOptions = (command: Command): Command =>
-  addStoreOption(addModeOptions(command))
-    .option('--model <ref>', "in place of the manifest's model: provider/name, or scripted:FILE")
-    .option('--record <file>', "write the model's turns to a file that scripted: plays")
-    .addOption(
-      new Option('--durability <level>', 'what the log survives: a pulled plug or a killed process').choices([
-        'power',
-        'process',
-      ]),
-    );
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
@@ -89,7 +81,11 @@ async function run(
   if (agent === undefined) return EXIT.usage;
   if (options.resume !== undefined) {
     const said = input === '-' ? await readInput(input, io, `telltale run ${manifest}`) : input;
-    return resumeSession(options.resume, { ...options, agent, ...(said === undefined ? {} : { said }) }, context);
+    return resumeSession(
+      options.resume,
+      { ...options, agent, ...(said === undefined ? {} : { said }) },
+      context,
+    );
   }
   const start: StartOptions = {
     input: await readInput(input, io, `telltale run ${manifest}`),
@@ -98,5 +94,8 @@ async function run(
     ...(options.record === undefined ? {} : { record: resolve(io.cwd, options.record) }),
     ...(maxTurns === undefined ? {} : { maxTurns }),
   };
-  return workSession(context, options, async (runtime) => ({ session: runtime.start(agent, start), seen: 0 }));
+  return workSession(context, options, async (runtime) => ({
+    session: runtime.start(agent, start),
+    seen: 0,
+  }));
 }

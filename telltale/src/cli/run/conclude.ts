@@ -50,7 +50,10 @@ export async function conclude(
       );
       break;
     case 'cancelled':
-      lines.push(`${yellow('cancelled')}: ${bold(`The session ${session} was cancelled.`)}`, follow('logs', 'See'));
+      lines.push(
+        `${yellow('cancelled')}: ${bold(`The session ${session} was cancelled.`)}`,
+        follow('logs', 'See'),
+      );
       break;
     case 'waiting':
       lines.push(`${yellow('waiting')}: ${bold('The session waits for a person.')}`, resume);

@@ -9,10 +9,15 @@ import { printJson, printText } from '../validate/print-result.ts';
 export async function loadForRun(
   path: string,
   { io, runtimes }: Pick<CommandContext, 'io' | 'runtimes'>,
-  options: { readonly json?: true },
+  options: { readonly json?: true; readonly name?: string },
 ): Promise<LoadedAgent | undefined> {
   try {
-    return await runtimes.loadAgent(path, io);
+    const { env, cwd } = io;
+    return await runtimes.loadAgent(path, {
+      env,
+      cwd,
+      ...(options.name === undefined ? {} : { name: options.name }),
+    });
   } catch (thrown) {
     io.signal.throwIfAborted();
     const { validateManifests } = await import('../../manifest/validate-manifests.ts');

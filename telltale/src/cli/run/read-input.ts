@@ -23,7 +23,10 @@ export async function readInput(argument: string | undefined, io: Io, command: s
       if (text.length > MAX_CHARACTERS) throw inputTooLong();
     }
     if (text.trim() === '')
-      throw usage('Standard input is empty.', `Write what to do behind the manifest: ${command} "what to do"`);
+      throw usage(
+        'Standard input is empty.',
+        `Write what to do behind the manifest: ${command} "what to do"`,
+      );
     return text.replace(/\r?\n$/, '');
   } finally {
     await stopProgress();

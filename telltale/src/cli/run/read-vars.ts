@@ -10,12 +10,12 @@ export function readVars(given: readonly string[]): JsonObject {
     if (!/^[A-Za-z_][\w-]*$/.test(name))
       throw usage(`--var '${each}' is not name=value.`, 'Write --var count=3, or --var who=Ann.');
     if (vars.has(name)) throw usage(`--var '${each}' sets ${name} a second time.`, 'Give each name once.');
-    vars.set(name, valueOf(each.slice(at + 1)));
+    vars.set(name, readValue(each.slice(at + 1)));
   }
   return Object.fromEntries(vars);
 }
 
-function valueOf(text: string): Json {
+function readValue(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {

@@ -30,7 +30,12 @@ export function createRunView(mode: RunMode, io: Io): RunView {
     case 'plain': {
       const lines = createPlainLines();
       return {
-        show: (event) => stdout.write(lines(event).map((line) => `${line}\n`).join('')),
+        show: (event) =>
+          stdout.write(
+            lines(event)
+              .map((line) => `${line}\n`)
+              .join(''),
+          ),
         end: (result, overlap) =>
           stdout.write(`${closingLines(result, overlap, paletteFor(stdout)).join('\n')}\n`),
         aside,

@@ -51,14 +51,16 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
 
   const write = (text: string): Promise<void> => {
     isWriting = true;
-    writing = writing.then(() => stdout.write(text)).then(
-      () => {
-        isWriting = false;
-      },
-      (thrown) => {
-        failure ??= thrown;
-      },
-    );
+    writing = writing
+      .then(() => stdout.write(text))
+      .then(
+        () => {
+          isWriting = false;
+        },
+        (thrown) => {
+          failure ??= thrown;
+        },
+      );
     return writing;
   };
   const arm = (delayMs: number) => {
@@ -74,7 +76,13 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
   };
   const leave = async () => {
     cancel();
-    await write(painter.clear(columns()) + screen.finish(now()).map((line) => `${line}\n`).join(''));
+    await write(
+      painter.clear(columns()) +
+        screen
+          .finish(now())
+          .map((line) => `${line}\n`)
+          .join(''),
+    );
     if (failure !== undefined) throw failure;
   };
 

@@ -1,6 +1,6 @@
 import type { Runtime, RuntimeOptions, Session } from '../../session/runtime-types.ts';
 import type { CommandContext } from '../command.ts';
-import type { ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
 import { askPerson } from './ask-person.ts';
@@ -20,11 +20,14 @@ export interface Begun {
   readonly seen: number;
 }
 
-/** Runs one session in this process and shows it: what `run` and `resume` have in common. */
+/**
+ * Runs one session in this process and shows it: what `run` and `resume` have in common. `begin` gives none where the
+ * manifest is wrong and that has been said.
+ */
 export async function workSession(
   context: Pick<CommandContext, 'io' | 'runtimes'>,
   options: WorkOptions,
-  begin: (runtime: Runtime) => Promise<Begun>,
+  begin: (runtime: Runtime) => Promise<Begun | undefined>,
 ): Promise<ExitCode> {
   const { io } = context;
   const mode = runMode(options, io);
@@ -36,9 +39,10 @@ export async function workSession(
   };
   const store = options.store === undefined ? {} : { store: options.store };
   const followed = await withRuntime(context, { ...store, ...settings }, async (runtime) => {
-    const { session, seen } = await begin(runtime);
-    return followSession(session, io, { view, seen });
+    const begun = await begin(runtime);
+    return begun === undefined ? undefined : followSession(begun.session, io, { view, seen: begun.seen });
   });
+  if (followed === undefined) return EXIT.usage;
   const isGone = isInMemory(storeLocation(options.store, io));
   return conclude(followed, io, { mode, storeFlag: isGone ? undefined : storeFlag(options.store) });
 }

@@ -19,7 +19,11 @@ export async function* readLog(
 }
 
 /** One event; undefined if there is none of that seq. */
-export async function readEvent(store: Store, stream: string, seq: number): Promise<SessionEvent | undefined> {
+export async function readEvent(
+  store: Store,
+  stream: string,
+  seq: number,
+): Promise<SessionEvent | undefined> {
   const [line] = await store.read(stream, { from: seq, limit: 1 });
   return line === undefined ? undefined : decodeEvent(line, stream);
 }

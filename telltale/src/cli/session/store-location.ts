@@ -26,5 +26,7 @@ export function storeExists(location: string, { cwd }: Pick<Io, 'cwd'>): boolean
 
 /** What a command that names this store has to be called with; nothing for the one that is taken anyway. */
 export function storeFlag(option: string | undefined): string {
-  return option === undefined ? '' : ` --store ${/^[\w./:@-]+$/.test(option) ? option : JSON.stringify(option)}`;
+  return option === undefined
+    ? ''
+    : ` --store ${/^[\w./:@-]+$/.test(option) ? option : JSON.stringify(option)}`;
 }

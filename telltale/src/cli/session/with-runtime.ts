@@ -1,12 +1,20 @@
+import type { Command } from 'commander';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Runtime, RuntimeOptions } from '../../session/runtime-types.ts';
 import type { CommandContext } from '../command.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
 import { isInMemory, storeExists, storeLocation } from './store-location.ts';
 
 export interface StoreOption {
   readonly store?: string;
 }
+
+export const addStoreOption = (command: Command): Command =>
+  command.option(
+    '--store <path>',
+    'where sessions are kept: a file, or "memory" (default: TELLTALE_STORE, else .telltale/telltale.db)',
+  );
 
 type Context = Pick<CommandContext, 'io' | 'runtimes'>;
 
@@ -21,7 +29,13 @@ export async function withRuntime<T>(
   const stopProgress = startProgress(io, () => `Opening ${location}…`);
   let runtime: Runtime;
   try {
-    runtime = await runtimes.createRuntime({ ...rest, store: location, env: io.env, cwd: io.cwd, clock: io.clock });
+    runtime = await runtimes.createRuntime({
+      ...rest,
+      store: location,
+      env: io.env,
+      cwd: io.cwd,
+      clock: io.clock,
+    });
   } finally {
     await stopProgress();
   }
@@ -38,14 +52,18 @@ export async function withRuntime<T>(
 }
 
 /** The same for commands that look at what there is: a store that is not there is not made. */
-export function withStoredRuntime<T>(
+export async function withStoredRuntime<T>(
   context: Context,
   options: StoreOption,
   work: (runtime: Runtime) => Promise<T>,
 ): Promise<T> {
-  const location = storeLocation(options.store, context.io);
-  if (!storeExists(location, context.io)) throw noStore(location);
+  requireStore(options, context.io);
   return withRuntime(context, options, work);
+}
+
+export function requireStore({ store }: StoreOption, io: Pick<Io, 'env' | 'cwd'>): void {
+  const location = storeLocation(store, io);
+  if (!storeExists(location, io)) throw noStore(location);
 }
 
 const noStore = (location: string) =>

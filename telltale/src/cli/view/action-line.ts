@@ -1,9 +1,9 @@
+import { displayWidth } from '../../manifest/display-width.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { type ActionView, isOver } from './action-log.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
 import { spanText } from './figures.ts';
-import { displayWidth } from '../../manifest/display-width.ts';
 
 interface Mark {
   readonly sign: string;

@@ -6,7 +6,15 @@ import type { NameOf } from './describe-event.ts';
 /** How an action stands, as far as a view shows it. */
 export interface ActionView {
   readonly action: DeclaredAction;
-  state: 'waiting' | 'running' | 'retrying' | 'completed' | 'failed' | 'skipped' | 'cancelled' | 'interrupted';
+  state:
+    | 'waiting'
+    | 'running'
+    | 'retrying'
+    | 'completed'
+    | 'failed'
+    | 'skipped'
+    | 'cancelled'
+    | 'interrupted';
   startedAt?: number;
   ms?: number;
   attempt: number;

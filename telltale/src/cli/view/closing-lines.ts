@@ -3,7 +3,9 @@ import type { SessionResult } from '../../session/runtime-types.ts';
 import { costText, countText, spanText } from './figures.ts';
 import type { Overlap } from './overlap.ts';
 
-const SIGNS: Readonly<Record<SessionResult['status'], { readonly sign: string; readonly paint: keyof Palette }>> = {
+const SIGNS: Readonly<
+  Record<SessionResult['status'], { readonly sign: string; readonly paint: keyof Palette }>
+> = {
   completed: { sign: '✓', paint: 'green' },
   failed: { sign: '✗', paint: 'red' },
   stalled: { sign: '✗', paint: 'yellow' },

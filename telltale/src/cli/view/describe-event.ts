@@ -9,7 +9,11 @@ import { harmlessLine } from './harmless.ts';
 export type NameOf = (id: string) => string | undefined;
 
 /** What an event says, beside its type, on one line of at most `columns`; nothing in it can steer a terminal. */
-export function describeEvent(event: ObservedEvent, columns: number, nameOf: NameOf = () => undefined): string {
+export function describeEvent(
+  event: ObservedEvent,
+  columns: number,
+  nameOf: NameOf = () => undefined,
+): string {
   const room = Math.max(1, columns);
   return clip(harmlessLine(said(event, room, actionNames(nameOf))), room);
 }
@@ -93,7 +97,10 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
 }
 
 /** `status IDLE → CODING, progress 0 → 3`. */
-export const changesText = ({ changes }: Pick<EventOf<'metadata.changed'>, 'changes'>, columns: number): string =>
+export const changesText = (
+  { changes }: Pick<EventOf<'metadata.changed'>, 'changes'>,
+  columns: number,
+): string =>
   Object.entries(changes)
     .map(([field, { from, to }]) => `${field} ${brief(from, columns)} → ${brief(to, columns)}`)
     .join(', ');

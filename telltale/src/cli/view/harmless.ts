@@ -36,5 +36,4 @@ export const spelledOut = (text: string): string =>
     )
     .join('\n');
 
-const escaped = (character: string): string =>
-  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -6,10 +6,9 @@ const STEERING = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u20
 
 /** A value as JSON that is the same to a parser and harmless to a terminal, with the line's end. */
 export const jsonText = (value: unknown, indent = 0): string =>
-  `${JSON.stringify(value, null, indent).replace(STEERING, escape)}\n`;
+  `${JSON.stringify(value, null, indent).replace(STEERING, escaped)}\n`;
 
-const escape = (character: string): string =>
-  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** An event as one line of JSON: its place first, then what happened, then why. */
 export function eventJson(event: ObservedEvent): string {

@@ -9,7 +9,12 @@ export function noteLine(event: ObservedEvent, columns: number, paint: Palette):
   const told = (before: string) => clip(`${before}${describeEvent(event, columns)}`, columns);
   switch (event.type) {
     case 'session.started':
-      return paint.dim(clip(`${brief(event.agent, columns)} · ${brief(event.model, columns)} · ${brief(event.session, columns)}`, columns));
+      return paint.dim(
+        clip(
+          `${brief(event.agent, columns)} · ${brief(event.model, columns)} · ${brief(event.session, columns)}`,
+          columns,
+        ),
+      );
     case 'message.received':
       return event.from === 'user' ? undefined : paint.bold(told('» '));
     case 'metadata.changed':

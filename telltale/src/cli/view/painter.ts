@@ -1,5 +1,5 @@
-import { displayWidth } from '../../manifest/display-width.ts';
 import { stripVTControlCharacters } from 'node:util';
+import { displayWidth } from '../../manifest/display-width.ts';
 import type { Frame } from './live-screen.ts';
 
 /** Remembers what stands at the bottom of a terminal, and says what to write so that something else does. */

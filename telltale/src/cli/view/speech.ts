@@ -34,7 +34,8 @@ export function createSpeech(): Speech {
 
   return {
     add(voice, depth, text, columns) {
-      const rows: Row[] = open !== undefined && (open.voice !== voice || open.depth !== depth) ? [...close()] : [];
+      const rows: Row[] =
+        open !== undefined && (open.voice !== voice || open.depth !== depth) ? [...close()] : [];
       const whole = (open?.text ?? '') + (isFresh ? text.trimStart() : text);
       if (whole === '') return rows;
       isFresh = false;

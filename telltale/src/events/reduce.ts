@@ -6,6 +6,9 @@ import { emptyNews, emptyState, noSigns, type SessionState } from './state.ts';
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
 export const TURN_CUT_SHORT = 'interrupted';
 
+/** The `custom` event with what a model used outside of turns: `{input, output, cost_usd}` and more. */
+export const LLM_USAGE = 'llm.usage';
+
 /** Faults of one turn that the model is told of; a stream of nothing but faults must not fill the prompt. */
 const MAX_FAULTS = 50;
 
@@ -156,10 +159,12 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       state.turns = state.turns.filter(({ turn }) => turn > event.through);
       if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);
       break;
+    case 'custom':
+      if (event.name === LLM_USAGE) chargeUsage(state, event.data);
+      break;
     case 'audit':
     case 'timer.set':
     case 'timer.fired':
-    case 'custom':
       break;
   }
   return state;
@@ -245,6 +250,16 @@ function charge(state: SessionState, usage: Usage, cost: number): void {
   state.totals.cost_usd += cost;
 }
 
+function chargeUsage(state: SessionState, data: Json): void {
+  const used = data as {
+    readonly input?: unknown;
+    readonly output?: unknown;
+    readonly cost_usd?: unknown;
+  } | null;
+  const number = (value: unknown) => (typeof value === 'number' ? value : 0);
+  charge(state, { input: number(used?.input), output: number(used?.output) }, number(used?.cost_usd));
+}
+
 function declare(state: SessionState, { action, turn }: EventOf<'action.declared'>): void {
   state.signs.tags = true;
   state.signs.deeds = true;
@@ -265,7 +280,9 @@ function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>)
   state.signs.tags = true;
   state.signs.deeds = true;
   for (const [field, { to }] of Object.entries(event.changes) as [string, { to: Json }][]) {
-    state.metadata[field] = to;
+    // A field that is not set and has no default is absent; on the log that is null.
+    if (to === null) delete state.metadata[field];
+    else state.metadata[field] = to;
     if (!state.news.changed.includes(field)) state.news.changed.push(field);
   }
 }

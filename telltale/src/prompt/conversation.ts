@@ -2,11 +2,10 @@ import { isShown, isTracked } from '../events/action.ts';
 import type { SessionState, TurnRecord } from '../events/state.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
-import { createEscape } from './escape.ts';
+import { blockStyle } from './block-style.ts';
 import { estimateTokens } from './estimate-tokens.ts';
-import { mayReadOutput } from './may-read-output.ts';
 import type { Prompt, PromptMessage } from './prompt.ts';
-import { type BlockStyle, renderBlock, type Told } from './render-block.ts';
+import { renderBlock, type Told } from './render-block.ts';
 import { renderSummary } from './render-summary.ts';
 
 export interface ConversationOptions {
@@ -37,11 +36,7 @@ export interface Conversation {
 const TOKENS_PER_MESSAGE = 4;
 
 export function createConversation({ system, agent, seal }: ConversationOptions): Conversation {
-  const style: BlockStyle = {
-    safe: createEscape(seal),
-    canReadOutput: mayReadOutput(agent),
-    metadata: agent.metadata,
-  };
+  const style = blockStyle(agent, seal);
   let messages: PromptMessage[] = [];
   let chars = system.length;
   const systemTokens = estimateTokens(system) + TOKENS_PER_MESSAGE;

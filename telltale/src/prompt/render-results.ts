@@ -5,6 +5,9 @@ import { type Escape, escapeAttribute } from './escape.ts';
 import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MAX_RESULTS, MAX_SHOWN, MIN_SHOWN } from './limits.ts';
 import { resultStatus, resultText } from './result-text.ts';
 
+/** About what a result takes beside its text: its tags, and the line that says what is left out. */
+const FRAME = 180;
+
 export interface ResultStyle {
   readonly safe: Escape;
   /** Whether the model may call `read_output`. */
@@ -31,7 +34,7 @@ export function renderResults(
   let room = MAX_RESULTS;
   for (const [index, state] of ended.entries()) {
     if (room <= 0) return [...rendered, unshown(ended.slice(index), style)];
-    const share = Math.floor(room / (ended.length - index));
+    const share = Math.floor(room / (ended.length - index)) - FRAME;
     const text = renderResult(state, Math.min(MAX_SHOWN, Math.max(MIN_SHOWN, share)), style);
     rendered.push(text);
     room -= text.length;

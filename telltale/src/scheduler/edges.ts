@@ -7,6 +7,8 @@ import type { RuntimeError } from '../kernel/runtime-error.ts';
 /** What the scheduler must know of a target before it starts one. */
 export interface TargetTraits {
   readonly idempotent: boolean;
+  /** Where that depends on the parameters: counts in place of `idempotent`. */
+  idempotentFor?(input: JsonObject): boolean;
   readonly start: 'on_close' | 'on_turn_end';
   readonly timeoutMs?: number;
   /** What is wrong with the resolved parameters. */

@@ -1,32 +1,24 @@
 import type { SessionState } from '../events/state.ts';
 import type { JsonObject } from '../kernel/json.ts';
-import type { AgentManifest } from '../manifest/schema/kinds.ts';
-import type { Target } from '../targets/target.ts';
+import type { TargetKind } from '../targets/target.ts';
+import type { PreparedAgent } from './prepare-agent.ts';
 
 /** Actions that `agent.actions_executed` holds. */
 const MAX_ACTIONS = 100;
 
 export interface AgentViewEdges {
   readonly state: SessionState;
-  readonly manifest: AgentManifest;
-  readonly folder: string;
+  readonly prepared: PreparedAgent;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly targets: () => readonly Target[];
 }
 
 /** What `${agent.*}` shows at this moment: a copy, frozen, made only where it is asked for. */
 export type AgentView = () => JsonObject;
 
-export function createAgentView({ state, manifest, folder, env, targets }: AgentViewEdges): AgentView {
-  const environment: Record<string, string> = {};
-  for (const name of manifest.permissions.environment) {
-    const value = env[name];
-    if (value !== undefined) environment[name] = value;
-  }
-  const namesOf = (kind: Target['kind']) =>
-    targets()
-      .filter((target) => target.kind === kind)
-      .map(({ name }) => name);
+export function createAgentView({ state, prepared, env }: AgentViewEdges): AgentView {
+  const { manifest, folder } = prepared.agent;
+  const namesOf = (kind: TargetKind) =>
+    prepared.targets.all.flatMap((target) => (target.kind === kind ? [target.name] : []));
   return () =>
     Object.freeze({
       session_id: state.id,
@@ -40,9 +32,21 @@ export function createAgentView({ state, manifest, folder, env, targets }: Agent
       agents: namesOf('agent'),
       workflows: namesOf('workflow'),
       actions_executed: lastActions(state),
-      environment,
+      environment: permitted(manifest.permissions.environment, env),
       workspace_path: folder,
     });
+}
+
+function permitted(
+  names: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const shown: Record<string, string> = {};
+  for (const name of names) {
+    const value = env[name];
+    if (value !== undefined) shown[name] = value;
+  }
+  return shown;
 }
 
 function lastActions(state: SessionState): JsonObject[] {

@@ -1,5 +1,75 @@
+import type { Usage } from '../events/event.ts';
+import { toRuntimeError } from '../kernel/runtime-error.ts';
+import type { Model } from '../models/model.ts';
+import { type CompactionPlan, planCompaction, whenToCompact } from '../prompt/compaction.ts';
 import type { Conversation } from '../prompt/conversation.ts';
 import type { SessionContext } from './context.ts';
+import { costWith } from './cost.ts';
 
-/** Puts a summary in the place of old turns when the context window nears its end. */
-export async function compactIfNeeded(_context: SessionContext, _conversation: Conversation): Promise<void> {}
+/** Characters of a summary; a model that goes on beyond them is cut off. */
+const MAX_SUMMARY_CHARS = 32_768;
+
+/**
+ * Puts a summary in the place of old turns when the context window nears its end: once, in a big step. The log keeps
+ * the originals. Where no model can write the summary, a script does.
+ */
+export async function compactIfNeeded(context: SessionContext, conversation: Conversation): Promise<void> {
+  const { model, state, log, manifest } = context;
+  const promptTokens = conversation.prompt?.tokens ?? 0;
+  const { contextWindow } = model;
+  if (contextWindow === undefined || !whenToCompact({ promptTokens, contextWindow })) return;
+  const plan = planCompaction(state, { agent: manifest, seal: state.seal, contextWindow });
+  if (plan === undefined) return;
+  const written = await writeSummary(context, plan);
+  if (context.stop.reason !== undefined) return;
+  log.append({ type: 'prompt.compacted', through: plan.through, ...written }, context.sessionOrigin());
+  conversation.rebuild(state);
+}
+
+interface Written {
+  readonly summary: string;
+  readonly usage?: Usage;
+  readonly cost_usd?: number;
+}
+
+async function writeSummary(
+  context: SessionContext,
+  { request, plainSummary }: CompactionPlan,
+): Promise<Written> {
+  const { log, stop } = context;
+  const model = await summariser(context);
+  if (model === undefined) return { summary: plainSummary };
+  const abort = new AbortController();
+  const forget = stop.onStop(() => abort.abort());
+  let summary = '';
+  try {
+    const { usage } = await model.stream(
+      { ...request, turn: 1, signal: abort.signal },
+      {
+        text(delta) {
+          summary += delta;
+          if (summary.length > MAX_SUMMARY_CHARS) abort.abort();
+        },
+        reasoning: () => undefined,
+      },
+    );
+    if (/\S/.test(summary))
+      return { summary, ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }) };
+  } catch (thrown) {
+    if (summary.length > MAX_SUMMARY_CHARS) return { summary: summary.slice(0, MAX_SUMMARY_CHARS) };
+    const { code, message } = toRuntimeError(thrown);
+    log.append(
+      { type: 'audit', who: 'runtime', what: `${model.id} wrote no summary (${code}): ${message}` },
+      context.sessionOrigin(),
+    );
+  } finally {
+    forget();
+  }
+  return { summary: plainSummary };
+}
+
+/** The agent's `fast` model, else its own; a script has no summary to give. */
+async function summariser({ manifest, model, fastModel }: SessionContext): Promise<Model | undefined> {
+  if (manifest.models.fast !== undefined) return fastModel();
+  return model.id.startsWith('scripted:') ? undefined : model;
+}

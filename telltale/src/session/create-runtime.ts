@@ -6,7 +6,8 @@ import { openStore } from '../store/open-store.ts';
 import { forkSession } from './fork-session.ts';
 import { createLiveSession, type LiveSession } from './live-session.ts';
 import { loadAgent } from './load-agent.ts';
-import { readSession } from './read-session.ts';
+import { createAgentShelf } from './prepare-agent.ts';
+import { readEvents, readSession } from './read-session.ts';
 import type { Runtime, RuntimeOptions } from './runtime-types.ts';
 
 const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';
@@ -26,7 +27,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const live = new Set<LiveSession>();
   let closed = false;
 
-  const edges = { store, clock, random, env, approve: options.approve, crashPoint: options.crashPoint };
+  const shelf = createAgentShelf({ store, clock, env, approve: options.approve });
+  const edges = { store, clock, random, env, shelf, crashPoint: options.crashPoint };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
     const forget = () => live.delete(session);
@@ -55,10 +57,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       return session;
     },
     fork: (session, seq, fork = {}) => forkSession(store, session, seq, fork.id ?? ids.next('ses'), clock),
-    async events(session, from = 1) {
-      const { readEvents } = await import('./read-session.ts');
-      return readEvents(store, session, from);
-    },
+    events: (session, from = 1) => readEvents(store, session, from),
     state: (session, seq) => readSession(store, session, seq),
     async steer(session, text, from = 'user') {
       await store.send(session, { kind: 'steer', from, body: text });
@@ -69,6 +68,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     async close() {
       closed = true;
       await Promise.all([...live].map((session) => session.interrupt()));
+      await shelf.close();
       if (typeof given === 'string') await store.close();
     },
   };
@@ -78,10 +78,6 @@ const runtimeClosed = () =>
   new RuntimeError('runtime_closed', 'The runtime was closed.', { hint: 'Create another one.' });
 
 const manifestChanged = (session: string, path: string) =>
-  new RuntimeError(
-    'manifest_changed',
-    `The manifest ${path} is not the one that ${session} started with.`,
-    {
-      hint: 'Put it back as it was, start a new session, or accept the changes: telltale resume --accept-changes.',
-    },
-  );
+  new RuntimeError('manifest_changed', `The manifest ${path} is not the one that ${session} started with.`, {
+    hint: 'Put it back as it was, start a new session, or accept the changes: telltale resume --accept-changes.',
+  });

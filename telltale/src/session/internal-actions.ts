@@ -3,13 +3,13 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import { suggest } from '../kernel/nearest.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
-import { compileUserSchema } from '../manifest/schema/user-schemas/check-user-schema.ts';
 import { readOutput } from '../prompt/read-output.ts';
+import { compileCheck } from '../targets/check-parameters.ts';
 import type { Target } from '../targets/target.ts';
 
 export interface InternalEdges {
   readonly state: SessionState;
-  readonly rollback: (to: string | undefined, by: string) => Promise<{ readonly undone: readonly string[] }>;
+  readonly rollback: (to: string | undefined) => Promise<{ readonly undone: readonly string[] }>;
 }
 
 interface Definition {
@@ -17,7 +17,7 @@ interface Definition {
   readonly description: string;
   readonly parameters: JsonObject;
   readonly idempotent: boolean;
-  run(input: JsonObject, id: string, edges: InternalEdges): Promise<Json>;
+  run(input: JsonObject, edges: InternalEdges): Promise<Json>;
 }
 
 const DEFINITIONS: readonly Definition[] = [
@@ -35,7 +35,7 @@ const DEFINITIONS: readonly Definition[] = [
       required: ['id'],
       additionalProperties: false,
     },
-    run: async (input, _, { state }) => {
+    run: async (input, { state }) => {
       const { id, offset, limit } = input as { id: string; offset?: number; limit?: number };
       const action = state.actions.get(id);
       if (action === undefined) throw noSuchAction(id, [...state.actions.keys()]);
@@ -52,47 +52,49 @@ const DEFINITIONS: readonly Definition[] = [
       properties: { to: { type: 'string', description: 'The action to go back to; all of them if absent.' } },
       additionalProperties: false,
     },
-    run: async (input, id, { state, rollback }) => {
+    run: async (input, { state, rollback }) => {
       const { to } = input as { to?: string };
       if (to !== undefined && !state.actions.has(to)) throw noSuchAction(to, [...state.actions.keys()]);
-      const { undone } = await rollback(to, id);
+      const { undone } = await rollback(to);
       return { undone: [...undone] };
     },
   },
 ];
 
+/** An internal action, made ready once for all sessions of an agent. */
+export interface InternalAction extends Omit<Definition, 'run'> {
+  check(input: JsonObject): RuntimeError | undefined;
+  /** The same as something a session's scheduler can call. */
+  bind(edges: InternalEdges): Target;
+}
+
 /** The actions on the agent's own environment that its manifest allows. */
-export function createInternalActions(
+export function allowedInternalActions(
   settings: AgentManifest['internal_actions'],
-  edges: InternalEdges,
-): readonly Target[] {
+): readonly InternalAction[] {
   if (!settings.enabled) return [];
+  const { allowed_actions: allowed, blocked_actions: blocked } = settings;
   return DEFINITIONS.filter(
     ({ name }) =>
-      (settings.allowed_actions === undefined || settings.allowed_actions.some((allowed) => allowed === name)) &&
-      !settings.blocked_actions.some((blocked) => blocked === name),
-  ).map((definition) => toTarget(definition, edges));
+      (allowed === undefined || allowed.some((each) => each === name)) &&
+      !blocked.some((each) => each === name),
+  ).map(prepared);
 }
 
-function toTarget({ run, ...definition }: Definition, edges: InternalEdges): Target {
-  let violation: ReturnType<typeof compileUserSchema> | undefined;
+function prepared({ run, ...definition }: Definition): InternalAction {
+  const check = compileCheck(definition.parameters, `internal action "${definition.name}"`);
   return {
     ...definition,
-    kind: 'internal',
-    start: 'on_close',
-    check(input) {
-      violation ??= compileUserSchema(definition.parameters);
-      const wrong = violation(input);
-      return wrong === undefined ? undefined : badParameters(definition.name, wrong);
-    },
-    run: ({ input, id }) => run(input, id, edges),
+    check,
+    bind: (edges) => ({
+      ...definition,
+      kind: 'internal',
+      start: 'on_close',
+      check,
+      run: ({ input }) => run(input, edges),
+    }),
   };
 }
-
-const badParameters = (name: string, wrong: string) =>
-  new RuntimeError('bad_parameters', `The parameters of ${name} are wrong: ${wrong}.`, {
-    hint: 'Its parameters are described in the system prompt.',
-  });
 
 const noSuchAction = (id: string, known: readonly string[]) =>
   new RuntimeError('action_unknown', `No action has the id "${id}".`, {

@@ -9,11 +9,7 @@ export const elapsedMs = (state: SessionState, now: number): number =>
   Math.max(0, now - state.startedAt - state.downMs);
 
 /** The limit that a session has reached, so that no further turn may begin. */
-export function reachedLimit(
-  state: SessionState,
-  limits: Limits,
-  now: number,
-): RuntimeError | undefined {
+export function reachedLimit(state: SessionState, limits: Limits, now: number): RuntimeError | undefined {
   const { totals } = state;
   if (state.balance !== undefined && state.balance <= 0) return budgetSpent();
   if (totals.turns >= limits.turns) return reached('turns', `${limits.turns} turns`);
@@ -21,7 +17,8 @@ export function reachedLimit(
     return reached('tokens', `${limits.tokens} tokens (${totals.input + totals.output} used)`);
   if (limits.cost_usd !== undefined && totals.cost_usd >= limits.cost_usd)
     return reached('cost_usd', `$${limits.cost_usd} ($${totals.cost_usd.toFixed(4)} spent)`);
-  if (limits.wall !== undefined && elapsedMs(state, now) >= limits.wall.ms) return wallReached(limits.wall.ms);
+  if (limits.wall !== undefined && elapsedMs(state, now) >= limits.wall.ms)
+    return wallReached(limits.wall.ms);
   return undefined;
 }
 

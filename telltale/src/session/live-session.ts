@@ -1,36 +1,42 @@
 import { randomBytes } from 'node:crypto';
-import type { Cause } from '../events/event.ts';
-import { emptyState } from '../events/state.ts';
+import type { Cause, EventBody, ObservedEvent } from '../events/event.ts';
+import { emptyState, type SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json } from '../kernel/json.ts';
-import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
-import { openModel } from '../models/open-model.ts';
 import { recordModel } from '../models/record.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
-import { createTargets } from '../targets/create-targets.ts';
-import type { Approve } from '../targets/target.ts';
 import { createEventQueue } from './event-queue.ts';
-import { initialMetadata } from './metadata/initial-metadata.ts';
 import { keptMetadata } from './metadata-writer.ts';
+import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
 import { readSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
 import type { LoadedAgent, ResumeOptions, Session, SessionResult, StartOptions } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
-import { createStop } from './stop.ts';
+import { createStop, type Stop } from './stop.ts';
+
+/** Characters of the input that a list of sessions shows. */
+const MAX_TITLE = 200;
+const SEAL_BYTES = 9;
 
 export interface RuntimeEdges {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: () => number;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly approve?: Approve | undefined;
+  readonly shelf: AgentShelf;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
 export type Begin =
   | { readonly kind: 'start'; readonly id: string; readonly agent: LoadedAgent; readonly start: StartOptions }
-  | { readonly kind: 'resume'; readonly id: string; readonly agent: LoadedAgent; readonly resume: ResumeOptions };
+  | {
+      readonly kind: 'resume';
+      readonly id: string;
+      readonly agent: LoadedAgent;
+      readonly resume: ResumeOptions;
+    };
 
 export interface LiveSession extends Session {
   /** Resolves once the session is this process's own and has begun; rejects where it cannot. */
@@ -43,8 +49,8 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
   const { id } = begin;
   const stop = createStop();
   const queue = createEventQueue(store, id);
-  const listeners: ((event: Parameters<Parameters<Session['subscribe']>[0]>[0]) => void)[] = [];
-  const forgotten = new Set<unknown>();
+  /** Those that came before the log was there. */
+  const early = new Set<(event: ObservedEvent) => void>();
   let log: SessionLog | undefined;
   let begun: () => void = () => undefined;
   let refused: (error: unknown) => void = () => undefined;
@@ -61,14 +67,10 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
         writer = made.writer;
         log = made.log;
         log.subscribe(queue.push);
-        for (const listener of listeners) if (!forgotten.has(listener)) log.subscribe(listener);
+        for (const listener of early) log.subscribe((event) => early.has(listener) && listener(event));
       });
       begun();
-      try {
-        return await runSession({ ...edges, ...opened, agent: begin.agent, stop });
-      } finally {
-        await opened.targets.close();
-      }
+      return await runSession({ ...edges, ...opened, stop });
     } catch (thrown) {
       refused(thrown);
       throw thrown;
@@ -87,8 +89,8 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
     events: queue,
     subscribe(listener) {
       if (log !== undefined) return log.subscribe(listener);
-      listeners.push(listener);
-      return () => forgotten.add(listener);
+      early.add(listener);
+      return () => early.delete(listener);
     },
     async steer(text) {
       await ready;
@@ -107,85 +109,75 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
 }
 
 interface Opened {
+  readonly prepared: PreparedAgent;
+  readonly model: Model;
   readonly writer: StreamWriter;
   readonly log: SessionLog;
   readonly origin: Cause;
   readonly resumed: boolean;
-  readonly model: Model;
-  readonly fastModel: () => Promise<Model>;
-  readonly targets: Awaited<ReturnType<typeof createTargets>>;
 }
 
 /** Takes the stream, writes the first event, and gets everything ready that a session needs. */
 async function open(
   edges: RuntimeEdges,
   begin: Begin,
-  stop: ReturnType<typeof createStop>,
-  onLog: (made: { writer: StreamWriter; log: SessionLog }) => void,
+  stop: Stop,
+  onLog: (made: Pick<Opened, 'writer' | 'log'>) => void,
 ): Promise<Opened> {
-  const { store, clock, env } = edges;
-  const { agent, id } = begin;
-  const { manifest, folder } = agent;
   const choice = begin.kind === 'start' ? begin.start : begin.resume;
-  const named = choice.model ?? manifest.model;
-  if (named === undefined) throw noModel(manifest.name);
-  const open = (ref: string) => openModel(manifest.models[ref] ?? ref, { env, folder, clock });
-  const plain = typeof named === 'string' ? await open(named) : named;
-  const model = choice.record === undefined ? plain : await recordModel(plain, choice.record, clock);
-  const fast = manifest.models['fast'];
-  const targets = await createTargets({
-    agent: manifest,
-    project: agent.project,
-    folder,
-    clock,
-    env,
-    store,
-    openModel: (ref) => (ref === undefined ? Promise.resolve(model) : open(ref)),
-    ...(edges.approve === undefined ? {} : { approve: edges.approve }),
-  });
-  const made = {
-    model,
-    fastModel: () => (fast === undefined ? Promise.resolve(model) : open(fast)),
-    targets,
-  };
+  const prepared = await edges.shelf.prepare(begin.agent, choice.model);
+  const model =
+    choice.record === undefined
+      ? prepared.model
+      : await recordModel(prepared.model, choice.record, edges.clock);
   const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });
+  const toLog = (writer: StreamWriter, state: SessionState): SessionLog => {
+    const log = createSessionLog({ ...edges, writer, state, onLost });
+    onLog({ writer, log });
+    return log;
+  };
   if (begin.kind === 'start') {
-    const { start } = begin;
-    const kept = await keptMetadata(manifest.metadata, manifest.name, store);
-    const writer = await store.create(id, {
+    const started = await firstEvent(edges, begin, prepared);
+    const writer = await edges.store.create(begin.id, {
       kind: 'session',
-      name: manifest.name,
+      name: started.agent,
       status: 'running',
-      title: start.input.slice(0, 200),
+      title: started.input.slice(0, MAX_TITLE),
     });
-    const log = createSessionLog({ writer, state: emptyState(), clock, onLost, crashPoint: edges.crashPoint });
-    onLog({ writer, log });
-    const metadata = initialMetadata(manifest.metadata, kept);
-    const origin = log.append({
-      type: 'session.started',
-      agent: manifest.name,
-      input: start.input,
-      manifest: { path: agent.path, hash: agent.hash },
-      model: model.id,
-      ...(manifest.protocol.seal ? { seal: randomBytes(9).toString('base64url') } : {}),
-      vars: { ...variableDefaults(manifest), ...start.vars },
-      metadata,
-      ...(manifest.budget === undefined ? {} : { balance: manifest.budget.balance }),
-    });
-    return { ...made, writer, log, origin, resumed: false };
+    const log = toLog(writer, emptyState());
+    return { prepared, model, writer, log, origin: log.append(started), resumed: false };
   }
-  const writer = await store.acquire(id);
+  const writer = await edges.store.acquire(begin.id);
   try {
-    const state = await readSession(store, id);
-    if (state.status === 'completed') throw sessionCompleted(id);
-    const log = createSessionLog({ writer, state, clock, onLost, crashPoint: edges.crashPoint });
-    onLog({ writer, log });
+    const state = await readSession(edges.store, begin.id);
+    if (state.status === 'completed') throw sessionCompleted(begin.id);
+    const log = toLog(writer, state);
     const origin = log.append({ type: 'session.resumed', by: 'user' });
-    return { ...made, writer, log, origin, resumed: true };
+    return { prepared, model, writer, log, origin, resumed: true };
   } catch (thrown) {
     await writer.release();
-    throw toRuntimeError(thrown);
+    throw thrown;
   }
+}
+
+async function firstEvent(
+  { store }: RuntimeEdges,
+  { start, agent }: Extract<Begin, { kind: 'start' }>,
+  prepared: PreparedAgent,
+): Promise<Extract<EventBody, { type: 'session.started' }>> {
+  const { manifest } = agent;
+  const kept = await keptMetadata(manifest.metadata, manifest.name, store);
+  return {
+    type: 'session.started',
+    agent: manifest.name,
+    input: start.input,
+    manifest: { path: agent.path, hash: agent.hash },
+    model: prepared.model.id,
+    ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
+    vars: { ...variableDefaults(manifest), ...start.vars },
+    metadata: prepared.metadata.initial(kept).values,
+    ...(manifest.budget === undefined ? {} : { balance: manifest.budget.balance }),
+  };
 }
 
 function variableDefaults({ context_variables: variables }: LoadedAgent['manifest']): Record<string, Json> {
@@ -194,11 +186,6 @@ function variableDefaults({ context_variables: variables }: LoadedAgent['manifes
     if (value !== undefined) defaults[name] = value as Json;
   return defaults;
 }
-
-const noModel = (agent: string) =>
-  new RuntimeError('no_model', `The agent "${agent}" names no model.`, {
-    hint: 'Write "model: provider/model" or "model: scripted:FILE" into its manifest, or give --model.',
-  });
 
 const sessionCompleted = (id: string) =>
   new RuntimeError('session_completed', `${id} has completed: there is nothing left to resume.`, {

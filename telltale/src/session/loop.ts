@@ -8,7 +8,9 @@ import type { Reheard } from './turn/rehear.ts';
 import { runTurn } from './turn/run-turn.ts';
 
 /** How a session's loop ended by itself; `stopped` where somebody ended it. */
-export type LoopEnd = Exclude<Next, { kind: 'turn' }> | { readonly kind: 'failed'; readonly error: RuntimeError };
+export type LoopEnd =
+  | Exclude<Next, { kind: 'turn' }>
+  | { readonly kind: 'failed'; readonly error: RuntimeError };
 
 /**
  * Turn after turn until the session ends. `open` is what the last turn before a restart left undecided; `beforeTurn`

@@ -2,7 +2,7 @@ import type { Cause } from '../events/event.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Store } from '../store/store.ts';
-import { createMetadata } from './metadata/create-metadata.ts';
+import type { Metadata } from './metadata/metadata.ts';
 import type { SessionLog } from './session-log.ts';
 
 /** Checks an update and puts what counts, and what does not, on the log. */
@@ -12,20 +12,18 @@ const KEPT_TABLE = 'agent.metadata';
 
 /** With `scope: agent` the values also go to a table, in the transaction of the event. */
 export function createMetadataWriter(
+  metadata: Metadata,
   manifest: AgentManifest['metadata'],
   agent: string,
   log: SessionLog,
 ): ApplyMetadata {
-  const metadata = createMetadata(manifest);
   return (update, by, cause) => {
     const { changes, errors } = metadata.apply(log.state.metadata, update);
     if (Object.keys(changes).length > 0) {
-      const place = log.append({ type: 'metadata.changed', changes, by }, cause, {
-        ...(manifest.scope === 'agent'
-          ? { writes: [{ table: KEPT_TABLE, key: agent, value: after(log.state.metadata, changes) }] }
-          : {}),
-      });
-      cause ??= place;
+      const kept = manifest.scope === 'agent' ? after(log.state.metadata, changes) : undefined;
+      const beside =
+        kept === undefined ? undefined : { writes: [{ table: KEPT_TABLE, key: agent, value: kept }] };
+      log.append({ type: 'metadata.changed', changes, by }, cause, beside);
     }
     if (errors.length > 0) log.append({ type: 'metadata.rejected', errors, by }, cause);
   };
@@ -36,7 +34,10 @@ function after(
   changes: Readonly<Record<string, { readonly to: Json }>>,
 ): JsonObject {
   const next: Record<string, Json> = { ...values };
-  for (const [field, { to }] of Object.entries(changes)) next[field] = to;
+  for (const [field, { to }] of Object.entries(changes)) {
+    if (to === null) delete next[field];
+    else next[field] = to;
+  }
   return next;
 }
 

@@ -1,40 +1,47 @@
 import type { DeclaredAction } from '../events/action.ts';
+import { LLM_USAGE } from '../events/reduce.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { SchedulerEdges, TargetTraits } from '../scheduler/edges.ts';
-import type { Target, TargetTable } from '../targets/target.ts';
+import type { Target } from '../targets/target.ts';
 import { unknownTarget } from '../targets/unknown-target.ts';
 import type { AgentView } from './agent-view.ts';
-import type { LoadedAgent } from './runtime-types.ts';
+import { costWith } from './cost.ts';
+import type { InternalEdges } from './internal-actions.ts';
+import type { PreparedAgent } from './prepare-agent.ts';
 import type { SessionLog } from './session-log.ts';
 
 export interface PerformerEdges {
-  readonly agent: LoadedAgent;
+  readonly prepared: PreparedAgent;
   readonly log: SessionLog;
-  readonly targets: TargetTable;
-  readonly internal: readonly Target[];
   readonly view: AgentView;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
 /** Calls targets for the scheduler. */
-export function createPerformer({
-  agent,
-  log,
-  targets,
-  internal,
-  view,
-  crashPoint,
-}: PerformerEdges): Pick<SchedulerEdges, 'traits' | 'unknownTarget' | 'perform'> {
+export function createPerformer(
+  { prepared, log, view, crashPoint }: PerformerEdges,
+  rollback: InternalEdges['rollback'],
+): Pick<SchedulerEdges, 'traits' | 'unknownTarget' | 'perform'> {
   const { state } = log;
+  const { agent, targets, internal } = prepared;
   const cost = agent.manifest.budget?.costs.action ?? 0;
-  const own = new Map(internal.map((target) => [target.name, target]));
+  let bound: Map<string, Target> | undefined;
+  const internalNamed = (name: string): Target | undefined => {
+    bound ??= new Map(internal.map((action) => [action.name, action.bind({ state, rollback })]));
+    return bound.get(name);
+  };
   const find = ({ kind, name }: DeclaredAction): Target | undefined =>
-    kind === 'internal' ? own.get(name) : targets.find(kind, name);
+    kind === 'internal' ? internalNamed(name) : targets.find(kind, name);
+  const unknown = ({ kind, name }: DeclaredAction): RuntimeError => {
+    const own = internal.map((action) => action.bind({ state, rollback }));
+    return unknownTarget(kind, name, { all: [...targets.all, ...own] });
+  };
   return {
     traits: (action): TargetTraits | undefined => find(action),
-    unknownTarget: (action) => unknownTarget(action.kind, action.name, [...targets.all, ...internal]),
+    unknownTarget: unknown,
     async perform({ action, input, attempt, signal }) {
       const target = find(action);
-      if (target === undefined) throw unknownTarget(action.kind, action.name, [...targets.all, ...internal]);
+      if (target === undefined) throw unknown(action);
       if (cost > 0 && attempt === 1 && state.balance !== undefined)
         log.append({ type: 'budget.charged', what: 'action', amount: cost, balance: state.balance - cost });
       crashPoint?.(`perform:${action.id}`);
@@ -47,6 +54,13 @@ export function createPerformer({
         idempotencyKey: `${state.id}:${action.id}`,
         get agent() {
           return view();
+        },
+        charge(usage, model) {
+          log.append({
+            type: 'custom',
+            name: LLM_USAGE,
+            data: { action: action.id, model: model.id, ...usage, cost_usd: costWith(model, usage) },
+          });
         },
         progress(data) {
           if (log.watched)

@@ -1,7 +1,7 @@
 import { TURN_CUT_SHORT } from '../events/reduce.ts';
-import type { SessionContext } from './context.ts';
 import { estimateTokens } from '../models/estimate-tokens.ts';
-import { costOf } from '../models/prices.ts';
+import type { SessionContext } from './context.ts';
+import { costWith } from './cost.ts';
 import { type Reheard, rehear } from './turn/rehear.ts';
 
 /**
@@ -19,7 +19,7 @@ export function recover(context: SessionContext): Reheard | undefined {
   const heard = rehear(context);
   const said = state.turns.at(-1)?.output ?? '';
   const usage = { input: 0, output: estimateTokens(said), estimated: true } as const;
-  const cost_usd = costOf(model.price, usage);
+  const cost_usd = costWith(model, usage);
   if (heard.final) {
     // Its final response had been closed: the rest of the generation would have been cancelled anyway.
     log.append({ type: 'turn.completed', usage, cost_usd, ms: 0, first_token_ms: 0, finish: 'cut' });

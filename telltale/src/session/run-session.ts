@@ -4,32 +4,28 @@ import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import { createConversation } from '../prompt/conversation.ts';
-import { systemPrompt } from '../prompt/primer.ts';
 import { createScheduler } from '../scheduler/create-scheduler.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
-import type { Target, TargetTable } from '../targets/target.ts';
 import { createAgentView } from './agent-view.ts';
-import { createOutputCheck } from './check-output.ts';
 import type { SessionContext } from './context.ts';
 import { createInbox } from './inbox.ts';
-import { createInternalActions } from './internal-actions.ts';
 import { elapsedMs, wallReached } from './limits.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
 import { createMetadataWriter } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
+import type { PreparedAgent } from './prepare-agent.ts';
 import { recover } from './recover.ts';
-import type { LoadedAgent, SessionResult } from './runtime-types.ts';
+import type { SessionResult } from './runtime-types.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop, StopReason } from './stop.ts';
 import { createTestContext } from './test-context.ts';
-import { createToAction } from './to-action.ts';
 
 /** `fire_and_forget` actions get this long at the end of a session. */
 const FAREWELL_MS = 5_000;
 
 export interface SessionEdges {
-  readonly agent: LoadedAgent;
+  readonly prepared: PreparedAgent;
   readonly log: SessionLog;
   readonly writer: StreamWriter;
   readonly stop: Stop;
@@ -37,9 +33,8 @@ export interface SessionEdges {
   readonly clock: Clock;
   readonly random: () => number;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The model, where it is not the agent's as it is: one that is recorded. */
   readonly model: Model;
-  readonly fastModel: () => Promise<Model>;
-  readonly targets: TargetTable;
   /** The event that began or resumed it. */
   readonly origin: Cause;
   readonly resumed: boolean;
@@ -48,15 +43,11 @@ export interface SessionEdges {
 
 /** One run of an agent, from its first or its last event on to its end. The log is written by nobody else. */
 export async function runSession(edges: SessionEdges): Promise<SessionResult> {
-  const { agent, log, writer, stop, clock, targets } = edges;
-  const { manifest } = agent;
+  const { prepared, log, writer, stop, clock } = edges;
+  const { manifest } = prepared.agent;
   const { state } = log;
-  const internal: readonly Target[] = createInternalActions(manifest.internal_actions, {
-    state,
-    rollback: (to, by) => scheduler.rollback(to, placeOf(state, by)),
-  });
-  const all = [...targets.all, ...internal];
-  const view = createAgentView({ state, manifest, folder: agent.folder, env: edges.env, targets: () => all });
+  const view = createAgentView({ state, prepared, env: edges.env });
+  const testContext = createTestContext(state, view);
   const scheduler: Scheduler = createScheduler(
     {
       parallelActions: manifest.limits.parallel_actions,
@@ -69,12 +60,13 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       random: edges.random,
       append: log.append,
       committed: log.committed,
-      ...createPerformer({ ...edges, internal, view }),
+      ...createPerformer({ prepared, log, view, crashPoint: edges.crashPoint }, (to) =>
+        scheduler.rollback(to, log.here()),
+      ),
       lookup: (name) => state.variables.get(name)?.value ?? ownField(state, name),
-      context: () => testContext(),
+      context: testContext,
     },
   );
-  const testContext = createTestContext(state, view);
   const context: SessionContext = {
     manifest,
     state,
@@ -86,24 +78,22 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     random: edges.random,
     store: edges.store,
     model: edges.model,
-    fastModel: edges.fastModel,
+    fastModel: prepared.fastModel,
     ids: takenIds(state),
-    toAction: createToAction(manifest.action_templates),
-    applyMetadata: createMetadataWriter(manifest.metadata, agent.manifest.name, log),
+    toAction: prepared.toAction,
+    applyMetadata: createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log),
     testContext,
-    checkOutput: createOutputCheck(manifest.output?.schema),
+    checkOutput: prepared.checkOutput,
     crashPoint: edges.crashPoint,
   };
   const conversation = createConversation({
-    system: systemPrompt(manifest, {
-      targets: targets.all,
-      internalActions: internal,
-      sealKey: state.seal,
-    }),
+    system: prepared.system(state.seal),
     agent: manifest,
     seal: state.seal,
   });
-  const inbox = createInbox(writer, context, (error) => stop.now({ kind: 'lost', error: toRuntimeError(error) }));
+  const inbox = createInbox(writer, context, (error) =>
+    stop.now({ kind: 'lost', error: toRuntimeError(error) }),
+  );
   const disarm = armWall(context);
   try {
     await inbox.drain();
@@ -153,7 +143,10 @@ async function conclude(context: SessionContext, end: LoopEnd): Promise<SessionR
   };
 }
 
-async function stopAll({ log, scheduler, sessionOrigin, state }: SessionContext, reason: StopReason): Promise<void> {
+async function stopAll(
+  { log, scheduler, sessionOrigin, state }: SessionContext,
+  reason: StopReason,
+): Promise<void> {
   switch (reason.kind) {
     case 'interrupt':
     case 'lost':
@@ -211,13 +204,6 @@ function takenIds(state: SessionState): Set<string> {
 
 const ownField = (state: SessionState, name: string) =>
   Object.hasOwn(state.metadata, name) ? state.metadata[name] : undefined;
-
-/** What a rollback comes from: the place of the action that asked for it is the turn's. */
-const placeOf = (state: SessionState, _by: string): Cause => ({
-  stream: state.id,
-  seq: state.seq,
-  depth: 1,
-});
 
 const actionFatal = (id: string, cause: RuntimeError) =>
   new RuntimeError('action_failed', `The action "${id}" failed, and says on_error: fail. ${cause.message}`, {

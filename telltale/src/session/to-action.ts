@@ -43,13 +43,18 @@ export function createToAction(templates: AgentManifest['action_templates']): To
 /** A template's own fields over those of the template it names; validation has refused cycles. */
 function resolve(templates: AgentManifest['action_templates'], name: string): Defaults {
   const chain: Template[] = [];
-  for (let at: string | undefined = name; at !== undefined && chain.length <= Object.keys(templates).length; ) {
+  for (
+    let at: string | undefined = name;
+    at !== undefined && chain.length <= Object.keys(templates).length;
+  ) {
     const template: Template | undefined = Object.hasOwn(templates, at) ? templates[at] : undefined;
     if (template === undefined) break;
     chain.unshift(template);
     at = template.template;
   }
-  return chain.reduce<Defaults>((below, template) => ({ ...below, ...fieldsOf(template, below) }), {});
+  let fields: Defaults = {};
+  for (const template of chain) fields = { ...fields, ...fieldsOf(template, fields) };
+  return fields;
 }
 
 function fieldsOf(template: Template, below: Defaults): Defaults {
@@ -70,6 +75,10 @@ const templateUnknown = (id: string, asked: string, known: readonly string[]) =>
   });
 
 const nameMissing = (id: string, template: string) =>
-  new RuntimeError('bad_action', `The action "${id}" has no "name", and its template "${template}" has none.`, {
-    hint: 'Write "name" into the body: what the action calls.',
-  });
+  new RuntimeError(
+    'bad_action',
+    `The action "${id}" has no "name", and its template "${template}" has none.`,
+    {
+      hint: 'Write "name" into the body: what the action calls.',
+    },
+  );

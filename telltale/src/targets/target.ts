@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
+import type { Model, ModelUsage } from '../models/model.ts';
 
 export type TargetKind = 'tool' | 'agent' | 'relic' | 'workflow' | 'llm' | 'artifact' | 'internal';
 
@@ -20,6 +21,8 @@ export interface TargetCall {
   readonly agent: JsonObject;
   /** Partial results, shown live. */
   readonly progress: (data: Json) => void;
+  /** What a call of a model used; called before `run` ends, also where it fails. */
+  readonly charge?: (usage: ModelUsage, model: Model) => void;
 }
 
 /** Something an action can call. */
@@ -31,6 +34,8 @@ export interface Target {
   readonly parameters: JsonObject;
   /** Whether it may be run again after a crash. */
   readonly idempotent: boolean;
+  /** Where that depends on the parameters: counts in place of `idempotent`. */
+  idempotentFor?(input: JsonObject): boolean;
   readonly start: 'on_close' | 'on_turn_end';
   /** Time for each try, unless the action sets its own. */
   readonly timeoutMs?: number;

@@ -21,10 +21,7 @@ export interface Gate {
   whenOpen(then: () => void): void;
 }
 
-export function createGate(
-  act: (event: ParserEvent, consumed: number) => void,
-  onFull: () => void,
-): Gate {
+export function createGate(act: (event: ParserEvent, consumed: number) => void, onFull: () => void): Gate {
   let queue: { readonly event: ParserEvent; readonly consumed: number }[] = [];
   let at = 0;
   let weight = 0;

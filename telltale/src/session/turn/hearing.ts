@@ -31,10 +31,7 @@ export interface Hearing {
   readonly observed: string | undefined;
 }
 
-export function createHearing(
-  context: SessionContext,
-  cut: (reason: CutReason) => void,
-): Hearing {
+export function createHearing(context: SessionContext, cut: (reason: CutReason) => void): Hearing {
   const { log, scheduler, state, manifest, toAction } = context;
   const { protocol } = manifest;
   const parser = createTagParser({
@@ -69,7 +66,10 @@ export function createHearing(
     }
     spoken.write(consumed);
     const { id, mode } = action.value;
-    scheduler.declare(group === undefined || mode !== 'sync' ? action.value : { ...action.value, mode: 'async' }, log.here());
+    scheduler.declare(
+      group === undefined || mode !== 'sync' ? action.value : { ...action.value, mode: 'async' },
+      log.here(),
+    );
     if (group !== undefined) group.members.push(id);
     else if (mode === 'sync') waitFor([id], id);
   };
@@ -119,8 +119,7 @@ export function createHearing(
         else {
           responseFinal = event.final;
           response = createResponseStream(scheduler, (text) => {
-            if (log.watched)
-              log.show({ type: 'response.delta', session: state.id, turn: state.turn, text });
+            if (log.watched) log.show({ type: 'response.delta', session: state.id, turn: state.turn, text });
           });
         }
         return;

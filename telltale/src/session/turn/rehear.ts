@@ -54,8 +54,7 @@ export function rehear({ state, manifest, scheduler, log }: SessionContext): Reh
       // Those before it are on the log: they are counted there in the order in which they were closed.
       if (seen++ >= state.signs.responses && event.truncated !== true) {
         responses.push({ stream, final });
-        if (!final)
-          stream.whenOut(() => log.append({ type: 'response', text: stream.text, final: false }));
+        if (!final) stream.whenOut(() => log.append({ type: 'response', text: stream.text, final: false }));
       }
       open = undefined;
     } else if (event.type === 'action' && !state.actions.has(event.id)) lost.push(event.id);

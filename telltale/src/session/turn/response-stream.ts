@@ -48,7 +48,8 @@ export function createResponseStream(
         return false;
       }
       if (found.state === 'value') out(asText(found.value) + found.rest);
-      else if (found.state === 'failed') out(`[unavailable: ${found.id}: ${found.error.message}]${found.rest}`);
+      else if (found.state === 'failed')
+        out(`[unavailable: ${found.id}: ${found.error.message}]${found.rest}`);
       else out(piece.source);
     }
     return true;

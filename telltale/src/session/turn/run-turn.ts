@@ -2,10 +2,10 @@ import type { Usage } from '../../events/event.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import { estimateTokens } from '../../models/estimate-tokens.ts';
 import type { ModelEnd, ModelSink } from '../../models/model.ts';
-import { costOf } from '../../models/prices.ts';
 import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
+import { costWith } from '../cost.ts';
 import { type CutReason, createHearing, type Hearing } from './hearing.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
@@ -49,7 +49,8 @@ export async function runTurn(
     },
     reasoning(text) {
       firstMs ??= clock.monotonic() - started;
-      if (log.watched) log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
+      if (log.watched)
+        log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
     },
   };
   const ended = await streamed(() =>
@@ -79,13 +80,14 @@ export async function runTurn(
     output: estimateTokens(state.turns.at(-1)?.output ?? ''),
     estimated: true,
   });
-  if (!ended.ok && cut === undefined) return breakOff(context, ended.error, heard === 0 ? undefined : counted());
+  if (!ended.ok && cut === undefined)
+    return breakOff(context, ended.error, heard === 0 ? undefined : counted());
   const usage = ended.ok && ended.value.usage !== undefined ? ended.value.usage : counted();
   if (cut === 'buffer_full') log.append(bufferFull);
   log.append({
     type: 'turn.completed',
     usage,
-    cost_usd: costOf(model.price, usage),
+    cost_usd: costWith(model, usage),
     ms: round(clock.monotonic() - started),
     first_token_ms: round(firstMs ?? clock.monotonic() - started),
     finish: cut !== undefined || !ended.ok ? 'cut' : ended.value.finish,
@@ -94,7 +96,9 @@ export async function runTurn(
   return { kind: 'heard', hearing };
 }
 
-type Streamed = { readonly ok: true; readonly value: ModelEnd } | { readonly ok: false; readonly error: RuntimeError };
+type Streamed =
+  | { readonly ok: true; readonly value: ModelEnd }
+  | { readonly ok: false; readonly error: RuntimeError };
 
 async function streamed(start: () => Promise<ModelEnd>): Promise<Streamed> {
   try {
@@ -112,7 +116,7 @@ function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | u
     type: 'turn.failed',
     error: error.toJSON(),
     ...(retryInMs === undefined ? {} : { retry_in: Math.round(retryInMs) }),
-    ...(usage === undefined ? {} : { usage, cost_usd: costOf(model.price, usage) }),
+    ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }),
   });
   scheduler.turnEnded('broken');
   return { kind: 'broken', error, retryInMs };

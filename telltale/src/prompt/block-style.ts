@@ -1,0 +1,11 @@
+import type { AgentManifest } from '../manifest/schema/kinds.ts';
+import { createEscape } from './escape.ts';
+import { mayReadOutput } from './may-read-output.ts';
+import type { BlockStyle } from './render-block.ts';
+
+/** How the blocks of a session are written. */
+export const blockStyle = (agent: AgentManifest, seal: string | undefined): BlockStyle => ({
+  safe: createEscape(seal),
+  canReadOutput: mayReadOutput(agent),
+  metadata: agent.metadata,
+});

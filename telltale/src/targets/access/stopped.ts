@@ -1,0 +1,26 @@
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+
+/** What a call rejects with once its signal is aborted: the reason itself where it says why. */
+export function stopped(what: string, signal: AbortSignal): RuntimeError {
+  const reason: unknown = signal.reason;
+  if (reason instanceof RuntimeError) return reason;
+  return new RuntimeError('cancelled', `The call of ${what} was stopped.`, { cause: reason });
+}
+
+/** Settles as `work` does, or rejects as soon as the signal is aborted, whatever `work` still does. */
+export async function orStopped<T>(work: Promise<T>, what: string, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) {
+    work.catch(() => undefined); // its outcome no longer matters to anybody
+    throw stopped(what, signal);
+  }
+  let onAbort = () => {};
+  const abort = new Promise<never>((_, reject) => {
+    onAbort = () => reject(stopped(what, signal));
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, abort]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

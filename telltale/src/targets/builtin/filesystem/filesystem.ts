@@ -1,0 +1,128 @@
+import type { JsonObject } from '../../../kernel/json.ts';
+import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import type { PermittedPath } from '../../access/permitted-paths.ts';
+import { defineOperations, type Operation, operationMembers } from '../../operations.ts';
+import type { Target } from '../../target.ts';
+import type { TargetEdges } from '../../target-edges.ts';
+import { type Edit, editFile } from './edit-file.ts';
+import { globPaths } from './glob-paths.ts';
+import { grepFiles, type Search } from './grep-files.ts';
+import { listFolder, treeOf } from './list-folder.ts';
+import { readLines } from './read-file.ts';
+import { MAX_TEXT_BYTES, writeTextFile } from './text-file.ts';
+
+const PATH = { type: 'string', description: "A path, relative to the agent's folder." };
+const FOLDER = { ...PATH, default: '.' };
+const DEFAULT_DEPTH = 3;
+const MAX_DEPTH = 16;
+
+/** Files and folders inside `permissions.paths`. */
+export function filesystem({ permissions }: TargetEdges): Target {
+  const at = (input: JsonObject) => permissions.paths.resolve(text(input, 'path') ?? '.');
+  const operations: Readonly<Record<string, Operation>> = {
+    read: {
+      description: 'lines of a text file',
+      parameters: {
+        path: PATH,
+        offset: { type: 'integer', minimum: 1, description: 'The first line, from 1 on.' },
+        limit: { type: 'integer', minimum: 1, maximum: 100_000, description: 'How many lines, or matches.' },
+      },
+      required: ['path'],
+      idempotent: true,
+      run: async (input) => readLines(await at(input), input),
+    },
+    write: {
+      description: 'makes a file or replaces the whole of one, and makes its folders',
+      parameters: { path: PATH, content: { type: 'string', description: 'The whole text of the file.' } },
+      required: ['path', 'content'],
+      idempotent: true,
+      async run(input) {
+        const path = notGit(await at(input));
+        const content = text(input, 'content') ?? '';
+        const bytes = Buffer.byteLength(content);
+        if (bytes > MAX_TEXT_BYTES) throw contentTooLarge(bytes);
+        await writeTextFile(path, content);
+        return { path: path.shown, bytes, created: !path.exists };
+      },
+    },
+    edit: {
+      description: 'replaces a text that stands exactly once in a file',
+      parameters: {
+        path: PATH,
+        old_text: { type: 'string', description: 'The text to replace, exactly as it stands there.' },
+        new_text: { type: 'string', description: 'What to put in its place.' },
+        replace_all: { type: 'boolean', description: 'true: wherever it stands.' },
+      },
+      required: ['path', 'old_text', 'new_text'],
+      idempotent: false,
+      run: async (input) => editFile(notGit(await at(input)), input as unknown as Edit),
+    },
+    list: {
+      description: 'what is in a folder',
+      parameters: { path: FOLDER },
+      idempotent: true,
+      run: async (input, { signal }) => listFolder(await at(input), signal),
+    },
+    tree: {
+      description: 'a folder and what is below it',
+      parameters: {
+        path: FOLDER,
+        depth: {
+          type: 'integer',
+          minimum: 1,
+          maximum: MAX_DEPTH,
+          description: `Levels; ${DEFAULT_DEPTH} if absent.`,
+        },
+      },
+      idempotent: true,
+      run: async (input, { signal }) =>
+        treeOf(await at(input), typeof input.depth === 'number' ? input.depth : DEFAULT_DEPTH, signal),
+    },
+    glob: {
+      description: 'files whose path matches',
+      parameters: {
+        path: FOLDER,
+        pattern: { type: 'string', description: 'glob: src/**/*.ts. grep: a regular expression (RE2).' },
+      },
+      required: ['pattern'],
+      idempotent: true,
+      run: async (input, { signal }) => globPaths(text(input, 'pattern') ?? '', await at(input), signal),
+    },
+    grep: {
+      description: 'lines of files that match a regular expression',
+      parameters: {
+        path: FOLDER,
+        pattern: { type: 'string', description: 'A regular expression (RE2).' },
+        glob: { type: 'string', description: 'Only in files that match: **/*.ts.' },
+        ignore_case: { type: 'boolean', description: 'Whether case is ignored.' },
+        limit: { type: 'integer', minimum: 1, maximum: 1000, description: 'The most matches.' },
+      },
+      required: ['pattern'],
+      idempotent: true,
+      run: async (input, { signal }) => grepFiles(await at(input), input as unknown as Search, signal),
+    },
+  };
+  const defined = defineOperations('tool "filesystem"', operations);
+  return {
+    kind: 'tool',
+    name: 'filesystem',
+    description: 'Reads, writes, edits, lists and searches files.',
+    ...operationMembers(defined),
+    start: 'on_close',
+    run: defined.run,
+  };
+}
+
+const text = (input: JsonObject, key: string): string | undefined =>
+  typeof input[key] === 'string' ? input[key] : undefined;
+
+/** What is written there is run by git: a hook or a setting would be a way round `permissions.shell`. */
+function notGit(path: PermittedPath): PermittedPath {
+  if (!path.real.split(/[\\/]/).some((segment) => /^\.git[. ]*$/i.test(segment))) return path;
+  throw new RuntimeError('not_permitted', `"${path.shown}" belongs to git and is not written to.`, {
+    hint: 'Use the tool "git".',
+  });
+}
+
+const contentTooLarge = (bytes: number) =>
+  new RuntimeError('bad_parameters', `"/content" has ${bytes} bytes; ${MAX_TEXT_BYTES} are allowed.`);

@@ -1,0 +1,51 @@
+import { relative, sep } from 'node:path';
+import type { Json } from '../../../kernel/json.ts';
+import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { globFiles } from '../../../manifest/files/glob-files.ts';
+import type { PermittedPath } from '../../access/permitted-paths.ts';
+import { MAX_WALKED } from './walk.ts';
+
+const MAX_MATCHES = 1_000;
+/** Files that may match before the pattern counts as too wide. */
+const MAX_FOUND = 20_000;
+
+/** Absolute paths of files below a folder that match. `..` and absolute patterns would lead out, so they are refused. */
+export async function filesMatching(
+  pattern: string,
+  { real, shown }: PermittedPath,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  if (/^[/\\]|^[A-Za-z]:|(?:^|[/\\{,(|])\.\.(?:[/\\},)|]|$)/.test(pattern)) throw leadsOut(pattern);
+  const found = await globFiles(pattern, real, signal, { walkEntries: MAX_WALKED, globMatches: MAX_FOUND });
+  if (found.ok) return found.value;
+  throw globFailed(
+    pattern,
+    shown,
+    found.error.type === 'too_many' ? `more than ${found.error.limit} entries` : found.error.reason,
+  );
+}
+
+export async function globPaths(pattern: string, folder: PermittedPath, signal: AbortSignal): Promise<Json> {
+  const found = await filesMatching(pattern, folder, signal);
+  const paths = found.slice(0, MAX_MATCHES).map((file) => shownBelow(file, folder));
+  return { paths, ...(found.length > MAX_MATCHES ? { left_out: found.length - MAX_MATCHES } : {}) };
+}
+
+export const shownBelow = (file: string, { real, shown }: PermittedPath): string => {
+  const below = relative(real, file).split(sep).join('/');
+  return shown === '.' ? below : `${shown}/${below}`;
+};
+
+const leadsOut = (pattern: string) =>
+  new RuntimeError('not_permitted', `The pattern "${pattern.slice(0, 200)}" leads out of its folder.`, {
+    hint: 'Give the folder as "path", and a pattern relative to it.',
+  });
+
+const globFailed = (pattern: string, shown: string, why: string) =>
+  new RuntimeError(
+    'glob_failed',
+    `The pattern "${pattern.slice(0, 200)}" in "${shown}" came across ${why}.`,
+    {
+      hint: 'Use a narrower pattern, or a folder further down as "path".',
+    },
+  );

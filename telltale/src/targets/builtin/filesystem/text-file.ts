@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { chmod, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { PermittedPath } from '../../access/permitted-paths.ts';
+import { fileBinary, fileFailed, fileTooLarge, isFolder, notRegular } from './file-errors.ts';
+
+/** Bytes of a file that is read as a whole. */
+export const MAX_TEXT_BYTES = 16 * 1024 * 1024;
+
+/** A text file as a whole. Never waits on a pipe; a link put in place of the file after the check is not followed. */
+export async function readTextFile({ real, shown }: PermittedPath): Promise<string> {
+  try {
+    const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
+    await using handle = await open(real, flags);
+    const stats = await handle.stat();
+    if (stats.isDirectory()) throw isFolder(shown);
+    if (!stats.isFile()) throw notRegular(shown);
+    if (stats.size > MAX_TEXT_BYTES) throw fileTooLarge(shown, stats.size, MAX_TEXT_BYTES);
+    const bytes = await handle.readFile();
+    const text = decodeText(bytes);
+    if (text === undefined) throw fileBinary(shown, bytes.length);
+    return text;
+  } catch (thrown) {
+    throw fileFailed(shown, thrown);
+  }
+}
+
+/** Undefined for what is no UTF-8 text. A byte order mark stays: an edit must not lose it. */
+export function decodeText(bytes: Uint8Array): string | undefined {
+  if (bytes.includes(0)) return undefined;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whole or not at all: written beside it and put in its place. Folders are made, the file's mode is kept. */
+export async function writeTextFile({ real, shown }: PermittedPath, content: string): Promise<void> {
+  const beside = join(
+    dirname(real),
+    `.${basename(real).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`,
+  );
+  try {
+    const before = await stat(real).catch(() => undefined);
+    if (before?.isDirectory()) throw isFolder(shown);
+    if (before !== undefined && !before.isFile()) throw notRegular(shown);
+    await mkdir(dirname(real), { recursive: true });
+    await writeFile(beside, content, { flag: 'wx' });
+    if (before !== undefined) await chmod(beside, before.mode);
+    await rename(beside, real);
+  } catch (thrown) {
+    await rm(beside, { force: true }).catch(() => undefined); // the first failure is the one to report
+    throw fileFailed(shown, thrown);
+  }
+}

@@ -1,0 +1,97 @@
+import type { JsonObject } from '../../../kernel/json.ts';
+import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { defineOperations, type Operation, operationMembers } from '../../operations.ts';
+import type { Target, TargetCall } from '../../target.ts';
+import type { TargetEdges } from '../../target-edges.ts';
+import { GIT_OPERATIONS, type GitOperation, remoteOf } from './git-operations.ts';
+import { gitText, runGit, WHAT } from './run-git.ts';
+
+/** git on a repository inside the permitted paths; results are what git prints. */
+export function git(edges: TargetEdges): Target {
+  const operations = Object.fromEntries(
+    Object.entries(GIT_OPERATIONS).map(([name, operation]): [string, Operation] => [
+      name,
+      {
+        description: operation.description,
+        parameters: operation.parameters,
+        idempotent: operation.idempotent,
+        ...(operation.required === undefined ? {} : { required: operation.required }),
+        run: (input, call) => perform(operation, input, call, edges),
+      },
+    ]),
+  );
+  const defined = defineOperations(WHAT, operations);
+  return {
+    kind: 'tool',
+    name: 'git',
+    description: 'Works with a git repository; the result is what git prints.',
+    ...operationMembers(defined),
+    start: 'on_close',
+    run: defined.run,
+  };
+}
+
+async function perform(operation: GitOperation, input: JsonObject, call: TargetCall, edges: TargetEdges) {
+  const args = operation.args(input);
+  const { real } = await edges.permissions.paths.resolve(typeof input.path === 'string' ? input.path : '.');
+  if (operation.remote === true) await checkRemote(remoteOf(input), real, call, edges);
+  const identity = operation.commits === true ? await identityFor(real, call, edges) : {};
+  return gitText(args, real, call, edges, identity);
+}
+
+/** Who commits where git has not been told: without a name it refuses. */
+async function identityFor(cwd: string, call: TargetCall, edges: TargetEdges) {
+  const known = await runGit(['config', '--get', 'user.email'], cwd, call, edges);
+  if (known.exitCode === 0) return {};
+  const name = `${edges.agentName} (Telltale)`;
+  const email = 'agent@telltale.invalid';
+  return {
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
+  };
+}
+
+/** The host of a remote has to be permitted like any other; one that is a folder has to be a permitted path. */
+async function checkRemote(remote: string, cwd: string, call: TargetCall, edges: TargetEdges): Promise<void> {
+  const fetched = await gitText(['remote', 'get-url', '--all', '--', remote], cwd, call, edges);
+  const pushed = await gitText(['remote', 'get-url', '--push', '--all', '--', remote], cwd, call, edges);
+  for (const address of new Set([...fetched.split('\n'), ...pushed.split('\n')])) {
+    const host = hostOf(address.trim());
+    if (host === 'unreadable') throw badAddress(remote, address);
+    if (host === undefined) await edges.permissions.paths.resolve(address.trim().replace(/^file:\/\//, ''));
+    else edges.permissions.hosts.check(host.name, host.port);
+  }
+}
+
+const PORTS: Readonly<Record<string, string>> = {
+  'https:': '443',
+  'http:': '80',
+  'ssh:': '22',
+  'git:': '9418',
+};
+
+/** Undefined for a folder. `host:path` is how ssh is written for short. */
+function hostOf(
+  address: string,
+): { readonly name: string; readonly port: string } | 'unreadable' | undefined {
+  if (address.startsWith('file://')) return undefined;
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) {
+    const url = URL.canParse(address) ? new URL(address) : undefined;
+    const port = url === undefined ? undefined : url.port || PORTS[url.protocol];
+    return url === undefined || port === undefined ? 'unreadable' : { name: url.hostname, port };
+  }
+  if (address.includes('::')) return 'unreadable'; // a helper of git's, which may run anything
+  const short = /^(?:[^@/]+@)?([^/:]{2,}):/.exec(address)?.[1];
+  return short === undefined ? undefined : { name: short, port: '22' };
+}
+
+const badAddress = (remote: string, address: string) =>
+  new RuntimeError(
+    'not_permitted',
+    `The remote "${remote}" is at "${address.slice(0, 100)}", which cannot be checked.`,
+    {
+      hint: 'Remotes are reached by https, http, ssh, git or as a folder.',
+    },
+  );

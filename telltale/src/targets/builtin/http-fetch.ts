@@ -1,0 +1,112 @@
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { withTimeout } from '../access/with-timeout.ts';
+import { compileCheck } from '../check-parameters.ts';
+import { type HttpResponse, httpRequest } from '../http/http-request.ts';
+import { idempotencyHeader, isSafeMethod } from '../http/idempotency-header.ts';
+import { bodyText, isJsonType } from '../http/read-body.ts';
+import type { Target } from '../target.ts';
+import type { TargetEdges } from '../target-edges.ts';
+
+const DEFAULT_SECONDS = 30;
+const DEFAULT_BODY_BYTES = 512 * 1024;
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+
+const PARAMETERS = {
+  type: 'object',
+  properties: {
+    url: { type: 'string', minLength: 1, description: 'An http:// or https:// address.' },
+    method: {
+      enum: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'],
+      description: 'GET if absent.',
+    },
+    headers: { type: 'object', additionalProperties: { type: 'string' }, description: 'Headers.' },
+    body: { description: 'Text, or a value that is sent as JSON.' },
+    timeout: {
+      type: 'number',
+      exclusiveMinimum: 0,
+      maximum: 3600,
+      description: `Seconds; ${DEFAULT_SECONDS} if absent.`,
+    },
+    max_bytes: {
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_BODY_BYTES,
+      description: `What of the body is read; ${DEFAULT_BODY_BYTES} if absent.`,
+    },
+  },
+  required: ['url'],
+  additionalProperties: false,
+} as const;
+
+interface FetchInput {
+  readonly url: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Json;
+  readonly timeout?: number;
+  readonly max_bytes?: number;
+}
+
+/** A request to a host of `permissions.network`. Any status is a result: the caller judges it. */
+export function httpFetch({ permissions, resolveHost, clock }: TargetEdges): Target {
+  const what = 'tool "http_fetch"';
+  return {
+    kind: 'tool',
+    name: 'http_fetch',
+    description:
+      'Makes an HTTP request; the result has status, headers and body (a value if it is JSON, else text).',
+    parameters: PARAMETERS,
+    idempotent: false,
+    idempotentFor: (input) => isSafeMethod(String(input.method ?? 'GET')),
+    start: 'on_close',
+    check: compileCheck(PARAMETERS, what),
+    async run(call) {
+      const input = call.input as unknown as FetchInput;
+      const { url, method = 'GET', headers = {}, body, timeout = DEFAULT_SECONDS } = input;
+      const isText = body === undefined || typeof body === 'string';
+      const response = await withTimeout(call.signal, timeout, what, clock, (signal) =>
+        httpRequest(
+          {
+            what,
+            method,
+            url,
+            headers: {
+              ...(isText ? {} : { 'content-type': 'application/json' }),
+              ...idempotencyHeader(method, call.idempotencyKey),
+              ...lowerCase(headers),
+            },
+            body: isText ? body : JSON.stringify(body),
+            maxBytes: input.max_bytes ?? DEFAULT_BODY_BYTES,
+            signal,
+          },
+          { hosts: permissions.hosts, resolveHost },
+        ),
+      );
+      return resultOf(response, url);
+    },
+  };
+}
+
+const lowerCase = (headers: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
+function resultOf({ status, headers, url, body }: HttpResponse, asked: string): JsonObject {
+  const type = headers['content-type'];
+  const text = bodyText(body, type);
+  return {
+    status,
+    ...(url === asked ? {} : { url }),
+    headers,
+    body: text === undefined ? null : body.isCut || !isJsonType(type) ? text : jsonOrText(text),
+    ...(text === undefined ? { omitted: `${body.bytes.length} bytes that are no text` } : {}),
+    ...(body.isCut ? { cut: `after ${body.bytes.length} bytes` } : {}),
+  };
+}
+
+function jsonOrText(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text; // a server that says JSON and sends something else
+  }
+}

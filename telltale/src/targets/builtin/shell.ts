@@ -1,0 +1,85 @@
+import { platform } from 'node:os';
+import { withTimeout } from '../access/with-timeout.ts';
+import { compileCheck } from '../check-parameters.ts';
+import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
+import { childEnvironment } from '../process/child-environment.ts';
+import { commandFailed } from '../process/process-errors.ts';
+import { runProcess } from '../process/run-process.ts';
+import { textProgress } from '../process/text-progress.ts';
+import type { Target } from '../target.ts';
+import type { TargetEdges } from '../target-edges.ts';
+
+const PARAMETERS = {
+  type: 'object',
+  properties: {
+    command: { type: 'string', minLength: 1, description: 'The command line, for sh (on Windows cmd).' },
+    cwd: { type: 'string', description: "The folder it runs in, relative to the agent's folder." },
+    stdin: { type: 'string', description: 'What it reads from standard input.' },
+    timeout: { type: 'number', exclusiveMinimum: 0, maximum: 86_400, description: 'Seconds it may take.' },
+    allow_failure: {
+      type: 'boolean',
+      description: 'true: an exit code other than 0 is a result, not a failure.',
+    },
+  },
+  required: ['command'],
+  additionalProperties: false,
+} as const;
+
+interface ShellInput {
+  readonly command: string;
+  readonly cwd?: string;
+  readonly stdin?: string;
+  readonly timeout?: number;
+  readonly allow_failure?: boolean;
+}
+
+/** A command line, as `permissions.shell` allows. It begins in a permitted folder; what it then touches is its own. */
+export function shell(edges: TargetEdges): Target {
+  const what = 'tool "shell"';
+  return {
+    kind: 'tool',
+    name: 'shell',
+    description: 'Runs a command line; the result has exit_code, stdout and stderr.',
+    parameters: PARAMETERS,
+    idempotent: false,
+    start: 'on_close',
+    check: compileCheck(PARAMETERS, what),
+    async run(call) {
+      const {
+        command,
+        cwd = '.',
+        stdin,
+        timeout,
+        allow_failure: mayFail,
+      } = call.input as unknown as ShellInput;
+      await edges.permissions.shell({ target: what, what: command, input: call.input, signal: call.signal });
+      const folder = await edges.permissions.paths.resolve(cwd);
+      const [program, args] =
+        platform() === 'win32'
+          ? ['cmd.exe', ['/d', '/s', '/c', `"${command}"`]]
+          : ['/bin/sh', ['-c', command]];
+      const ended = await withTimeout(call.signal, timeout, what, edges.clock, (signal) =>
+        runProcess(
+          {
+            what,
+            program,
+            args,
+            cwd: folder.real,
+            env: childEnvironment(edges.env, edges.permissions.environment, {
+              TELLTALE_IDEMPOTENCY_KEY: call.idempotencyKey,
+            }),
+            stdin,
+            maxBytes: DEFAULT_OUTPUT_BYTES / 2,
+            signal,
+            onOutput: textProgress(call.progress),
+            verbatimArguments: true,
+          },
+          edges,
+        ),
+      );
+      if (ended.exitCode !== 0 && (ended.signalName !== null || mayFail !== true))
+        throw commandFailed(what, ended);
+      return { exit_code: ended.exitCode, stdout: ended.stdout.text(), stderr: ended.stderr.text() };
+    },
+  };
+}

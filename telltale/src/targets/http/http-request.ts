@@ -1,0 +1,156 @@
+import { type IncomingMessage, request as plainRequest } from 'node:http';
+import { request as secureRequest } from 'node:https';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { bareHost, type PermittedHosts } from '../access/permitted-hosts.ts';
+import { stopped } from '../access/stopped.ts';
+import { thrownMessage } from '../output/thrown-message.ts';
+import { checkedLookup, checkLiteral, type Resolver } from './checked-lookup.ts';
+import { type ReadBody, readBody } from './read-body.ts';
+
+export interface HttpRequest {
+  /** For messages: `tool "http_fetch"`. */
+  readonly what: string;
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+}
+
+export interface HttpEdges {
+  readonly hosts: PermittedHosts;
+  readonly resolveHost: Resolver;
+}
+
+export interface HttpResponse {
+  /** After redirects. */
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: ReadBody;
+}
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Set by the client, or such that they would let a request speak to another host than the one that was checked. */
+const OWN_HEADERS: ReadonlySet<string> = new Set(
+  'host connection content-length transfer-encoding upgrade te trailer keep-alive expect'.split(' '),
+);
+const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
+
+/** One request and the redirects it leads to, each checked like the first. */
+export async function httpRequest(request: HttpRequest, edges: HttpEdges): Promise<HttpResponse> {
+  let url = readUrl(request.url, undefined);
+  let { method, body } = request;
+  let headers = checkedHeaders(request);
+  for (let redirects = 0; ; redirects++) {
+    const response = await exchange({ ...request, method, body, headers }, url, edges);
+    const { location } = response.headers;
+    const status = response.statusCode ?? 0;
+    if (!REDIRECTS.has(status) || location === undefined)
+      return {
+        url: url.href,
+        status,
+        headers: flatHeaders(response),
+        body: await readBody(response, request),
+      };
+    response.destroy();
+    if (redirects === MAX_REDIRECTS) throw tooManyRedirects(request.url);
+    const next = readUrl(location, url);
+    if (status === 303 || (status < 303 && method === 'POST')) {
+      if (method !== 'HEAD') method = 'GET';
+      body = undefined;
+      headers = without(headers, (name) => name.startsWith('content-'));
+    }
+    if (next.origin !== url.origin) headers = without(headers, (name) => SECRET_HEADERS.has(name));
+    url = next;
+  }
+}
+
+function exchange(request: HttpRequest, url: URL, edges: HttpEdges): Promise<IncomingMessage> {
+  const { signal, what } = request;
+  const isSecure = url.protocol === 'https:';
+  const host = bareHost(url.hostname);
+  const permission = edges.hosts.check(host, url.port || (isSecure ? '443' : '80'));
+  checkLiteral(host, permission);
+  if (signal.aborted) throw stopped(what, signal);
+  return new Promise((resolve, reject) => {
+    const sent = (isSecure ? secureRequest : plainRequest)(url, {
+      method: request.method,
+      headers: request.headers,
+      lookup: checkedLookup(permission, edges.resolveHost),
+      agent: false, // a kept connection would be one that was checked for another request
+      signal,
+    });
+    sent.once('response', resolve);
+    sent.once('error', (error) => {
+      if (signal.aborted) reject(stopped(what, signal));
+      else reject(error instanceof RuntimeError ? error : requestFailed(url, error));
+    });
+    sent.end(request.body);
+  });
+}
+
+function readUrl(text: string, base: URL | undefined): URL {
+  let url: URL;
+  try {
+    url = new URL(text, base);
+  } catch (cause) {
+    throw badUrl(text, 'cannot be read', cause);
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw badUrl(text, `is no http:// or https:// address`);
+  if (url.username !== '' || url.password !== '')
+    throw badUrl(url.host, 'holds a user name or a password; put them into a header');
+  return url;
+}
+
+function checkedHeaders({ headers, body, method }: HttpRequest): Readonly<Record<string, string>> {
+  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  for (const [name, value] of named) {
+    if (OWN_HEADERS.has(name)) throw badHeader(name, 'is set by the client');
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name)) throw badHeader(name, 'is no name of a header');
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw badHeader(name, 'holds a character that headers cannot');
+  }
+  const sendsLength = body !== undefined || !['GET', 'HEAD', 'OPTIONS', 'DELETE'].includes(method);
+  return {
+    'user-agent': 'telltale',
+    accept: '*/*',
+    ...Object.fromEntries(named),
+    ...(sendsLength ? { 'content-length': String(Buffer.byteLength(body ?? '')) } : {}),
+  };
+}
+
+const without = (headers: Readonly<Record<string, string>>, drop: (name: string) => boolean) =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !drop(name)));
+
+const flatHeaders = ({ headers }: IncomingMessage): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
+
+const badUrl = (text: string, why: string, cause?: unknown) =>
+  new RuntimeError('bad_parameters', `The address ${JSON.stringify(text.slice(0, 200))} ${why}.`, {
+    hint: 'Write it like https://example.com/path?q=text.',
+    cause,
+  });
+
+const badHeader = (name: string, why: string) =>
+  new RuntimeError('bad_parameters', `The header ${JSON.stringify(name.slice(0, 100))} ${why}.`, {
+    hint: 'Leave it out.',
+  });
+
+const tooManyRedirects = (url: string) =>
+  new RuntimeError(
+    'http_failed',
+    `The address "${url.slice(0, 200)}" redirects more than ${MAX_REDIRECTS} times.`,
+  );
+
+const requestFailed = (url: URL, cause: unknown) =>
+  new RuntimeError('http_failed', `The request to ${url.origin} failed: ${thrownMessage(cause)}`, {
+    retryable: true,
+    cause,
+  });

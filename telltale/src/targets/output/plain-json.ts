@@ -1,0 +1,113 @@
+import type { Json } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { outputTooLarge } from './output-limits.ts';
+
+const MAX_DEPTH = 100;
+
+interface Walk {
+  readonly what: string;
+  readonly maxBytes: number;
+  bytes: number;
+  /** The objects that the walk is inside of. */
+  readonly open: Set<object>;
+}
+
+/**
+ * What a user's code returned, as plain JSON: undefined is null, `toJSON` counts (dates), a property that is undefined
+ * is left out. What JSON would drop or change in silence (NaN, a Map, bytes, functions) is `bad_output`, with the place.
+ * `what` names the tool.
+ */
+export function plainJson(value: unknown, what: string, maxBytes: number): Json {
+  const walk: Walk = { what, maxBytes, bytes: 0, open: new Set() };
+  try {
+    return copy(value, '', walk) ?? null;
+  } catch (thrown) {
+    if (thrown instanceof RuntimeError) throw thrown;
+    throw unreadable(what, thrown); // a getter, a proxy or a toJSON that throws
+  }
+}
+
+function copy(value: unknown, path: string, walk: Walk): Json | undefined {
+  switch (typeof value) {
+    case 'undefined':
+      return undefined;
+    case 'string':
+      count(Buffer.byteLength(value) + 2, walk);
+      return value;
+    case 'boolean':
+      count(5, walk);
+      return value;
+    case 'number':
+      if (!Number.isFinite(value)) throw notJson(walk.what, path, String(value));
+      count(String(value).length, walk);
+      return value;
+    case 'bigint':
+      throw notJson(walk.what, path, 'a BigInt', 'Return it as text: String(value).');
+    case 'symbol':
+    case 'function':
+      throw notJson(walk.what, path, `a ${typeof value}`);
+    case 'object':
+      return value === null ? null : copyObject(value, path, walk);
+  }
+}
+
+function copyObject(value: object, path: string, walk: Walk): Json | undefined {
+  if (walk.open.has(value)) throw notJson(walk.what, path, 'an object that holds itself');
+  if (walk.open.size === MAX_DEPTH)
+    throw notJson(walk.what, path, `nested deeper than ${MAX_DEPTH} levels`, 'Return a flatter value.');
+  count(2, walk);
+  walk.open.add(value);
+  const copied = copyOpen(value, path, walk);
+  walk.open.delete(value);
+  return copied;
+}
+
+function copyOpen(value: object, path: string, walk: Walk): Json | undefined {
+  if (Array.isArray(value)) {
+    const list: Json[] = [];
+    for (let index = 0; index < value.length; index++) {
+      count(1, walk);
+      list.push(copy(value[index], `${path}/${index}`, walk) ?? null);
+    }
+    return list;
+  }
+  const refused = refusal(value);
+  if (refused !== undefined) throw notJson(walk.what, path, ...refused);
+  const { toJSON } = value as { readonly toJSON?: unknown };
+  if (typeof toJSON === 'function') return copy(toJSON.call(value, ''), path, walk);
+  const entries: [string, Json][] = [];
+  for (const [key, inner] of Object.entries(value)) {
+    count(Buffer.byteLength(key) + 4, walk);
+    const copied = copy(inner, `${path}/${key}`, walk);
+    if (copied !== undefined) entries.push([key, copied]);
+  }
+  return Object.fromEntries(entries);
+}
+
+/** Objects that JSON would turn into `{}` or into a list of numbers. */
+function refusal(value: object): readonly [string, string?] | undefined {
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
+    return ['bytes', "Return them as text: Buffer.from(bytes).toString('base64')."];
+  if (value instanceof Map) return ['a Map', 'Return Object.fromEntries(map).'];
+  if (value instanceof Set) return ['a Set', 'Return [...set].'];
+  if (value instanceof Promise) return ['a Promise', 'Await it first.'];
+  if (value instanceof Error) return ['an Error', 'Throw it, so that the action fails.'];
+  return value instanceof RegExp ? ['a RegExp'] : undefined;
+}
+
+function count(bytes: number, walk: Walk): void {
+  walk.bytes += bytes;
+  if (walk.bytes > walk.maxBytes) throw outputTooLarge(walk.what, walk.maxBytes);
+}
+
+const notJson = (what: string, path: string, found: string, hint = 'Return plain JSON.') =>
+  new RuntimeError('bad_output', `What ${what} returned is no JSON: ${place(path)} is ${found}.`, { hint });
+
+const place = (path: string) =>
+  path === '' ? 'it' : `"${path.length > 200 ? `${path.slice(0, 200)}…` : path}"`;
+
+const unreadable = (what: string, cause: unknown) =>
+  new RuntimeError('bad_output', `What ${what} returned cannot be read: reading a property of it throws.`, {
+    hint: 'Return plain JSON.',
+    cause,
+  });

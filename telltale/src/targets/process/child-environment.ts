@@ -1,0 +1,26 @@
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** What programs need to find their way, and nothing that is a secret. */
+const PASSED_ON: ReadonlySet<string> = new Set(
+  [
+    'PATH HOME USER LOGNAME SHELL LANG LANGUAGE LC_ALL LC_CTYPE TZ TMPDIR TEMP TMP TERM',
+    'SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT USERPROFILE HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA',
+    'PROGRAMDATA PROGRAMFILES NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE',
+  ].flatMap((line) => line.split(' ')),
+);
+
+/**
+ * The environment of a child: the little that is always passed on, what `permissions.environment` names, then `own`.
+ * Windows does not tell names apart by case.
+ */
+export function childEnvironment(
+  env: Env,
+  permitted: readonly string[],
+  own: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const passed: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env))
+    if (value !== undefined && (PASSED_ON.has(name.toUpperCase()) || permitted.includes(name)))
+      passed[name] = value;
+  return { ...passed, ...own };
+}

@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { clip } from '../../manifest/schema/show-value.ts';
+import type { EndedProcess, ProcessRequest } from './run-process.ts';
+
+/** Characters of output that a message quotes. */
+const TAIL_CHARS = 2_000;
+
+export function cannotStart(
+  { what, program, cwd }: ProcessRequest,
+  cause: NodeJS.ErrnoException,
+): RuntimeError {
+  const shown = clip(program, 200);
+  switch (cause.code) {
+    case 'ENOENT':
+      // Node says the same of a missing folder as of a missing program.
+      return existsSync(cwd)
+        ? new RuntimeError('command_missing', `The program "${shown}" of ${what} is not there.`, {
+            hint: 'Install it, or write its whole path.',
+            cause,
+          })
+        : new RuntimeError('folder_missing', `The folder "${cwd}" that ${what} should run in is not there.`, {
+            hint: 'Create it, or correct "cwd".',
+            cause,
+          });
+    case 'EACCES':
+      return new RuntimeError('command_missing', `The program "${shown}" of ${what} may not be run.`, {
+        hint: `Make it executable: chmod +x ${shown}.`,
+        cause,
+      });
+    case 'E2BIG':
+    case 'ENAMETOOLONG':
+      return new RuntimeError('bad_parameters', `The arguments of ${what} are too long for the system.`, {
+        hint: 'Pass long text by standard input ("stdin"), or by a file.',
+        cause,
+      });
+    case 'ERR_INVALID_ARG_VALUE':
+      return new RuntimeError('bad_parameters', `An argument of ${what} holds a zero byte.`, { cause });
+    default:
+      return new RuntimeError('command_failed', `The program "${shown}" of ${what} cannot be started.`, {
+        hint: 'The cause says why.',
+        retryable: cause.code === 'EAGAIN' || cause.code === 'EMFILE',
+        cause,
+      });
+  }
+}
+
+export const outputEndless = (what: string, limit: number) =>
+  new RuntimeError('output_too_large', `The command of ${what} was stopped after ${limit} bytes of output.`, {
+    hint: 'Ask it for less.',
+  });
+
+/** A program that did not exit with 0: how it ended and the end of what it said. */
+export function commandFailed(what: string, ended: EndedProcess): RuntimeError {
+  const how =
+    ended.signalName === null
+      ? `exited with ${ended.exitCode}`
+      : `was ended by the signal ${ended.signalName}`;
+  const said = tail(ended.stderr.text()) || tail(ended.stdout.text());
+  return new RuntimeError(
+    'command_failed',
+    `The command of ${what} ${how}${said === '' ? ', without a word' : `: ${said}`}`,
+  );
+}
+
+function tail(text: string): string {
+  const trimmed = text.trim();
+  return trimmed.length > TAIL_CHARS ? `…${trimmed.slice(-TAIL_CHARS)}` : trimmed;
+}

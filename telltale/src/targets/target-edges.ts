@@ -1,0 +1,17 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { Permissions } from './access/permissions.ts';
+import type { Resolver } from './http/checked-lookup.ts';
+import type { Env } from './process/child-environment.ts';
+
+/** What the targets of one agent have of the world. */
+export interface TargetEdges {
+  /** The agent's folder, absolute. */
+  readonly folder: string;
+  readonly agentName: string;
+  readonly clock: Clock;
+  readonly env: Env;
+  readonly permissions: Permissions;
+  /** Between SIGTERM and SIGKILL. */
+  readonly graceMs: number;
+  readonly resolveHost: Resolver;
+}

@@ -1,0 +1,87 @@
+import { resolve } from 'node:path';
+import { asText } from '../../conditions/as-text.ts';
+import type { Json } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { outputTooLarge } from '../output/output-limits.ts';
+import { childEnvironment } from '../process/child-environment.ts';
+import { commandFailed } from '../process/process-errors.ts';
+import { runProcess } from '../process/run-process.ts';
+import { textProgress } from '../process/text-progress.ts';
+import type { TargetEdges } from '../target-edges.ts';
+import { type Filling, type FillScope, readFilling } from './fill-template.ts';
+import type { Implementation, ToolContext } from './implementation.ts';
+
+interface CommandImplementation {
+  readonly command: readonly string[];
+  readonly cwd?: string | undefined;
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin?: string | undefined;
+}
+
+/**
+ * A program, started without a shell. An argument stays one argument whatever the parameters hold; only one that is
+ * exactly `{name}` becomes as many arguments as a list has items, and none if the parameter was not given. The result
+ * is what it printed, or the JSON it printed if the tool declares `output.schema`.
+ */
+export function commandTool(
+  { command, cwd = '.', env, stdin }: CommandImplementation,
+  { what, parameterNames, maxBytes, wantsJson, stream }: ToolContext,
+  edges: TargetEdges,
+): Implementation {
+  const read = (text: string) => readFilling(text, what, parameterNames);
+  const [program, ...args] = command.map(read);
+  const folder = read(cwd);
+  const variables = Object.entries(env).map(([name, value]) => [name, read(value)] as const);
+  const input = stdin === undefined ? undefined : read(stdin);
+
+  return async (call) => {
+    const scope: FillScope = call;
+    const ended = await runProcess(
+      {
+        what,
+        program: program?.fill(scope) ?? '',
+        args: args.flatMap((argument) => argumentsOf(argument, scope)),
+        cwd: await workingFolder(folder, scope, edges),
+        env: childEnvironment(edges.env, edges.permissions.environment, {
+          ...Object.fromEntries(variables.map(([name, value]) => [name, value.fill(scope)])),
+          TELLTALE_IDEMPOTENCY_KEY: call.idempotencyKey,
+        }),
+        stdin: input?.fill(scope),
+        maxBytes,
+        signal: call.signal,
+        onOutput: stream ? textProgress(call.progress) : undefined,
+      },
+      edges,
+    );
+    if (ended.exitCode !== 0) throw commandFailed(what, ended);
+    if (!wantsJson) return withoutLastBreak(ended.stdout.text());
+    if (ended.stdout.dropped > 0) throw outputTooLarge(what, maxBytes);
+    return parseOutput(ended.stdout.text(), what);
+  };
+}
+
+function argumentsOf(argument: Filling, scope: FillScope): readonly string[] {
+  const value = argument.value(scope);
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? value.map((item: Json) => asText(item)) : [asText(value)];
+}
+
+/** What parameters have a say in stays inside the permitted paths; what only the manifest says is its author's word. */
+async function workingFolder(folder: Filling, scope: FillScope, edges: TargetEdges): Promise<string> {
+  const path = folder.fill(scope);
+  return folder.usesInput ? (await edges.permissions.paths.resolve(path)).real : resolve(edges.folder, path);
+}
+
+/** As `$(…)` does in a shell. */
+const withoutLastBreak = (text: string) => text.replace(/\r?\n$/, '');
+
+function parseOutput(text: string, what: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (cause) {
+    throw new RuntimeError('bad_output', `What the command of ${what} printed is no JSON.`, {
+      hint: 'The tool declares "output: { schema }", so its command has to print JSON and nothing else.',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,98 @@
+import { createRequire } from 'node:module';
+import { dirname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { suggest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { stopped } from '../access/stopped.ts';
+import { plainJson } from '../output/plain-json.ts';
+import { safeCause, thrownMessage } from '../output/thrown-message.ts';
+import type { Implementation, ToolContext } from './implementation.ts';
+
+type Run = (parameters: unknown, context: unknown) => unknown;
+
+/** A function of a user's module, loaded at its first call: what its code does while loading is part of an action. */
+export function moduleTool(
+  { module, export: name }: { readonly module: string; readonly export: string },
+  { what, file, maxBytes, stream }: ToolContext,
+): Implementation {
+  let loaded: Promise<Run> | undefined;
+  const load = () => {
+    // A failed load is tried again: the file may have been mended since.
+    loaded ??= loadExport(module, name, file, what).catch((thrown: unknown) => {
+      loaded = undefined;
+      throw thrown;
+    });
+    return loaded;
+  };
+  return async ({ input, agent, signal, idempotencyKey, progress }) => {
+    const run = await load();
+    if (signal.aborted) throw stopped(what, signal); // its code would wait for an abort that has been
+    let ended = false;
+    const report = (data: unknown) => {
+      if (!ended && stream) progress(plainJson(data, `the progress of ${what}`, maxBytes));
+    };
+    let result: unknown;
+    try {
+      result = await run(input, Object.freeze({ agent, signal, idempotencyKey, progress: report }));
+    } catch (thrown) {
+      if (signal.aborted) throw stopped(what, signal);
+      throw thrown instanceof RuntimeError ? thrown : toolFailed(what, thrown);
+    } finally {
+      ended = true;
+    }
+    return plainJson(result, what, maxBytes);
+  };
+}
+
+async function loadExport(module: string, name: string, file: string, what: string): Promise<Run> {
+  const path = locate(module, file, what);
+  let exported: Readonly<Record<string, unknown>>;
+  try {
+    exported = await import(/* @vite-ignore */ pathToFileURL(path).href);
+  } catch (thrown) {
+    throw cannotLoad(path, what, file, thrown);
+  }
+  const run = Object.hasOwn(exported, name) ? exported[name] : undefined;
+  if (typeof run === 'function') return run as Run;
+  throw notExported(path, name, what, run, Object.keys(exported));
+}
+
+/** Paths are relative to the manifest; a bare name is a package's, looked for from the manifest on. */
+function locate(module: string, file: string, what: string): string {
+  if (/^[./]/.test(module) || /\.[cm]?[jt]s$/.test(module)) return resolve(dirname(file), module);
+  try {
+    return createRequire(file).resolve(module);
+  } catch (thrown) {
+    throw cannotLoad(module, what, file, thrown);
+  }
+}
+
+function cannotLoad(path: string, what: string, file: string, cause: unknown): RuntimeError {
+  const code = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined;
+  const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND';
+  const hint =
+    code === 'ERR_UNKNOWN_FILE_EXTENSION'
+      ? 'This Node cannot read TypeScript by itself: use Node 22.18 or later, or build it to JavaScript.'
+      : `It is named by ${file}.`;
+  return new RuntimeError(
+    'module_failed',
+    `The module ${path} of ${what} ${isMissing ? 'is not there, or imports what is not' : 'cannot be loaded'}: ${thrownMessage(cause)}`,
+    { hint, cause: safeCause(cause) },
+  );
+}
+
+const notExported = (path: string, name: string, what: string, found: unknown, exported: readonly string[]) =>
+  new RuntimeError(
+    'module_failed',
+    found === undefined
+      ? `The module ${path} of ${what} exports no "${name}".`
+      : `What the module ${path} of ${what} exports as "${name}" is no function.`,
+    {
+      hint: `${suggest(name, exported, 'It exports')} A tool is "export function ${name}(parameters, { agent, signal })".`,
+    },
+  );
+
+const toolFailed = (what: string, thrown: unknown) =>
+  new RuntimeError('tool_failed', `The code of ${what} failed: ${thrownMessage(thrown)}`, {
+    cause: safeCause(thrown),
+  });

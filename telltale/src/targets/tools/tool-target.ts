@@ -1,0 +1,91 @@
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { isMap } from '../../manifest/schema/is-map.ts';
+import type { ToolManifest } from '../../manifest/schema/kinds.ts';
+import { compileCheck, compileViolation } from '../check-parameters.ts';
+import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
+import type { Target } from '../target.ts';
+import type { TargetEdges } from '../target-edges.ts';
+import { commandTool } from './command-tool.ts';
+import { httpTool } from './http-tool.ts';
+import type { Implementation, ToolContext } from './implementation.ts';
+import { moduleTool } from './module-tool.ts';
+
+/** A Tool manifest as something an action can call. `file` is where the manifest stands. */
+export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges): Target {
+  const { name, parameters, approval, output } = tool;
+  const what = `tool "${name}"`;
+  const properties = isMap(parameters.properties) ? parameters.properties : {};
+  const implementation = implement(
+    tool,
+    {
+      what,
+      file,
+      parameterNames: new Set(Object.keys(properties)),
+      maxBytes: output?.max_bytes?.bytes ?? DEFAULT_OUTPUT_BYTES,
+      wantsJson: output?.schema !== undefined,
+      stream: tool.stream,
+    },
+    edges,
+  );
+  const defaults = defaultsOf(properties);
+  const outputViolation =
+    output?.schema === undefined ? undefined : compileViolation(output.schema, `"output.schema" of ${what}`);
+
+  return {
+    kind: 'tool',
+    name,
+    description: tool.description ?? '',
+    parameters,
+    idempotent: tool.idempotent,
+    start: tool.start,
+    ...(tool.timeout === undefined ? {} : { timeoutMs: tool.timeout.ms }),
+    check: compileCheck(parameters, what),
+    async run(call) {
+      const input = { ...defaults, ...call.input };
+      if (approval === 'always')
+        await edges.permissions.ask(
+          { target: what, what: `call ${what}`, input, signal: call.signal },
+          `approval: always of ${what}`,
+        );
+      const result = await implementation({ ...call, input });
+      const violation = outputViolation?.(result);
+      if (violation !== undefined) throw outputViolates(what, violation.message);
+      return result;
+    },
+  };
+}
+
+function implement(
+  { implementation }: ToolManifest,
+  context: ToolContext,
+  edges: TargetEdges,
+): Implementation {
+  if ('module' in implementation) return moduleTool(implementation, context);
+  if ('command' in implementation) return commandTool(implementation, context, edges);
+  if ('http' in implementation) return httpTool(implementation.http, context, edges);
+  throw notBuilt('mcp' in implementation ? 'mcp' : 'script', context);
+}
+
+/** Of parameters at the top only: what stands in them is one value to the schema's author. */
+function defaultsOf(properties: Readonly<Record<string, unknown>>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([name, schema]) =>
+      isMap(schema) && Object.hasOwn(schema, 'default') ? [[name, schema.default as Json]] : [],
+    ),
+  );
+}
+
+const notBuilt = (kind: string, { what, file }: ToolContext) =>
+  new RuntimeError(
+    'not_built',
+    `The ${what} (${file}) is implemented by "${kind}", which cannot be run yet.`,
+    {
+      hint: 'Implement it by "module", "command" or "http".',
+    },
+  );
+
+const outputViolates = (what: string, message: string) =>
+  new RuntimeError('bad_output', `The result of ${what} does not fit its "output.schema": ${message}`, {
+    hint: 'Mend the tool, or its schema.',
+  });

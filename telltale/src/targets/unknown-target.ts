@@ -1,0 +1,49 @@
+import { nearest } from '../kernel/nearest.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import { clip } from '../manifest/schema/show-value.ts';
+import type { TargetKind, TargetTable } from './target.ts';
+
+const MAX_LISTED = 20;
+
+/** What is wrong with the name of an action's target: of another kind, misspelt, or simply not there. */
+export function unknownTarget(
+  kind: TargetKind,
+  name: string,
+  { all }: Pick<TargetTable, 'all'>,
+): RuntimeError {
+  const elsewhere = all.find((target) => target.name === name && target.kind !== kind);
+  const known = all.flatMap((target) => (target.kind === kind ? [target.name] : []));
+  return new RuntimeError('target_unknown', `There is no ${LABELS[kind]} "${clip(name)}".`, {
+    hint:
+      elsewhere === undefined
+        ? hintFor(name, known, all)
+        : `It is ${article(elsewhere.kind)}: write type="${elsewhere.kind}".`,
+  });
+}
+
+function hintFor(name: string, known: readonly string[], all: TargetTable['all']): string {
+  const near = nearest(name, known);
+  if (near !== undefined) return `Did you mean "${near}"?`;
+  const other = nearest(
+    name,
+    all.map((target) => target.name),
+  );
+  const target = all.find((each) => each.name === other);
+  if (target !== undefined)
+    return `Did you mean the ${LABELS[target.kind]} "${target.name}" (type="${target.kind}")?`;
+  if (known.length === 0) return 'There are none of this kind.';
+  const more = known.length > MAX_LISTED ? `, … (${known.length} in all)` : '';
+  return `There are: ${known.slice(0, MAX_LISTED).join(', ')}${more}.`;
+}
+
+const LABELS: Readonly<Record<TargetKind, string>> = {
+  tool: 'tool',
+  agent: 'agent',
+  relic: 'relic',
+  workflow: 'workflow',
+  llm: 'prompt',
+  artifact: 'artifact',
+  internal: 'internal action',
+};
+
+const article = (kind: TargetKind) => `${/^[aei]/.test(LABELS[kind]) ? 'an' : 'a'} ${LABELS[kind]}`;

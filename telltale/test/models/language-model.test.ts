@@ -1,0 +1,251 @@
+import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import {
+  fromLanguageModel,
+  type LanguageModelOptions,
+} from '../../src/models/providers/from-language-model.ts';
+import type { CallOptions } from '../../src/models/providers/language-model.ts';
+import { toPrompt } from '../../src/models/providers/to-prompt.ts';
+import { ask } from './collect.ts';
+
+type Parts = (controller: ReadableStreamDefaultController<unknown>) => void;
+
+/** A provider in memory that streams what it is told to. */
+function fake(version: 'v2' | 'v3' | 'v4', parts: Parts, cancelled: () => void = () => {}) {
+  const calls: CallOptions[] = [];
+  const model = {
+    specificationVersion: version,
+    provider: 'fake',
+    modelId: 'm',
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new Error('Only streams are asked for.')),
+    doStream: async (options: CallOptions) => {
+      calls.push(options);
+      return { stream: new ReadableStream({ start: parts, cancel: cancelled }) };
+    },
+  } as unknown as LanguageModelV4;
+  return { model, calls };
+}
+
+const open = (model: LanguageModelV4, options: Partial<LanguageModelOptions> = {}) =>
+  fromLanguageModel(model, { id: 'fake/m', ...options });
+
+const text = (delta: string) => ({ type: 'text-delta', id: '0', delta });
+const usage = {
+  inputTokens: { total: 10, noCache: 2, cacheRead: 5, cacheWrite: 3 },
+  outputTokens: { total: 4, text: 4, reasoning: 0 },
+};
+const finish = (unified: string, raw?: string) => ({ type: 'finish', finishReason: { unified, raw }, usage });
+
+const streamOf =
+  (...parts: readonly unknown[]): Parts =>
+  (controller) => {
+    for (const part of parts) controller.enqueue(part);
+    controller.close();
+  };
+
+describe('a language model of the AI SDK', () => {
+  it('may be of any of its three versions', () => {
+    expectTypeOf(fromLanguageModel)
+      .parameter(0)
+      .toEqualTypeOf<LanguageModelV2 | LanguageModelV3 | LanguageModelV4>();
+  });
+
+  it.each(['v3', 'v4'] as const)(
+    'of %s tells what came from the cache and what was written to it',
+    async (version) => {
+      const { model } = fake(version, streamOf(text('x'), finish('stop', 'end_turn')));
+      expect(await ask(open(model)).end).toEqual({
+        finish: 'stop',
+        usage: { input: 10, output: 4, cached: 5, written: 3 },
+      });
+    },
+  );
+
+  it('of v2 has plain numbers and a plain finish', async () => {
+    const old = (finishReason: string) =>
+      fake(
+        'v2',
+        streamOf(text('x'), {
+          type: 'finish',
+          finishReason,
+          usage: { inputTokens: 10, outputTokens: 4, totalTokens: 14, cachedInputTokens: 5 },
+        }),
+      ).model;
+    expect(await ask(open(old('stop'))).end).toEqual({
+      finish: 'stop',
+      usage: { input: 10, output: 4, cached: 5 },
+    });
+    expect(await ask(open(old('length'))).end).toMatchObject({ finish: 'length' });
+    expect(await ask(open(old('unknown'))).error).toMatchObject({ code: 'model_broke_off' });
+  });
+
+  it.each([
+    ['stop', 'end_turn', 'stop'],
+    ['tool-calls', 'tool_use', 'stop'],
+    ['other', 'pause_turn', 'stop'],
+    ['length', 'max_tokens', 'length'],
+    ['other', undefined, 'model_broke_off'],
+    ['interrupted', undefined, 'model_broke_off'],
+    ['error', undefined, 'model_broke_off'],
+    ['content-filter', 'refusal', 'model_filtered'],
+  ])('that finishes with %s (%s) ends as %s', async (unified, raw, expected) => {
+    const { end } = ask(open(fake('v4', streamOf(finish(unified, raw))).model));
+    const outcome = await end.then(
+      (ended) => ended.finish,
+      (error: { code: string }) => error.code,
+    );
+    expect(outcome).toBe(expected);
+  });
+
+  it('that gives no numbers has no usage', async () => {
+    const none = {
+      inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+      outputTokens: { total: undefined, text: undefined, reasoning: undefined },
+    };
+    const { model } = fake('v4', streamOf({ ...finish('stop', 'stop'), usage: none }));
+    expect(await ask(open(model)).end).toEqual({ finish: 'stop' });
+  });
+
+  it('that leaves its stream open after the last part is not waited for', async () => {
+    const clock = createSimulatedClock();
+    const { model } = fake('v4', (controller) => controller.enqueue(finish('stop', 'stop')));
+    const { end } = ask(open(model, { clock }));
+    await clock.advance(200);
+    expect(await end).toMatchObject({ finish: 'stop' });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('that ignores its signal is left at once, and its stream is cancelled', async () => {
+    let isCancelled = false;
+    const { model } = fake(
+      'v4',
+      (controller) => controller.enqueue(text('first')),
+      () => {
+        isCancelled = true;
+      },
+    );
+    const { error } = ask(open(model), { onText: (_delta, abort) => queueMicrotask(abort) });
+    expect(await error).toMatchObject({ code: 'model_cancelled' });
+    expect(isCancelled).toBe(true);
+  });
+
+  it('whose call never answers is left on an abort, and after two minutes', async () => {
+    const clock = createSimulatedClock();
+    const stuck = { ...fake('v4', () => {}).model, doStream: () => new Promise<never>(() => {}) };
+    const first = ask(open(stuck, { clock }));
+    first.abort();
+    expect(await first.error).toMatchObject({ code: 'model_cancelled' });
+    const second = ask(open(stuck, { clock }));
+    await clock.advance(120_000);
+    expect(await second.error).toMatchObject({
+      code: 'model_timeout',
+      message: 'fake/m: nothing came within 120 s.',
+    });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('that falls silent is left after two minutes from its last part on', async () => {
+    const clock = createSimulatedClock();
+    let say: (delta: string) => void = () => {};
+    const { model } = fake('v4', (controller) => {
+      say = (delta) => controller.enqueue(text(delta));
+    });
+    const { deltas, error } = ask(open(model, { clock }));
+    for (let minute = 0; minute < 10; minute++) {
+      await clock.advance(60_000);
+      say('.');
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await clock.advance(119_999);
+    expect(deltas).toHaveLength(10);
+    expect(clock.pending).toBe(1);
+    await clock.advance(1);
+    expect(await error).toMatchObject({
+      code: 'model_timeout',
+      message: 'fake/m: nothing more came for 120 s.',
+    });
+  });
+
+  it('that throws before it streams is reported, whatever it throws', async () => {
+    const throwing = (thrown: unknown) =>
+      open({
+        ...fake('v4', () => {}).model,
+        doStream: () => {
+          throw thrown;
+        },
+      });
+    const named = (name: string) => Object.assign(new Error('No.'), { name });
+    for (const [thrown, code] of [
+      [named('AI_UnsupportedFunctionalityError'), 'model_bad_request'],
+      [named('AI_LoadAPIKeyError'), 'model_refused_key'],
+      [named('AbortError'), 'model_broke_off'],
+      [Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' }), 'model_unreachable'],
+      [Object.assign(new Error('x'), { code: 'UND_ERR_HEADERS_TIMEOUT' }), 'model_timeout'],
+      ['a string', 'model_broke_off'],
+      [undefined, 'model_broke_off'],
+      [null, 'model_broke_off'],
+    ] as const)
+      expect(await ask(throwing(thrown)).error).toMatchObject({ code });
+  });
+
+  it('is not blamed for what the sink throws', async () => {
+    const { model } = fake('v4', streamOf(text('x'), finish('stop', 'stop')));
+    const { error } = ask(open(model), {
+      onText: () => {
+        throw new Error('of the sink');
+      },
+    });
+    expect(await error).toMatchObject({ message: 'of the sink' });
+  });
+
+  it('has the price and the window it is given', () => {
+    const price = { input: 1, output: 2 };
+    expect(open(fake('v4', () => {}).model, { price, contextWindow: 9 })).toMatchObject({
+      id: 'fake/m',
+      price,
+      contextWindow: 9,
+    });
+  });
+});
+
+describe('the prompt', () => {
+  const said = (messages: Parameters<typeof toPrompt>[1], isAnthropic = false) =>
+    toPrompt('', messages, isAnthropic).map(({ role, content }) =>
+      typeof content === 'string'
+        ? `${role}: ${content}`
+        : `${role}: ${content.map(({ text }) => text).join('|')}`,
+    );
+
+  it('leaves out messages without text, and joins those of one role in a row', () => {
+    expect(
+      said([
+        { role: 'user', text: 'one' },
+        { role: 'assistant', text: ' \n' },
+        { role: 'user', text: 'two' },
+        { role: 'assistant', text: 'three' },
+      ]),
+    ).toEqual(['user: one\n\ntwo', 'assistant: three']);
+  });
+
+  it('keeps white space but for assistants of Anthropic', () => {
+    const messages = [
+      { role: 'user', text: ' a ' },
+      { role: 'assistant', text: ' b \n' },
+    ] as const;
+    expect(said(messages)).toEqual(['user:  a ', 'assistant:  b \n']);
+    expect(said(messages, true)).toEqual(['user:  a ', 'assistant:  b']);
+  });
+
+  it('begins as the last one did when messages are added', () => {
+    const messages = ['a', 'b', 'c', 'd', 'e'].map(
+      (text, index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', text }) as const,
+    );
+    expect(said(messages).slice(0, 3)).toEqual(said(messages.slice(0, 3)));
+  });
+
+  it('marks no message for the cache of others than Anthropic', () => {
+    expect(JSON.stringify(toPrompt('s', [{ role: 'user', text: 'a' }], false))).not.toContain('cacheControl');
+  });
+});

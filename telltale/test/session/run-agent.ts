@@ -1,0 +1,96 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { EventOf, EventType, ObservedEvent, SessionEvent } from '../../src/events/event.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import type { Model } from '../../src/models/model.ts';
+import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
+import { createRuntime } from '../../src/session/create-runtime.ts';
+import { loadAgent } from '../../src/session/load-agent.ts';
+import type {
+  Runtime,
+  RuntimeOptions,
+  Session,
+  SessionResult,
+  StartOptions,
+} from '../../src/session/runtime-types.ts';
+
+/** A folder with an agent in it; `files` are written beside its manifest. */
+export function agentFolder(manifest: string, files: Readonly<Record<string, string>> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), 'telltale-agent-'));
+  const all = {
+    'telltale.yml': '',
+    'agent.yml': `kind: Agent\nname: tester\nmodel: scripted:none.yml\n${manifest}`,
+    ...files,
+  };
+  for (const [name, text] of Object.entries(all)) {
+    if (text === '') continue;
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+
+export interface RunOptions {
+  readonly manifest?: string;
+  readonly files?: Readonly<Record<string, string>>;
+  readonly turns: readonly string[];
+  readonly model?: Model;
+  readonly clock?: Clock;
+  readonly runtime?: RuntimeOptions;
+  readonly start?: Partial<StartOptions>;
+  /** Called with the session as soon as it is there. */
+  readonly during?: (session: Session, runtime: Runtime) => void | Promise<void>;
+}
+
+export interface Ran {
+  readonly result: SessionResult;
+  readonly events: readonly SessionEvent[];
+  readonly observed: readonly ObservedEvent[];
+  readonly folder: string;
+  /** What the model was asked, turn by turn. */
+  readonly prompts: readonly string[];
+  of<Type extends EventType>(type: Type): readonly EventOf<Type>[];
+  /** The types of events, in order. */
+  readonly types: readonly EventType[];
+}
+
+/** Runs an agent of the given manifest on a scripted model and an in-memory store, to its end. */
+export async function runAgent(options: RunOptions): Promise<Ran> {
+  const folder = agentFolder(options.manifest ?? '', options.files);
+  const clock = options.clock ?? createSystemClock();
+  const agent = await loadAgent('agent.yml', { cwd: folder });
+  const runtime = await createRuntime({ store: 'memory', clock, cwd: folder, ...options.runtime });
+  const prompts: string[] = [];
+  const scripted = options.model ?? createScriptedModel({ id: 'scripted:test', turns: options.turns, clock });
+  const model: Model = {
+    ...scripted,
+    stream(request, sink) {
+      prompts.push(request.messages.at(-1)?.text ?? '');
+      return scripted.stream(request, sink);
+    },
+  };
+  const session = runtime.start(agent, { input: 'Do it.', model, ...options.start });
+  const observed: ObservedEvent[] = [];
+  session.subscribe((event) => observed.push(event));
+  await options.during?.(session, runtime);
+  const result = await session.result;
+  const events = await runtime.events(session.id);
+  await runtime.close();
+  return {
+    result,
+    events,
+    observed,
+    folder,
+    prompts,
+    of: (type) => events.filter((event) => event.type === type) as never,
+    types: events.map(({ type }) => type),
+  };
+}
+
+/** A tool module that writes down its calls and answers as told. */
+export const tool = (name: string, body: string, extra = ''): Readonly<Record<string, string>> => ({
+  [`tools/${name}.yml`]: `kind: Tool\nname: ${name}\nimplementation: { module: ./${name}.mjs }\n${extra}`,
+  [`tools/${name}.mjs`]: `export async function run(input, context) {\n${body}\n}\n`,
+});

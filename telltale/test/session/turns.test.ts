@@ -1,0 +1,292 @@
+import { describe, expect, it } from 'vitest';
+import { runAgent, tool } from './run-agent.ts';
+
+const TOOLS = 'import: { tools: [./tools/*.yml] }\n';
+const echo = tool('echo', 'return input.text ?? input;');
+const fail = tool('fail', 'throw new Error("no such luck");');
+
+const action = (name: string, attributes = '', body: object = {}) =>
+  `<action${attributes === '' ? '' : ` ${attributes}`}>${JSON.stringify({ name, ...body })}</action>`;
+
+describe('a session', () => {
+  it('ends with a final response', async () => {
+    const { result, types } = await runAgent({ turns: ['<response>Hello.</response>'] });
+    expect(result).toMatchObject({ status: 'completed', result: 'Hello.', turns: 1 });
+    expect(types).toEqual([
+      'session.started',
+      'turn.started',
+      'model.output',
+      'turn.completed',
+      'response',
+      'session.completed',
+    ]);
+  });
+
+  it('every event has a cause that stands before it, up to one that lies outside', async () => {
+    const { events } = await runAgent({
+      manifest: TOOLS,
+      files: echo,
+      turns: [action('echo', 'id="e"', { parameters: { text: 'x' } }), '<response>$e</response>'],
+    });
+    for (const { seq, cause } of events) expect(cause.seq).toBeLessThan(seq);
+    const started = events.find(({ type }) => type === 'action.started');
+    const declared = events.find(({ type }) => type === 'action.declared');
+    expect(started?.cause.seq).toBe(declared?.seq);
+    expect(events[0]?.cause).toEqual({ stream: events[0]?.session, seq: 0, depth: 0 });
+  });
+
+  it('starts an action while the model is still speaking', async () => {
+    const { types } = await runAgent({
+      manifest: TOOLS,
+      files: echo,
+      turns: [
+        `${action('echo', 'id="e" mode="sync"', { parameters: { text: 'now' } })}<thought>Go on.</thought><response>$e</response>`,
+      ],
+    });
+    expect(types.indexOf('action.completed')).toBeLessThan(types.indexOf('thought'));
+    expect(types.indexOf('action.completed')).toBeLessThan(types.indexOf('turn.completed'));
+  });
+
+  it('shows results, faults and rejected metadata to the model in the next turn', async () => {
+    const { prompts, result } = await runAgent({
+      manifest: `${TOOLS}metadata: { fields: { status: { values: [IDLE, CODING] } } }\n`,
+      files: { ...echo, ...fail },
+      turns: [
+        `${action('echo', 'id="e"', { parameters: { text: 'seen' } })}${action('fail', 'id="f"')}<metadata>{"status":"DANCING"}</metadata><action>no`,
+        '<response>Done.</response>',
+      ],
+    });
+    expect(result.status).toBe('completed');
+    expect(prompts[1]).toContain('seen');
+    expect(prompts[1]).toContain('no such luck');
+    expect(prompts[1]).toContain('DANCING');
+    expect(prompts[1]).toContain('no_body');
+  });
+
+  it('a response waits at the name of an action that is still running', async () => {
+    const slow = tool('slow', 'await new Promise((r) => setTimeout(r, 30)); return "in the end";');
+    const { result, types } = await runAgent({
+      manifest: TOOLS,
+      files: slow,
+      turns: [`${action('slow', 'id="s"')}<response>It came $s.</response>`],
+    });
+    expect(result.result).toBe('It came in the end.');
+    expect(types.indexOf('action.completed')).toBeLessThan(types.indexOf('response'));
+  });
+
+  it('a final response is undone when an action of its turn fails, and the model is told', async () => {
+    const { of, prompts, result } = await runAgent({
+      manifest: TOOLS,
+      files: fail,
+      turns: [`${action('fail', 'id="f"')}<response>All well.</response>`, '<response>It failed.</response>'],
+    });
+    expect(of('response').map(({ final }) => final)).toEqual([false, true]);
+    expect(of('fault').map(({ code }) => code)).toEqual(['final_undone']);
+    expect(prompts[1]).toContain('final_undone');
+    expect(result.result).toBe('It failed.');
+  });
+
+  it('with final_with_actions: hold a final response must name what its turn did', async () => {
+    const { of, result } = await runAgent({
+      manifest: `${TOOLS}protocol: { final_with_actions: hold }\n`,
+      files: echo,
+      turns: [
+        `${action('echo', 'id="e"', { parameters: { text: 'x' } })}<response>Done.</response>`,
+        `${action('echo', 'id="g"', { parameters: { text: 'y' } })}<response>Got $g.</response>`,
+      ],
+    });
+    expect(of('fault')).toHaveLength(1);
+    expect(result.result).toBe('Got y.');
+  });
+
+  it('a non-final response goes out and the agent goes on', async () => {
+    const { of, result } = await runAgent({
+      turns: ['<response final="false">Working.</response>', '<response>Done.</response>'],
+    });
+    expect(of('response').map(({ text, final }) => [text, final])).toEqual([
+      ['Working.', false],
+      ['Done.', true],
+    ]);
+    expect(result.turns).toBe(2);
+  });
+
+  it('what follows a closed final response is not read', async () => {
+    const { of, types } = await runAgent({
+      manifest: TOOLS,
+      files: echo,
+      turns: [`<response>Done.</response>${action('echo')}`],
+    });
+    expect(types).not.toContain('action.declared');
+    expect(of('turn.completed')[0]?.finish).toBe('cut');
+  });
+
+  it('text without tags is asked for again twice, then counts as the final response', async () => {
+    const { of, result } = await runAgent({ turns: ['One.', 'Two.', 'Three.'] });
+    expect(of('fault').map(({ code }) => code)).toEqual(['no_tags', 'no_tags', 'no_tags']);
+    expect(result).toMatchObject({ status: 'completed', result: 'Three.', turns: 3 });
+  });
+
+  it('with bare_text: final text without tags is the response at once', async () => {
+    const { of, result } = await runAgent({
+      manifest: 'protocol: { bare_text: final }\n',
+      turns: ['Just this.'],
+    });
+    expect(result.result).toBe('Just this.');
+    expect(of('fault')).toEqual([]);
+  });
+
+  it('three turns that do nothing end the session as stalled', async () => {
+    const { result, prompts } = await runAgent({
+      turns: [
+        '<thought>Hm.</thought>',
+        '<thought>Hm, hm.</thought>',
+        '<thought>…</thought>',
+        '<response>x</response>',
+      ],
+    });
+    expect(result.status).toBe('stalled');
+    expect(result.error?.code).toBe('stalled');
+    expect(result.turns).toBe(3);
+    expect(prompts[1]).toContain('no action, no metadata and no response');
+  });
+
+  it('an <if> runs only the branch that holds', async () => {
+    const { of } = await runAgent({
+      manifest: `${TOOLS}metadata: { fields: { status: { values: [IDLE, CODING], default: IDLE } } }\n`,
+      files: echo,
+      turns: [
+        `<if test="metadata.status == 'CODING'">${action('echo', 'id="yes"')}<else/>${action('echo', 'id="no"')}</if><response>x</response>`,
+      ],
+    });
+    expect(of('action.declared').map(({ action: { id } }) => id)).toEqual(['no']);
+    expect(of('if.decided').map(({ held }) => held)).toEqual([false]);
+  });
+
+  it('an <if> that cannot be decided does not hold, and says why', async () => {
+    const { of } = await runAgent({
+      manifest: TOOLS,
+      files: echo,
+      turns: [`<if test="metadata.nope.x > 1">${action('echo')}</if><response>x</response>`],
+    });
+    expect(of('action.declared')).toEqual([]);
+    expect(of('if.decided')[0]?.problem).toMatch(/nope/);
+  });
+
+  it('a foreach runs its actions once per item, and a response can name them all', async () => {
+    const list = tool('list', 'return ["a", "b", "c"];');
+    const { result, of } = await runAgent({
+      manifest: TOOLS,
+      files: { ...list, ...echo },
+      turns: [
+        `${action('list', 'id="l"')}<foreach in="$l" as="item">${action('echo', 'id="e"', { parameters: { text: 'got $item' } })}</foreach><response>$e</response>`,
+      ],
+    });
+    expect(of('action.completed').map(({ id }) => id)).toEqual(
+      expect.arrayContaining(['e[0]', 'e[1]', 'e[2]']),
+    );
+    expect(result.result).toBe('["got a","got b","got c"]');
+  });
+
+  it('a parallel holds the stream at its close until all of it has ended', async () => {
+    const slow = tool('slow', 'await new Promise((r) => setTimeout(r, input.ms)); return input.ms;');
+    const { types, of } = await runAgent({
+      manifest: TOOLS,
+      files: slow,
+      turns: [
+        `<parallel id="g">${action('slow', 'id="a" mode="sync"', { parameters: { ms: 20 } })}${action('slow', 'id="b"', { parameters: { ms: 1 } })}</parallel><thought>After.</thought><response>x</response>`,
+      ],
+    });
+    expect(of('action.completed').map(({ id }) => id)).toEqual(['b', 'a']);
+    expect(types.lastIndexOf('action.completed')).toBeLessThan(types.indexOf('thought'));
+  });
+
+  it('with on_sync: observe the stream is cut at a sync action and the result is in the next prompt', async () => {
+    const { of, prompts, result } = await runAgent({
+      manifest: `${TOOLS}protocol: { on_sync: observe }\n`,
+      files: echo,
+      turns: [
+        `${action('echo', 'id="e" mode="sync"', { parameters: { text: 'fresh' } })}<response>Guessing.</response>`,
+        '<response>Knowing.</response>',
+      ],
+    });
+    expect(of('turn.completed')[0]?.finish).toBe('cut');
+    expect(prompts[1]).toContain('fresh');
+    expect(result.result).toBe('Knowing.');
+    const said = of('model.output')
+      .filter(({ turn }) => turn === 1)
+      .map(({ text }) => text)
+      .join('');
+    expect(said.endsWith('</action>')).toBe(true);
+  });
+
+  it('a template gives the defaults of an action', async () => {
+    const { of, result } = await runAgent({
+      manifest: `${TOOLS}action_templates: { say: { name: echo, mode: sync, parameters: { text: hi } } }\n`,
+      files: echo,
+      turns: ['<action id="s">{"template":"say"}</action><response>$s</response>'],
+    });
+    expect(of('action.declared')[0]?.action).toMatchObject({ name: 'echo', mode: 'sync', template: 'say' });
+    expect(result.result).toBe('hi');
+  });
+
+  it('an unknown template is a fault that names the nearest', async () => {
+    const { of } = await runAgent({
+      manifest: `${TOOLS}action_templates: { fetch: { name: echo } }\n`,
+      files: echo,
+      turns: ['<action>{"template":"fecth"}</action>', '<response>x</response>'],
+    });
+    expect(of('fault')[0]).toMatchObject({ code: 'bad_action', message: expect.stringMatching(/"fetch"/) });
+  });
+
+  it('metadata is applied as it closes, with who set it', async () => {
+    const { of, prompts } = await runAgent({
+      manifest: 'metadata: { fields: { status: { values: [IDLE, CODING], default: IDLE } } }\n',
+      turns: ['<metadata>{"status":"CODING"}</metadata>', '<response>x</response>'],
+    });
+    expect(of('metadata.changed')[0]).toMatchObject({
+      changes: { status: { from: 'IDLE', to: 'CODING' } },
+      by: 'model',
+    });
+    expect(prompts[1]).toContain('CODING');
+  });
+
+  it('with a seal, tags without the key are text', async () => {
+    const { of, types } = await runAgent({
+      manifest: `${TOOLS}protocol: { seal: true }\n`,
+      files: echo,
+      turns: [`${action('echo')}`, '<response>x</response>'],
+    });
+    expect(types).not.toContain('action.declared');
+    expect(of('fault').map(({ code }) => code)).toContain('unsealed');
+  });
+
+  it('an output schema makes the result JSON; what is not is a soft error', async () => {
+    const { of, result } = await runAgent({
+      manifest: 'output: { schema: { type: object, required: [n], properties: { n: { type: number } } } }\n',
+      turns: [
+        '<response>n is 3</response>',
+        '<response>{"n":"3"}</response>',
+        '<response>{"n":3}</response>',
+      ],
+    });
+    expect(of('fault').map(({ code }) => code)).toEqual(['bad_output', 'bad_output']);
+    expect(result.result).toEqual({ n: 3 });
+  });
+
+  it('the prompt only ever grows', async () => {
+    const { of } = await runAgent({
+      manifest: TOOLS,
+      files: echo,
+      turns: [
+        action('echo', 'id="a"', { parameters: { text: '1' } }),
+        action('echo', 'id="b"', { parameters: { text: '2' } }),
+        '<response>x</response>',
+      ],
+    });
+    expect(
+      of('turn.started')
+        .slice(1)
+        .map(({ prompt }) => prompt.reused_prefix),
+    ).toEqual([1, 1]);
+  });
+});

@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { loadManifests } from '../../src/manifest/load-manifests.ts';
+import type { AgentManifest } from '../../src/manifest/schema/kinds.ts';
+import { createTargets, type TargetsOptions } from '../../src/targets/create-targets.ts';
+import type { Target, TargetCall, TargetTable } from '../../src/targets/target.ts';
+import { temporaryProject } from '../manifest/temporary-project.ts';
+import { memoryTables } from './memory-tables.ts';
+
+export interface AgentTargets {
+  readonly folder: string;
+  readonly table: TargetTable;
+  tool(name: string): Target;
+  /** Checks the parameters as the scheduler does, then runs it. */
+  call(name: string, input?: JsonObject, more?: Partial<TargetCall>): Promise<Json>;
+  /** As `call`, for a call that has to fail. */
+  failure(name: string, input?: JsonObject, more?: Partial<TargetCall>): Promise<RuntimeError>;
+}
+
+export interface Given {
+  /** The agent's manifest below `kind` and `name`, as YAML. */
+  readonly agent: string;
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
+  readonly options?: Partial<TargetsOptions>;
+}
+
+/** The targets of an agent in a temporary folder, with real files and processes. */
+export async function agentTargets({ agent, files = {}, options = {} }: Given): Promise<AgentTargets> {
+  const folder = temporaryProject({
+    'telltale.yml': '',
+    'agent.yml': `kind: Agent\nname: tester\nmodel: scripted:./model.yml\n${agent}\n`,
+    'model.yml': 'turns: []\n',
+    ...files,
+  });
+  const loaded = await loadManifests([join(folder, 'agent.yml')], { env: {}, root: folder, cwd: folder });
+  const errors = loaded.diagnostics.filter(({ severity }) => severity === 'error');
+  if (errors.length > 0) throw new Error(JSON.stringify(errors, null, 2));
+  const [project] = loaded.projects;
+  const manifest = project?.manifests.find(({ name }) => name === 'tester')?.manifest as AgentManifest;
+  if (project === undefined) throw new Error('no project');
+  const table = await createTargets({
+    agent: manifest,
+    project,
+    folder,
+    clock: createSystemClock(),
+    env: { PATH: process.env.PATH, HOME: folder, SECRET: 'hidden' },
+    store: { location: 'memory', tables: memoryTables() },
+    openModel: () => Promise.reject(new Error('no model')),
+    ...options,
+  });
+  const find = (name: string): Target => {
+    const found = table.all.find((target) => target.name === name);
+    if (found === undefined) throw new Error(`no target ${name}`);
+    return found;
+  };
+  const call: AgentTargets['call'] = async (name, input = {}, more = {}) => {
+    const target = find(name);
+    const wrong = target.check(input);
+    if (wrong !== undefined) throw wrong;
+    return target.run(callOf(input, more));
+  };
+  return {
+    folder,
+    table,
+    tool: find,
+    call,
+    failure: (name, input, more) =>
+      call(name, input, more).then(
+        (result) => {
+          throw new Error(`should have failed, but gave ${JSON.stringify(result)?.slice(0, 500)}`);
+        },
+        (thrown: unknown) => {
+          if (thrown instanceof RuntimeError) return thrown;
+          throw thrown;
+        },
+      ),
+  };
+}
+
+const callOf = (input: JsonObject, more: Partial<TargetCall>): TargetCall => ({
+  session: 's1',
+  id: 'a1',
+  input,
+  attempt: 1,
+  signal: new AbortController().signal,
+  idempotencyKey: 's1/a1',
+  agent: Object.freeze({ session_id: 's1', agent_name: 'tester' }),
+  progress: () => undefined,
+  ...more,
+});
+
+/** A Tool manifest that is a module with this code. */
+export const moduleTool = (name: string, code: string, more = '') => ({
+  [`${name}.yml`]: `kind: Tool\nname: ${name}\nimplementation: { module: ./${name}.mjs }\n${more}\n`,
+  [`${name}.mjs`]: code,
+});
+
+/** Polls until it holds. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 2_000; tries++) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error('it never came to hold');
+}

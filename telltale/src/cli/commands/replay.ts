@@ -64,7 +64,11 @@ async function replay(asked: string, options: Options, context: CommandContext):
     if (last !== undefined && last > head) throw eventUnknown(stream, last, head);
     const to = last ?? head;
     const events = readLog(store, stream, { to });
-    if (options.json === true) await eachEvent(events, io, (event) => io.stdout.write(eventJson(event)));
+    if (options.json === true)
+      await eachEvent(events, io, async (event) => {
+        await io.stdout.write(eventJson(event));
+        return true;
+      });
     else await play(events, { pace, head, io });
     return EXIT.ok;
   });
@@ -153,10 +157,10 @@ const plainView = ({ stdout }: Io): Pick<TerminalView, 'show' | 'draw' | 'leave'
 async function eachEvent(
   events: AsyncIterable<SessionEvent>,
   { stdout, signal }: Io,
-  take: (event: SessionEvent) => Promise<boolean | void>,
+  take: (event: SessionEvent) => Promise<boolean>,
 ): Promise<void> {
   for await (const event of events) {
     if (signal.aborted || stdout.closed) return;
-    if ((await take(event)) === false) return;
+    if (!(await take(event))) return;
   }
 }

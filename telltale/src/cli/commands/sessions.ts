@@ -8,7 +8,7 @@ import { storeExists, storeLocation } from '../session/store-location.ts';
 import { addStoreOption, withRuntime } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
 import { brief } from '../view/brief.ts';
-import { agoText } from '../view/figures.ts';
+import { agoText, timeText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
 import { paintStatus, type ShownStatus, STATUSES, shownStatus } from '../view/status.ts';
 import { type Column, tableLines } from '../view/table.ts';
@@ -78,8 +78,8 @@ const sessionJson = (info: StreamInfo) => ({
   status: shownStatus(info),
   title: info.title,
   events: info.head,
-  started: new Date(info.createdAt).toISOString(),
-  updated: new Date(info.updatedAt).toISOString(),
+  started: timeText(info.createdAt),
+  updated: timeText(info.updatedAt),
   parent: info.parent ?? null,
   pid: info.owner?.pid ?? null,
 });

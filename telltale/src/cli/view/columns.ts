@@ -5,14 +5,14 @@ const SEGMENTS = new Intl.Segmenter('en', { granularity: 'grapheme' });
 /** Code units looked at for each column: marks that take no column must not make the search long. */
 const UNITS_A_COLUMN = 8;
 
-/** How many code units of the text, from its start, fit into `columns`; never less than one character's worth. */
-export function unitsThatFit(text: string, columns: number): number {
+/** How many code units of the text, from its start, fit into `columns`. */
+function unitsThatFit(text: string, columns: number): number {
   if (text.length <= columns && displayWidth(text) <= columns) return text.length;
   const seen = text.slice(0, Math.max(1, columns) * UNITS_A_COLUMN);
   let width = 0;
   for (const { segment, index } of SEGMENTS.segment(seen)) {
     width += displayWidth(segment);
-    if (width > columns) return index === 0 ? segment.length : index;
+    if (width > columns) return index;
   }
   return seen.length;
 }
@@ -20,7 +20,7 @@ export function unitsThatFit(text: string, columns: number): number {
 /** The text in at most `columns`, an ellipsis at the end where something is missing. */
 export function clip(text: string, columns: number): string {
   if (unitsThatFit(text, columns) === text.length) return text;
-  return columns < 1 ? '' : `${text.slice(0, columns < 2 ? 0 : unitsThatFit(text, columns - 1))}…`;
+  return columns < 1 ? '' : `${text.slice(0, unitsThatFit(text, columns - 1))}…`;
 }
 
 /** The text filled up with blanks to `columns`. */
@@ -35,8 +35,10 @@ export function wrap(text: string, columns: number): readonly string[] {
   const rows: string[] = [];
   let rest = text;
   for (;;) {
-    const units = unitsThatFit(rest, columns);
-    if (units === rest.length) return [...rows, rest];
+    const fitting = unitsThatFit(rest, columns);
+    if (fitting === rest.length) return [...rows, rest];
+    // A character that is wider than a row gets a row all the same.
+    const units = fitting > 0 ? fitting : (rest.codePointAt(0) ?? 0) > 0xffff ? 2 : 1;
     const blank = rest.charAt(units) === ' ' ? units : rest.lastIndexOf(' ', units - 1);
     const cut = blank > 0 ? blank : units;
     rows.push(rest.slice(0, cut).trimEnd());

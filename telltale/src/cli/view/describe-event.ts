@@ -1,9 +1,10 @@
 import type { EventOf, ObservedEvent } from '../../events/event.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
+import { printable } from '../../manifest/printable.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
-import { costText, countText, spanText } from './figures.ts';
-import { harmlessLine } from './harmless.ts';
+import { costText, countText, spanText, timeText } from './figures.ts';
+import { harmlessLine as safe } from './harmless.ts';
 
 /** What an action of that id calls, if it is known: `read_file`. */
 export type NameOf = (id: string) => string | undefined;
@@ -15,24 +16,24 @@ export function describeEvent(
   nameOf: NameOf = () => undefined,
 ): string {
   const room = Math.max(1, columns);
-  return clip(harmlessLine(said(event, room, actionNames(nameOf))), room);
+  return clip(printable(said(event, room, actionNames(nameOf))).trim(), room);
 }
 
 function said(event: ObservedEvent, room: number, called: (id: string) => string): string {
   switch (event.type) {
     case 'session.started':
-      return `${event.agent} with ${event.model}${origin(event)}: ${brief(event.input, room)}`;
+      return `${safe(event.agent)} with ${safe(event.model)}${origin(event)}: ${brief(event.input, room)}`;
     case 'session.completed':
       return brief(event.result, room);
     case 'session.failed':
     case 'session.stalled':
       return errorText(event.error);
     case 'session.cancelled':
-      return `by ${event.by}: ${event.reason}`;
+      return `by ${safe(event.by)}: ${safe(event.reason)}`;
     case 'session.resumed':
-      return `by ${event.by}`;
+      return `by ${safe(event.by)}`;
     case 'session.waiting':
-      return `for ${event.for}`;
+      return `for ${safe(event.for)}`;
     case 'turn.started':
       return `turn ${event.turn}, a prompt of ${countText(event.prompt.tokens, 'token')}`;
     case 'turn.completed':
@@ -52,7 +53,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'message.received':
       return `from ${event.from}: ${brief(event.text, room)}`;
     case 'audit':
-      return `${event.who}: ${event.what}`;
+      return `${safe(event.who)}: ${safe(event.what)}`;
     case 'action.declared':
       return declared(event, room);
     case 'action.started':
@@ -62,37 +63,37 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'action.failed':
       return `${called(event.id)} after ${spanText(event.ms)}${event.attempts > 1 ? ` and ${event.attempts} tries` : ''}: ${errorText(event.error)}`;
     case 'action.skipped':
-      return `${called(event.id)}: ${event.reason}${event.because === undefined ? '' : ` (${event.because})`}`;
+      return `${called(event.id)}: ${safe(event.reason)}${event.because === undefined ? '' : ` (${safe(event.because)})`}`;
     case 'action.retrying':
       return `${called(event.id)}, try ${event.attempt} in ${spanText(event.delay_ms)}: ${errorText(event.error)}`;
     case 'action.cancelled':
-      return `${called(event.id)}: ${event.reason}`;
+      return `${called(event.id)}: ${safe(event.reason)}`;
     case 'action.interrupted':
       return `${called(event.id)} in try ${event.attempt}`;
     case 'action.compensated':
-      return `${called(event.id)} by ${event.by}`;
+      return `${called(event.id)} by ${safe(event.by)}`;
     case 'action.progress':
       return `${called(event.id)}: ${brief(event.data, room)}`;
     case 'metadata.changed':
       return changesText(event, room);
     case 'metadata.rejected':
-      return event.errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
+      return event.errors.map(({ field, message }) => `${safe(field)}: ${safe(message)}`).join('; ');
     case 'variable.changed':
-      return `$${event.name} ${brief(event.from, room)} → ${brief(event.to, room)} (${event.class}, by ${event.by})`;
+      return `$${safe(event.name)} ${brief(event.from, room)} → ${brief(event.to, room)} (${event.class}, by ${safe(event.by)})`;
     case 'fault':
-      return `${event.code}: ${event.message}`;
+      return `${safe(event.code)}: ${safe(event.message)}`;
     case 'if.decided':
-      return `${event.test} is ${event.held}${event.problem === undefined ? '' : `: ${event.problem}`}`;
+      return `${safe(event.test)} is ${event.held}${event.problem === undefined ? '' : `: ${safe(event.problem)}`}`;
     case 'budget.charged':
-      return `${event.amount} for the ${event.what}, ${event.balance} left`;
+      return `${event.amount} for the ${safe(event.what)}, ${event.balance} left`;
     case 'prompt.compacted':
       return `turns up to ${event.through}: ${brief(event.summary, room)}`;
     case 'timer.set':
-      return `${event.id}, due ${new Date(event.due).toISOString()}`;
+      return `${safe(event.id)}, due ${timeText(event.due)}`;
     case 'timer.fired':
-      return event.id;
+      return safe(event.id);
     case 'custom':
-      return `${event.name} ${brief(event.data, room)}`;
+      return `${safe(event.name)} ${brief(event.data, room)}`;
   }
 }
 
@@ -102,28 +103,28 @@ export const changesText = (
   columns: number,
 ): string =>
   Object.entries(changes)
-    .map(([field, { from, to }]) => `${field} ${brief(from, columns)} → ${brief(to, columns)}`)
+    .map(([field, { from, to }]) => `${safe(field)} ${brief(from, columns)} → ${brief(to, columns)}`)
     .join(', ');
 
-export const errorText = ({ code, message }: ErrorJson): string => `${code}: ${message}`;
+export const errorText = ({ code, message }: ErrorJson): string => `${safe(code)}: ${safe(message)}`;
 
 const actionNames =
   (nameOf: NameOf) =>
   (id: string): string => {
     const name = nameOf(id);
-    return name === undefined ? id : `${id} ${name}`;
+    return safe(name === undefined ? id : `${id} ${name}`);
   };
 
 function declared({ action }: EventOf<'action.declared'>, room: number): string {
   const mode = action.mode === 'async' ? '' : ` ${action.mode}`;
   const kind = action.kind === 'tool' ? '' : `${action.kind} `;
-  const after = action.depends_on === undefined ? '' : ` after ${action.depends_on.join(', ')}`;
-  return `${action.id} ${kind}${action.name}${mode}${after} ${briefFields(action.parameters, room)}`;
+  const after = action.depends_on === undefined ? '' : ` after ${safe(action.depends_on.join(', '))}`;
+  return `${safe(action.id)} ${kind}${safe(action.name)}${mode}${after} ${briefFields(action.parameters, room)}`;
 }
 
 function origin({ parent, forked }: EventOf<'session.started'>): string {
-  if (forked !== undefined) return `, forked from ${forked.session} at ${forked.seq}`;
-  return parent === undefined ? '' : `, for ${parent.action} of ${parent.session}`;
+  if (forked !== undefined) return `, forked from ${safe(forked.session)} at ${forked.seq}`;
+  return parent === undefined ? '' : `, for ${safe(parent.action)} of ${safe(parent.session)}`;
 }
 
 function turnEnd({ usage, cost_usd, ms, finish }: EventOf<'turn.completed'>): string {

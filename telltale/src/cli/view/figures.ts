@@ -25,3 +25,9 @@ export const countText = (amount: number, what: string, many = `${what}s`): stri
 
 /** Dollars, with as many digits as say something. */
 export const costText = (dollars: number): string => `$${dollars.toFixed(dollars < 1 ? 4 : 2)}`;
+
+const MAX_DATE = 8.64e15;
+
+/** A time as ISO 8601; what is none as the number it is. */
+export const timeText = (ms: number): string =>
+  Math.abs(ms) <= MAX_DATE ? new Date(ms).toISOString() : String(ms);

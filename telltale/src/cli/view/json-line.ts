@@ -1,7 +1,6 @@
 import type { ObservedEvent } from '../../events/event.ts';
 
 /** What JSON leaves as it is and a terminal may obey: C1 controls, direction marks, and the like. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
 const STEERING = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /** A value as JSON that is the same to a parser and harmless to a terminal, with the line's end. */

@@ -1,5 +1,6 @@
 import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
+import { timeText } from './figures.ts';
 
 /** A session's state for a script: what stays the same from version to version of the runtime. */
 export function stateJson(
@@ -15,8 +16,8 @@ export function stateJson(
     pid: pid ?? null,
     parent: state.parent ?? null,
     input: state.input,
-    started: new Date(state.startedAt).toISOString(),
-    updated: new Date(state.at).toISOString(),
+    started: timeText(state.startedAt),
+    updated: timeText(state.at),
     seq: state.seq,
     turn: state.turn,
     turns: state.totals.turns,

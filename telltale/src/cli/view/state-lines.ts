@@ -5,7 +5,7 @@ import { actionLine } from './action-line.ts';
 import type { ActionView } from './action-log.ts';
 import { brief } from './brief.ts';
 import { errorText } from './describe-event.ts';
-import { costText, countText, spanText } from './figures.ts';
+import { costText, countText, spanText, timeText } from './figures.ts';
 import { harmlessLine, harmlessLines } from './harmless.ts';
 import { paintStatus } from './status.ts';
 
@@ -40,10 +40,7 @@ export function stateLines(state: SessionState, options: StateLinesOptions): rea
       paintStatus(status, harmlessLine(status), paint) + (pid === undefined ? '' : `, process ${pid}`),
     ),
     said('input', state.input),
-    said(
-      'started',
-      `${new Date(state.startedAt).toISOString()}, last event ${spanText(state.at - state.startedAt)} later`,
-    ),
+    said('started', `${timeText(state.startedAt)}, last event ${spanText(state.at - state.startedAt)} later`),
     said('event', `${state.seq}`),
     said(
       'totals',

@@ -39,7 +39,8 @@ export async function followSession(
     for await (const event of session.events) {
       actions.take(event);
       if ('seq' in event) overlap.add(event);
-      if (!('seq' in event) || event.seq > seen) await view.show(event);
+      if ('seq' in event && event.seq <= seen) view.recall(event);
+      else await view.show(event);
       if (stdout.closed && stopped === undefined) stop();
     }
   };

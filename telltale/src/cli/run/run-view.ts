@@ -14,6 +14,8 @@ import { createTerminalView } from './terminal-view.ts';
 export interface RunView {
   /** Resolves when the reader can take more. */
   show(event: ObservedEvent): Promise<void>;
+  /** Takes in an event that is not shown: it has been seen before, and what follows may be about it. */
+  recall(event: ObservedEvent): void;
   /** After the last event. */
   end(result: SessionResult, overlap: Overlap): Promise<void>;
   /** Leaves the terminal to `ask` while it lasts. */
@@ -24,6 +26,7 @@ export function createRunView(mode: RunMode, io: Io): RunView {
   const { stdout } = io;
   const aside = <T>(ask: () => Promise<T>) => ask();
   const nothing = async () => {};
+  const recall = () => {};
   switch (mode) {
     case 'live':
       return createTerminalView(io);
@@ -36,6 +39,7 @@ export function createRunView(mode: RunMode, io: Io): RunView {
               .map((line) => `${line}\n`)
               .join(''),
           ),
+        recall: (event) => void lines(event),
         end: (result, overlap) =>
           stdout.write(`${closingLines(result, overlap, paletteFor(stdout)).join('\n')}\n`),
         aside,
@@ -45,11 +49,12 @@ export function createRunView(mode: RunMode, io: Io): RunView {
       return {
         show: nothing,
         end: ({ result }) => stdout.write(result === undefined ? '' : resultText(result, stdout)),
+        recall,
         aside,
       };
     case 'events':
-      return { show: (event) => stdout.write(eventJson(event)), end: nothing, aside };
+      return { show: (event) => stdout.write(eventJson(event)), end: nothing, recall, aside };
     case 'json':
-      return { show: nothing, end: (result) => stdout.write(jsonText(result, 2)), aside };
+      return { show: nothing, end: (result) => stdout.write(jsonText(result, 2)), recall, aside };
   }
 }

@@ -94,6 +94,7 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
       isDue = true;
       arm(FRAME_MS);
     },
+    recall: (event) => screen.recall(event),
     draw: () => write(painter.paint(screen.frame(now()), columns())),
     entered: () => painter.entered(),
     leave,

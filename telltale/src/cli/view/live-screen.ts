@@ -21,6 +21,8 @@ export interface Frame {
 /** Folds events into lines. Pure but for its own memory: time and size are given. */
 export interface LiveScreen {
   show(event: ObservedEvent): void;
+  /** Takes in an event that was shown before, elsewhere: it gets no line, but what follows may be about it. */
+  recall(event: ObservedEvent): void;
   /** The lines as of now. Each line is `done` once, in one frame. */
   frame(now: number): Frame;
   /** All that is left, for good. */
@@ -165,6 +167,13 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
       if (line === undefined) return;
       push(speech.close());
       items.push({ line: MARGIN + line });
+    },
+    recall(event) {
+      follow(event);
+      const action = actions.take(event);
+      if (action === undefined) return;
+      if (isOver(action)) detached.delete(action);
+      else detached.add(action);
     },
     frame(now) {
       // The row that is being written and the line at the bottom are live, too.

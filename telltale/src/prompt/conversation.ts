@@ -1,4 +1,3 @@
-import { isShown, isTracked } from '../events/action.ts';
 import type { SessionState, TurnRecord } from '../events/state.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
@@ -94,15 +93,8 @@ export function createConversation({ system, agent, seal }: ConversationOptions)
   };
 }
 
-/** What the record of the coming turn will hold: `turn.started` moves it there. */
-function coming(state: SessionState): Told {
-  const running: string[] = [];
-  for (const id of state.open) {
-    const action = state.actions.get(id)?.action;
-    if (action !== undefined && isTracked(action) && isShown(action)) running.push(id);
-  }
-  return { news: state.news, running, metadata: state.metadata };
-}
+/** What the record of the coming turn will hold: `turn.started` moves it there. The block names only what is told. */
+const coming = ({ news, open, metadata }: SessionState): Told => ({ news, running: [...open], metadata });
 
 const outOfStep = (last: number | undefined, asked: number | undefined) =>
   new RuntimeError(

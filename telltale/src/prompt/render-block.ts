@@ -3,6 +3,7 @@ import type { MessageFrom } from '../events/event.ts';
 import type { News, TurnRecord } from '../events/state.ts';
 import { clip } from './cut-text.ts';
 import { MAX_ERROR_SHOWN, MAX_FAULTS_SHOWN, MAX_IDS_LISTED, MAX_NAME_SHOWN } from './limits.ts';
+import { isOwnWords } from './own-words.ts';
 import { type MetadataManifest, renderMetadata } from './render-metadata.ts';
 import { isTold, type ResultStyle, renderResults } from './render-results.ts';
 import { errorText } from './result-text.ts';
@@ -58,14 +59,11 @@ function renderMessage({ from, text }: News['messages'][number], { safe }: Block
   return FROM[from] + (from === 'runtime' ? text : safe(text));
 }
 
-/** Faults that may quote what came from outside. All others are the runtime's words and the model's own. */
-const MAY_QUOTE: ReadonlySet<string> = new Set(['final_undone', 'unknown_variable', 'deadlock']);
-
 function renderFaults(faults: News['faults'], { safe }: BlockStyle): string {
   if (faults.length === 0) return '';
   const times = new Map<string, number>();
   for (const { code, message } of faults) {
-    const words = MAY_QUOTE.has(code) ? safe(message) : message;
+    const words = isOwnWords(code) ? message : safe(message);
     const line = `- ${code}: ${clip(words, MAX_ERROR_SHOWN)}`;
     times.set(line, (times.get(line) ?? 0) + 1);
   }

@@ -67,7 +67,7 @@ function actionRules({ protocol }: AgentManifest): string {
 - type: tool (default), agent, relic, workflow, llm, artifact or internal, as listed below.
 - mode: async (default): runs while you go on. ${sync} fire_and_forget: started, and you never hear of it again.
 - id: letters, digits, _ and -; unique in the session; a1, a2, … if left out.
-- In the JSON: "name" (required), "parameters", and where you need them "output_key" (a name for its result), "depends_on" (ids that must have succeeded first), "timeout" (seconds for each try), "retry" (further tries), "on_error" ("skip", "fail" or "retry"), "if" (a CEL test), "compensate" (an action that undoes it), "template". Any other key is an error.
+- In the JSON: "name" (required unless there is a "template"), "parameters", and where you need them "output_key" (a name for its result), "depends_on" (ids that must have succeeded first), "timeout" (seconds for each try), "retry" (further tries), "on_error" ("skip", "fail" or "retry"), "if" (a CEL test), "compensate" (an action that undoes it), "template" (one of the action templates). Any other key is an error.
 - $id, $output_key or $id.path[0] in parameters or in a response stands for that result: the action waits for it by itself. $$ is a dollar sign.
 - If an action fails, what depends on it is skipped, and the rest goes on.`;
 }

@@ -5,12 +5,12 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Json } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
-import { recordModel } from '../models/record.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
 import { readSession } from './read-session.ts';
+import { recordToFile } from './record-to-file.ts';
 import { runSession } from './run-session.ts';
 import type { LoadedAgent, ResumeOptions, Session, SessionResult, StartOptions } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
@@ -127,9 +127,7 @@ async function open(
   const choice = begin.kind === 'start' ? begin.start : begin.resume;
   const prepared = await edges.shelf.prepare(begin.agent, choice.model);
   const model =
-    choice.record === undefined
-      ? prepared.model
-      : await recordModel(prepared.model, choice.record, edges.clock);
+    choice.record === undefined ? prepared.model : recordToFile(prepared.model, choice.record, edges.clock);
   const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });
   const toLog = (writer: StreamWriter, state: SessionState): SessionLog => {
     const log = createSessionLog({ ...edges, writer, state, onLost });

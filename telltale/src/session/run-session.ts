@@ -4,7 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import { createConversation } from '../prompt/conversation.ts';
-import { createScheduler } from '../scheduler/create-scheduler.ts';
+import { createScheduler } from '../scheduler/drive.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import { createAgentView } from './agent-view.ts';

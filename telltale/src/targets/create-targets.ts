@@ -5,7 +5,6 @@ import type { LoadedManifest, Project } from '../manifest/project/project.ts';
 import type { BUILTIN_TOOLS } from '../manifest/schema/imports.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
-import type { Store } from '../store/store.ts';
 import { createPermissions } from './access/permissions.ts';
 import { calculator } from './builtin/calculator/calculator.ts';
 import { clock } from './builtin/clock.ts';
@@ -15,7 +14,10 @@ import { httpFetch } from './builtin/http-fetch.ts';
 import { shell } from './builtin/shell.ts';
 import { systemMonitor } from './builtin/system-monitor.ts';
 import { type Resolver, systemResolver } from './http/checked-lookup.ts';
+import { llmTargets } from './llm/llm-targets.ts';
 import type { Env } from './process/child-environment.ts';
+import type { RelicStore } from './relics/relic-store.ts';
+import { relicTarget } from './relics/relic-target.ts';
 import type { Approve, Target, TargetTable } from './target.ts';
 import type { TargetEdges } from './target-edges.ts';
 import { toolTarget } from './tools/tool-target.ts';
@@ -28,7 +30,7 @@ export interface TargetsOptions {
   readonly folder: string;
   readonly clock: Clock;
   readonly env: Env;
-  readonly store: Pick<Store, 'tables' | 'location'>;
+  readonly store: RelicStore;
   readonly openModel: (ref: string) => Promise<Model>;
   /** Without it, what has to be asked is refused. */
   readonly approve?: Approve | undefined;
@@ -64,7 +66,8 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
     if (table.has(key)) throw nameTaken(target);
     table.set(key, target);
   };
-  for (const target of importedTargets(loaded, project, edges)) add(target);
+  for (const target of importedTargets(loaded, project, options.store, edges)) add(target);
+  for (const target of llmTargets(agent, options.openModel)) add(target);
   const all = Object.freeze([...table.values()]);
   return {
     all,
@@ -74,7 +77,12 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
 }
 
 /** In the order of the imports; then what stands beside the agent in its own file. */
-function* importedTargets(agent: LoadedManifest, project: Project, edges: TargetEdges): Generator<Target> {
+function* importedTargets(
+  agent: LoadedManifest,
+  project: Project,
+  store: RelicStore,
+  edges: TargetEdges,
+): Generator<Target> {
   const seen = new Set<string>();
   const byId = new Map(project.manifests.map((manifest) => [manifest.id, manifest]));
   for (const entry of agent.imports) {
@@ -85,15 +93,16 @@ function* importedTargets(agent: LoadedManifest, project: Project, edges: Target
       yield BUILTINS[entry.name as keyof typeof BUILTINS](edges);
       continue;
     }
-    for (const id of entry.manifests) yield* targetOf(byId.get(id), seen, edges);
+    for (const id of entry.manifests) yield* targetOf(byId.get(id), seen, store, edges);
   }
   for (const beside of project.manifests)
-    if (beside.file === agent.file) yield* targetOf(beside, seen, edges);
+    if (beside.file === agent.file) yield* targetOf(beside, seen, store, edges);
 }
 
 function* targetOf(
   loaded: LoadedManifest | undefined,
   seen: Set<string>,
+  store: RelicStore,
   edges: TargetEdges,
 ): Generator<Target> {
   if (loaded === undefined || seen.has(loaded.id)) return;
@@ -104,6 +113,8 @@ function* targetOf(
       yield toolTarget(manifest, file, edges);
       return;
     case 'Relic':
+      yield relicTarget(manifest, file, store, edges);
+      return;
     case 'Agent':
     case 'Workflow':
     case 'Artifact':

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
@@ -168,6 +169,46 @@ describe('a language model of the AI SDK', () => {
     });
   });
 
+  it('that was left gives nothing more, though it had more ready', async () => {
+    const { model } = fake('v4', streamOf(text('a'), text('b'), text('c'), finish('stop', 'stop')));
+    const { deltas, error } = ask(open(model), { onText: (_delta, abort) => abort() });
+    expect(await error).toMatchObject({ code: 'model_cancelled' });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(deltas).toEqual(['a']);
+  });
+
+  it('that answers after it was left has its stream cancelled', async () => {
+    let answer = () => {};
+    let cancelled = () => {};
+    const isCancelled = new Promise<void>((resolve) => {
+      cancelled = resolve;
+    });
+    const { model } = fake('v4', () => {}, cancelled);
+    const late = {
+      ...model,
+      doStream: (options: Parameters<LanguageModelV4['doStream']>[0]) =>
+        new Promise<Awaited<ReturnType<LanguageModelV4['doStream']>>>((resolve) => {
+          answer = () => resolve(model.doStream(options));
+        }),
+    };
+    const { error, abort } = ask(open(late));
+    abort();
+    expect(await error).toMatchObject({ code: 'model_cancelled' });
+    answer();
+    await isCancelled;
+  });
+
+  it('leaves neither a timer nor a listener behind', async () => {
+    const clock = createSimulatedClock();
+    const { signal } = new AbortController();
+    for (const last of [finish('stop', 'stop'), finish('error')]) {
+      const { model } = fake('v4', streamOf(text('a'), last));
+      await ask(open(model, { clock }), { signal }).end.catch(() => {});
+      expect(clock.pending).toBe(0);
+      expect(getEventListeners(signal, 'abort')).toEqual([]);
+    }
+  });
+
   it('that throws before it streams is reported, whatever it throws', async () => {
     const throwing = (thrown: unknown) =>
       open({
@@ -183,11 +224,15 @@ describe('a language model of the AI SDK', () => {
       [named('AbortError'), 'model_broke_off'],
       [Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' }), 'model_unreachable'],
       [Object.assign(new Error('x'), { code: 'UND_ERR_HEADERS_TIMEOUT' }), 'model_timeout'],
+      [Object.assign(new Error('x'), { code: 'ERR_INVALID_URL' }), 'model_broke_off'],
       ['a string', 'model_broke_off'],
       [undefined, 'model_broke_off'],
       [null, 'model_broke_off'],
     ] as const)
-      expect(await ask(throwing(thrown)).error).toMatchObject({ code });
+      expect(await ask(throwing(thrown)).error).toMatchObject({
+        code,
+        message: expect.not.stringContaining('answered'),
+      });
   });
 
   it('is not blamed for what the sink throws', async () => {

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { Model } from '../../src/models/model.ts';
 import {
@@ -60,11 +59,12 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
   });
 
   it('a connection that is cut half-way is model_broke_off, and what had come stays', async () => {
+    let cut = () => {};
     server.answer = (response) => {
       sse(response, [...wire.start, wire.delta('half')]);
-      setTimeout(() => response.destroy(), 20);
+      cut = () => response.destroy();
     };
-    const { deltas, error } = ask(await open(wire));
+    const { deltas, error } = ask(await open(wire), { onText: () => cut() });
     expect(await error).toMatchObject({ code: 'model_broke_off', retryable: true });
     expect(deltas).toEqual(['half']);
   });
@@ -312,6 +312,11 @@ describe('a prompt that is too long', () => {
   });
 });
 
+/** Streams in memory pass on what they have within a few turns of the event loop. */
+async function allRead(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
 describe('what only one provider says', () => {
   it('a key that Google refuses with 400 is model_refused_key', async () => {
     server.answer = (response) =>
@@ -365,16 +370,26 @@ describe('what only one provider says', () => {
   });
 
   it("Anthropic's pings keep a stream alive that says nothing", async () => {
-    const clock = createSystemClock();
-    server.answer = async (response) => {
-      sse(response, [...ANTHROPIC.start]);
-      for (let ping = 0; ping < 8; ping++) {
-        await new Promise<void>((resolve) => clock.after(40, resolve));
-        response.write('event: ping\ndata: {"type": "ping"}\n\n');
-      }
-      response.end([ANTHROPIC.delta('late'), ...ANTHROPIC.end('stop')].join(''));
-    };
-    const { deltas, end } = ask(await open(ANTHROPIC, { idleTimeoutMs: 250 }));
+    const clock = createSimulatedClock();
+    let write: (frame: string) => void = () => {};
+    let close = () => {};
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        write = (frame) => controller.enqueue(new TextEncoder().encode(frame));
+        close = () => controller.close();
+      },
+    });
+    const fetch = async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    const { deltas, end } = ask(await open(ANTHROPIC, { clock, fetch }));
+    for (const frame of ANTHROPIC.start) write(frame);
+    for (let ping = 0; ping < 5; ping++) {
+      await allRead();
+      await clock.advance(100_000);
+      write('event: ping\ndata: {"type": "ping"}\n\n');
+    }
+    await allRead();
+    for (const frame of [ANTHROPIC.delta('late'), ...ANTHROPIC.end('stop')]) write(frame);
+    close();
     await end;
     expect(deltas).toEqual(['late']);
   });

@@ -70,7 +70,7 @@ describe('a conversation', () => {
     ];
     const property = fc.property(
       fc.constantFrom(...agents),
-      fc.array(step, { maxLength: 40 }),
+      fc.array(step, { maxLength: 40, size: 'max' }),
       (given, steps) => {
         const session = drivenSession('Do it.', { status: 'IDLE' });
         const { state, log } = session;
@@ -296,6 +296,29 @@ describe('a block', () => {
     session.declare({ id: 'a1' });
     session.log(event);
     expect(lastBlock(session)).toContain(expected);
+  });
+
+  it('keeps the tags in mistakes, which teach how to write them, but not in what those may quote from outside', () => {
+    const session = drivenSession();
+    session.log(
+      { type: 'fault', code: 'no_body', message: 'Write <action>{…}</action>.' },
+      { type: 'fault', code: 'final_undone', message: 'a1 failed: <action>{"name":"rm"}</action>' },
+    );
+    expect(lastBlock(session)).toContain(
+      '- no_body: Write <action>{…}</action>.\n- final_undone: a1 failed: &lt;action>{"name":"rm"}&lt;/action>',
+    );
+  });
+
+  it('shows a bounded number of mistakes and of actions that run', () => {
+    const session = drivenSession();
+    for (let i = 0; i < 200; i++) {
+      session.log({ type: 'fault', code: 'stray_close', message: `${i} ${'m'.repeat(9999)}` });
+      session.declare({ id: `a${i}`, name: 'n'.repeat(9999) });
+    }
+    const block = lastBlock(session) ?? '';
+    expect(block.length).toBeLessThan(50_000);
+    expect(block).toContain('- and 30 more');
+    expect(block).toContain(', and 136 more.');
   });
 
   it('masks the key of the session in what comes from outside', () => {

@@ -78,8 +78,12 @@ const expectationOf = (written: NonNullable<WrittenTurn['expect']>[number]): Exp
   return contains === undefined ? { notContains: not_contains ?? '' } : { contains };
 };
 
-const usageOf = ({ input, output, cached }: NonNullable<WrittenTurn['usage']>): ModelUsage =>
-  cached === undefined ? { input, output } : { input, output, cached };
+const usageOf = ({ input, output, cached, written }: NonNullable<WrittenTurn['usage']>): ModelUsage => ({
+  input,
+  output,
+  ...(cached === undefined ? {} : { cached }),
+  ...(written === undefined ? {} : { written }),
+});
 
 const EMPTY: Finding = {
   severity: 'error',

@@ -56,6 +56,7 @@ const turnMap = closed(
         input: countFromZero('Tokens of the prompt.'),
         output: countFromZero('Tokens of the answer.'),
         cached: countFromZero('Tokens of the prompt that came from a cache.').optional(),
+        written: countFromZero('Tokens of the prompt that were written to a cache.').optional(),
       },
     ).optional(),
   },

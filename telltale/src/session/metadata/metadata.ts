@@ -71,7 +71,7 @@ export function createMetadata(manifest: MetadataManifest): Metadata {
 
   const bytesOf = (values: ReadonlyMap<string, Json>) => {
     let bytes = 0;
-    for (const value of values.values()) if (value !== null) bytes += byteSize(value);
+    for (const value of values.values()) bytes += byteSize(value);
     return bytes;
   };
 

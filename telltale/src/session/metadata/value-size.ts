@@ -12,7 +12,7 @@ export function isDeeperThan(value: Json, limit: number): boolean {
   return false;
 }
 
-/** The size of a value as JSON in UTF-8. */
+/** The size of a value as JSON in UTF-8; of `null`, which is a field that is not set, none. */
 export function byteSize(value: Json): number {
-  return Buffer.byteLength(JSON.stringify(value));
+  return value === null ? 0 : Buffer.byteLength(JSON.stringify(value));
 }

@@ -3,6 +3,7 @@ import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
 import { createTagParser } from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../context.ts';
 import { createBranches, decideTest } from './branches.ts';
+import { createCloseSplitter } from './close-splitter.ts';
 import { createGate } from './gate.ts';
 import { createResponseStream, type ResponseStream } from './response-stream.ts';
 import { createSpoken } from './spoken.ts';
@@ -186,6 +187,8 @@ export function createHearing(context: SessionContext, cut: (reason: CutReason) 
     for (const event of events) gate.pass(event, parser.consumed);
   };
 
+  const splitter = createCloseSplitter();
+
   const push = (piece: string) => {
     spoken.hear(piece);
     const events = parser.push(piece);
@@ -195,18 +198,11 @@ export function createHearing(context: SessionContext, cut: (reason: CutReason) 
   return {
     responses,
     push(delta) {
-      // Cut behind closing tags, so that what is on the log ends where an intent does: after a crash the model goes
-      // on from there, and nothing it said is acted on twice or lost.
       if (observed !== undefined) return;
-      let rest = delta;
-      for (let close = rest.indexOf('</'); close !== -1; close = rest.indexOf('</')) {
-        const end = rest.indexOf('>', close) + 1;
-        if (end === 0 || end === rest.length) break;
-        push(rest.slice(0, end));
+      for (const piece of splitter.split(delta)) {
+        push(piece);
         if (observed !== undefined) return;
-        rest = rest.slice(end);
       }
-      push(rest);
     },
     end(then) {
       if (observed === undefined) hear(parser.end());

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import type { EndedProcess, ProcessRequest } from './run-process.ts';
+import type { EndedProcess, ProcessRequest } from './process-request.ts';
 
 /** Characters of output that a message quotes. */
 const TAIL_CHARS = 2_000;

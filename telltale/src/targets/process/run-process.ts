@@ -1,41 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { platform } from 'node:os';
-import type { Clock } from '../../kernel/clock.ts';
 import { stopped } from '../access/stopped.ts';
 import { createKeptOutput, type KeptOutput } from '../output/kept-output.ts';
 import { cannotStart, outputEndless } from './process-errors.ts';
+import type { EndedProcess, ProcessEdges, ProcessRequest } from './process-request.ts';
 import { signalGroup } from './signal-group.ts';
-
-export interface ProcessRequest {
-  /** For messages: `tool "build"`. */
-  readonly what: string;
-  readonly program: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly stdin?: string | undefined;
-  /** Bytes of stdout that are kept, and of stderr. */
-  readonly maxBytes: number;
-  readonly signal: AbortSignal;
-  /** Output as it comes, before anything is dropped. */
-  readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Buffer) => void) | undefined;
-  /** For Windows' own shell, whose quoting differs from every other program's. */
-  readonly verbatimArguments?: boolean;
-}
-
-export interface ProcessEdges {
-  readonly clock: Clock;
-  /** Between SIGTERM and SIGKILL. */
-  readonly graceMs: number;
-}
-
-export interface EndedProcess {
-  /** Null where a signal ended it. */
-  readonly exitCode: number | null;
-  readonly signalName: string | null;
-  readonly stdout: KeptOutput;
-  readonly stderr: KeptOutput;
-}
 
 /** What is read, kept or not, before a process that never ends its output is stopped. */
 const MAX_DRAINED_BYTES = 4 * 1024 ** 3;

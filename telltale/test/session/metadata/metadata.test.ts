@@ -115,11 +115,15 @@ describe('an update of metadata', () => {
     expect(deep.apply({}, { plain: { a: nested(2) } }).errors).toEqual([]);
     expect(deep.apply({}, { plain: { a: nested(3) } }).errors[0]).toMatchObject({ code: 'too_deep' });
     const boundless = createMetadata(manifestOf({ limits: { depth: 1_000_000 } }));
+    const pit = (depth: number) => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`) as Json;
     for (const field of ['plain', 'context'])
-      expect(boundless.apply({}, { [field]: { a: nested(4000) } }).errors[0]).toMatchObject({
+      expect(boundless.apply({}, { [field]: pit(100_000) }).errors[0]).toMatchObject({
         code: 'too_deep',
         sent: 'a deep object',
       });
+    expect(boundless.apply({}, { plain: { a: nested(100_000) } }).errors[0]).toMatchObject({
+      code: 'too_deep',
+    });
   });
 
   it('keeps to the limit of bytes: what grows is refused, what shrinks goes through', () => {
@@ -130,6 +134,14 @@ describe('an update of metadata', () => {
     expect(errors).toMatchObject([
       { field: 'plain', code: 'too_large', allowed: expect.stringContaining('40 bytes') },
     ]);
+  });
+
+  it('counts a field that was not set as growing, by however little', () => {
+    const full = createMetadata(manifestOf({ limits: { bytes: 8 } }));
+    expect(full.apply({ title: 'Abcdef' }, { progress: 1 })).toMatchObject({
+      changes: {},
+      errors: [{ field: 'progress', code: 'too_large' }],
+    });
   });
 
   it('gives a bounded number of errors of bounded size', () => {

@@ -3,7 +3,8 @@ import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../../output/output-limits.ts';
 import { childEnvironment } from '../../process/child-environment.ts';
 import { commandFailed } from '../../process/process-errors.ts';
-import { type EndedProcess, runProcess } from '../../process/run-process.ts';
+import type { EndedProcess } from '../../process/process-request.ts';
+import { runProcess } from '../../process/run-process.ts';
 import type { TargetCall } from '../../target.ts';
 import type { TargetEdges } from '../../target-edges.ts';
 

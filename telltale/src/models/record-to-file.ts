@@ -1,0 +1,42 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Clock } from '../kernel/clock.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { Model } from './model.ts';
+import { recordModel } from './record.ts';
+import { loadScript } from './scripted/load-script.ts';
+import type { Script } from './scripted/script.ts';
+
+/**
+ * The same model, recorded as a `scripted:` file at `path` (absolute). The file is whole at any instant. A session
+ * that begins writes it anew; one that goes on keeps what the file has of the turns before.
+ */
+export function recordToFile(model: Model, path: string, clock: Clock): Model {
+  const temporary = `${path}.part`;
+  return recordModel(model, {
+    clock,
+    before: async (turn) => {
+      await mkdir(dirname(path), { recursive: true });
+      return turn === 1 ? undefined : readBefore(path);
+    },
+    write: async (script) => {
+      try {
+        await writeFile(temporary, script);
+        await rename(temporary, path);
+      } catch (error) {
+        await rm(temporary, { force: true });
+        throw error;
+      }
+    },
+  });
+}
+
+/** A file that is there and is no script is not written over. */
+async function readBefore(path: string): Promise<Script | undefined> {
+  try {
+    return await loadScript(path, dirname(path));
+  } catch (error) {
+    if (error instanceof RuntimeError && error.code === 'file_missing') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,84 @@
+import type { SkipReason } from '../events/action.ts';
+
+/** An action that has not ended. Ended ones live on in the folded state only. */
+export interface ActionNode {
+  readonly kind: 'action';
+  readonly id: string;
+  phase: 'waiting' | 'ready' | 'ended';
+  /** How much it waits for: open dependencies, ids not seen yet, the end of its turn. */
+  waiting: number;
+  /** What it waited for when it was bound; some of it may have ended since. */
+  readonly waitsFor: Node[];
+  readonly dependents: ActionNode[];
+  /** The collections it belongs to. */
+  readonly gates: readonly Gate[];
+}
+
+/**
+ * Several actions under one id: a `<parallel>`, or what a `<foreach>` made of one action. It succeeds when it is sealed
+ * and all its members have succeeded; it fails with the first of them. Gates last as long as the session: later turns
+ * may name them.
+ */
+export interface Gate {
+  readonly kind: 'gate';
+  readonly id: string;
+  readonly of: 'parallel' | 'foreach';
+  /** Ids of members, in the order in which they joined: actions, and gates of a `<foreach>` in a `<parallel>`. */
+  readonly members: string[];
+  readonly open: Set<Node>;
+  /** Whether no further member can come. */
+  sealed: boolean;
+  /** The failure that made it fail. */
+  failedBy: string | undefined;
+  readonly dependents: ActionNode[];
+  readonly gates: readonly Gate[];
+}
+
+export type Node = ActionNode | Gate;
+
+/** What is open in a session. Owned and changed in place by whoever holds it; `core.ts` has the transitions. */
+export interface Graph {
+  readonly nodes: Map<string, ActionNode>;
+  readonly gates: Map<string, Gate>;
+  /** Ids that somebody waits for and nobody has declared. */
+  readonly unseen: Map<string, ActionNode[]>;
+  /** Actions that wait for the end of their turn. */
+  readonly held: Set<ActionNode>;
+  /** Parallels that may still get members. */
+  readonly unsealed: Set<Gate>;
+}
+
+export const createGraph = (): Graph => ({
+  nodes: new Map(),
+  gates: new Map(),
+  unseen: new Map(),
+  held: new Set(),
+  unsealed: new Set(),
+});
+
+/** Why an action can never start. */
+export type Deadlock =
+  | { readonly kind: 'cycle'; readonly path: readonly string[] }
+  /** Whoever waits for it holds up the stream that would have to bring `id`. */
+  | { readonly kind: 'unseen'; readonly id: string }
+  /** The same with `id`, an action that starts when the turn has ended. */
+  | { readonly kind: 'turn_end'; readonly id: string };
+
+/** What follows from a transition, in the order in which it belongs on the log. */
+export type Change =
+  | { readonly kind: 'ready'; readonly node: ActionNode }
+  | {
+      readonly kind: 'skip';
+      readonly node: ActionNode;
+      readonly reason: Exclude<SkipReason, 'if' | 'deadlock'>;
+      readonly because?: string;
+    }
+  | { readonly kind: 'deadlock'; readonly node: ActionNode; readonly why: Deadlock }
+  /** All members have ended. */
+  | { readonly kind: 'closed'; readonly gate: Gate };
+
+export const isClosed = (gate: Gate): boolean => gate.sealed && gate.open.size === 0;
+
+/** Whether a dependency on `node` is still undecided. */
+export const isPending = (node: Node): boolean =>
+  node.kind === 'action' ? node.phase !== 'ended' : node.failedBy === undefined && !isClosed(node);

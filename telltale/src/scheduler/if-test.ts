@@ -1,0 +1,55 @@
+import { evaluateTest } from '../conditions/cel/evaluate.ts';
+import { parseExpression } from '../conditions/cel/parse-expression.ts';
+import type { DeclaredAction } from '../events/action.ts';
+import { type NameSpace, outputOf } from './names.ts';
+
+/** Whether an action's `if` holds now; a test that is broken does not, and `problem` says why. */
+export function testIf(
+  source: string,
+  action: DeclaredAction,
+  names: NameSpace,
+  context: Readonly<Record<string, unknown>>,
+): { readonly holds: boolean; readonly problem?: string } {
+  const parsed = parseExpression(source);
+  if (!parsed.ok) return { holds: false, problem: parsed.error.message };
+  const ids = new Set<string>();
+  let all = false;
+  for (const { root, path } of parsed.value.names) {
+    if (root !== 'actions') continue;
+    if (typeof path[0] === 'string') ids.add(path[0]);
+    else all = true;
+  }
+  const seen = {
+    ...action.locals,
+    ...context,
+    actions: viewOf(names, all ? names.state.actions.keys() : ids),
+  };
+  const result = evaluateTest(parsed.value, seen);
+  return result.ok ? { holds: result.value } : { holds: false, problem: result.error.message };
+}
+
+/** `{status, output?, error?}` by id. Only of the ids an expression names: one that walks over all pays for all. */
+function viewOf(names: NameSpace, ids: Iterable<string>): Readonly<Record<string, unknown>> {
+  const view: Record<string, unknown> = Object.create(null);
+  for (const id of ids) {
+    const known = names.state.actions.get(id);
+    if (known !== undefined) {
+      const { status, output, error } = known;
+      view[id] = {
+        status,
+        ...(output === undefined ? {} : { output }),
+        ...(error === undefined ? {} : { error }),
+      };
+    } else if (names.loops.has(id)) view[id] = viewOfLoop(names, id);
+  }
+  return view;
+}
+
+function viewOfLoop(names: NameSpace, id: string): unknown {
+  const gate = names.graph.gates.get(id);
+  if (gate === undefined || (gate.failedBy === undefined && !(gate.sealed && gate.open.size === 0)))
+    return { status: 'running' };
+  return gate.failedBy === undefined
+    ? { status: 'completed', output: outputOf(names, id) }
+    : { status: 'failed' };
+}

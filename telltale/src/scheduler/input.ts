@@ -1,0 +1,39 @@
+import { resolveReferences } from '../conditions/references/resolve-references.ts';
+import type { DeclaredAction } from '../events/action.ts';
+import type { Json } from '../kernel/json.ts';
+import { err, ok, type Result } from '../kernel/result.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { badParameters } from './failures.ts';
+import { type Fault, unknownVariables } from './faults.ts';
+import { type Binding, find, type NameSpace, outputOf } from './names.ts';
+
+/** `value` with the variables of `action` resolved, and what to tell the model of those that name nothing. */
+export function resolveInput<T extends Json>(
+  names: NameSpace,
+  action: DeclaredAction,
+  binding: Binding,
+  value: T,
+): Result<{ readonly value: T; readonly fault?: Fault }, RuntimeError> {
+  if (!hasDollar(value)) return ok({ value });
+  const lookup = (name: string): Json | undefined => {
+    const bound = binding.bound.get(name);
+    if (bound !== undefined) return outputOf(names, bound);
+    const standing = find(names, name, action);
+    return standing?.state === 'value' ? standing.value : undefined;
+  };
+  const resolved = resolveReferences(value, lookup);
+  if (!resolved.ok) return err(badParameters(resolved.error.message, resolved.error.hint));
+  const { unknown } = resolved.value;
+  const made = resolved.value.value as T;
+  return ok(
+    unknown.length === 0 ? { value: made } : { value: made, fault: unknownVariables(action.id, unknown) },
+  );
+}
+
+/** Most parameters hold no dollar: then there is nothing to copy. */
+function hasDollar(value: Json): boolean {
+  if (typeof value === 'string') return value.includes('$');
+  if (typeof value !== 'object' || value === null) return false;
+  for (const key in value) if (hasDollar((value as Readonly<Record<string, Json>>)[key] as Json)) return true;
+  return false;
+}

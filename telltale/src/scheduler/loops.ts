@@ -1,0 +1,73 @@
+import { readWholeReference } from '../conditions/references/reference.ts';
+import type { DeclaredAction } from '../events/action.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import { err, ok, type Result } from '../kernel/result.ts';
+import { listTooLong, listUnknown, noList } from './failures.ts';
+import type { Loop } from './scheduler.ts';
+
+/** Items of the list a `<foreach>` may have. */
+export const MAX_LOOP_ITEMS = 1000;
+/** Actions that one `<foreach>` may make: items times the actions in it. */
+const MAX_LOOP_ACTIONS = 10_000;
+
+/** A `<foreach>` as it stands on the log: an action of its own, so that it survives a restart. */
+export const loopAction = (id: string, { in: list, as, actions }: Loop): DeclaredAction => ({
+  id,
+  kind: 'internal',
+  mode: actions.every(({ mode }) => mode === 'fire_and_forget') ? 'fire_and_forget' : 'async',
+  name: 'foreach',
+  // Plain data, in both directions: actions came from JSON.
+  parameters: { in: list, as, actions: actions as unknown as Json },
+});
+
+export const isLoop = ({ kind, name }: DeclaredAction): boolean => kind === 'internal' && name === 'foreach';
+
+/** The inverse of `loopAction`, for a log that is read again. */
+export function loopOf({ parameters }: DeclaredAction): Loop {
+  const { in: list, as, actions } = parameters as unknown as Loop;
+  return { in: list, as, actions };
+}
+
+/** The list, once `in` was resolved to `value`. */
+export function itemsOf({ in: source, actions }: Loop, value: Json): Result<readonly Json[]> {
+  if (!Array.isArray(value)) {
+    const unresolved = value === source && readWholeReference(source) !== undefined;
+    return err(unresolved ? listUnknown(source) : noList(source, described(value)));
+  }
+  if (value.length > MAX_LOOP_ITEMS) return err(listTooLong(source, value.length, MAX_LOOP_ITEMS));
+  const made = value.length * actions.length;
+  return made > MAX_LOOP_ACTIONS
+    ? err(listTooLong(source, made, MAX_LOOP_ACTIONS))
+    : ok(value as readonly Json[]);
+}
+
+function described(value: Json): string {
+  if (value === null) return 'null';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** What the loop makes, round by round. */
+export function* rounds(loop: Loop, items: readonly Json[]): Iterable<DeclaredAction> {
+  const siblings = new Set(loop.actions.map(({ id }) => id));
+  for (const [index, item] of items.entries()) {
+    const locals: JsonObject = { [loop.as]: item };
+    for (const action of loop.actions) yield memberOf(action, index, locals, siblings);
+  }
+}
+
+function memberOf(
+  action: DeclaredAction,
+  index: number,
+  locals: JsonObject,
+  siblings: ReadonlySet<string>,
+): DeclaredAction {
+  const depends = action.depends_on?.map((id) => (siblings.has(id) ? `${id}[${index}]` : id));
+  return {
+    ...action,
+    id: `${action.id}[${index}]`,
+    ...(depends === undefined ? {} : { depends_on: depends }),
+    base: action.id,
+    index,
+    locals,
+  };
+}

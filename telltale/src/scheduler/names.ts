@@ -1,0 +1,233 @@
+import { ownProperty, readPath } from '../conditions/own-property.ts';
+import { type Reference, readWholeReference } from '../conditions/references/reference.ts';
+import { referencesIn } from '../conditions/references/resolve-references.ts';
+import type { ActionState, DeclaredAction } from '../events/action.ts';
+import { hasEnded } from '../events/action.ts';
+import type { SessionState } from '../events/state.ts';
+import type { Json } from '../kernel/json.ts';
+import type { Needs } from './core.ts';
+import type { OuterLookup } from './edges.ts';
+import { type Gate, type Graph, isClosed, type Node } from './graph.ts';
+import type { Loop } from './scheduler.ts';
+
+/** What a name or an id stands for at this moment. */
+export type Standing =
+  | { readonly state: 'open'; readonly node: Node }
+  /** `id` is the action or `<foreach>` it comes from; undefined for what the scheduler knows nothing of. */
+  | { readonly state: 'value'; readonly value: Json; readonly id?: string }
+  /** `because`: the failure at the root of it. */
+  | { readonly state: 'failed'; readonly id: string; readonly because: string };
+
+/** What an action needs, and which actions its variables were bound to when it was declared. */
+export interface Binding extends Needs {
+  readonly references: readonly Reference[];
+  /** By name: the action or `<foreach>` whose output it takes, whatever is declared under that name later. */
+  readonly bound: ReadonlyMap<string, string>;
+  /** Those that named nothing. */
+  readonly late: readonly Reference[];
+}
+
+/** All that names are looked up in. */
+export interface NameSpace {
+  readonly state: SessionState;
+  readonly graph: Graph;
+  readonly lookup: OuterLookup;
+  /** The last action (or `<foreach>`) that was declared with an `output_key`. */
+  readonly keys: Map<string, string>;
+  /** The loop that each base id stands in. */
+  readonly loops: Map<string, Loop>;
+}
+
+/** What an id of `depends_on` stands for; undefined if nobody has declared it. */
+export function standingOf({ state, graph }: NameSpace, id: string): Standing | undefined {
+  const action = standingOfAction(state, graph, id);
+  if (action !== undefined) return action;
+  const gate = graph.gates.get(id) ?? unmadeMember(graph, id);
+  return gate === undefined ? undefined : standingOfGate(state, gate);
+}
+
+function standingOfAction(state: SessionState, graph: Graph, id: string): Standing | undefined {
+  const node = graph.nodes.get(id);
+  if (node !== undefined) return { state: 'open', node };
+  const known = state.actions.get(id);
+  // One that is open on the log but not here is still to be taken over after a restart.
+  return known === undefined || !hasEnded(known.status) ? undefined : standingOfEnded(id, known);
+}
+
+function standingOfEnded(id: string, known: ActionState): Standing {
+  if (known.status === 'completed') return { state: 'value', value: known.output ?? null, id };
+  const because = known.skipped?.reason === 'dependency' ? (known.skipped.because ?? id) : id;
+  return { state: 'failed', id, because };
+}
+
+function standingOfGate(state: SessionState, gate: Gate): Standing {
+  if (gate.failedBy !== undefined) return { state: 'failed', id: gate.id, because: gate.failedBy };
+  if (!isClosed(gate)) return { state: 'open', node: gate };
+  return { state: 'value', value: outputsOf(state, gate), id: gate.id };
+}
+
+/** `page[3]` of a `<foreach>` that has not come to its items yet: it waits for all of them. */
+function unmadeMember(graph: Graph, id: string): Gate | undefined {
+  const bracket = id.lastIndexOf('[');
+  const gate = bracket === -1 ? undefined : graph.gates.get(id.slice(0, bracket));
+  return gate?.of === 'foreach' && !gate.sealed ? gate : undefined;
+}
+
+const outputsOf = (state: SessionState, gate: Gate): Json =>
+  gate.members.map((id) => state.actions.get(id)?.output ?? null);
+
+/** The output of an action, or the list of those of a `<foreach>`. */
+export function outputOf({ state, graph }: NameSpace, id: string): Json | undefined {
+  const known = state.actions.get(id);
+  if (known !== undefined) return hasEnded(known.status) ? (known.output ?? null) : undefined;
+  const gate = graph.gates.get(id);
+  return gate === undefined ? undefined : outputsOf(state, gate);
+}
+
+/**
+ * What `$name` stands for, in the order of the protocol: an `output_key`, an action id, what is known outside (feeds,
+ * variables, metadata), a target called exactly once. Before all of these come the names that only `by` knows: the
+ * item of its `<foreach>`, and its siblings there.
+ */
+export function find(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
+  if (by !== undefined) {
+    const local = by.locals === undefined ? undefined : (ownProperty(by.locals, name) as Json | undefined);
+    if (local !== undefined) return { state: 'value', value: local };
+    const sibling = siblingOf(names, name, by);
+    if (sibling !== undefined) return standingOfAction(names.state, names.graph, sibling);
+  }
+  return findKey(names, name, by) ?? findId(names, name, by) ?? findOutside(names, name, by);
+}
+
+function siblingOf({ loops }: NameSpace, name: string, by: DeclaredAction): string | undefined {
+  const siblings = by.base === undefined ? undefined : loops.get(by.base)?.actions;
+  const sibling = siblings?.find(
+    ({ id, output_key }) => id === name || (output_key === name && id !== by.base),
+  );
+  return sibling === undefined ? undefined : `${sibling.id}[${by.index}]`;
+}
+
+function findKey(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
+  const provider = names.keys.get(name);
+  if (provider === undefined) return undefined;
+  const latest = provider === by?.id ? undefined : standingOf(names, provider);
+  // A `<foreach>` gives the list of its outputs; the state knows only of the last one.
+  if (latest?.state === 'open' || (latest?.state === 'value' && names.loops.has(provider))) return latest;
+  const completed = names.state.outputs.get(name);
+  const before = completed === undefined ? undefined : standingOf(names, completed);
+  return before?.state === 'value' ? before : latest;
+}
+
+function findId(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
+  if (name === by?.id || names.graph.gates.get(name)?.of === 'parallel') return undefined;
+  return standingOf(names, name);
+}
+
+function findOutside(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
+  const value = names.lookup(name);
+  if (value !== undefined) return { state: 'value', value };
+  const id = names.state.called.get(name);
+  return id === undefined || id === by?.id ? undefined : standingOf(names, id);
+}
+
+/** One way to read a reference: ids may have hyphens, and prose puts hyphens behind names. The longest comes first. */
+export interface Reading extends Reference {
+  /** What of the source is text in this reading. */
+  readonly rest: string;
+}
+
+export function* readings(reference: Reference): Iterable<Reading> {
+  const { source } = reference;
+  yield { ...reference, rest: '' };
+  for (let end = source.lastIndexOf('-'); end > 0; end = source.lastIndexOf('-', end - 1)) {
+    const shorter = readWholeReference(source.slice(0, end));
+    if (shorter !== undefined) yield { ...shorter, rest: source.slice(end) };
+  }
+}
+
+/** The first reading of `reference` that stands for something, and what that is. */
+export function findReference(
+  names: NameSpace,
+  reference: Reference,
+  by?: DeclaredAction,
+): { readonly reading: Reading; readonly standing: Standing } | undefined {
+  for (const reading of readings(reference)) {
+    const standing = find(names, reading.name, by);
+    if (standing === undefined) continue;
+    if (standing.state === 'value' && readPath(standing.value, reading.path) === undefined) continue;
+    return { reading, standing };
+  }
+  return undefined;
+}
+
+const NO_REFERENCES: Pick<Binding, 'references' | 'bound' | 'late'> = {
+  references: [],
+  bound: new Map(),
+  late: [],
+};
+
+/** Of an action that has been started before. */
+export const NO_NEEDS: Binding = {
+  nodes: [],
+  unseen: [],
+  failedBy: undefined,
+  itself: false,
+  ...NO_REFERENCES,
+};
+
+/** What `action` has to wait for. Asked before it is on the log, so that it does not find itself. */
+export function bind(names: NameSpace, action: DeclaredAction, parameters: Json): Binding {
+  const nodes: Node[] = [];
+  const unseen: string[] = [];
+  let failedBy: string | undefined;
+  let itself = false;
+  const need = (standing: Standing | undefined, id: string) => {
+    if (standing?.state === 'open') nodes.push(standing.node);
+    else if (standing?.state === 'failed') failedBy ??= standing.because;
+    else if (id === action.id) itself = true;
+    else if (standing === undefined) unseen.push(id);
+  };
+  for (const id of action.depends_on ?? []) need(standingOfDependency(names, id, action), id);
+  const references = referencesIn(parameters);
+  if (references.length === 0) return { nodes, unseen, failedBy, itself, ...NO_REFERENCES };
+  const bound = new Map<string, string>();
+  const late: Reference[] = [];
+  for (const reference of references) {
+    const found = findReference(names, reference, action);
+    const sibling = siblingOf(names, reference.name, action);
+    if (found !== undefined) {
+      const id = found.standing.state === 'open' ? found.standing.node.id : found.standing.id;
+      need(found.standing, id ?? '');
+      if (id !== undefined) bound.set(found.reading.name, id);
+    } else if (sibling !== undefined) {
+      need(undefined, sibling); // it comes later in the same round
+      bound.set(reference.name, sibling);
+    } else if (reference.name === action.id) itself = true;
+    else late.push(reference);
+  }
+  return { nodes, unseen, failedBy, itself, references, bound, late };
+}
+
+/** A sibling in a `<foreach>` is the one of the same round; from elsewhere `page[3]` may be still to be made. */
+function standingOfDependency(names: NameSpace, id: string, by: DeclaredAction): Standing | undefined {
+  if (id === by.id) return undefined;
+  if (by.base !== undefined && id.endsWith(`[${by.index}]`))
+    return standingOfAction(names.state, names.graph, id);
+  return standingOf(names, id);
+}
+
+/** What variables that named nothing at the declaration name now, if that is not there yet, or never will be. */
+export function lateNeeds(
+  names: NameSpace,
+  action: DeclaredAction,
+  late: readonly Reference[],
+): { readonly nodes: readonly Node[]; readonly failedBy: string | undefined } {
+  const nodes: Node[] = [];
+  let failedBy: string | undefined;
+  for (const reference of late) {
+    const standing = findReference(names, reference, action)?.standing;
+    if (standing?.state === 'open') nodes.push(standing.node);
+    else if (standing?.state === 'failed') failedBy ??= standing.because;
+  }
+  return { nodes, failedBy };
+}

@@ -1,0 +1,101 @@
+import type { ActionKind, DeclaredAction } from '../events/action.ts';
+import type { SessionState } from '../events/state.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import { notInHistory } from './failures.ts';
+import { type NameSpace, outputOf } from './names.ts';
+
+/** The action that `compensate` of a completed one asks for. */
+export function undoAction(
+  names: NameSpace,
+  id: string,
+  { action }: { readonly action: DeclaredAction },
+): DeclaredAction {
+  const { type, name, parameters, timeout, retry, on_error, if: test, output_key } = action.compensate ?? {};
+  const locals = { ...action.locals, ...roundOf(names, action) };
+  return {
+    id,
+    kind: kindOf(type),
+    mode: 'async',
+    name: typeof name === 'string' ? name : '',
+    parameters: isObject(parameters) ? parameters : {},
+    depends_on: [action.id],
+    ...(typeof timeout === 'number' ? { timeout } : {}),
+    ...(typeof retry === 'number' ? { retry } : {}),
+    ...(on_error === 'retry' ? { on_error } : {}),
+    ...(typeof test === 'string' ? { if: test } : {}),
+    ...(typeof output_key === 'string' ? { output_key } : {}),
+    ...(Object.keys(locals).length === 0 ? {} : { locals }),
+  };
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const KINDS: ReadonlySet<string> = new Set<ActionKind>([
+  'tool',
+  'agent',
+  'relic',
+  'workflow',
+  'llm',
+  'artifact',
+  'internal',
+]);
+
+function kindOf(type: Json | undefined): ActionKind {
+  if (type === 'context_feed') return 'internal';
+  return typeof type === 'string' && KINDS.has(type) ? (type as ActionKind) : 'tool';
+}
+
+/** In a `<foreach>` the ids in it mean those of the same round: what undoes an action of it must see them so, too. */
+function roundOf(names: NameSpace, action: DeclaredAction): Record<string, Json> {
+  const outputs: Record<string, Json> = {};
+  if (action.base === undefined) return outputs;
+  for (const { id } of names.loops.get(action.base)?.actions ?? []) {
+    const output = outputOf(names, `${id}[${action.index}]`);
+    if (output !== undefined) outputs[id] = output;
+  }
+  return outputs;
+}
+
+/** The id that the `n`th try to undo `id` has. */
+export const undoId = (id: string, n: number): string => (n === 1 ? `undo_${id}` : `undo_${id}_${n}`);
+
+/** The action that this one undoes, if it was made to undo one. */
+export function undone(state: SessionState, { id, depends_on, name }: DeclaredAction): string | undefined {
+  const of = depends_on?.length === 1 ? depends_on[0] : undefined;
+  if (of === undefined || !id.startsWith(`undo_${of}`)) return undefined;
+  return state.actions.get(of)?.action.compensate?.name === name ? of : undefined;
+}
+
+/**
+ * What a rollback has to undo, in its order: what completed last comes first. `completed` holds the ids of actions in
+ * the order of their completion. Where `to` never completed, what was declared after it is undone.
+ */
+export function undoPlan(
+  { state, graph }: NameSpace,
+  completed: readonly string[],
+  to: string | undefined,
+): readonly string[] {
+  const still = (id: string) => {
+    const known = state.actions.get(id);
+    return known?.status === 'completed' && known.action.compensate !== undefined;
+  };
+  if (to === undefined) return completed.filter(still).reverse();
+  const gate = graph.gates.get(to);
+  if (gate === undefined && !state.actions.has(to)) throw notInHistory(to);
+  const named = new Set([to, ...(gate?.members ?? [])]);
+  const first = completed.findIndex((id) => named.has(id));
+  if (first !== -1) return completed.slice(first).filter(still).reverse();
+  const later = declaredAfter(state, named);
+  return completed.filter((id) => later.has(id) && still(id)).reverse();
+}
+
+function declaredAfter(state: SessionState, named: ReadonlySet<string>): ReadonlySet<string> {
+  const later = new Set<string>();
+  let passed = false;
+  for (const id of state.actions.keys()) {
+    if (passed) later.add(id);
+    else passed = named.has(id);
+  }
+  return later;
+}

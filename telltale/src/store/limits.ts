@@ -1,0 +1,35 @@
+import { appendTooLarge, eventMalformed, messageTooLarge, nameMalformed } from './store-errors.ts';
+
+/** What may wait to be written, over all streams of a store, before appends are turned away. */
+export const MAX_QUEUED_APPENDS = 200_000;
+export const MAX_QUEUED_CHARS = 256 * 1024 * 1024;
+const MAX_APPEND_CHARS = 64 * 1024 * 1024;
+export const MAX_INBOX_MESSAGES = 10_000;
+const MAX_MESSAGE_CHARS = 4 * 1024 * 1024;
+const MAX_NAME_CHARS = 1024;
+/** Older ones are dropped: they can be made again from the log. */
+export const KEPT_SNAPSHOTS = 8;
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** Names of streams and tables, and keys: what every home can store and sort alike. Throws `name_malformed`. */
+export function checkName(what: string, name: string): void {
+  if (name.length === 0) throw nameMalformed(what, 'empty');
+  if (name.length > MAX_NAME_CHARS) throw nameMalformed(what, `${name.length} characters long`);
+  if (LONE_SURROGATE.test(name)) throw nameMalformed(what, 'half of a character');
+  if (name.includes('\0')) throw nameMalformed(what, 'a text with a NUL in it');
+}
+
+/** Throws what makes an append of these events impossible. */
+export function checkEvents(stream: string, events: readonly string[]): void {
+  let chars = 0;
+  for (const event of events) {
+    if (event.includes('\n')) throw eventMalformed(stream);
+    chars += event.length + 1;
+  }
+  if (chars > MAX_APPEND_CHARS) throw appendTooLarge(stream, chars, MAX_APPEND_CHARS);
+}
+
+export function checkMessage(stream: string, encoded: string): void {
+  if (encoded.length > MAX_MESSAGE_CHARS) throw messageTooLarge(stream, encoded.length, MAX_MESSAGE_CHARS);
+}

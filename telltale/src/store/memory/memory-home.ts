@@ -1,0 +1,50 @@
+import { createListeners, type Listeners } from '../listeners.ts';
+import type { InboxMessage, StoredSnapshot, StreamHead, StreamOwner } from '../store.ts';
+
+/** A stream and all that belongs to it. */
+export interface MemoryStream {
+  readonly stream: string;
+  readonly head: StreamHead;
+  readonly createdAt: number;
+  status: string;
+  updatedAt: number;
+  epoch: number;
+  owner: StreamOwner | undefined;
+  readonly events: string[];
+  snapshots: StoredSnapshot[];
+  inbox: InboxMessage[];
+}
+
+export interface MemoryValue {
+  readonly json: string;
+  readonly expiresAt: number | undefined;
+}
+
+export interface MemoryEntry {
+  readonly n: number;
+  readonly at: number;
+  readonly json: string;
+}
+
+/** What outlives a store in memory: a second one on the same home finds everything, as after a restart. */
+export interface MemoryHome {
+  readonly streams: Map<string, MemoryStream>;
+  readonly tables: Map<string, Map<string, MemoryValue>>;
+  readonly lists: Map<string, MemoryEntry[]>;
+  readonly wakers: Listeners<string>;
+  readonly watchers: Listeners<string>;
+  /** The id of the newest message. */
+  messages: number;
+}
+
+export function createMemoryHome(): MemoryHome {
+  const nothing = () => undefined;
+  return {
+    streams: new Map(),
+    tables: new Map(),
+    lists: new Map(),
+    wakers: createListeners(nothing, nothing),
+    watchers: createListeners(nothing, nothing),
+    messages: 0,
+  };
+}

@@ -1,0 +1,128 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { Json } from '../../kernel/json.ts';
+import { checkMessage, checkName, MAX_INBOX_MESSAGES } from '../limits.ts';
+import type { Store, StreamInfo, StreamOwner, StreamWriter } from '../store.ts';
+import { inboxFull, storeClosed, streamExists, streamOwned, streamUnknown } from '../store-errors.ts';
+import { createMemoryHome, type MemoryHome, type MemoryStream } from './memory-home.ts';
+import { createMemoryTables } from './memory-tables.ts';
+import { createMemoryWriter } from './memory-writer.ts';
+import { createSettling } from './settling.ts';
+
+export interface MemoryStoreOptions {
+  readonly clock: Pick<Clock, 'now'>;
+  /** What the store has in it; one of its own by default. */
+  readonly home?: MemoryHome;
+  readonly pid?: number;
+  /** Whether the owner of a stream, noted in the home, is alive; he is unless this says otherwise. */
+  readonly isAlive?: (owner: StreamOwner) => boolean;
+}
+
+const LOCATION = 'memory';
+
+/** The whole contract without a file: for tests, and for runs that nobody wants to keep. */
+export function createMemoryStore(options: MemoryStoreOptions): Store {
+  const { clock, home = createMemoryHome(), pid = 0, isAlive = () => true } = options;
+  const settling = createSettling(home.watchers.call);
+  const owned = new Map<MemoryStream, StreamOwner>();
+  let isClosed = false;
+
+  const closed = () => (isClosed ? storeClosed(LOCATION) : undefined);
+  const refuse = () => {
+    const why = closed();
+    if (why !== undefined) throw why;
+  };
+  const find = (name: string): MemoryStream => {
+    refuse();
+    const stream = home.streams.get(name);
+    if (stream === undefined) throw streamUnknown(name);
+    return stream;
+  };
+  const take = (stream: MemoryStream): StreamWriter => {
+    stream.epoch++;
+    const owner: StreamOwner = { pid, startedAt: 0, epoch: stream.epoch };
+    stream.owner = owner;
+    owned.set(stream, owner);
+    return createMemoryWriter({ home, clock, stream, owner, settling, closed });
+  };
+  const infoOf = ({
+    stream,
+    head,
+    status,
+    createdAt,
+    updatedAt,
+    events,
+    owner,
+  }: MemoryStream): StreamInfo => ({
+    ...head,
+    stream,
+    status,
+    createdAt,
+    updatedAt,
+    head: events.length,
+    ...(owner === undefined || !isAlive(owner) ? {} : { owner }),
+  });
+
+  return {
+    location: LOCATION,
+    tables: createMemoryTables(home, clock, refuse),
+    async create(name, head) {
+      refuse();
+      checkName('A stream', name);
+      if (home.streams.has(name)) throw streamExists(name);
+      const now = clock.now();
+      const stream: MemoryStream = {
+        stream: name,
+        head,
+        status: head.status,
+        createdAt: now,
+        updatedAt: now,
+        epoch: 0,
+        owner: undefined,
+        events: [],
+        snapshots: [],
+        inbox: [],
+      };
+      home.streams.set(name, stream);
+      return take(stream);
+    },
+    async acquire(name) {
+      const stream = find(name);
+      const { owner } = stream;
+      if (owner !== undefined && isAlive(owner)) throw streamOwned(name, owner.pid, owner.pid === pid);
+      return take(stream);
+    },
+    async read(name, { from = 1, limit = Number.MAX_SAFE_INTEGER } = {}) {
+      const first = Math.max(1, from) - 1;
+      return find(name).events.slice(first, first + Math.max(0, limit));
+    },
+    snapshots: async (name) => [...find(name).snapshots],
+    async info(name) {
+      refuse();
+      const stream = home.streams.get(name);
+      return stream === undefined ? undefined : infoOf(stream);
+    },
+    async list({ kind, status, limit = Number.MAX_SAFE_INTEGER } = {}) {
+      refuse();
+      const fits = (stream: MemoryStream) =>
+        (kind === undefined || stream.head.kind === kind) &&
+        (status === undefined || status.includes(stream.status));
+      return [...home.streams.values()].reverse().filter(fits).slice(0, Math.max(0, limit)).map(infoOf);
+    },
+    async send(name, { kind, from, body }) {
+      const stream = find(name);
+      checkMessage(name, JSON.stringify({ kind, from, body }));
+      if (stream.inbox.length >= MAX_INBOX_MESSAGES) throw inboxFull(name, MAX_INBOX_MESSAGES);
+      const id = ++home.messages;
+      stream.inbox.push({ id, at: clock.now(), kind, from, body: JSON.parse(JSON.stringify(body)) as Json });
+      home.wakers.call(name);
+      return id;
+    },
+    watch: (name, moved) => home.watchers.add(name, moved),
+    async close() {
+      isClosed = true;
+      for (const [stream, owner] of owned) if (stream.owner === owner) stream.owner = undefined;
+      owned.clear();
+      await settling.settled();
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { checkEvents, KEPT_SNAPSHOTS } from '../limits.ts';
+import type { Append, StreamOwner, StreamWriter } from '../store.ts';
+import { streamLost, streamMoved, streamReleased } from '../store-errors.ts';
+import type { MemoryHome, MemoryStream } from './memory-home.ts';
+import { writeValue } from './memory-tables.ts';
+import type { Settling } from './settling.ts';
+
+export interface MemoryWriterEdges {
+  readonly home: MemoryHome;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly stream: MemoryStream;
+  readonly owner: StreamOwner;
+  readonly settling: Settling;
+  /** Why the store takes nothing more. */
+  readonly closed: () => RuntimeError | undefined;
+}
+
+export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
+  const { home, clock, stream, owner, settling, closed } = edges;
+  const wakes = new Set<() => void>();
+  let refusal: RuntimeError | undefined;
+
+  const write = ({ expectedSeq, events, status, consumed, writes }: Append) => {
+    checkEvents(stream.stream, events);
+    if (stream.epoch !== owner.epoch) refusal = streamLost(stream.stream, owner.epoch);
+    else if (stream.events.length !== expectedSeq)
+      refusal = streamMoved(stream.stream, expectedSeq, stream.events.length);
+    if (refusal !== undefined) throw refusal;
+    for (const event of events) stream.events.push(event);
+    stream.updatedAt = clock.now();
+    if (status !== undefined) stream.status = status;
+    if (consumed !== undefined) stream.inbox = stream.inbox.filter(({ id }) => !consumed.includes(id));
+    for (const { table, key, value } of writes ?? [])
+      writeValue(
+        home,
+        table,
+        key,
+        value === undefined ? undefined : { json: JSON.stringify(value), expiresAt: undefined },
+      );
+  };
+
+  return {
+    stream: stream.stream,
+    epoch: owner.epoch,
+    head: stream.events.length,
+    append(append, settled) {
+      try {
+        const why = refusal ?? closed();
+        if (why !== undefined) throw why;
+        write(append);
+        settling.settle(settled, undefined, append.events.length > 0 ? stream.stream : undefined);
+      } catch (error) {
+        settling.settle(settled, toRuntimeError(error), undefined);
+      }
+    },
+    snapshot(seq, body) {
+      if (refusal !== undefined || stream.epoch !== owner.epoch || seq > stream.events.length) return;
+      const others = stream.snapshots.filter((other) => other.seq !== seq);
+      stream.snapshots = [...others, { seq, body }].sort((a, b) => a.seq - b.seq).slice(-KEPT_SNAPSHOTS);
+    },
+    inbox: async () => [...stream.inbox],
+    onWake(wake) {
+      const end = home.wakers.add(stream.stream, wake);
+      wakes.add(end);
+      return () => {
+        end();
+        wakes.delete(end);
+      };
+    },
+    async release() {
+      for (const end of wakes) end();
+      wakes.clear();
+      refusal ??= streamReleased(stream.stream);
+      if (stream.epoch === owner.epoch) stream.owner = undefined;
+      await settling.settled();
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Append } from '../store.ts';
+import type { AppendOp, EncodedWrite, ReadRequest, Results, WriteRequest } from './messages.ts';
+import { type WriterState, whyNot } from './writer-state.ts';
+
+export type Settled = (error?: RuntimeError) => void;
+
+/** Appends of one writer that are written as one row. */
+export interface AppendEntry {
+  readonly kind: 'append';
+  readonly writer: WriterState;
+  readonly expectedSeq: number;
+  count: number;
+  body: string;
+  status: string | null;
+  consumed: readonly number[] | null;
+  readonly writes: readonly EncodedWrite[] | null;
+  error: RuntimeError | undefined;
+}
+
+export interface RequestEntry<Request> {
+  readonly kind: 'request';
+  readonly request: Request;
+  readonly resolve: (value: Results[keyof Results]) => void;
+  readonly reject: (error: RuntimeError) => void;
+}
+
+export type WriteEntry = AppendEntry | RequestEntry<WriteRequest>;
+
+/** What is written and read with one message to the thread. */
+export interface Batch {
+  readonly writes: WriteEntry[];
+  readonly reads: RequestEntry<ReadRequest>[];
+  /** In the order of the calls; `settledBy` is each one's entry. */
+  readonly settled: Settled[];
+  readonly settledBy: AppendEntry[];
+  /** The entry of each writer that may take more of its events. */
+  readonly open: Map<WriterState, AppendEntry>;
+  chars: number;
+}
+
+export const emptyBatch = (): Batch => ({
+  writes: [],
+  reads: [],
+  settled: [],
+  settledBy: [],
+  open: new Map(),
+  chars: 0,
+});
+
+/**
+ * Puts an append into the batch. One that follows another of the same writer becomes part of it, since both go through
+ * or neither does; one that writes to tables stays apart, so that such writes happen in the order of the calls.
+ */
+export function addAppend(
+  batch: Batch,
+  writer: WriterState,
+  append: Append,
+  body: string,
+  settled: Settled,
+): void {
+  const { expectedSeq, events, status, consumed, writes } = append;
+  const open = batch.open.get(writer);
+  batch.settled.push(settled);
+  batch.chars += body.length;
+  writer.queued += events.length;
+  if (open !== undefined && writes === undefined) {
+    if (events.length > 0) open.body = open.count === 0 ? body : `${open.body}\n${body}`;
+    open.count += events.length;
+    if (status !== undefined) open.status = status;
+    if (consumed !== undefined) open.consumed = [...(open.consumed ?? []), ...consumed];
+    batch.settledBy.push(open);
+    return;
+  }
+  const entry: AppendEntry = {
+    kind: 'append',
+    writer,
+    expectedSeq,
+    count: events.length,
+    body,
+    status: status ?? null,
+    consumed: consumed ?? null,
+    writes:
+      writes?.map(({ table, key, value }) => [
+        table,
+        key,
+        value === undefined ? null : JSON.stringify(value),
+      ]) ?? null,
+    error: undefined,
+  };
+  batch.open.set(writer, entry);
+  batch.writes.push(entry);
+  batch.settledBy.push(entry);
+}
+
+/** Puts in an append that fails already, so that it is settled in its turn. */
+export function addFailed(batch: Batch, writer: WriterState, error: RuntimeError, settled: Settled): void {
+  batch.settled.push(settled);
+  batch.settledBy.push({
+    kind: 'append',
+    writer,
+    expectedSeq: 0,
+    count: 0,
+    body: '',
+    status: null,
+    consumed: null,
+    writes: null,
+    error,
+  });
+}
+
+/** The append as it is sent, its writer moved on; undefined, with its error set, where the writer has come to grief. */
+export function toOp(entry: AppendEntry): AppendOp | undefined {
+  const { writer, expectedSeq, count, body, status, consumed, writes } = entry;
+  entry.error = whyNot(writer, expectedSeq, writer.sent);
+  if (entry.error !== undefined) return undefined;
+  writer.failure = undefined;
+  writer.sent += count;
+  return [writer.id, writer.epoch, expectedSeq, count, body, status, consumed, writes];
+}
+
+/** Tells every caller of an append what became of it. */
+export function settleAppends({ settled, settledBy }: Batch): void {
+  for (let place = 0; place < settled.length; place++) {
+    try {
+      settled[place]?.(settledBy[place]?.error);
+    } catch (error) {
+      // A caller's bug is his own, not his neighbours': it surfaces as an uncaught exception.
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import type { ErrorJson } from '../../kernel/runtime-error.ts';
+import type { StreamHead } from '../store.ts';
+
+/** What passes between a store and its thread. */
+
+/** Table, key, JSON; null deletes. */
+export type EncodedWrite = readonly [table: string, key: string, value: string | null];
+
+/** A tuple, because the keys of an object would cost more to copy than what they name. */
+export type AppendOp = readonly [
+  stream: number,
+  epoch: number,
+  expectedSeq: number,
+  count: number,
+  body: string,
+  status: string | null,
+  consumed: readonly number[] | null,
+  writes: readonly EncodedWrite[] | null,
+];
+
+export type WriteRequest =
+  | { readonly op: 'create'; readonly stream: string; readonly head: StreamHead }
+  /** `dead`: the owner that was found dead and may be put aside. */
+  | { readonly op: 'acquire'; readonly stream: string; readonly dead: number | null }
+  | { readonly op: 'release'; readonly stream: number; readonly epoch: number }
+  | {
+      readonly op: 'snapshot';
+      readonly stream: number;
+      readonly epoch: number;
+      readonly seq: number;
+      readonly body: string;
+    }
+  | { readonly op: 'send'; readonly stream: string; readonly message: string }
+  | {
+      readonly op: 'set';
+      readonly table: string;
+      readonly key: string;
+      readonly value: string;
+      readonly expiresAt: number | null;
+    }
+  | { readonly op: 'delete'; readonly table: string; readonly key: string }
+  | { readonly op: 'increment'; readonly table: string; readonly key: string; readonly by: number }
+  | { readonly op: 'push'; readonly list: string; readonly value: string };
+
+export type ReadRequest =
+  | { readonly op: 'read'; readonly stream: string; readonly from: number; readonly limit: number }
+  | { readonly op: 'snapshots'; readonly stream: string }
+  | { readonly op: 'info'; readonly stream: string }
+  | {
+      readonly op: 'list';
+      readonly kind: string | null;
+      readonly status: readonly string[] | null;
+      readonly before: number | null;
+      readonly limit: number;
+    }
+  | { readonly op: 'inbox'; readonly stream: number }
+  | { readonly op: 'get'; readonly table: string; readonly key: string }
+  | {
+      readonly op: 'keys';
+      readonly table: string;
+      readonly prefix: string;
+      readonly after: string;
+      readonly limit: number;
+    }
+  | {
+      readonly op: 'entries';
+      readonly list: string;
+      readonly after: number;
+      readonly last: number | null;
+      readonly limit: number;
+    };
+
+/** Whoever is noted as a stream's owner; whether he lives is not decided in the thread. */
+export interface NotedOwner {
+  readonly id: number;
+  readonly pid: number;
+  readonly startedAt: number;
+  readonly place: string;
+  readonly beatAgeMs: number;
+  readonly epoch: number;
+}
+
+export interface Taken {
+  readonly id: number;
+  readonly epoch: number;
+  readonly head: number;
+}
+
+export interface ListedStream extends StreamHead {
+  readonly id: number;
+  readonly stream: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly head: number;
+  readonly owner: NotedOwner | null;
+}
+
+export interface ReadChunk {
+  /** The seq of the first event in `bodies`. */
+  readonly first: number;
+  readonly bodies: readonly string[];
+  /** Where the next chunk begins; null where the stream or the limit ends. */
+  readonly next: number | null;
+}
+
+export interface Results {
+  readonly create: Taken;
+  readonly acquire: Taken | { readonly ownedBy: NotedOwner };
+  readonly release: null;
+  readonly snapshot: null;
+  readonly send: { readonly id: number; readonly stream: number };
+  readonly set: null;
+  readonly delete: boolean;
+  readonly increment: number;
+  readonly push: number;
+  readonly read: ReadChunk;
+  readonly snapshots: readonly { readonly seq: number; readonly body: string }[];
+  readonly info: ListedStream | null;
+  readonly list: readonly ListedStream[];
+  readonly inbox: readonly { readonly id: number; readonly at: number; readonly message: string }[];
+  readonly get: string | null;
+  readonly keys: readonly string[];
+  readonly entries: readonly { readonly n: number; readonly at: number; readonly value: string }[];
+}
+
+export type Outcome = { readonly value: Results[keyof Results] } | { readonly error: ErrorJson };
+
+export type ToThread =
+  | {
+      readonly kind: 'group';
+      readonly now: number;
+      readonly writes: readonly (AppendOp | WriteRequest)[];
+      readonly reads: readonly ReadRequest[];
+    }
+  | { readonly kind: 'watch'; readonly stream: string; readonly on: boolean }
+  | { readonly kind: 'close' };
+
+export type FromThread =
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'refused'; readonly error: ErrorJson }
+  /** A whole group is committed, and there is nothing to say but that: all appends went through. */
+  | { readonly kind: 'committed' }
+  /** By place in the group; an append that went through is left out. */
+  | { readonly kind: 'written'; readonly outcomes: readonly (readonly [number, Outcome])[] }
+  /** Nothing of the group was written. */
+  | { readonly kind: 'failed'; readonly error: ErrorJson }
+  | { readonly kind: 'answers'; readonly outcomes: readonly Outcome[] }
+  | { readonly kind: 'moved'; readonly streams: readonly string[] }
+  | { readonly kind: 'woken'; readonly streams: readonly number[] }
+  /** With an error, everything is written, but the streams could not be given up: they are free when this process ends. */
+  | { readonly kind: 'closed'; readonly error?: ErrorJson };
+
+export interface ThreadSettings {
+  readonly path: string;
+  readonly durability: 'power' | 'process';
+  readonly lockTimeoutMs: number;
+  readonly maxPages: number | null;
+  readonly pid: number;
+  readonly startedAt: number;
+  readonly place: string;
+}

@@ -1,0 +1,130 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { checkMessage, checkName } from '../limits.ts';
+import { createListeners } from '../listeners.ts';
+import type { Store, StreamInfo, StreamWriter } from '../store.ts';
+import { storeClosed, streamOwned } from '../store-errors.ts';
+import { createCommitQueue } from './commit-queue.ts';
+import type { FromThread, ListedStream, Taken } from './messages.ts';
+import type { ProcessView } from './process-view.ts';
+import { readEvents } from './read-events.ts';
+import { createSqliteTables } from './sqlite-tables.ts';
+import { createSqliteWriter } from './sqlite-writer.ts';
+import type { StoreThread } from './store-thread.ts';
+import { createWriterState } from './writer-state.ts';
+
+export interface SqliteStoreEdges {
+  readonly location: string;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly thread: StoreThread;
+  readonly view: ProcessView;
+}
+
+const LIST_CHUNK = 1000;
+const ALL = Number.MAX_SAFE_INTEGER;
+
+export function createSqliteStore({ location, clock, thread, view }: SqliteStoreEdges): Store {
+  const watchers = createListeners<string>(
+    (stream) => thread.post({ kind: 'watch', stream, on: true }),
+    (stream) => thread.post({ kind: 'watch', stream, on: false }),
+  );
+  const wakers = createListeners<number>(
+    () => undefined,
+    () => undefined,
+  );
+  const queue = createCommitQueue({
+    location,
+    now: () => clock.now(),
+    post: thread.post,
+    hold: thread.hold,
+    letGo: thread.letGo,
+    moved: watchers.call,
+  });
+  let closing: Promise<void> | undefined;
+
+  const received = (message: FromThread) => {
+    switch (message.kind) {
+      case 'committed':
+      case 'written':
+      case 'failed':
+      case 'answers':
+        queue.replied(message);
+        return;
+      case 'moved':
+        for (const stream of message.streams) watchers.call(stream);
+        return;
+      case 'woken':
+        for (const stream of message.streams) wakers.call(stream);
+        return;
+      case 'opened':
+      case 'refused':
+      case 'closed': // they are the thread's own affair
+    }
+  };
+  thread.listen({ received, died: queue.fail });
+
+  const writerOf = (stream: string, taken: Taken): StreamWriter =>
+    createSqliteWriter({
+      queue,
+      state: createWriterState(stream, taken),
+      onWake: (wake) => wakers.add(taken.id, wake),
+    });
+
+  const toInfo = ({ id: _, owner, ...info }: ListedStream): StreamInfo => {
+    if (owner === null || !view.isAlive(owner)) return info;
+    const { pid, startedAt, epoch } = owner;
+    return { ...info, owner: { pid, startedAt, epoch } };
+  };
+
+  /** Tries again without an owner that turns out to be dead; another may have been quicker and is then looked at. */
+  const acquire = async (stream: string, dead: number | null): Promise<StreamWriter> => {
+    const taken = await queue.write({ op: 'acquire', stream, dead });
+    if (!('ownedBy' in taken)) return writerOf(stream, taken);
+    const { ownedBy } = taken;
+    if (view.isAlive(ownedBy)) throw streamOwned(stream, ownedBy.pid, ownedBy.pid === view.self.pid);
+    return acquire(stream, ownedBy.id);
+  };
+
+  return {
+    location,
+    tables: createSqliteTables(queue, clock),
+    async create(stream, head) {
+      checkName('A stream', stream);
+      return writerOf(stream, await queue.write({ op: 'create', stream, head }));
+    },
+    acquire: (stream) => acquire(stream, null),
+    read: (stream, { from = 1, limit = ALL } = {}) => readEvents(queue, stream, from, limit),
+    snapshots: (stream) => queue.read({ op: 'snapshots', stream }),
+    async info(stream) {
+      const found = await queue.read({ op: 'info', stream });
+      return found === null ? undefined : toInfo(found);
+    },
+    async list({ kind, status, limit = ALL } = {}) {
+      const found: StreamInfo[] = [];
+      let before: number | null = null;
+      for (;;) {
+        const chunk: readonly ListedStream[] = await queue.read({
+          op: 'list',
+          kind: kind ?? null,
+          status: status ?? null,
+          before,
+          limit: Math.min(limit - found.length, LIST_CHUNK),
+        });
+        for (const one of chunk) found.push(toInfo(one));
+        before = chunk.at(-1)?.id ?? null;
+        if (chunk.length < LIST_CHUNK || found.length >= limit) return found;
+      }
+    },
+    async send(stream, { kind, from, body }) {
+      const message = JSON.stringify({ kind, from, body });
+      checkMessage(stream, message);
+      const sent = await queue.write({ op: 'send', stream, message });
+      wakers.call(sent.stream);
+      return sent.id;
+    },
+    watch: (stream, moved) => watchers.add(stream, moved),
+    close() {
+      closing ??= queue.shut(storeClosed(location)).then(thread.close);
+      return closing;
+    },
+  };
+}

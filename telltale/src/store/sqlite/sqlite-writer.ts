@@ -1,0 +1,57 @@
+import type { Json } from '../../kernel/json.ts';
+import type { InboxMessage, StreamWriter } from '../store.ts';
+import { streamReleased } from '../store-errors.ts';
+import type { CommitQueue } from './commit-queue.ts';
+import type { Results } from './messages.ts';
+import type { WriterState } from './writer-state.ts';
+
+export interface SqliteWriterEdges {
+  readonly queue: CommitQueue;
+  readonly state: WriterState;
+  readonly onWake: StreamWriter['onWake'];
+}
+
+export function createSqliteWriter({ queue, state, onWake }: SqliteWriterEdges): StreamWriter {
+  const { stream, id, epoch, committed: head } = state;
+  const wakes = new Set<() => void>();
+  let releasing: Promise<void> | undefined;
+
+  const giveUp = async (): Promise<void> => {
+    for (const end of wakes) end();
+    wakes.clear();
+    await queue.write({ op: 'release', stream: id, epoch });
+  };
+
+  return {
+    stream,
+    epoch,
+    head,
+    append(append, settled) {
+      if (releasing === undefined) queue.append(state, append, settled);
+      else queue.refuse(state, streamReleased(stream), settled);
+    },
+    snapshot(seq, body) {
+      // It only saves time: without it recovery begins at an older one, and a file that cannot be written shows at
+      // the appends around it.
+      queue.write({ op: 'snapshot', stream: id, epoch, seq, body }).catch(() => undefined);
+    },
+    inbox: async () => (await queue.read({ op: 'inbox', stream: id })).map(toMessage),
+    onWake(wake) {
+      const end = onWake(wake);
+      wakes.add(end);
+      return () => {
+        end();
+        wakes.delete(end);
+      };
+    },
+    release() {
+      releasing ??= giveUp();
+      return releasing;
+    },
+  };
+}
+
+function toMessage({ id, at, message }: Results['inbox'][number]): InboxMessage {
+  const { kind, from, body } = JSON.parse(message) as { kind: string; from: string; body: Json };
+  return { id, at, kind, from, body };
+}

@@ -1,0 +1,84 @@
+import { Worker } from 'node:worker_threads';
+import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import { fromJson } from './from-json.ts';
+import type { FromThread, ThreadSettings, ToThread } from './messages.ts';
+import { threadEnded } from './sqlite-errors.ts';
+
+export interface ThreadListener {
+  received(message: FromThread): void;
+  /** It ended without being asked to. */
+  died(error: RuntimeError): void;
+}
+
+/** The thread that has the file open. */
+export interface StoreThread {
+  listen(listener: ThreadListener): void;
+  post(message: ToThread): void;
+  /** The process stays for the thread; `letGo`: it may end. */
+  hold(): void;
+  letGo(): void;
+  /** Closes the file and ends. */
+  close(): Promise<void>;
+}
+
+const FILE = new URL(
+  import.meta.url.endsWith('.ts') ? './thread/worker.ts' : './thread/worker.js',
+  import.meta.url,
+);
+
+/** Resolves when the file is open; rejects with the reason why it cannot be. */
+export function startStoreThread(settings: ThreadSettings): Promise<StoreThread> {
+  const worker = new Worker(FILE, {
+    name: 'telltale-store',
+    workerData: settings,
+    // Node 22 warns that node:sqlite is experimental; users can do nothing about it.
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  });
+  let isHeld = true;
+  let listener: ThreadListener | undefined;
+  /** Why it ended: it could not open the file, it broke, or it could not tidy up when it was closed. */
+  let failure: RuntimeError | undefined;
+  let closed: (() => void) | undefined;
+
+  const setHeld = (held: boolean) => {
+    if (held === isHeld) return;
+    isHeld = held;
+    if (held) worker.ref();
+    else worker.unref();
+  };
+  const thread: StoreThread = {
+    listen: (to) => {
+      listener = to;
+    },
+    post: (message) => worker.postMessage(message),
+    hold: () => setHeld(true),
+    letGo: () => setHeld(false),
+    close() {
+      setHeld(true);
+      return new Promise((resolve, reject) => {
+        closed = () => (failure === undefined ? resolve() : reject(failure));
+        worker.postMessage({ kind: 'close' } satisfies ToThread);
+      });
+    },
+  };
+
+  return new Promise((resolve, reject) => {
+    worker.on('message', (message: FromThread) => {
+      if (message.kind === 'opened') {
+        setHeld(false);
+        resolve(thread);
+      } else if (message.kind === 'refused' || message.kind === 'closed')
+        failure = message.error === undefined ? undefined : fromJson(message.error);
+      else listener?.received(message);
+    });
+    worker.on('error', (error: unknown) => {
+      failure = threadEnded(settings.path, error instanceof Error ? error.message : String(error), error);
+    });
+    worker.on('exit', (code) => {
+      if (closed !== undefined) return closed();
+      failure ??= threadEnded(settings.path, `exit code ${code}`);
+      listener?.died(failure);
+      reject(failure);
+    });
+  });
+}

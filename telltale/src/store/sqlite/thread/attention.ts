@@ -1,0 +1,101 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { FromThread } from '../messages.ts';
+import type { Ownership } from './ownership.ts';
+
+/** How late a follower of another process's stream hears of new events. */
+const WATCH_POLL_MS = 200;
+/** How late a message is found whose sender could not ring. */
+const INBOX_POLL_MS = 1000;
+const BEAT_MS = 10_000;
+
+/** Notices what other connections have written. Costs a pragma a poll while they write nothing. */
+export interface Attention {
+  watch(stream: string, on: boolean): void;
+  /** From the first owned stream on: polls inboxes and keeps the owner's heart beating. */
+  startOwning(): void;
+  look(): void;
+  stop(): void;
+}
+
+export interface AttentionEdges {
+  readonly db: DatabaseSync;
+  readonly ownership: Ownership;
+  readonly tell: (message: FromThread) => void;
+}
+
+export function createAttention({ db, ownership, tell }: AttentionEdges): Attention {
+  const version = db.prepare('PRAGMA data_version');
+  const headOf = db.prepare('SELECT h.head FROM streams s JOIN heads h ON h.id = s.id WHERE s.stream = ?');
+  const lastMessage = db.prepare('SELECT coalesce(max(id), 0) AS id FROM inbox');
+  const messagesAfter = db.prepare(
+    'SELECT DISTINCT i.stream FROM inbox i JOIN heads h ON h.id = i.stream WHERE i.id > ? AND i.id <= ? AND h.owner = ?',
+  );
+  const watched = new Map<string, number>();
+  let seenVersion = -1;
+  let seenMessage = 0;
+  let isOwning = false;
+  let watchTimer: ReturnType<typeof setInterval> | undefined;
+  const ownTimers: ReturnType<typeof setInterval>[] = [];
+
+  const head = (stream: string) => Number(headOf.get(stream)?.head ?? 0);
+  const newestMessage = () => Number(lastMessage.get()?.id ?? 0);
+
+  /**
+   * A poll that meets a locked or full file is one poll less: the next comes soon, and whoever needs the file hears of
+   * the trouble from his own request.
+   */
+  const patiently = (work: () => void) => () => {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof Error && 'errcode' in error)) throw error;
+    }
+  };
+
+  const look = patiently(() => {
+    const now = Number(version.get()?.data_version);
+    if (now === seenVersion) return;
+    seenVersion = now;
+    const moved: string[] = [];
+    for (const [stream, seen] of watched) {
+      const found = head(stream);
+      if (found !== seen) moved.push(stream);
+      watched.set(stream, found);
+    }
+    if (moved.length > 0) tell({ kind: 'moved', streams: moved });
+    if (!isOwning) return;
+    const newest = newestMessage();
+    if (newest > seenMessage) {
+      const rows = messagesAfter.all(seenMessage, newest, ownership.id);
+      seenMessage = newest;
+      if (rows.length > 0) tell({ kind: 'woken', streams: rows.map((row) => Number(row.stream)) });
+    }
+  });
+
+  return {
+    watch(stream, on) {
+      if (on) {
+        // Events may have come since the caller asked; it is told once too often rather than once too seldom.
+        const found = head(stream);
+        watched.set(stream, found);
+        if (found > 0) tell({ kind: 'moved', streams: [stream] });
+      } else watched.delete(stream);
+      if (watched.size > 0) watchTimer ??= setInterval(look, WATCH_POLL_MS);
+      else {
+        clearInterval(watchTimer);
+        watchTimer = undefined;
+      }
+    },
+    startOwning() {
+      if (isOwning) return;
+      isOwning = true;
+      seenMessage = newestMessage();
+      ownTimers.push(setInterval(look, INBOX_POLL_MS), setInterval(patiently(ownership.beat), BEAT_MS));
+    },
+    look,
+    stop() {
+      clearInterval(watchTimer);
+      for (const timer of ownTimers) clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { storeDamaged, storeForeign, storeNewer } from '../sqlite-errors.ts';
+import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
+
+const HEADER_BYTES = 100;
+const MAGIC = 'SQLite format 3\0';
+
+/**
+ * Looks at a file without SQLite, which would tidy up a foreign one's journal. Throws if it is not ours to open; a
+ * missing or empty file is. Ours has its mark from its first commit on, which is made before the journal is a WAL.
+ */
+export function inspectFile(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return;
+  if (stats.isDirectory()) throw storeForeign(path, 'a folder');
+  if (!stats.isFile()) throw storeForeign(path, 'no ordinary file');
+  const { header, size } = readHeader(path);
+  if (size === 0) return;
+  if (size < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC)
+    throw storeDamaged(path, 'it is no SQLite database');
+  if (header.readUInt32BE(68) !== APPLICATION_ID)
+    throw storeForeign(path, 'a SQLite database of another program');
+  const version = header.readUInt32BE(60);
+  if (version > MIGRATIONS.length) throw storeNewer(path, version, MIGRATIONS.length);
+  refuseCutShort(path, header, size);
+}
+
+/** A WAL may hold the pages that are missing; without one, nothing does. */
+function refuseCutShort(path: string, header: Buffer, size: number): void {
+  const wal = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  if (wal !== undefined && wal.size > 0) return;
+  const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
+  const pages = header.readUInt32BE(28);
+  const isCurrent = header.readUInt32BE(24) === header.readUInt32BE(92);
+  if (isCurrent && size < pages * pageSize)
+    throw storeDamaged(path, `it was cut short, ${size} of ${pages * pageSize} bytes are there`);
+}
+
+function readHeader(path: string): { readonly header: Buffer; readonly size: number } {
+  const file = openSync(path, 'r');
+  try {
+    const header = Buffer.alloc(HEADER_BYTES);
+    readSync(file, header, 0, HEADER_BYTES, 0);
+    return { header, size: fstatSync(file).size };
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,54 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { ListedStream, ReadRequest } from '../messages.ts';
+import type { Ownership } from './ownership.ts';
+
+const COLUMNS = `s.id, s.stream, s.kind, s.name, s.title, s.parent, s.created_at,
+  h.status, h.updated_at, h.head, h.epoch, h.owner FROM streams s JOIN heads h ON h.id = s.id`;
+
+type ListRequest = Extract<ReadRequest, { readonly op: 'list' }>;
+
+export interface ListStreams {
+  info(stream: string): ListedStream | null;
+  /** Newest first. */
+  list(request: ListRequest): readonly ListedStream[];
+}
+
+export function createListStreams(db: DatabaseSync, ownership: Ownership): ListStreams {
+  const byName = db.prepare(`SELECT ${COLUMNS} WHERE s.stream = ?`);
+  const listed = (row: Record<string, SQLOutputValue>): ListedStream => ({
+    id: Number(row.id),
+    stream: String(row.stream),
+    kind: row.kind === 'run' ? 'run' : 'session',
+    name: String(row.name),
+    status: String(row.status),
+    title: String(row.title),
+    ...(row.parent === null ? {} : { parent: String(row.parent) }),
+    createdAt: Number(row.created_at),
+    updatedAt: Number(row.updated_at),
+    head: Number(row.head),
+    owner: row.owner === null ? null : ownership.noted(Number(row.owner), Number(row.epoch)),
+  });
+  return {
+    info(stream) {
+      const row = byName.get(stream);
+      return row === undefined ? null : listed(row);
+    },
+    list({ kind, status, before, limit }) {
+      const tests = ['s.id < ?'];
+      const values: (string | number)[] = [before ?? Number.MAX_SAFE_INTEGER];
+      if (kind !== null) {
+        tests.push('s.kind = ?');
+        values.push(kind);
+      }
+      if (status !== null) {
+        tests.push(`h.status IN (${status.map(() => '?').join(', ')})`);
+        values.push(...status);
+      }
+      const sql = `SELECT ${COLUMNS} WHERE ${tests.join(' AND ')} ORDER BY s.id DESC LIMIT ?`;
+      return db
+        .prepare(sql)
+        .all(...values, limit)
+        .map(listed);
+    },
+  };
+}

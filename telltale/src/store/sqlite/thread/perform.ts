@@ -1,0 +1,88 @@
+import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { streamUnknown } from '../../store-errors.ts';
+import type { Outcome, ReadRequest, Results, WriteRequest } from '../messages.ts';
+import type { AppendRows } from './append-rows.ts';
+import type { ListStreams } from './list-streams.ts';
+import type { ReadStream } from './read-stream.ts';
+import type { StreamRows } from './stream-rows.ts';
+import type { TableRows } from './table-rows.ts';
+
+export interface Rows {
+  readonly appends: AppendRows;
+  readonly streams: StreamRows;
+  readonly tables: TableRows;
+  readonly lists: ListStreams;
+  readonly readStream: ReadStream;
+  /** The owner of a stream that got a message; he is woken after the commit. */
+  readonly messaged: (owner: number) => void;
+}
+
+/** A write other than an append. */
+export function performWrite(rows: Rows, request: WriteRequest, now: number): Outcome {
+  const { appends, streams, tables, messaged } = rows;
+  switch (request.op) {
+    case 'create':
+      return { value: streams.create(request.stream, request.head, now) };
+    case 'acquire':
+      return { value: streams.acquire(request.stream, request.dead) };
+    case 'release':
+      appends.forget(request.stream);
+      streams.release(request.stream, request.epoch);
+      return { value: null };
+    case 'snapshot':
+      streams.snapshot(request.stream, request.epoch, request.seq, request.body);
+      return { value: null };
+    case 'send': {
+      const { id, stream, owner } = streams.send(request.stream, request.message, now);
+      if (owner !== null) messaged(owner);
+      return { value: { id, stream } };
+    }
+    case 'set':
+      tables.set(request.table, request.key, request.value, request.expiresAt, now);
+      return { value: null };
+    case 'delete':
+      return { value: tables.delete(request.table, request.key, now) };
+    case 'increment':
+      return { value: tables.increment(request.table, request.key, request.by, now) };
+    case 'push':
+      return { value: tables.push(request.list, request.value, now) };
+  }
+}
+
+export function performRead(
+  rows: Rows,
+  request: ReadRequest,
+  now: number,
+  describe: (thrown: unknown) => RuntimeError,
+): Outcome {
+  try {
+    return { value: read(rows, request, now) };
+  } catch (error) {
+    return { error: (error instanceof RuntimeError ? error : describe(error)).toJSON() };
+  }
+}
+
+function read(rows: Rows, request: ReadRequest, now: number): Results[ReadRequest['op']] {
+  const { streams, tables, lists, readStream } = rows;
+  switch (request.op) {
+    case 'read': {
+      const chunk = readStream(request.stream, request.from, request.limit);
+      if (chunk === undefined) throw streamUnknown(request.stream);
+      return chunk;
+    }
+    case 'snapshots':
+      return streams.snapshots(request.stream);
+    case 'info':
+      return lists.info(request.stream);
+    case 'list':
+      return lists.list(request);
+    case 'inbox':
+      return streams.inbox(request.stream);
+    case 'get':
+      return tables.get(request.table, request.key, now);
+    case 'keys':
+      return tables.keys(request.table, request.prefix, request.after, request.limit, now);
+    case 'entries':
+      return tables.entries(request.list, request.after, request.last, request.limit);
+  }
+}

@@ -1,0 +1,61 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { ReadChunk } from '../messages.ts';
+import { storeDamaged } from '../sqlite-errors.ts';
+
+/** Of so many rows of a stream one is noted in `marks`. */
+export const MARK_EVERY = 64;
+/** A longer answer comes in several, so that a long log holds up nobody's commit and no message grows without bound. */
+const CHUNK_CHARS = 1024 * 1024;
+
+interface LogRow {
+  readonly first: number;
+  readonly count: number;
+  readonly prev: number;
+  readonly body: string;
+}
+
+/** `limit` events at most from `from` on; whole rows, so there may be others before and behind. */
+export type ReadStream = (stream: string, from: number, limit: number) => ReadChunk | undefined;
+
+export function createReadStream(db: DatabaseSync, path: string): ReadStream {
+  const headOf = db.prepare(
+    'SELECT s.id, h.head, h.last FROM streams s JOIN heads h ON h.id = s.id WHERE s.stream = ?',
+  );
+  const markAfter = db.prepare(
+    'SELECT prev FROM marks WHERE stream = ? AND first > ? ORDER BY first LIMIT 1',
+  );
+  const rowById = db.prepare('SELECT first, count, prev, body FROM log WHERE id = ? AND stream = ?');
+
+  /** The rows from the one that holds `seq` to the next mark or the end, backwards along the chain, then turned. */
+  const readBlock = (stream: number, seq: number, last: number): readonly LogRow[] => {
+    const rows: LogRow[] = [];
+    let id = Number(markAfter.get(stream, seq)?.prev ?? last);
+    for (;;) {
+      const row = rowById.get(id, stream) as unknown as LogRow | undefined;
+      if (row === undefined || rows.length > MARK_EVERY)
+        throw storeDamaged(path, `row ${id} of the log of stream ${stream} is missing or out of place`);
+      rows.push(row);
+      if (row.first <= seq) return rows.reverse();
+      id = row.prev;
+    }
+  };
+
+  return (stream, from, limit) => {
+    const found = headOf.get(stream);
+    if (found === undefined) return undefined;
+    const [id, head, last] = [Number(found.id), Number(found.head), Number(found.last)];
+    const end = Math.min(head, from + limit - 1);
+    const bodies: string[] = [];
+    let [first, next, chars] = [from, from, 0];
+    while (next <= end && chars < CHUNK_CHARS) {
+      for (const row of readBlock(id, next, last)) {
+        if (bodies.length === 0) first = row.first;
+        bodies.push(row.body);
+        chars += row.body.length;
+        next = row.first + row.count;
+        if (next > end) break;
+      }
+    }
+    return { first, bodies, next: next <= end ? next : null };
+  };
+}

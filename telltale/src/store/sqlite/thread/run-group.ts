@@ -1,0 +1,93 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import type { AppendOp, Outcome, WriteRequest } from '../messages.ts';
+import type { AppendRows } from './append-rows.ts';
+import { isOfOneStatement } from './describe-failure.ts';
+import type { Ownership } from './ownership.ts';
+
+/** What became of the writes of a group, by their place in it; an append that went through is left out. */
+export type GroupOutcomes = ReadonlyMap<number, Outcome>;
+
+export interface GroupEdges {
+  readonly db: DatabaseSync;
+  readonly appends: AppendRows;
+  readonly ownership: Ownership;
+  readonly describe: (thrown: unknown) => RuntimeError;
+  /** Throws a RuntimeError only before it has written anything. */
+  readonly perform: (request: WriteRequest, now: number) => Outcome;
+}
+
+type Write = AppendOp | WriteRequest;
+
+/**
+ * One transaction for all writes of a group. A write that is refused has changed nothing and the others go on. One
+ * that breaks half-way takes the transaction with it: it is left out and the rest is done anew. Throws a RuntimeError
+ * where nothing could be written at all.
+ */
+export function createRunGroup(edges: GroupEdges): (writes: readonly Write[], now: number) => GroupOutcomes {
+  const { db, appends, ownership, describe, perform } = edges;
+  const begin = db.prepare('BEGIN IMMEDIATE');
+  const commit = db.prepare('COMMIT');
+
+  const rollBack = () => {
+    appends.rolledBack();
+    ownership.rolledBack();
+    try {
+      db.exec('ROLLBACK');
+    } catch (error) {
+      // After a full disk SQLite has rolled back by itself; any other reason shows at the next BEGIN.
+      if (!(error instanceof Error)) throw error;
+    }
+  };
+
+  const write = (item: Write, now: number): Outcome | undefined => {
+    if (!isAppend(item)) return perform(item, now);
+    const refused = appends.append(item, now);
+    return refused === undefined ? undefined : { error: refused.toJSON() };
+  };
+
+  /** Returns the place of the write that broke the transaction, if one did. */
+  const attempt = (
+    writes: readonly Write[],
+    now: number,
+    broken: GroupOutcomes,
+    outcomes: Map<number, Outcome>,
+  ) => {
+    begin.run();
+    appends.begin();
+    for (const [place, item] of writes.entries()) {
+      if (broken.has(place)) continue;
+      try {
+        const outcome = write(item, now);
+        if (outcome !== undefined) outcomes.set(place, outcome);
+      } catch (error) {
+        if (error instanceof RuntimeError) outcomes.set(place, { error: error.toJSON() });
+        else if (isOfOneStatement(error)) return { place, error: describe(error) };
+        else throw error;
+      }
+    }
+    commit.run();
+    ownership.committed();
+    return undefined;
+  };
+
+  return (writes, now) => {
+    const broken = new Map<number, Outcome>();
+    for (;;) {
+      const outcomes = new Map<number, Outcome>();
+      try {
+        const culprit = attempt(writes, now, broken, outcomes);
+        if (culprit === undefined) return broken.size === 0 ? outcomes : new Map([...broken, ...outcomes]);
+        broken.set(culprit.place, { error: culprit.error.toJSON() });
+      } catch (error) {
+        rollBack();
+        throw describe(error);
+      }
+      rollBack();
+    }
+  };
+}
+
+function isAppend(item: Write): item is AppendOp {
+  return Array.isArray(item);
+}

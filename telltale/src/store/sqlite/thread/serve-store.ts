@@ -1,0 +1,133 @@
+import type { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { toRuntimeError } from '../../../kernel/runtime-error.ts';
+import type { FromThread, Outcome, ThreadSettings, ToThread } from '../messages.ts';
+import { createAppendRows } from './append-rows.ts';
+import { createAttention } from './attention.ts';
+import { createCheckpoints } from './checkpoints.ts';
+import { describeFailure } from './describe-failure.ts';
+import { createDoorbell } from './doorbell.ts';
+import { createListStreams } from './list-streams.ts';
+import { openDatabase } from './open-database.ts';
+import { createOwnership } from './ownership.ts';
+import { performRead, performWrite, type Rows } from './perform.ts';
+import { createReadStream } from './read-stream.ts';
+import { createRunGroup } from './run-group.ts';
+import { createStreamRows } from './stream-rows.ts';
+import { createTableRows } from './table-rows.ts';
+
+type Group = Extract<ToThread, { readonly kind: 'group' }>;
+
+/** Opens the file and answers messages. Undefined, and `refused` told, where it cannot be opened. */
+export function serveStore(
+  settings: ThreadSettings,
+  tell: (message: FromThread) => void,
+  end: () => void,
+): ((message: ToThread) => void) | undefined {
+  const describe = (thrown: unknown): RuntimeError =>
+    describeFailure(settings.path, settings.lockTimeoutMs, thrown);
+  try {
+    const serve = open(settings, tell, end, describe);
+    tell({ kind: 'opened' });
+    return serve;
+  } catch (error) {
+    tell({ kind: 'refused', error: describe(error).toJSON() });
+    end();
+    return undefined;
+  }
+}
+
+function open(
+  settings: ThreadSettings,
+  tell: (message: FromThread) => void,
+  end: () => void,
+  describe: (thrown: unknown) => RuntimeError,
+): (message: ToThread) => void {
+  const db = openDatabase(settings);
+  const bell = createDoorbell();
+  const ownership = createOwnership(db, settings, bell);
+  const tables = createTableRows(db);
+  const appends = createAppendRows(db, tables);
+  const attention = createAttention({ db, ownership, tell });
+  const checkpoints = createCheckpoints(db);
+  let messaged: number[] = [];
+  const rows: Rows = {
+    appends,
+    tables,
+    streams: createStreamRows(db, ownership),
+    lists: createListStreams(db, ownership),
+    readStream: createReadStream(db, settings.path),
+    messaged: (owner) => messaged.push(owner),
+  };
+  const runGroup = createRunGroup({
+    db,
+    appends,
+    ownership,
+    describe,
+    perform: (request, now) => performWrite(rows, request, now),
+  });
+
+  const ringOwners = () => {
+    for (const owner of messaged) {
+      const path = owner === ownership.id ? undefined : ownership.doorbellOf(owner);
+      if (path !== undefined) bell.ring(path);
+    }
+    messaged = [];
+  };
+
+  const write = ({ writes, now }: Group): FromThread => {
+    try {
+      const outcomes = runGroup(writes, now);
+      return outcomes.size === 0 ? { kind: 'committed' } : { kind: 'written', outcomes: [...outcomes] };
+    } catch (error) {
+      messaged = [];
+      return { kind: 'failed', error: toRuntimeError(error).toJSON() };
+    }
+  };
+
+  /** After the answer is out: nobody waits for these. */
+  const tidy = ({ writes }: Group) => {
+    let chars = 0;
+    for (const item of writes) if (Array.isArray(item)) chars += item[4].length;
+    if (messaged.length > 0) ringOwners();
+    if (ownership.id !== null) {
+      attention.startOwning();
+      bell.listen(attention.look);
+    }
+    checkpoints.committed(chars);
+  };
+
+  const close = (): FromThread => {
+    attention.stop();
+    checkpoints.stop();
+    bell.close();
+    try {
+      ownership.resign();
+      return { kind: 'closed' };
+    } catch (error) {
+      return { kind: 'closed', error: describe(error).toJSON() };
+    } finally {
+      db.close();
+    }
+  };
+
+  return (message) => {
+    switch (message.kind) {
+      case 'group': {
+        if (message.writes.length > 0) tell(write(message));
+        if (message.reads.length > 0) {
+          const answer = (request: Group['reads'][number]): Outcome =>
+            performRead(rows, request, message.now, describe);
+          tell({ kind: 'answers', outcomes: message.reads.map(answer) });
+        }
+        if (message.writes.length > 0) tidy(message);
+        return;
+      }
+      case 'watch':
+        attention.watch(message.stream, message.on);
+        return;
+      case 'close':
+        tell(close());
+        end();
+    }
+  };
+}

@@ -1,0 +1,87 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { KEPT_SNAPSHOTS, MAX_INBOX_MESSAGES } from '../../limits.ts';
+import type { StreamHead } from '../../store.ts';
+import { inboxFull, streamExists, streamUnknown } from '../../store-errors.ts';
+import type { Results, Taken } from '../messages.ts';
+import type { Ownership } from './ownership.ts';
+
+/** Streams, who owns them, their inboxes and snapshots. What throws a RuntimeError has written nothing. */
+export interface StreamRows {
+  create(stream: string, head: StreamHead, now: number): Taken;
+  acquire(stream: string, dead: number | null): Results['acquire'];
+  release(stream: number, epoch: number): void;
+  snapshot(stream: number, epoch: number, seq: number, body: string): void;
+  snapshots(stream: string): Results['snapshots'];
+  send(stream: string, message: string, now: number): Results['send'] & { readonly owner: number | null };
+  inbox(stream: number): Results['inbox'];
+}
+
+export function createStreamRows(db: DatabaseSync, ownership: Ownership): StreamRows {
+  const byName = db.prepare(
+    'SELECT s.id, h.epoch, h.head, h.owner FROM streams s JOIN heads h ON h.id = s.id WHERE s.stream = ?',
+  );
+  const insertStream = db.prepare(
+    'INSERT INTO streams (stream, kind, name, title, parent, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const insertHead = db.prepare(
+    'INSERT INTO heads (id, epoch, owner, head, last, rows, status, updated_at) VALUES (?, 1, ?, 0, 0, 0, ?, ?)',
+  );
+  const take = db.prepare('UPDATE heads SET epoch = ?, owner = ? WHERE id = ?');
+  const release = db.prepare('UPDATE heads SET owner = NULL WHERE id = ? AND epoch = ?');
+  const keepSnapshot = db.prepare(
+    'INSERT OR REPLACE INTO snapshots (stream, seq, body) SELECT id, ?1, ?2 FROM heads WHERE id = ?3 AND epoch = ?4 AND head >= ?1',
+  );
+  const dropSnapshots = db.prepare(
+    `DELETE FROM snapshots WHERE stream = ?1 AND seq <=
+      (SELECT seq FROM snapshots WHERE stream = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ${KEPT_SNAPSHOTS})`,
+  );
+  const snapshots = db.prepare(
+    'SELECT seq, body FROM snapshots WHERE stream = (SELECT id FROM streams WHERE stream = ?) ORDER BY seq',
+  );
+  const waiting = db.prepare('SELECT count(*) AS n FROM inbox WHERE stream = ?');
+  const send = db.prepare('INSERT INTO inbox (stream, at, message) VALUES (?, ?, ?)');
+  const inbox = db.prepare('SELECT id, at, message FROM inbox WHERE stream = ? ORDER BY id');
+
+  const find = (stream: string) => {
+    const row = byName.get(stream);
+    if (row === undefined) throw streamUnknown(stream);
+    const owner = row.owner === null ? null : Number(row.owner);
+    return { id: Number(row.id), epoch: Number(row.epoch), head: Number(row.head), owner };
+  };
+
+  return {
+    create(stream, head, now) {
+      if (byName.get(stream) !== undefined) throw streamExists(stream);
+      const { kind, name, title, parent, status } = head;
+      const id = Number(insertStream.run(stream, kind, name, title, parent ?? null, now).lastInsertRowid);
+      insertHead.run(id, ownership.claim(), status, now);
+      return { id, epoch: 1, head: 0 };
+    },
+    acquire(stream, dead) {
+      const { id, epoch, head, owner } = find(stream);
+      const noted = owner === null || owner === dead ? null : ownership.noted(owner, epoch);
+      if (noted !== null) return { ownedBy: noted };
+      if (owner !== null) ownership.dissolve(owner);
+      take.run(epoch + 1, ownership.claim(), id);
+      return { id, epoch: epoch + 1, head };
+    },
+    release: (stream, epoch) => void release.run(stream, epoch),
+    snapshot(stream, epoch, seq, body) {
+      keepSnapshot.run(seq, body, stream, epoch);
+      dropSnapshots.run(stream);
+    },
+    snapshots: (stream) =>
+      snapshots.all(stream).map((row) => ({ seq: Number(row.seq), body: String(row.body) })),
+    send(stream, message, now) {
+      const { id, owner } = find(stream);
+      if (Number(waiting.get(id)?.n) >= MAX_INBOX_MESSAGES) throw inboxFull(stream, MAX_INBOX_MESSAGES);
+      return { id: Number(send.run(id, now, message).lastInsertRowid), stream: id, owner };
+    },
+    inbox: (stream) =>
+      inbox.all(stream).map((row) => ({
+        id: Number(row.id),
+        at: Number(row.at),
+        message: String(row.message),
+      })),
+  };
+}

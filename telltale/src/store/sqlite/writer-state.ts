@@ -1,0 +1,41 @@
+import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import { streamMoved } from '../store-errors.ts';
+import type { Taken } from './messages.ts';
+
+/**
+ * Where a writer stands. A refusal (somebody else writes the stream) is for good. After a failure (a full disk), what
+ * was built on the failed append fails alike, and an append that goes on from the last committed event may pass.
+ */
+export interface WriterState {
+  readonly stream: string;
+  readonly id: number;
+  readonly epoch: number;
+  /** The seq of the last event that is committed, sent to the thread, queued. */
+  committed: number;
+  sent: number;
+  queued: number;
+  failure: RuntimeError | undefined;
+  refusal: RuntimeError | undefined;
+}
+
+export function createWriterState(stream: string, { id, epoch, head }: Taken): WriterState {
+  const [committed, sent, queued] = [head, head, head];
+  return { stream, id, epoch, committed, sent, queued, failure: undefined, refusal: undefined };
+}
+
+/** Why an append cannot be queued or sent that expects `expectedSeq` where the writer is at `at`. */
+export function whyNot(writer: WriterState, expectedSeq: number, at: number): RuntimeError | undefined {
+  if (writer.refusal !== undefined) return writer.refusal;
+  if (expectedSeq === at) return undefined;
+  if (writer.failure !== undefined) return writer.failure;
+  writer.refusal = streamMoved(writer.stream, expectedSeq, at);
+  return writer.refusal;
+}
+
+/** Notes that an append did not get through. */
+export function noteFailure(writer: WriterState, error: RuntimeError): void {
+  if (error.code === 'stream_moved' || error.code === 'stream_lost') writer.refusal = error;
+  else writer.failure = error;
+  writer.sent = writer.committed;
+  writer.queued = writer.committed;
+}

@@ -1,0 +1,84 @@
+import { RuntimeError } from '../kernel/runtime-error.ts';
+
+/** Failures that every home of the log has in common. Those of one home stand beside it. */
+
+export const streamExists = (stream: string) =>
+  new RuntimeError('stream_exists', `There is a stream named "${stream}" already.`, {
+    hint: 'Resume that one, or choose another id.',
+  });
+
+export const streamUnknown = (stream: string) =>
+  new RuntimeError('stream_unknown', `No stream is named "${stream}".`, {
+    hint: 'List the streams of this store, and check that it is the store you mean.',
+  });
+
+export const streamOwned = (stream: string, pid: number, byThisProcess: boolean) =>
+  new RuntimeError('stream_owned', `Stream "${stream}" is being written by process ${pid}.`, {
+    hint: byThisProcess
+      ? 'That is this process: use the writer it has, or release that first.'
+      : `Send it a message instead, or end process ${pid} and try again.`,
+    retryable: true,
+  });
+
+export const streamMoved = (stream: string, expected: number, head: number) =>
+  new RuntimeError(
+    'stream_moved',
+    `Stream "${stream}" ends at event ${head}, but the append expected ${expected}.`,
+    { hint: 'Stop, read the stream again and go on from what it says.' },
+  );
+
+export const streamLost = (stream: string, epoch: number) =>
+  new RuntimeError('stream_lost', `The writer of epoch ${epoch} no longer owns stream "${stream}".`, {
+    hint: 'Somebody else has taken it over or deleted it: stop working on it here.',
+  });
+
+export const streamReleased = (stream: string) =>
+  new RuntimeError('stream_lost', `Stream "${stream}" was released by this writer.`, {
+    hint: 'Acquire it again before appending.',
+  });
+
+export const storeClosed = (location: string) =>
+  new RuntimeError('store_closed', `The store ${location} is closed.`, { hint: 'Open it again.' });
+
+export const storeOverloaded = (location: string, found: string) =>
+  new RuntimeError('store_overloaded', `The store ${location} has ${found} waiting to be written.`, {
+    hint: 'Wait for appends to settle before making more, or run fewer sessions at once.',
+    retryable: true,
+  });
+
+export const appendTooLarge = (stream: string, chars: number, limit: number) =>
+  new RuntimeError(
+    'append_too_large',
+    `An append to stream "${stream}" has ${chars} characters, ${limit} are allowed.`,
+    { hint: 'Keep large values in files or artifacts, and put their paths on the log.' },
+  );
+
+export const eventMalformed = (stream: string) =>
+  new RuntimeError('event_malformed', `An event for stream "${stream}" holds a line break.`, {
+    hint: 'Encode each event as one line of JSON.',
+  });
+
+export const inboxFull = (stream: string, limit: number) =>
+  new RuntimeError('inbox_full', `The inbox of stream "${stream}" holds ${limit} messages.`, {
+    hint: 'Resume the session so that it reads them, or send less often.',
+    retryable: true,
+  });
+
+export const messageTooLarge = (stream: string, chars: number, limit: number) =>
+  new RuntimeError(
+    'message_too_large',
+    `A message to stream "${stream}" has ${chars} characters, ${limit} are allowed.`,
+    { hint: 'Put the content into a file and send its path.' },
+  );
+
+export const nameMalformed = (what: string, found: string) =>
+  new RuntimeError('name_malformed', `${what} cannot be ${found}.`, {
+    hint: 'Use 1 to 1024 characters of well-formed Unicode.',
+  });
+
+export const notANumber = (table: string, key: string) =>
+  new RuntimeError(
+    'not_a_number',
+    `"${key}" in table "${table}" cannot be counted up: it, or what is added, is no finite number.`,
+    { hint: 'Set it to a number first, or use another key.' },
+  );

@@ -1,0 +1,79 @@
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Model, ModelUsage } from '../../models/model.ts';
+import { stopped } from '../access/stopped.ts';
+import type { TargetCall } from '../target.ts';
+
+const MAX_ANSWER_CHARS = 256 * 1024;
+/** What a token is taken to be where a provider does not say how many there were. */
+const CHARS_PER_TOKEN = 4;
+
+interface Question {
+  readonly what: string;
+  readonly system: string;
+  readonly message: string;
+}
+
+/** One request and its whole answer. What it used is charged, also where it fails half-way. */
+export async function askModel(
+  model: Model,
+  { what, system, message }: Question,
+  call: TargetCall,
+): Promise<string> {
+  if (call.signal.aborted) throw stopped(what, call.signal);
+  const tooLong = new AbortController();
+  const pieces: string[] = [];
+  let chars = 0;
+  let usage: ModelUsage | undefined;
+  let finish: 'stop' | 'length' = 'stop';
+  try {
+    const end = await model.stream(
+      {
+        system,
+        messages: [{ role: 'user', text: message }],
+        turn: 1,
+        signal: AbortSignal.any([call.signal, tooLong.signal]),
+      },
+      {
+        text(delta) {
+          chars += delta.length;
+          if (chars > MAX_ANSWER_CHARS) tooLong.abort();
+          else pieces.push(delta);
+          if (chars <= MAX_ANSWER_CHARS) call.progress({ text: delta });
+        },
+        reasoning() {},
+      },
+    );
+    ({ usage, finish } = end);
+  } catch (thrown) {
+    if (call.signal.aborted) throw stopped(what, call.signal);
+    if (!tooLong.signal.aborted) throw thrown;
+  } finally {
+    call.charge?.(usage ?? estimate(system.length + message.length, chars), model);
+  }
+  if (tooLong.signal.aborted) throw tooMuch(what);
+  if (finish === 'length') throw cutOff(what);
+  return pieces.join('').trim();
+}
+
+const estimate = (input: number, output: number): ModelUsage => ({
+  input: Math.ceil(input / CHARS_PER_TOKEN),
+  output: Math.ceil(output / CHARS_PER_TOKEN),
+});
+
+const cutOff = (what: string) =>
+  new RuntimeError(
+    'bad_output',
+    `The model's answer to ${what} was cut off: it came to its limit of tokens.`,
+    {
+      hint: 'Ask for a shorter answer, or about less at once.',
+    },
+  );
+
+const tooMuch = (what: string) =>
+  new RuntimeError(
+    'output_too_large',
+    `The model's answer to ${what} has more than ${MAX_ANSWER_CHARS} characters.`,
+    {
+      hint: 'Ask for a shorter answer.',
+    },
+  );

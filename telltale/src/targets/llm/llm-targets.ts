@@ -1,0 +1,88 @@
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import { isModelRef } from '../../manifest/schema/model-ref.ts';
+import type { Model } from '../../models/model.ts';
+import { compileCheck } from '../check-parameters.ts';
+import type { Target } from '../target.ts';
+import { readFilling } from '../tools/fill-template.ts';
+import { askModel } from './ask-model.ts';
+import { BUILTIN_PROMPTS } from './builtin-prompts.ts';
+import type { Prompt } from './prompt.ts';
+
+type OpenModel = (ref: string) => Promise<Model>;
+
+/** The prompts of the manifest, then those that are built in and not replaced by one of the same name. */
+export function* llmTargets(agent: AgentManifest, openModel: OpenModel): Generator<Target> {
+  const open = openedOnce(openModel);
+  for (const [name, { template, model, description }] of Object.entries(agent.prompts))
+    yield llmTarget(name, manifestPrompt(name, template, description), modelOf(agent, model), open);
+  for (const [name, prompt] of Object.entries(BUILTIN_PROMPTS))
+    if (!Object.hasOwn(agent.prompts, name))
+      yield llmTarget(
+        name,
+        prompt,
+        modelOf(agent, Object.hasOwn(agent.models, 'fast') ? 'fast' : undefined),
+        open,
+      );
+}
+
+function llmTarget(name: string, prompt: Prompt, model: string | undefined, open: OpenModel): Target {
+  const what = `prompt "${name}"`;
+  return {
+    kind: 'llm',
+    name,
+    description: prompt.description,
+    parameters: prompt.parameters,
+    idempotent: true,
+    start: 'on_close',
+    check: compileCheck(prompt.parameters, what),
+    async run(call) {
+      if (model === undefined) throw noModel(what);
+      const { system } = prompt;
+      const message = prompt.message(call.input, call.agent);
+      const text = await askModel(await open(model), { what, system, message }, call);
+      return prompt.result(text, call.input);
+    },
+  };
+}
+
+/** Every `{name}` of the template is a parameter. */
+function manifestPrompt(name: string, template: string, description: string | undefined): Prompt {
+  const filling = readFilling(template, `prompt "${name}"`);
+  return {
+    description: description ?? `Asks a model: ${template.trim().split('\n')[0]?.slice(0, 120)}`,
+    parameters: {
+      type: 'object',
+      properties: Object.fromEntries(filling.names.map((parameter) => [parameter, {}])),
+      required: filling.names,
+      additionalProperties: false,
+    },
+    system: '',
+    message: (input, agent) => filling.fill({ input, agent }),
+    result: (text) => text,
+  };
+}
+
+/** A name of `models`, a model by itself, or the agent's own. */
+function modelOf({ model, models }: AgentManifest, named: string | undefined): string | undefined {
+  if (named === undefined) return model;
+  return Object.hasOwn(models, named) ? models[named] : isModelRef(named) ? named : model;
+}
+
+/** Each model is opened at its first call; one that could not be is tried again. */
+function openedOnce(openModel: OpenModel): OpenModel {
+  const opened = new Map<string, Promise<Model>>();
+  return (ref) => {
+    const known = opened.get(ref);
+    if (known !== undefined) return known;
+    const opening = openModel(ref);
+    opened.set(ref, opening);
+    opening.catch(() => opened.delete(ref));
+    return opening;
+  };
+}
+
+const noModel = (what: string) =>
+  new RuntimeError('model_missing', `There is no model to ask for ${what}.`, {
+    hint: 'Give the prompt or the agent a "model".',
+  });

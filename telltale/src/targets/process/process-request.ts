@@ -1,0 +1,33 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { KeptOutput } from '../output/kept-output.ts';
+
+export interface ProcessRequest {
+  /** For messages: `tool "build"`. */
+  readonly what: string;
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin?: string | undefined;
+  /** Bytes of stdout that are kept, and of stderr. */
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  /** Output as it comes, before anything is dropped. */
+  readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Buffer) => void) | undefined;
+  /** For Windows' own shell, whose quoting differs from every other program's. */
+  readonly verbatimArguments?: boolean;
+}
+
+export interface ProcessEdges {
+  readonly clock: Clock;
+  /** Between SIGTERM and SIGKILL. */
+  readonly graceMs: number;
+}
+
+export interface EndedProcess {
+  /** Null where a signal ended it. */
+  readonly exitCode: number | null;
+  readonly signalName: string | null;
+  readonly stdout: KeptOutput;
+  readonly stderr: KeptOutput;
+}

@@ -1,0 +1,106 @@
+import { parseDuration } from '../../kernel/duration.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Operation } from '../operations.ts';
+import { checkSize } from './check-size.ts';
+import { relicHealth } from './relic-health.ts';
+import type { RelicStore } from './relic-store.ts';
+
+const MAX_KEY = 512;
+const DEFAULT_KEYS = 100;
+
+const KEY = { type: 'string', minLength: 1, maxLength: MAX_KEY, description: 'The key.' };
+
+/** Values by key in a table of the store. */
+export function kvOperations(
+  table: string,
+  { tables, location }: RelicStore,
+): Readonly<Record<string, Operation>> {
+  const keys: Operation = {
+    description: 'keys in order',
+    parameters: {
+      prefix: { type: 'string', description: 'Only keys that begin so.' },
+      after: { type: 'string', description: 'Only keys behind this one: for the next page.' },
+      limit: {
+        type: 'integer',
+        minimum: 1,
+        maximum: 1000,
+        description: `How many; ${DEFAULT_KEYS} if absent.`,
+      },
+    },
+    idempotent: true,
+    async run({ prefix, after, limit = DEFAULT_KEYS }) {
+      const found = await tables.keys(table, {
+        ...(typeof prefix === 'string' ? { prefix } : {}),
+        ...(typeof after === 'string' ? { after } : {}),
+        limit: Number(limit) + 1,
+      });
+      const page = found.slice(0, Number(limit));
+      return { keys: page, ...(found.length > page.length ? { next: page.at(-1) ?? null } : {}) };
+    },
+  };
+  return {
+    get: {
+      description: 'the value of a key, null if there is none',
+      parameters: { key: KEY },
+      required: ['key'],
+      idempotent: true,
+      run: async ({ key }) => (await tables.get(table, String(key))) ?? null,
+    },
+    set: {
+      description: 'keeps a value under a key',
+      parameters: {
+        key: KEY,
+        value: { description: 'Any value.' },
+        ttl: {
+          type: ['string', 'number'],
+          description: 'How long it is kept: "10m", "2h", or seconds. For ever if absent.',
+        },
+      },
+      required: ['key', 'value'],
+      idempotent: true,
+      async run(input) {
+        const { key, value = null } = input;
+        checkSize(value, `key "${String(key)}"`);
+        const ttlMs = timeToLive(input);
+        await tables.set(table, String(key), value, ttlMs === undefined ? {} : { ttlMs });
+        return { key: String(key), ...(ttlMs === undefined ? {} : { expires_in_ms: ttlMs }) };
+      },
+    },
+    delete: {
+      description: 'removes a key',
+      parameters: { key: KEY },
+      required: ['key'],
+      idempotent: true,
+      run: async ({ key }) => ({ deleted: await tables.delete(table, String(key)) }),
+    },
+    keys,
+    list: keys,
+    increment: {
+      description: 'adds to a number and gives the new one',
+      parameters: { key: KEY, by: { type: 'number', description: '1 if absent.' } },
+      required: ['key'],
+      idempotent: false,
+      async run({ key, by = 1 }) {
+        const before = await tables.get(table, String(key));
+        if (before !== undefined && typeof before !== 'number') throw noNumber(String(key));
+        return tables.increment(table, String(key), Number(by));
+      },
+    },
+    health: relicHealth(location, async () => void (await tables.keys(table, { limit: 1 }))),
+  };
+}
+
+function timeToLive({ ttl }: JsonObject): number | undefined {
+  if (typeof ttl !== 'string' && typeof ttl !== 'number') return undefined;
+  const parsed = parseDuration(ttl);
+  if (parsed.ok && parsed.value > 0) return parsed.value;
+  throw new RuntimeError('bad_parameters', `"/ttl" is ${JSON.stringify(ttl)}, which is no time above zero.`, {
+    hint: 'Write it like "10m", "2h" or 30 (seconds).',
+  });
+}
+
+const noNumber = (key: string) =>
+  new RuntimeError('bad_parameters', `The key "${key}" holds something that is no number.`, {
+    hint: 'Give it a number with the operation "set" first.',
+  });

@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'vitest';
+import { GRACE_MS } from '../../src/scheduler/attempt.ts';
+import { stage } from './stage.ts';
+
+describe('cancel', () => {
+  test('ends what waits at once and what runs when it has stopped', async () => {
+    const s = stage({ parallelActions: 1 });
+    s.declare('a');
+    s.declare('b');
+    s.declare('c', { depends_on: ['a'] });
+    s.declare('d', { depends_on: ['later'] });
+    let stopped = false;
+    const stopping = s.scheduler.cancel('enough').then(() => {
+      stopped = true;
+    });
+    expect(s.call('a').signal.reason).toMatchObject({ code: 'cancelled', message: 'enough' });
+    expect(s.story().slice(-3)).toEqual(['cancelled b', 'cancelled c', 'cancelled d']);
+    await s.settle();
+    expect(stopped).toBe(false);
+    await s.complete('a', 'anyway');
+    await stopping;
+    expect(s.story().at(-1)).toBe('cancelled a');
+    expect(s.events.at(-1)).toMatchObject({ reason: 'enough' });
+    expect(s.scheduler.tracked()).toEqual([]);
+  });
+
+  test('does not wait for ever for a target that does not stop', async () => {
+    const s = stage();
+    s.declare('a');
+    const stopping = s.scheduler.cancel('enough');
+    await s.clock.advance(GRACE_MS);
+    await stopping;
+    expect(s.story().at(-1)).toBe('cancelled a');
+    expect(s.clock.pending).toBe(0);
+  });
+
+  test('nothing starts after it', async () => {
+    const s = stage();
+    await s.scheduler.cancel('enough');
+    s.declare('a');
+    s.scheduler.loop({ in: '$x', as: 'item', actions: [] }, { stream: 's', seq: 0, depth: 0 });
+    s.scheduler.turnEnded('well');
+    expect(s.story()).toEqual(['declared a', 'cancelled a', 'declared foreach_1', 'cancelled foreach_1']);
+    expect(s.ended).toEqual(['a', 'foreach_1']);
+  });
+
+  test('an action that waits for its commit is never called', async () => {
+    const s = stage({ manualCommit: true, targets: { pay: { idempotent: false } }, parallelActions: 1 });
+    s.declare('a', { name: 'pay' });
+    await s.scheduler.cancel('enough', ['a']);
+    await s.commit();
+    expect(s.running()).toEqual([]);
+    expect(s.story()).toEqual(['declared a', 'started a', 'cancelled a']);
+    s.declare('b');
+    expect(s.running()).toEqual(['b']);
+  });
+
+  test('an action that rests between tries is not tried again', async () => {
+    const s = stage();
+    s.declare('a', { retry: 3 });
+    await s.fail('a');
+    await s.scheduler.cancel('enough', ['a']);
+    expect(s.story().at(-1)).toBe('cancelled a');
+    expect(s.clock.pending).toBe(0);
+  });
+
+  test('during the grace of a time-out there is no further try', async () => {
+    const s = stage();
+    s.declare('a', { retry: 3, timeout: 1 });
+    await s.clock.advance(1000);
+    const stopping = s.scheduler.cancel('enough', ['a']);
+    await s.fail('a');
+    await stopping;
+    expect(s.story().at(-1)).toBe('cancelled a');
+  });
+
+  test('of a group is of all in it', async () => {
+    const s = stage();
+    s.declare('a', { group: 'g' });
+    s.declare('b', { group: 'g', depends_on: ['a'] });
+    s.declare('c');
+    const stopping = s.scheduler.cancel('enough', ['g']);
+    await s.fail('a');
+    await stopping;
+    expect(s.running()).toEqual(['c']);
+    expect(s.story().filter((line) => line.startsWith('cancelled'))).toEqual(['cancelled b', 'cancelled a']);
+  });
+
+  test('a target that cancels while it is called is stopped', async () => {
+    const s = stage({
+      perform: ({ signal }) => {
+        s.scheduler.cancel('by itself');
+        return signal.aborted
+          ? Promise.resolve(1)
+          : new Promise((_, reject) => signal.addEventListener('abort', reject));
+      },
+    });
+    s.declare('a');
+    await s.settle();
+    expect(s.story()).toEqual(['declared a', 'started a', 'cancelled a']);
+  });
+});
+
+describe('on_error: fail', () => {
+  test('cancels the rest, undoes what was done, then says so', async () => {
+    const s = stage();
+    s.declare('book', { compensate: { name: 'unbook', parameters: { id: '$book.id' } } });
+    await s.complete('book', { id: 7 });
+    s.declare('a', { on_error: 'fail' });
+    s.declare('b');
+    s.declare('c', { depends_on: ['b'] });
+    await s.fail('a');
+    expect(s.fatal).toEqual([]);
+    expect(s.call('b').signal.aborted).toBe(true);
+    await s.fail('b');
+    expect(s.call('undo_book').input).toEqual({ id: 7 });
+    expect(s.fatal).toEqual([]);
+    await s.complete('undo_book');
+    expect(s.fatal).toMatchObject([{ id: 'a', error: { code: 'boom' } }]);
+    expect(s.story().slice(-7)).toEqual([
+      'failed a boom',
+      'cancelled c',
+      'cancelled b',
+      'declared undo_book',
+      'started undo_book',
+      'completed undo_book',
+      'compensated book undo_book',
+    ]);
+    s.declare('late');
+    expect(s.story().at(-1)).toBe('cancelled late');
+  });
+
+  test('comes after the retries', async () => {
+    const s = stage();
+    s.declare('a', { on_error: 'fail', retry: 1 });
+    await s.fail('a');
+    expect(s.fatal).toEqual([]);
+    await s.clock.runAll();
+    await s.fail('a');
+    expect(s.fatal).toMatchObject([{ id: 'a' }]);
+  });
+
+  test('a cancel while it undoes has the last word', async () => {
+    const s = stage();
+    s.declare('book', { compensate: { name: 'unbook' } });
+    await s.complete('book');
+    s.declare('a', { on_error: 'fail' });
+    await s.fail('a');
+    const stopping = s.scheduler.cancel('enough');
+    await s.fail('undo_book');
+    await stopping;
+    await s.settle();
+    expect(s.fatal).toEqual([]);
+    expect(s.story().at(-1)).toBe('cancelled undo_book');
+  });
+});
+
+describe('rollback', () => {
+  const cause = { stream: 's', seq: 0, depth: 0 };
+  const undoable = { compensate: { name: 'undo', parameters: {} } };
+
+  test('undoes in the reverse order of completion, one after another, down to and with the one named', async () => {
+    const s = stage();
+    for (const id of ['a', 'b', 'c', 'd']) s.declare(id, id === 'd' ? {} : undoable);
+    for (const id of ['c', 'a', 'd', 'b']) await s.complete(id);
+    const done = s.scheduler.rollback('a', cause);
+    await s.settle();
+    expect(s.running()).toEqual(['undo_b']);
+    await s.complete('undo_b');
+    expect(s.running()).toEqual(['undo_a']);
+    await s.complete('undo_a');
+    expect(await done).toEqual({ undone: ['b', 'a'] });
+    expect(s.state.actions.get('c')?.status).toBe('completed');
+  });
+
+  test('a compensation that fails is recorded and the rest goes on; the next rollback tries it again', async () => {
+    const s = stage();
+    s.declare('a', undoable);
+    s.declare('b', undoable);
+    await s.complete('a');
+    await s.complete('b');
+    const first = s.scheduler.rollback(undefined, cause);
+    await s.settle();
+    await s.fail('undo_b');
+    await s.complete('undo_a');
+    expect(await first).toEqual({ undone: ['a'] });
+    const second = s.scheduler.rollback(undefined, cause);
+    await s.settle();
+    await s.complete('undo_b_2');
+    expect(await second).toEqual({ undone: ['b'] });
+    expect(s.story().at(-1)).toBe('compensated b undo_b_2');
+  });
+
+  test('to an action nobody knows is refused', async () => {
+    const s = stage();
+    await expect(s.scheduler.rollback('nope', cause)).rejects.toMatchObject({ code: 'rollback_unknown' });
+  });
+
+  test('an action that rolls back does not wait for its own place', async () => {
+    const s = stage({ parallelActions: 1 });
+    s.declare('a', undoable);
+    await s.complete('a');
+    s.declare('r', { kind: 'internal', name: 'rollback' });
+    const done = s.scheduler.rollback(undefined, cause);
+    await s.settle();
+    expect(s.running()).toEqual(['r', 'undo_a']);
+    await s.complete('undo_a');
+    expect(await done).toEqual({ undone: ['a'] });
+  });
+
+  test('compensations obey parallel_actions', async () => {
+    const s = stage({ parallelActions: 1 });
+    s.declare('a', undoable);
+    await s.complete('a');
+    s.declare('b');
+    const done = s.scheduler.rollback(undefined, cause);
+    await s.settle();
+    expect(s.running()).toEqual(['b']);
+    await s.complete('b');
+    await s.complete('undo_a');
+    expect(await done).toEqual({ undone: ['a'] });
+  });
+
+  test('an undone action is no good dependency any more', async () => {
+    const s = stage();
+    s.declare('a', undoable);
+    await s.complete('a');
+    const done = s.scheduler.rollback('a', cause);
+    await s.settle();
+    await s.complete('undo_a');
+    await done;
+    s.declare('b', { depends_on: ['a'] });
+    expect(s.story().at(-1)).toBe('skipped b dependency a');
+  });
+});

@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest';
+import type { DeclaredAction } from '../../src/events/action.ts';
+import { CAUSE, type Stage, stage } from './stage.ts';
+
+const action = (id: string, fields: Partial<DeclaredAction> = {}): DeclaredAction => ({
+  id,
+  kind: 'tool',
+  mode: 'async',
+  name: `t_${id}`,
+  parameters: {},
+  ...fields,
+});
+
+const loop = (s: Stage, list: string, ...actions: readonly DeclaredAction[]) =>
+  s.scheduler.loop({ in: list, as: 'item', actions }, CAUSE);
+
+describe('foreach', () => {
+  test('runs each action once per item, as soon as the list is there', async () => {
+    const s = stage();
+    s.declare('list');
+    loop(s, '$list.items', action('page', { parameters: { url: '$item.url' } }));
+    expect(s.running()).toEqual(['list']);
+    await s.complete('list', { items: [{ url: 'u0' }, { url: 'u1' }] });
+    expect(s.calls.map(({ id, input }) => [id, input])).toEqual([
+      ['page[0]', { url: 'u0' }],
+      ['page[1]', { url: 'u1' }],
+    ]);
+    expect(s.state.actions.get('page[1]')?.action).toMatchObject({
+      base: 'page',
+      index: 1,
+      locals: { item: { url: 'u1' } },
+    });
+    expect(s.state.actions.get('foreach_1')).toMatchObject({
+      status: 'completed',
+      output: { ids: ['page[0]', 'page[1]'] },
+      input: { in: [{ url: 'u0' }, { url: 'u1' }] },
+    });
+  });
+
+  test('a sibling is the one of the same round, in depends_on and in variables', async () => {
+    const s = stage({ outside: { list: ['x', 'y'] } });
+    loop(
+      s,
+      '$list',
+      action('sum', { depends_on: ['get'], parameters: { text: '$text', of: '$item' } }),
+      action('get', { output_key: 'text' }),
+    );
+    expect(s.running()).toEqual(['get[0]', 'get[1]']);
+    await s.complete('get[1]', 'second');
+    expect(s.call('sum[1]').input).toEqual({ text: 'second', of: 'y' });
+    expect(s.running()).toEqual(['get[0]', 'sum[1]']);
+  });
+
+  test('from outside its id means all of them, in order', async () => {
+    const s = stage({ outside: { list: [1, 2] } });
+    loop(s, '$list', action('page', { output_key: 'texts' }));
+    s.declare('a', { depends_on: ['page'] });
+    s.declare('b', { parameters: { all: '$page', last: '$page[1]', key: '$texts' } });
+    await s.complete('page[1]', 'two');
+    expect(s.scheduler.resolve('$page')).toEqual({ state: 'pending', id: 'page' });
+    expect(s.running()).toEqual(['page[0]']);
+    await s.complete('page[0]', 'one');
+    expect(s.running()).toEqual(['a', 'b']);
+    expect(s.call('b').input).toEqual({ all: ['one', 'two'], last: 'two', key: ['one', 'two'] });
+    expect(s.scheduler.resolve('$page[0]')).toEqual({ state: 'value', value: 'one', rest: '' });
+  });
+
+  test('one that is named before it is made is waited for, also by its own id', async () => {
+    const s = stage();
+    s.declare('list');
+    s.declare('a', { depends_on: ['page'] });
+    loop(s, '$list', action('page'));
+    s.declare('b', { depends_on: ['page[0]'] });
+    s.scheduler.turnEnded('well');
+    await s.complete('list', [1]);
+    await s.complete('page[0]');
+    expect(s.running()).toEqual(['a', 'b']);
+  });
+
+  test('a failure in it skips what waits for all, naming it', async () => {
+    const s = stage({ outside: { list: [1, 2] } });
+    loop(s, '$list', action('page'));
+    s.declare('a', { parameters: { x: '$page' } });
+    await s.fail('page[1]');
+    expect(s.story().at(-1)).toBe('skipped a dependency page[1]');
+    expect(s.scheduler.resolve('$page')).toMatchObject({ state: 'failed', error: { code: 'boom' } });
+  });
+
+  test('an empty list gives an empty list', () => {
+    const s = stage({ outside: { list: [] } });
+    loop(s, '$list', action('page'));
+    s.declare('a', { parameters: { x: '$page' } });
+    expect(s.call('a').input).toEqual({ x: [] });
+    expect(s.state.actions.get('foreach_1')?.output).toEqual({ ids: [] });
+  });
+
+  test.each([
+    ['$text', 'is a string, not a list'],
+    ['$object', 'is an object, not a list'],
+    ['$nope', 'names nothing'],
+    ['text', 'is a string, not a list'],
+    ['$long', 'would make 1001 actions'],
+  ])('a list that is none (%s) fails it, tells the model and skips what depends on it', (list, message) => {
+    const s = stage({ outside: { text: 'a,b', object: {}, long: Array(1001).fill(0) } });
+    loop(s, list, action('page'));
+    s.declare('a', { depends_on: ['page'] });
+    expect(s.story()).toEqual([
+      'declared foreach_1',
+      'fault bad_list',
+      'failed foreach_1 bad_list',
+      'declared a',
+      'skipped a dependency foreach_1',
+    ]);
+    expect(s.state.actions.get('foreach_1')?.error?.message).toContain(message);
+  });
+
+  test('a list that failed skips it and what depends on it', async () => {
+    const s = stage();
+    s.declare('list');
+    loop(s, '$list', action('page'));
+    s.declare('a', { depends_on: ['page'] });
+    await s.fail('list');
+    expect(s.story().slice(-2)).toEqual(['skipped foreach_1 dependency list', 'skipped a dependency list']);
+  });
+
+  test('the variables of its actions are none of its own', () => {
+    const s = stage({ outside: { list: [1] } });
+    s.declare('slow');
+    loop(s, '$list', action('page', { parameters: { x: '$slow' } }));
+    expect(s.state.actions.get('foreach_1')?.status).toBe('completed');
+    expect(s.running()).toEqual(['slow']);
+  });
+
+  test('takes no place of parallel_actions, what it makes does', () => {
+    const s = stage({ parallelActions: 1, outside: { list: [1, 2] } });
+    s.declare('a');
+    loop(s, '$list', action('page'));
+    expect(s.state.actions.get('foreach_1')?.status).toBe('completed');
+    expect(s.running()).toEqual(['a']);
+    expect(s.scheduler.tracked()).toEqual(['a', 'page[0]', 'page[1]']);
+  });
+
+  test('a parallel around it is over when all it made has ended', async () => {
+    const s = stage();
+    s.declare('list');
+    loop(s, '$list', action('page', { group: 'g' }));
+    let closed = false;
+    s.scheduler.whenEnded(['g'], () => {
+      closed = true;
+    });
+    await s.complete('list', [1]);
+    expect(closed).toBe(false);
+    await s.complete('page[0]');
+    expect(closed).toBe(true);
+  });
+
+  test('made after its turn broke off, targets of the turn’s end are skipped', async () => {
+    const s = stage({ targets: { mail: { start: 'on_turn_end' } } });
+    s.declare('list');
+    loop(s, '$list', action('send', { name: 'mail' }));
+    s.scheduler.turnEnded('broken');
+    await s.complete('list', [1]);
+    expect(s.story().at(-2)).toBe('skipped send[0] turn_failed');
+  });
+
+  test('if can see the item', () => {
+    const s = stage({ outside: { list: [1, 5] } });
+    loop(s, '$list', action('page', { if: 'item > 3' }));
+    expect(s.running()).toEqual(['page[1]']);
+  });
+
+  test('what undoes an action of it sees its item and its round', async () => {
+    const s = stage({ outside: { list: ['x', 'y'] } });
+    loop(
+      s,
+      '$list',
+      action('book', { compensate: { name: 'unbook', parameters: { id: '$book.id', of: '$item' } } }),
+    );
+    await s.complete('book[0]', { id: 10 });
+    await s.complete('book[1]', { id: 11 });
+    const done = s.scheduler.rollback('book', CAUSE);
+    await s.settle();
+    expect(s.call('undo_book[1]').input).toEqual({ id: 11, of: 'y' });
+    await s.complete('undo_book[1]');
+    expect(s.call('undo_book[0]').input).toEqual({ id: 10, of: 'x' });
+    await s.complete('undo_book[0]');
+    expect(await done).toEqual({ undone: ['book[1]', 'book[0]'] });
+  });
+});

@@ -1,0 +1,208 @@
+import type { DeclaredAction } from '../../src/events/action.ts';
+import type { Cause, EventBody, SessionEvent } from '../../src/events/event.ts';
+import { fold, reduce } from '../../src/events/reduce.ts';
+import { emptyState, type SessionState } from '../../src/events/state.ts';
+import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createScheduler } from '../../src/scheduler/drive.ts';
+import type { PerformCall, TargetTraits } from '../../src/scheduler/edges.ts';
+import type { Scheduler, SchedulerOptions } from '../../src/scheduler/scheduler.ts';
+
+/** A call of a target that has not come to its end: the test says how it ends. */
+export interface Call extends PerformCall {
+  readonly id: string;
+  readonly at: number;
+  resolve(output?: Json): void;
+  reject(error: unknown): void;
+}
+
+export interface StageOptions extends Partial<Omit<SchedulerOptions, 'state'>> {
+  /** By name; a target that is not named here is idempotent and starts at once. `undefined`: there is none. */
+  readonly targets?: Readonly<Record<string, Partial<TargetTraits> | undefined>>;
+  readonly outside?: JsonObject;
+  readonly context?: Readonly<Record<string, unknown>>;
+  readonly random?: () => number;
+  /** Commits are made by `commit()` only. */
+  readonly manualCommit?: boolean;
+  /** In place of calls that the test ends by hand. */
+  readonly perform?: (call: PerformCall) => Promise<Json>;
+  readonly clock?: SimulatedClock;
+  /** What an earlier process left. */
+  readonly events?: readonly SessionEvent[];
+}
+
+/** A scheduler with a log in memory, a clock that stands still and targets that end when they are told to. */
+export interface Stage {
+  readonly scheduler: Scheduler;
+  readonly state: SessionState;
+  readonly clock: SimulatedClock;
+  readonly events: readonly SessionEvent[];
+  readonly calls: Call[];
+  readonly fatal: { readonly id: string; readonly error: RuntimeError }[];
+  readonly ended: string[];
+  /** The call in hand of that action; fails if there is none. */
+  call(id: string): Call;
+  declare(id: string, fields?: Partial<DeclaredAction>): void;
+  /** Ends calls, then lets everything settle. */
+  complete(id: string, output?: Json): Promise<void>;
+  fail(id: string, error?: unknown): Promise<void>;
+  settle(): Promise<void>;
+  commit(error?: RuntimeError): Promise<void>;
+  append(body: EventBody): Cause;
+  /** `declared a`, `started a`, …: the events of actions and faults, briefly. */
+  story(): readonly string[];
+  /** Ids of actions whose target is being called. */
+  running(): readonly string[];
+}
+
+export const CAUSE: Cause = { stream: 's', seq: 0, depth: 0 };
+
+export function stage(options: StageOptions = {}): Stage {
+  const clock = options.clock ?? createSimulatedClock();
+  const events: SessionEvent[] = [...(options.events ?? [])];
+  const state = fold(events, emptyState());
+  const calls: Call[] = [];
+  const fatal: { id: string; error: RuntimeError }[] = [];
+  const ended: string[] = [];
+  let uncommitted: { seq: number; then: (error?: RuntimeError) => void }[] = [];
+
+  const append = (body: EventBody, cause: Cause = CAUSE): Cause => {
+    const seq = events.length + 1;
+    const turn = body.type === 'turn.started' ? state.turn + 1 : state.turn;
+    const event = { ...body, seq, at: clock.now(), session: 's', turn, cause } as SessionEvent;
+    events.push(event);
+    reduce(state, event);
+    return { stream: 's', seq, depth: cause.depth + 1 };
+  };
+
+  const traits = ({ name }: DeclaredAction): TargetTraits | undefined => {
+    const targets = options.targets ?? {};
+    if (Object.hasOwn(targets, name) && targets[name] === undefined) return undefined;
+    return { idempotent: true, start: 'on_close', check: () => undefined, ...targets[name] };
+  };
+
+  const perform = (call: PerformCall): Promise<Json> =>
+    new Promise((resolve, reject) => {
+      const over = () => {
+        const index = calls.indexOf(made);
+        if (index !== -1) calls.splice(index, 1);
+      };
+      const made: Call = {
+        ...call,
+        id: call.action.id,
+        at: clock.monotonic(),
+        resolve: (output = null) => {
+          over();
+          resolve(output);
+        },
+        reject: (error) => {
+          over();
+          reject(error);
+        },
+      };
+      calls.push(made);
+    });
+
+  const scheduler = createScheduler(
+    {
+      parallelActions: options.parallelActions ?? 100,
+      actionTimeoutMs: options.actionTimeoutMs ?? 300_000,
+      state,
+      onFatal: options.onFatal ?? ((error, id) => fatal.push({ id, error })),
+      onEnded: options.onEnded ?? ((id) => ended.push(id)),
+    },
+    {
+      clock,
+      random: options.random ?? (() => 0.5),
+      append,
+      committed: (seq, then) => {
+        if (options.manualCommit) uncommitted.push({ seq, then });
+        else queueMicrotask(then);
+      },
+      traits,
+      unknownTarget: ({ name }) => new RuntimeError('target_unknown', `No tool is named "${name}".`),
+      perform: options.perform ?? perform,
+      lookup: (name) => {
+        const outside = options.outside ?? {};
+        return Object.hasOwn(outside, name) ? outside[name] : undefined;
+      },
+      context: () => options.context ?? { metadata: {}, vars: {}, agent: {} },
+    },
+  );
+
+  const call = (id: string): Call => {
+    const found = calls.find((each) => each.id === id);
+    if (found === undefined) throw new Error(`"${id}" is not running: ${story().join(', ')}`);
+    return found;
+  };
+  const settle = () => clock.advance(0);
+  const story = () =>
+    events.flatMap((event) => {
+      const short = event.type.replace('action.', '');
+      switch (event.type) {
+        case 'action.declared':
+          return [`declared ${event.action.id}`];
+        case 'action.started':
+          return [`started ${event.id}${event.attempt > 1 ? ` ${event.attempt}` : ''}`];
+        case 'action.skipped':
+          return [
+            `skipped ${event.id} ${event.reason}${event.because === undefined ? '' : ` ${event.because}`}`,
+          ];
+        case 'action.failed':
+          return [`failed ${event.id} ${event.error.code}`];
+        case 'action.compensated':
+          return [`compensated ${event.id} ${event.by}`];
+        case 'action.completed':
+        case 'action.cancelled':
+        case 'action.interrupted':
+        case 'action.retrying':
+          return [`${short} ${event.id}`];
+        case 'fault':
+          return [`fault ${event.code}`];
+        default:
+          return [];
+      }
+    });
+
+  return {
+    scheduler,
+    state,
+    clock,
+    events,
+    calls,
+    fatal,
+    ended,
+    call,
+    declare: (id, fields = {}) =>
+      scheduler.declare(
+        { id, kind: 'tool', mode: 'async', name: `t_${id}`, parameters: {}, ...fields },
+        CAUSE,
+      ),
+    async complete(id, output) {
+      call(id).resolve(output);
+      await settle();
+    },
+    async fail(id, error = new RuntimeError('boom', 'It broke.')) {
+      call(id).reject(error);
+      await settle();
+    },
+    settle,
+    async commit(error) {
+      const due = uncommitted;
+      uncommitted = [];
+      for (const { then } of due) then(error);
+      await settle();
+    },
+    append,
+    story,
+    running: () => calls.map(({ id }) => id),
+  };
+}
+
+/** The same session in a new process: what the log holds, and nothing else. */
+export function restart(before: Stage, options: StageOptions = {}): Stage {
+  const after = stage({ ...options, events: before.events });
+  after.scheduler.restore(after.state);
+  return after;
+}

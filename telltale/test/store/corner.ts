@@ -1,0 +1,38 @@
+import type { Store, StreamWriter } from '../../src/store/store.ts';
+
+/**
+ * A store in which all names begin with a test's own prefix, so that tests can share one: opening a store starts a
+ * thread, a tenth of a second each. `list` shows everybody's streams.
+ */
+export function corner(store: Store, prefix: string): Store {
+  const { tables } = store;
+  const own = (name: string) => `${prefix}/${name}`;
+  const inCorner = (writer: StreamWriter): StreamWriter => ({
+    ...writer,
+    append({ writes, ...append }, settled) {
+      const moved = writes?.map((write) => ({ ...write, table: own(write.table) }));
+      writer.append(moved === undefined ? append : { ...append, writes: moved }, settled);
+    },
+  });
+  return {
+    location: store.location,
+    create: async (stream, head) => inCorner(await store.create(own(stream), head)),
+    acquire: async (stream) => inCorner(await store.acquire(own(stream))),
+    read: (stream, options) => store.read(own(stream), options),
+    snapshots: (stream) => store.snapshots(own(stream)),
+    info: (stream) => store.info(own(stream)),
+    list: (filter) => store.list(filter),
+    send: (stream, message) => store.send(own(stream), message),
+    watch: (stream, moved) => store.watch(own(stream), moved),
+    close: () => store.close(),
+    tables: {
+      get: (table, key) => tables.get(own(table), key),
+      set: (table, key, value, options) => tables.set(own(table), key, value, options),
+      delete: (table, key) => tables.delete(own(table), key),
+      keys: (table, options) => tables.keys(own(table), options),
+      increment: (table, key, by) => tables.increment(own(table), key, by),
+      push: (list, value) => tables.push(own(list), value),
+      entries: (list, options) => tables.entries(own(list), options),
+    },
+  };
+}

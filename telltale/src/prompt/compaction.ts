@@ -1,8 +1,8 @@
 import type { SessionState, TurnRecord } from '../events/state.ts';
+import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { blockStyle } from './block-style.ts';
 import { clip, cutText } from './cut-text.ts';
-import { estimateTokens } from './estimate-tokens.ts';
 import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MAX_SHOWN } from './limits.ts';
 import type { PromptMessage } from './prompt.ts';
 import { type BlockStyle, renderBlock } from './render-block.ts';

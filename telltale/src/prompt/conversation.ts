@@ -1,8 +1,8 @@
 import type { SessionState, TurnRecord } from '../events/state.ts';
+import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { blockStyle } from './block-style.ts';
-import { estimateTokens } from './estimate-tokens.ts';
 import type { Prompt, PromptMessage } from './prompt.ts';
 import { renderBlock, type Told } from './render-block.ts';
 import { renderSummary } from './render-summary.ts';

@@ -15,10 +15,11 @@ export const RESERVED_NAMES = [
 ] as const;
 
 /**
- * The `<` of a reserved tag. In any case, since a model may take `<ACTION>` for one; and at the end of the text, since
- * what is put after it could make it one (`<if` is a tag from the next white space on).
+ * The `<` of a reserved tag, in lower case as the parser reads it: `Vec<Result>` in somebody's code stays as it is, so
+ * that what is shown can be found again in the file. Also at the end of the text, since what is put after it could make
+ * it one (`<if` is a tag from the next white space on).
  */
-const RESERVED_TAG = new RegExp(`<(?=/?(?:${RESERVED_NAMES.join('|')})(?:[ \\t\\r\\n/>]|$))`, 'gi');
+const RESERVED_TAG = new RegExp(`<(?=/?(?:${RESERVED_NAMES.join('|')})(?:[ \\t\\r\\n/>]|$))`, 'g');
 
 const MASKED_KEY = '[key]';
 

@@ -1,10 +1,14 @@
 import type { Usage } from '../events/event.ts';
+import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import { toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import { type CompactionPlan, planCompaction, whenToCompact } from '../prompt/compaction.ts';
 import type { Conversation } from '../prompt/conversation.ts';
 import type { SessionContext } from './context.ts';
 import { costWith } from './cost.ts';
+
+/** Tokens that one block of results comes to at most, about. */
+const MAX_BLOCK_TOKENS = 18_000;
 
 /** Characters of a summary; a model that goes on beyond them is cut off. */
 const MAX_SUMMARY_CHARS = 32_768;
@@ -15,7 +19,10 @@ const MAX_SUMMARY_CHARS = 32_768;
  */
 export async function compactIfNeeded(context: SessionContext, conversation: Conversation): Promise<void> {
   const { model, state, log, manifest } = context;
-  const promptTokens = conversation.prompt?.tokens ?? 0;
+  // The coming prompt also holds what the model said last, and one block of results.
+  const said = estimateTokens(state.turns.at(-1)?.output ?? '');
+  const promptTokens =
+    (conversation.prompt?.tokens ?? 0) + said + Math.min(MAX_BLOCK_TOKENS, (model.contextWindow ?? 0) / 8);
   const { contextWindow } = model;
   if (contextWindow === undefined || !whenToCompact({ promptTokens, contextWindow })) return;
   const plan = planCompaction(state, { agent: manifest, seal: state.seal, contextWindow });

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import { suggest } from '../kernel/nearest.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
+import { MAX_SHOWN } from '../prompt/limits.ts';
 import { readOutput } from '../prompt/read-output.ts';
 import { compileCheck } from '../targets/check-parameters.ts';
 import type { Target } from '../targets/target.ts';
@@ -30,7 +31,7 @@ const DEFINITIONS: readonly Definition[] = [
       properties: {
         id: { type: 'string', description: 'The action whose result it is.' },
         offset: { type: 'integer', minimum: 0, description: 'The first character to show; 0 if absent.' },
-        limit: { type: 'integer', minimum: 1, maximum: 65_536, description: 'How many characters.' },
+        limit: { type: 'integer', minimum: 1, maximum: MAX_SHOWN, description: 'How many characters.' },
       },
       required: ['id'],
       additionalProperties: false,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Cause, EventBody, ObservedEvent } from '../events/event.ts';
+import type { Cause, EventBody, FieldError, ObservedEvent } from '../events/event.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json } from '../kernel/json.ts';
@@ -135,7 +135,7 @@ async function open(
     return log;
   };
   if (begin.kind === 'start') {
-    const started = await firstEvent(edges, begin, prepared);
+    const { started, dropped } = await firstEvent(edges, begin, prepared);
     const writer = await edges.store.create(begin.id, {
       kind: 'session',
       name: started.agent,
@@ -143,7 +143,9 @@ async function open(
       title: started.input.slice(0, MAX_TITLE),
     });
     const log = toLog(writer, emptyState());
-    return { prepared, model, writer, log, origin: log.append(started), resumed: false };
+    const origin = log.append(started);
+    if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
+    return { prepared, model, writer, log, origin, resumed: false };
   }
   const writer = await edges.store.acquire(begin.id);
   try {
@@ -162,10 +164,11 @@ async function firstEvent(
   { store }: RuntimeEdges,
   { start, agent }: Extract<Begin, { kind: 'start' }>,
   prepared: PreparedAgent,
-): Promise<Extract<EventBody, { type: 'session.started' }>> {
+): Promise<{ started: Extract<EventBody, { type: 'session.started' }>; dropped: readonly FieldError[] }> {
   const { manifest } = agent;
   const kept = await keptMetadata(manifest.metadata, manifest.name, store);
-  return {
+  const { values, dropped } = prepared.metadata.initial(kept);
+  const started = {
     type: 'session.started',
     agent: manifest.name,
     input: start.input,
@@ -173,9 +176,10 @@ async function firstEvent(
     model: prepared.model.id,
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
     vars: { ...variableDefaults(manifest), ...start.vars },
-    metadata: prepared.metadata.initial(kept).values,
+    metadata: values,
     ...(manifest.budget === undefined ? {} : { balance: manifest.budget.balance }),
-  };
+  } as const;
+  return { started, dropped };
 }
 
 function variableDefaults({ context_variables: variables }: LoadedAgent['manifest']): Record<string, Json> {

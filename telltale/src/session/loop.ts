@@ -33,6 +33,7 @@ export async function runLoop(
     if (stop.reason !== undefined) return { kind: 'stopped' };
     const limit = reachedLimit(state, manifest.limits, clock.now());
     if (limit !== undefined) return { kind: 'failed', error: limit };
+    const previous = conversation.prompt;
     await compactIfNeeded(context, conversation);
     if (stop.reason !== undefined) return { kind: 'stopped' };
     const cost = manifest.budget?.costs.turn ?? 0;
@@ -41,7 +42,6 @@ export async function runLoop(
         { type: 'budget.charged', what: 'turn', amount: cost, balance: state.balance - cost },
         context.sessionOrigin(),
       );
-    const previous = conversation.prompt;
     const end = await runTurn(context, conversation.extend(state), previous);
     if (end.kind === 'stopped') return end;
     if (end.kind === 'broken') {

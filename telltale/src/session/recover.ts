@@ -1,5 +1,5 @@
 import { TURN_CUT_SHORT } from '../events/reduce.ts';
-import { estimateTokens } from '../models/estimate-tokens.ts';
+import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import type { SessionContext } from './context.ts';
 import { costWith } from './cost.ts';
 import { type Reheard, rehear } from './turn/rehear.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { estimateTokens } from '../../src/kernel/estimate-tokens.ts';
 import { createConversation } from '../../src/prompt/conversation.ts';
-import { estimateTokens } from '../../src/prompt/estimate-tokens.ts';
 import { commonPrefix, reusedPrefix } from '../../src/prompt/prompt.ts';
 import { agentWith } from './agent.ts';
 import { completed, drivenSession, failed } from './driven-session.ts';

@@ -60,6 +60,10 @@ const heard = (text: string, key?: string) => {
   return [...parser.push(text), ...parser.end()];
 };
 
+it('what is no tag to the parser stays as it is written', () => {
+  expect(createEscape()('Vec<Result> <Action/> List<If>')).toBe('Vec<Result> <Action/> List<If>');
+});
+
 describe('escaped text', () => {
   it('is only text to the parser, whatever it was and whatever stands around it', () => {
     const around = fc.constantFrom('', 'Before. ', 'a\n', 'x < y ', '<b>', '\n\n', ' `code` ');
@@ -119,7 +123,7 @@ describe('escaped text', () => {
   it.each(RESERVED_NAMES)('keeps all of <%s> but its angle', (name) => {
     expect(safe(`<${name}>`)).toBe(`&lt;${name}>`);
     expect(safe(`</${name} >`)).toBe(`&lt;/${name} >`);
-    expect(safe(`<${name.toUpperCase()} x="1"/>`)).toBe(`&lt;${name.toUpperCase()} x="1"/>`);
+    expect(safe(`<${name} x="1"/>`)).toBe(`&lt;${name} x="1"/>`);
     expect(safe(`cut off at <${name}`)).toBe(`cut off at &lt;${name}`);
   });
 

@@ -4,7 +4,6 @@ import type { ActionState } from '../../src/events/action.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import { clip, cutText } from '../../src/prompt/cut-text.ts';
 import { createEscape } from '../../src/prompt/escape.ts';
-import { estimateTokens } from '../../src/prompt/estimate-tokens.ts';
 import { MAX_RESULTS, MAX_SHOWN } from '../../src/prompt/limits.ts';
 import { readOutput } from '../../src/prompt/read-output.ts';
 import { renderResults } from '../../src/prompt/render-results.ts';
@@ -148,10 +147,4 @@ describe('a cut', () => {
       }),
     );
   });
-});
-
-it('an estimate of tokens grows with the text, and counts what is not ASCII one by one', () => {
-  expect(estimateTokens('')).toBe(0);
-  expect(estimateTokens('a'.repeat(36))).toBe(10);
-  expect(estimateTokens('日本語')).toBe(3);
 });

@@ -1,6 +1,6 @@
 import type { Usage } from '../../events/event.ts';
+import { estimateTokens } from '../../kernel/estimate-tokens.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import { estimateTokens } from '../../models/estimate-tokens.ts';
 import type { ModelEnd, ModelSink } from '../../models/model.ts';
 import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';

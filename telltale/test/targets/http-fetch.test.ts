@@ -225,6 +225,40 @@ test('a body is cut at its limit, also one that unpacks to more', async () => {
   expect(endless).toMatchObject({ body: 'y'.repeat(1000), cut: 'after 1000 bytes' });
 });
 
+test('an empty body is empty, even one that should have been packed', async () => {
+  const server = await httpServer(({ url }, response) => {
+    response.writeHead(Number(url.slice(1)), {
+      'content-encoding': 'gzip',
+      'content-type': 'application/json',
+    });
+    response.end();
+  });
+  const { call } = await given(['127.0.0.1']);
+  for (const [method, status] of [
+    ['HEAD', 200],
+    ['GET', 204],
+    ['GET', 304],
+    ['GET', 200],
+  ] as const)
+    expect(
+      await call('http_fetch', { url: `http://127.0.0.1:${server.port}/${status}`, method }),
+    ).toMatchObject({
+      status,
+      body: '',
+    });
+});
+
+test('a body that is packed in an unknown way comes as it is', async () => {
+  const server = await httpServer((_, response) => {
+    response.setHeader('content-encoding', 'constructor');
+    response.end('as it is');
+  });
+  const { call } = await given(['127.0.0.1']);
+  expect(await call('http_fetch', { url: `http://127.0.0.1:${server.port}/` })).toMatchObject({
+    body: 'as it is',
+  });
+});
+
 test('what is no text is left out, and says so', async () => {
   const server = await httpServer((_, response) => response.end(new Uint8Array([1, 0, 2])));
   const { call } = await given(['127.0.0.1']);

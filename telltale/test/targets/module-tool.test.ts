@@ -120,6 +120,7 @@ test.each([
   expect(error.code).toBe('module_failed');
   expect(error.message).toContain(words);
   expect(error.message).toContain('x.mjs');
+  expect(error.hint).toMatch(/node --check|x\.yml|It exports|Did you mean/);
 });
 
 test('a missing file fails the action and names it', async () => {

@@ -8,7 +8,7 @@ import { runProcess } from '../../src/targets/process/run-process.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { until } from './agent-targets.ts';
 
-function started(program: string, args: readonly string[], graceMs: number) {
+function started(program: string, args: readonly string[], graceMs: number, maxDrainedBytes?: number) {
   const folder = temporaryProject();
   const controller = new AbortController();
   const request: ProcessRequest = {
@@ -20,7 +20,11 @@ function started(program: string, args: readonly string[], graceMs: number) {
     maxBytes: 1000,
     signal: controller.signal,
   };
-  const ended = runProcess(request, { clock: createSystemClock(), graceMs });
+  const ended = runProcess(request, {
+    clock: createSystemClock(),
+    graceMs,
+    ...(maxDrainedBytes === undefined ? {} : { maxDrainedBytes }),
+  });
   ended.catch(() => undefined);
   const pid = async (file: string) => {
     const read = () => {
@@ -114,6 +118,16 @@ test('what a process leaves running does not hold the call, and ends', async () 
   expect(stdout.text()).toBe('done\n');
   const grandchild = await pid('grandchild');
   await until(() => !isAlive(grandchild));
+});
+
+test('a process that prints without end can be stopped, and is stopped after its share', async () => {
+  const aborted = started('sh', ['-c', 'echo $$ > child; exec yes'], LONG_GRACE_MS);
+  const child = await aborted.pid('child');
+  aborted.controller.abort();
+  expect(await codeOf(aborted.ended)).toBe('cancelled');
+  await until(() => !isAlive(child));
+  const endless = started('yes', [], LONG_GRACE_MS, 1_000_000);
+  expect(await codeOf(endless.ended)).toBe('output_too_large');
 });
 
 test('nothing is started for a signal that is aborted already', async () => {

@@ -82,7 +82,9 @@ function cannotLoad(path: string, what: string, file: string, cause: unknown): R
   const hint =
     code === 'ERR_UNKNOWN_FILE_EXTENSION'
       ? 'This Node cannot read TypeScript by itself: use Node 22.18 or later, or build it to JavaScript.'
-      : `It is named by ${file}.`;
+      : cause instanceof Error && cause.name === 'SyntaxError'
+        ? `See the place with: node --check ${path}`
+        : `It is named by ${file}.`;
   return new RuntimeError(
     'module_failed',
     `The module ${path} of ${what} ${isMissing ? 'is not there, or imports what is not' : 'cannot be loaded'}: ${thrownMessage(cause)}`,

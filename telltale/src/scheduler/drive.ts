@@ -27,6 +27,7 @@ import { completionOrder, mayRestart, turnOf } from './history.ts';
 import { testIf } from './if-test.ts';
 import { resolveInput } from './input.ts';
 import { isLoop, itemsOf, loopAction, loopOf, rounds } from './loops.ts';
+import { mayRunAgain } from './may-run-again.ts';
 import { bind, findReference, lateNeeds, type NameSpace, NO_NEEDS, standingOf } from './names.ts';
 import { delayAfter, triesAgain } from './retries.ts';
 import { ENDED, QUEUED, type Run, WAITING } from './run.ts';
@@ -239,7 +240,7 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
     if (run.attempts++ === 0) run.since = edges.clock.monotonic();
     run.cause = append({ type: 'action.started', id: action.id, attempt: run.attempts, input }, run.cause);
     if (run.counted) places--;
-    if (traits.idempotent) {
+    if (mayRunAgain(traits, input)) {
       perform(run, traits);
       return;
     }
@@ -569,7 +570,8 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
     run.input = known.input;
     run.since = edges.clock.monotonic();
     const inDoubt = status === 'running' && !isLoop(action);
-    const again = edges.traits(action)?.idempotent === true && mayRestart(known);
+    const traits = edges.traits(action);
+    const again = traits !== undefined && mayRunAgain(traits, known.input ?? {}) && mayRestart(known);
     if (inDoubt && !again)
       finish(run, { type: 'action.interrupted', id: action.id, attempt: attempts }, action.id);
     else apply(changes, undefined);

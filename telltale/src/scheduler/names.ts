@@ -141,7 +141,7 @@ export interface Reading extends Reference {
   readonly rest: string;
 }
 
-export function* readings(reference: Reference): Iterable<Reading> {
+function* readings(reference: Reference): Iterable<Reading> {
   const { source } = reference;
   yield { ...reference, rest: '' };
   for (let end = source.lastIndexOf('-'); end > 0; end = source.lastIndexOf('-', end - 1)) {

@@ -41,6 +41,8 @@ export interface Stage {
   readonly calls: Call[];
   readonly fatal: { readonly id: string; readonly error: RuntimeError }[];
   readonly ended: string[];
+  /** Calls of targets that the log knows nothing of. */
+  readonly strays: string[];
   /** The call in hand of that action; fails if there is none. */
   call(id: string): Call;
   declare(id: string, fields?: Partial<DeclaredAction>): void;
@@ -67,6 +69,7 @@ export function stage(options: StageOptions = {}): Stage {
   const calls: Call[] = [];
   const fatal: { id: string; error: RuntimeError }[] = [];
   const ended: string[] = [];
+  const strays: string[] = [];
   let committed = events.length;
   let uncommitted: { seq: number; then: (error?: RuntimeError) => void }[] = [];
 
@@ -105,6 +108,9 @@ export function stage(options: StageOptions = {}): Stage {
         },
       };
       calls.push(made);
+      const known = state.actions.get(made.id);
+      if (known?.status !== 'running' || known.attempts !== call.attempt)
+        strays.push(`${made.id} was called`);
     });
 
   const scheduler = createScheduler(
@@ -180,6 +186,7 @@ export function stage(options: StageOptions = {}): Stage {
     calls,
     fatal,
     ended,
+    strays,
     call,
     declare: (id, fields = {}) =>
       scheduler.declare(

@@ -25,6 +25,8 @@ export interface StageOptions extends Partial<Omit<SchedulerOptions, 'state'>> {
   readonly random?: () => number;
   /** Commits are made by `commit()` only. */
   readonly manualCommit?: boolean;
+  /** A commit takes this long; without it, until the next microtask. */
+  readonly commitMs?: number;
   /** In place of calls that the test ends by hand. */
   readonly perform?: (call: PerformCall) => Promise<Json>;
   readonly clock?: SimulatedClock;
@@ -127,11 +129,14 @@ export function stage(options: StageOptions = {}): Stage {
       append,
       committed: (seq, then) => {
         if (options.manualCommit) uncommitted.push({ seq, then });
-        else
-          queueMicrotask(() => {
+        else {
+          const done = () => {
             committed = Math.max(committed, seq);
             then();
-          });
+          };
+          if (options.commitMs === undefined) queueMicrotask(done);
+          else clock.after(options.commitMs, done);
+        }
       },
       traits,
       unknownTarget: ({ name }) => new RuntimeError('target_unknown', `No tool is named "${name}".`),

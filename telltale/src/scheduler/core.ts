@@ -258,15 +258,22 @@ function close(gate: Gate, changes: Change[]): void {
   leave(gate, changes);
 }
 
-/** The model's stream has ended: what was not declared will not be, and what was held may go, or has to go without. */
+/** What was not declared will not be: skips what waits for it, as far as it is `among` these. */
+export function giveUpUnseen(graph: Graph, among?: ReadonlySet<string>, changes: Change[] = []): Change[] {
+  for (const [id, nodes] of [...graph.unseen]) {
+    if (among === undefined) graph.unseen.delete(id);
+    for (const node of nodes)
+      if (node.phase === 'waiting' && (among === undefined || among.has(node.id)))
+        skip(graph, node, 'unknown_dependency', id, changes);
+  }
+  return changes;
+}
+
+/** The model's stream has ended: what was held may go, or has to go without. */
 export function endTurn(graph: Graph, ended: 'well' | 'broken'): Change[] {
   const changes: Change[] = [];
   for (const gate of [...graph.unsealed]) seal(graph, gate, changes);
-  for (const [id, nodes] of [...graph.unseen]) {
-    graph.unseen.delete(id);
-    for (const node of nodes)
-      if (node.phase === 'waiting') skip(graph, node, 'unknown_dependency', id, changes);
-  }
+  giveUpUnseen(graph, undefined, changes);
   for (const node of [...graph.held]) {
     if (node.phase === 'ended') continue;
     graph.held.delete(node);

@@ -10,6 +10,7 @@ import {
   closeParallel,
   declare,
   endTurn,
+  giveUpUnseen,
   openGate,
   recall,
   seal,
@@ -26,6 +27,7 @@ import { completionOrder, mayRestart, turnOf } from './history.ts';
 import { testIf } from './if-test.ts';
 import { resolveInput } from './input.ts';
 import { isLoop, itemsOf, loopAction, loopOf, rounds } from './loops.ts';
+import { mayRunAgain } from './may-run-again.ts';
 import { bind, findReference, lateNeeds, type NameSpace, NO_NEEDS, standingOf } from './names.ts';
 import { delayAfter, triesAgain } from './retries.ts';
 import { ENDED, QUEUED, type Run, WAITING } from './run.ts';
@@ -238,7 +240,7 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
     if (run.attempts++ === 0) run.since = edges.clock.monotonic();
     run.cause = append({ type: 'action.started', id: action.id, attempt: run.attempts, input }, run.cause);
     if (run.counted) places--;
-    if (traits.idempotent) {
+    if (mayRunAgain(traits, input)) {
       perform(run, traits);
       return;
     }
@@ -315,6 +317,7 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
       ids.push(member.id);
       if (!state.actions.has(member.id)) take(member, run.cause, run.turn);
     }
+    if (run.turn !== 'open' && graph.unseen.size > 0) apply(giveUpUnseen(graph, new Set(ids)), run.cause);
     for (const gate of run.node.gates) apply(seal(graph, gate), run.cause);
     complete(run, { ids });
   };
@@ -330,8 +333,10 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
     return gate === undefined ? groupOf(action) : [gate];
   };
 
-  const bindingOf = (action: DeclaredAction) =>
-    bind(names, action, isLoop(action) ? (action.parameters.in ?? null) : action.parameters);
+  const bindingOf = (action: DeclaredAction) => {
+    groupOf(action); // it may name the group it is the first of
+    return bind(names, action, isLoop(action) ? (action.parameters.in ?? null) : action.parameters);
+  };
 
   const heldBy = (action: DeclaredAction, turn: Run['turn']) => {
     if (turn === 'well' || isLoop(action) || edges.traits(action)?.start !== 'on_turn_end') return 'no';
@@ -371,6 +376,9 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
   /** Takes an action in: on the log, into the graph, into the queue if it may start. */
   const take = (action: DeclaredAction, cause: Cause | undefined, turn: Run['turn'], undoes?: string) => {
     const { id, mode } = action;
+    const holdsStream = mode === 'sync' && action.group === undefined && action.base === undefined;
+    // A sync action stands in no parallel, so none is open.
+    if (holdsStream) for (const gate of [...graph.unsealed]) apply(seal(graph, gate), cause);
     const binding = bindingOf(action);
     const at = append({ type: 'action.declared', action }, cause);
     if (life !== 'open' && undoes === undefined) {
@@ -378,9 +386,6 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
       notices.push(id);
       return;
     }
-    const holdsStream = mode === 'sync' && action.group === undefined && action.base === undefined;
-    // A sync action stands in no parallel, so none is open.
-    if (holdsStream) for (const gate of [...graph.unsealed]) apply(seal(graph, gate), at);
     const { changes } = place(action, { binding, undoes, turn, cause: at, holdsStream });
     apply(changes, at);
   };
@@ -558,14 +563,15 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
     const begun = attempts > 0;
     const binding = begun ? NO_NEEDS : bindingOf(action);
     const undoes = undone(state, action);
-    const turn = begun ? 'well' : turnOf(from, known);
+    const turn = begun && !isLoop(action) ? 'well' : turnOf(from, known);
     const { run, changes } = place(action, { binding, undoes, turn, cause: undefined, holdsStream: false });
     run.attempts = attempts;
     run.failures = status === 'running' ? attempts - 1 : attempts;
     run.input = known.input;
     run.since = edges.clock.monotonic();
     const inDoubt = status === 'running' && !isLoop(action);
-    const again = edges.traits(action)?.idempotent === true && mayRestart(known);
+    const traits = edges.traits(action);
+    const again = traits !== undefined && mayRunAgain(traits, known.input ?? {}) && mayRestart(known);
     if (inDoubt && !again)
       finish(run, { type: 'action.interrupted', id: action.id, attempt: attempts }, action.id);
     else apply(changes, undefined);

@@ -38,12 +38,18 @@ export interface NameSpace {
   readonly loops: Map<string, Loop>;
 }
 
-/** What an id of `depends_on` stands for; undefined if nobody has declared it. */
-export function standingOf({ state, graph }: NameSpace, id: string): Standing | undefined {
+/**
+ * What an id of `depends_on` stands for; undefined if nobody has declared it. Where there is no `page[3]`, because its
+ * `<foreach>` has not come to it or never will, it stands for `page`: all of them.
+ */
+export function standingOf(names: NameSpace, id: string): Standing | undefined {
+  const { state, graph } = names;
   const action = standingOfAction(state, graph, id);
   if (action !== undefined) return action;
-  const gate = graph.gates.get(id) ?? unmadeMember(graph, id);
-  return gate === undefined ? undefined : standingOfGate(state, gate);
+  const gate = graph.gates.get(id);
+  if (gate !== undefined) return standingOfGate(state, gate);
+  const base = baseOf(id);
+  return base === id ? undefined : standingOf(names, base);
 }
 
 function standingOfAction(state: SessionState, graph: Graph, id: string): Standing | undefined {
@@ -66,11 +72,10 @@ function standingOfGate(state: SessionState, gate: Gate): Standing {
   return { state: 'value', value: outputsOf(state, gate), id: gate.id };
 }
 
-/** `page[3]` of a `<foreach>` that has not come to its items yet: it waits for all of them. */
-function unmadeMember(graph: Graph, id: string): Gate | undefined {
-  const bracket = id.lastIndexOf('[');
-  const gate = bracket === -1 ? undefined : graph.gates.get(id.slice(0, bracket));
-  return gate?.of === 'foreach' && !gate.sealed ? gate : undefined;
+/** `page` of `page[3]`: brackets are in no other id. */
+function baseOf(id: string): string {
+  const bracket = id.indexOf('[');
+  return bracket === -1 ? id : id.slice(0, bracket);
 }
 
 const outputsOf = (state: SessionState, gate: Gate): Json =>
@@ -182,12 +187,16 @@ export function bind(names: NameSpace, action: DeclaredAction, parameters: Json)
   let failedBy: string | undefined;
   let itself = false;
   const need = (standing: Standing | undefined, id: string) => {
-    if (standing?.state === 'open') nodes.push(standing.node);
+    if (id === action.id) itself = true;
+    else if (standing?.state === 'open') nodes.push(standing.node);
     else if (standing?.state === 'failed') failedBy ??= standing.because;
-    else if (id === action.id) itself = true;
     else if (standing === undefined) unseen.push(id);
   };
-  for (const id of action.depends_on ?? []) need(standingOfDependency(names, id, action), id);
+  for (const id of action.depends_on ?? []) {
+    const sibling = isSibling(names, id, action);
+    const standing = sibling ? standingOfAction(names.state, names.graph, id) : standingOf(names, id);
+    need(standing, sibling ? id : baseOf(id));
+  }
   const references = referencesIn(parameters);
   if (references.length === 0) return { nodes, unseen, failedBy, itself, ...NO_REFERENCES };
   const bound = new Map<string, string>();
@@ -208,13 +217,9 @@ export function bind(names: NameSpace, action: DeclaredAction, parameters: Json)
   return { nodes, unseen, failedBy, itself, references, bound, late };
 }
 
-/** A sibling in a `<foreach>` is the one of the same round; from elsewhere `page[3]` may be still to be made. */
-function standingOfDependency(names: NameSpace, id: string, by: DeclaredAction): Standing | undefined {
-  if (id === by.id) return undefined;
-  if (by.base !== undefined && id.endsWith(`[${by.index}]`))
-    return standingOfAction(names.state, names.graph, id);
-  return standingOf(names, id);
-}
+/** Whether it is of the same round of a `<foreach>`: then it is made with it. */
+const isSibling = ({ loops }: NameSpace, id: string, { base, index }: DeclaredAction): boolean =>
+  base !== undefined && id.endsWith(`[${index}]`) && loops.get(baseOf(id)) === loops.get(base);
 
 /** What variables that named nothing at the declaration name now, if that is not there yet, or never will be. */
 export function lateNeeds(

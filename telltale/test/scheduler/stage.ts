@@ -50,6 +50,8 @@ export interface Stage {
   settle(): Promise<void>;
   commit(error?: RuntimeError): Promise<void>;
   append(body: EventBody): Cause;
+  /** The last event whose commit somebody was told of: a crash can lose none up to it. */
+  committed(): number;
   /** `declared a`, `started a`, …: the events of actions and faults, briefly. */
   story(): readonly string[];
   /** Ids of actions whose target is being called. */
@@ -65,6 +67,7 @@ export function stage(options: StageOptions = {}): Stage {
   const calls: Call[] = [];
   const fatal: { id: string; error: RuntimeError }[] = [];
   const ended: string[] = [];
+  let committed = events.length;
   let uncommitted: { seq: number; then: (error?: RuntimeError) => void }[] = [];
 
   const append = (body: EventBody, cause: Cause = CAUSE): Cause => {
@@ -118,7 +121,11 @@ export function stage(options: StageOptions = {}): Stage {
       append,
       committed: (seq, then) => {
         if (options.manualCommit) uncommitted.push({ seq, then });
-        else queueMicrotask(then);
+        else
+          queueMicrotask(() => {
+            committed = Math.max(committed, seq);
+            then();
+          });
       },
       traits,
       unknownTarget: ({ name }) => new RuntimeError('target_unknown', `No tool is named "${name}".`),
@@ -195,6 +202,7 @@ export function stage(options: StageOptions = {}): Stage {
       await settle();
     },
     append,
+    committed: () => committed,
     story,
     running: () => calls.map(({ id }) => id),
   };

@@ -40,10 +40,11 @@ export interface SnapshotWriter {
   take(state: SessionState): string;
 }
 
-export function createSnapshotWriter(): SnapshotWriter {
+/** `fromTurn` is the turn that the state was in when the last part was taken; 0 where there is none. */
+export function createSnapshotWriter(fromTurn = 0): SnapshotWriter {
   let due = 0;
   let touched = new Set<string>();
-  let fromTurn = 0;
+  let firstTurn = fromTurn;
   return {
     note(event) {
       due++;
@@ -62,7 +63,7 @@ export function createSnapshotWriter(): SnapshotWriter {
         open: [...open],
         metadata: Object.entries(metadata),
         variables: [...variables],
-        turns: newest(turns, fromTurn),
+        turns: newest(turns, firstTurn),
         actions: changed,
         outputs: changed.flatMap(({ action: { id, output_key } }) =>
           output_key !== undefined && outputs.get(output_key) === id ? [[output_key, id] as const] : [],
@@ -73,7 +74,7 @@ export function createSnapshotWriter(): SnapshotWriter {
       };
       due = 0;
       touched = new Set();
-      fromTurn = state.turn; // it may still grow
+      firstTurn = state.turn; // it may still grow
       return JSON.stringify(part);
     },
   };

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Cause, EventBody, FieldError, ObservedEvent } from '../events/event.ts';
+import { createSnapshotWriter, type SnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json } from '../kernel/json.ts';
@@ -11,7 +12,7 @@ import type { Store, StreamWriter } from '../store/store.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
-import { readSession } from './read-session.ts';
+import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
 import type { LoadedAgent, ResumeOptions, Session, SessionResult, StartOptions } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
@@ -133,8 +134,8 @@ async function open(
       ? prepared.model
       : recordToFile(prepared.model, resolve(edges.cwd, choice.record), edges.clock);
   const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });
-  const toLog = (writer: StreamWriter, state: SessionState): SessionLog => {
-    const log = createSessionLog({ ...edges, writer, state, onLost });
+  const toLog = (writer: StreamWriter, state: SessionState, snapshots: SnapshotWriter): SessionLog => {
+    const log = createSessionLog({ ...edges, writer, state, snapshots, onLost });
     onLog({ writer, log });
     return log;
   };
@@ -146,16 +147,16 @@ async function open(
       status: 'running',
       title: started.input.slice(0, MAX_TITLE),
     });
-    const log = toLog(writer, emptyState());
+    const log = toLog(writer, emptyState(), createSnapshotWriter());
     const origin = log.append(started);
     if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
     return { prepared, model, writer, log, origin, resumed: false };
   }
   const writer = await edges.store.acquire(begin.id);
   try {
-    const state = await readSession(edges.store, begin.id);
+    const { state, snapshots } = await openSession(edges.store, begin.id);
     if (state.status === 'completed') throw sessionCompleted(begin.id);
-    const log = toLog(writer, state);
+    const log = toLog(writer, state, snapshots);
     const origin = log.append({ type: 'session.resumed', by: 'user' });
     return { prepared, model, writer, log, origin, resumed: true };
   } catch (thrown) {

@@ -1,7 +1,7 @@
 import { encodeEvent } from '../events/codec.ts';
 import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../events/event.ts';
 import { reduce } from '../events/reduce.ts';
-import { createSnapshotWriter, SNAPSHOT_EVERY } from '../events/snapshot.ts';
+import { SNAPSHOT_EVERY, type SnapshotWriter } from '../events/snapshot.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
@@ -42,6 +42,7 @@ export interface SessionLog {
 export interface SessionLogEdges {
   readonly writer: StreamWriter;
   readonly state: SessionState;
+  readonly snapshots: SnapshotWriter;
   readonly clock: Clock;
   /** The stream was lost to another writer, or cannot be written. Called once. */
   readonly onLost: (error: RuntimeError) => void;
@@ -57,10 +58,16 @@ interface Batch {
 
 const emptyBatch = (): Batch => ({ events: [], lines: [], consumed: [], writes: [] });
 
-export function createSessionLog({ writer, state, clock, onLost, crashPoint }: SessionLogEdges): SessionLog {
+export function createSessionLog({
+  writer,
+  state,
+  snapshots,
+  clock,
+  onLost,
+  crashPoint,
+}: SessionLogEdges): SessionLog {
   const session = writer.stream;
   const listeners = new Set<(event: ObservedEvent) => void>();
-  const snapshots = createSnapshotWriter();
   let waiters: { seq: number; then: (error?: RuntimeError) => void }[] = [];
   let batch = emptyBatch();
   let scheduled = false;

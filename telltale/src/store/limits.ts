@@ -7,8 +7,6 @@ const MAX_APPEND_CHARS = 64 * 1024 * 1024;
 export const MAX_INBOX_MESSAGES = 10_000;
 const MAX_MESSAGE_CHARS = 4 * 1024 * 1024;
 const MAX_NAME_CHARS = 1024;
-/** Older ones are dropped: they can be made again from the log. */
-export const KEPT_SNAPSHOTS = 8;
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 

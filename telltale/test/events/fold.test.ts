@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { decodeEvent, encodeEvent } from '../../src/events/codec.ts';
 import type { EventBody, SessionEvent } from '../../src/events/event.ts';
 import { fold, reduce } from '../../src/events/reduce.ts';
-import { createSnapshotWriter, restoreSnapshot } from '../../src/events/snapshot.ts';
-import { emptyState } from '../../src/events/state.ts';
+import { createSnapshotWriter, restoreSnapshot, type SnapshotWriter } from '../../src/events/snapshot.ts';
+import { emptyState, type SessionState } from '../../src/events/state.ts';
 import { arbitraryLog } from './arbitrary-log.ts';
 
 const SESSION = 'ses_test';
@@ -71,6 +71,34 @@ describe('folding', () => {
           through = event.seq;
         }
         expect(fold(log.slice(through), restoreSnapshot(parts))).toEqual(state);
+      }),
+    );
+  });
+
+  it('a session that is taken up between two snapshots writes what the first writer had not', () => {
+    fc.assert(
+      fc.property(arbitraryLog, fc.integer({ min: 1, max: 12 }), fc.nat(80), (log, every, cut) => {
+        const parts: string[] = [];
+        let through = 0;
+        const work = (events: readonly SessionEvent[], state: SessionState, writer: SnapshotWriter) => {
+          for (const event of events) {
+            reduce(state, event);
+            writer.note(event);
+            if (writer.due < every) continue;
+            parts.push(writer.take(state));
+            through = event.seq;
+          }
+        };
+        work(log.slice(0, cut), emptyState(), createSnapshotWriter());
+        const state = restoreSnapshot(parts);
+        const writer = createSnapshotWriter(state.turn);
+        const seen = parts.length;
+        for (const event of log.slice(through, cut)) {
+          reduce(state, event);
+          writer.note(event);
+        }
+        work(log.slice(cut), state, writer);
+        if (parts.length > seen) expect(fold(log.slice(through), restoreSnapshot(parts))).toEqual(fold(log));
       }),
     );
   });

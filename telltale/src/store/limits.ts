@@ -1,7 +1,7 @@
 import { appendTooLarge, eventMalformed, messageTooLarge, nameMalformed } from './store-errors.ts';
 
-/** What may wait to be written, over all streams of a store, before appends are turned away. */
-export const MAX_QUEUED_APPENDS = 200_000;
+/** What may wait, over all streams of a store, before more is turned away. */
+export const MAX_QUEUED = 200_000;
 export const MAX_QUEUED_CHARS = 256 * 1024 * 1024;
 const MAX_APPEND_CHARS = 64 * 1024 * 1024;
 export const MAX_INBOX_MESSAGES = 10_000;

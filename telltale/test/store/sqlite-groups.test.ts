@@ -81,3 +81,12 @@ test('the file itself refuses an append to a stream that has moved on behind its
     message: expect.stringContaining('7'),
   });
 });
+
+test('more than the queue holds is turned away, and what it holds is written', async () => {
+  const results = await Promise.all(
+    Array.from({ length: 200_001 }, () => outcome(a, { expectedSeq: 0, events: [] })),
+  );
+  expect(results.filter((error) => error === undefined).length).toBeGreaterThan(50_000);
+  expect(results.at(-1)).toMatchObject({ code: 'store_overloaded', retryable: true });
+  await append(a, { expectedSeq: 0, events: ['{}'] });
+});

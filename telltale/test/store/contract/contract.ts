@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { createSimulatedClock, type SimulatedClock } from '../../../src/kernel/simulated-clock.ts';
 import type { Store, StreamHead } from '../../../src/store/store.ts';
 import { corner } from '../corner.ts';
+import { PATIENT } from '../eventually.ts';
 
 /** A place where stores live. */
 export interface StoreHome {
@@ -40,7 +41,7 @@ export function setUpContract(makeHome: () => Promise<StoreHome>): Contract {
   beforeAll(async () => {
     home = await makeHome();
     shared = await Promise.all([home.open(clock), home.open(clock), home.openDead(clock)]);
-  });
+  }, PATIENT.timeout);
   beforeEach(() => {
     tests++;
   });

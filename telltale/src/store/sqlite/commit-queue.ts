@@ -1,5 +1,5 @@
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import { checkEvents, MAX_QUEUED, MAX_QUEUED_CHARS } from '../limits.ts';
+import { checkAppend, MAX_QUEUED, MAX_QUEUED_CHARS } from '../limits.ts';
 import type { Append } from '../store.ts';
 import { storeOverloaded } from '../store-errors.ts';
 import { addAppend, addFailed, emptyBatch, type RequestEntry, type Settled, settleAppends } from './batch.ts';
@@ -108,7 +108,7 @@ export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
   return {
     append(writer, append, settled) {
       try {
-        checkEvents(writer.stream, append.events);
+        checkAppend(writer.stream, append);
         // One line an event: JSON has no line break of its own.
         const body = append.events.join('\n');
         const why = dead ?? whyNot(writer, append.expectedSeq, writer.queued) ?? overload(body.length);

@@ -125,7 +125,7 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
           kind: kind ?? null,
           status: status ?? null,
           before,
-          limit: Math.min(limit - found.length, LIST_CHUNK),
+          limit: Math.min(Math.max(0, limit - found.length), LIST_CHUNK),
         });
         for (const one of chunk) found.push(toInfo(one));
         before = chunk.at(-1)?.id ?? null;

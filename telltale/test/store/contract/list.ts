@@ -69,6 +69,7 @@ export function listContract(contract: Contract): void {
         expect(await names({ limit: 2 })).toEqual(['d', 'c']);
         expect(await names({ status: [] })).toEqual([]);
         expect(await names({ limit: 0 })).toEqual([]);
+        expect(await names({ limit: -1 })).toEqual([]);
       }));
   });
 }

@@ -59,6 +59,7 @@ export function readingContract(contract: Contract): void {
       const { store } = contract;
       expect(await store.info('nobody')).toBeUndefined();
       await expect(store.read('nobody')).rejects.toMatchObject({ code: 'stream_unknown' });
+      await expect(store.snapshots('nobody')).rejects.toMatchObject({ code: 'stream_unknown' });
     });
 
     test('a read that is asked for behind appends sees them', async () => {

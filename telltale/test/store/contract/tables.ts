@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/kernel/json.ts';
 import type { Append, StreamWriter } from '../../../src/store/store.ts';
-import { append } from '../appending.ts';
+import { append, outcome } from '../appending.ts';
 import { type Contract, SESSION } from './contract.ts';
 
 export function tablesContract(contract: Contract): void {
@@ -56,6 +56,8 @@ export function tablesContract(contract: Contract): void {
       expect(await tables.keys('t', { prefix: 'b:', after: 'b:1', limit: 1 })).toEqual(['b:10']);
       expect(await tables.keys('t', { after: 'c', limit: 5 })).toEqual(['\uffee', '𝄞']);
       expect(await tables.keys('t', { prefix: '%' })).toEqual([]);
+      expect(await tables.keys('t', { limit: 0 })).toEqual([]);
+      expect(await tables.keys('t', { limit: -1 })).toEqual([]);
       expect(await tables.keys('nothing')).toEqual([]);
     });
 
@@ -94,8 +96,20 @@ export function tablesContract(contract: Contract): void {
       expect(await values({ last: 2 })).toEqual([4, 5]);
       expect(await values({ last: 9 })).toEqual([1, 2, 3, 4, 5]);
       expect(await values({ last: 0 })).toEqual([]);
+      expect(await values({ last: -1 })).toEqual([]);
+      expect(await values({ limit: -1 })).toEqual([]);
       expect(await values({ after: 5 })).toEqual([]);
       expect(await tables.entries('nothing')).toEqual([]);
+    });
+
+    test('an append with a write that no home could keep is refused, and nothing of it is there', async () => {
+      const { store } = contract;
+      const writer = await store.create('s', SESSION);
+      const writes = [{ table: 't', key: '\ud800', value: 1 }];
+      expect(await outcome(writer, { expectedSeq: 0, events: ['{}'], writes })).toMatchObject({
+        code: 'name_malformed',
+      });
+      expect(await store.read('s')).toEqual([]);
     });
 
     test('writes beside events are made with them, in the order of the calls', async () => {

@@ -37,9 +37,7 @@ export function createStreamRows(db: DatabaseSync, ownership: Ownership): Stream
     `DELETE FROM snapshots WHERE stream = ?1 AND seq <=
       (SELECT seq FROM snapshots WHERE stream = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ${KEPT_SNAPSHOTS})`,
   );
-  const snapshots = db.prepare(
-    'SELECT seq, body FROM snapshots WHERE stream = (SELECT id FROM streams WHERE stream = ?) ORDER BY seq',
-  );
+  const snapshots = db.prepare('SELECT seq, body FROM snapshots WHERE stream = ? ORDER BY seq');
   const waiting = db.prepare('SELECT count(*) AS n FROM inbox WHERE stream = ?');
   const send = db.prepare('INSERT INTO inbox (stream, at, message) VALUES (?, ?, ?)');
   const inbox = db.prepare('SELECT id, at, message FROM inbox WHERE stream = ? ORDER BY id');
@@ -75,7 +73,7 @@ export function createStreamRows(db: DatabaseSync, ownership: Ownership): Stream
       dropSnapshots.run(stream);
     },
     snapshots: (stream) =>
-      snapshots.all(stream).map((row) => ({ seq: Number(row.seq), body: String(row.body) })),
+      snapshots.all(find(stream).id).map((row) => ({ seq: Number(row.seq), body: String(row.body) })),
     send(stream, message, now) {
       const { id, owner } = find(stream);
       if (Number(waiting.get(id)?.n) >= MAX_INBOX_MESSAGES) throw inboxFull(stream, MAX_INBOX_MESSAGES);

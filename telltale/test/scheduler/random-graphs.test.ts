@@ -11,14 +11,17 @@ const OUTSIDE = { three: [1, 2, 3], none: [], text: 'no list' };
 /** Ids are given in this order; dependencies name any of them, seen or not. */
 const POOL = Array.from({ length: 14 }, (_, i) => `n${i}`);
 
+/** An id, counted from that of the action itself, or one of the groups, or a round of the loop before. */
+type Need = number | 'group' | 'last group' | 'round';
+
 /** What a model, its targets and the machine may do. */
 type Step =
   | {
       readonly do: 'declare';
       readonly name: 'tool' | 'pay' | 'mail';
       readonly mode: 'sync' | 'async' | 'fire_and_forget';
-      readonly needs: readonly string[];
-      readonly variables: readonly string[];
+      readonly needs: readonly Need[];
+      readonly variables: readonly number[];
       readonly grouped: boolean;
       readonly retry: number;
       readonly timeout: number;
@@ -27,19 +30,27 @@ type Step =
       readonly do: 'loop';
       readonly list: string;
       readonly sibling: boolean;
-      readonly needs: readonly string[];
+      readonly needs: readonly Need[];
       readonly grouped: boolean;
     }
   | { readonly do: 'end'; readonly which: number; readonly how: 'well' | 'badly' }
   | { readonly do: 'advance'; readonly ms: number }
   | { readonly do: 'close_group' }
   | { readonly do: 'end_turn'; readonly how: 'well' | 'broken' }
-  | { readonly do: 'cancel'; readonly id: string }
+  | { readonly do: 'cancel'; readonly back: number | 'group' }
   | { readonly do: 'cancel_all' }
   | { readonly do: 'crash'; readonly lost: number };
 
-const someIds = fc.array(fc.constantFrom(...POOL, 'g0', 'g1', 'g2', 'n2[1]', 'n4[0]'), { maxLength: 3 });
-const someNames = fc.array(fc.constantFrom(...POOL), { maxLength: 2 });
+/** Near ones mostly, before and behind; 0 is the action itself. */
+const near = fc.constantFrom(-5, -4, -3, -3, -2, -2, -1, -1, -1, 1, 1, 2, 3, 0);
+const someIds: fc.Arbitrary<readonly Need[]> = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: near },
+    { weight: 1, arbitrary: fc.constantFrom('group', 'last group', 'round') },
+  ),
+  { maxLength: 3, size: 'max' },
+);
+const someNames = fc.array(near, { maxLength: 2 });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -87,7 +98,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant('cancel' as const), id: fc.constantFrom(...POOL, 'g0', 'g1') }),
+    arbitrary: fc.record({
+      do: fc.constant('cancel' as const),
+      back: fc.constantFrom(1, 1, 2, 3, 'group' as const),
+    }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('crash' as const), lost: fc.nat(4) }) },
 );
@@ -103,8 +117,11 @@ const BROKE_OFF = { code: 'broken', message: 'broken', retryable: true } as cons
 const LAST_STEP_LIMIT = 2000;
 
 /** Plays a script against a scheduler and holds every state of rest against the audit. */
-async function play(parallelActions: number, script: readonly Step[]): Promise<void> {
-  const options = { targets: TARGETS, outside: OUTSIDE, parallelActions, random: () => 0.5 };
+async function play(
+  parallelActions: number,
+  script: readonly { readonly step: Step; readonly rest: boolean }[],
+): Promise<void> {
+  const options = { targets: TARGETS, outside: OUTSIDE, parallelActions, random: () => 0.5, commitMs: 5 };
   let s = stage(options);
   let declared = 0;
   let groups = 0;
@@ -133,12 +150,20 @@ async function play(parallelActions: number, script: readonly Step[]): Promise<v
       turnOpen: s.state.turnOpen,
       ...(cancelledAt === undefined ? {} : { cancelledAt }),
     });
-    expect(found.problems, s.story().join('\n')).toEqual([]);
+    expect([...found.problems, ...s.strays], s.story().join('\n')).toEqual([]);
     for (const [id, times] of told) {
       const seen = found.actions.get(id);
       if (seen !== undefined) expect([id, times]).toEqual([id, s.state.open.has(id) ? 0 : 1]);
     }
   };
+  const idAt = (own: number, offset: number) =>
+    POOL[Math.min(Math.max(own + offset, 0), POOL.length - 1)] as string;
+  const needed = (own: number, needs: readonly Need[]) =>
+    needs.map((need) => {
+      if (need === 'group') return `g${groups}`;
+      if (need === 'last group') return `g${groups - 1}`;
+      return need === 'round' ? `${idAt(own, -2)}[1]` : idAt(own, need);
+    });
   const nextId = (): string => POOL[declared++ % POOL.length] as string;
   const fresh = () => declared < POOL.length;
 
@@ -146,26 +171,36 @@ async function play(parallelActions: number, script: readonly Step[]): Promise<v
     switch (at.do) {
       case 'declare': {
         if (!fresh()) break;
+        const own = declared;
         const id = nextId();
-        const { name, retry, timeout, needs, variables } = at;
+        const { name, retry, timeout, variables } = at;
         const group = at.grouped && at.mode !== 'sync' ? { group: `g${groups}` } : {};
         const parameters: Record<string, Json> = Object.fromEntries(
-          variables.map((v, i) => [`p${i}`, `see $${v}`]),
+          variables.map((offset, i) => [`p${i}`, `see $${idAt(own, offset)}`]),
         );
-        s.declare(id, { name, mode: at.mode, retry, timeout, parameters, depends_on: needs, ...group });
+        s.declare(id, {
+          name,
+          mode: at.mode,
+          retry,
+          timeout,
+          parameters,
+          depends_on: needed(own, at.needs),
+          ...group,
+        });
         if (at.mode === 'sync') groups++; // it stands outside every parallel
         watch(id);
         break;
       }
       case 'loop': {
         if (declared + 1 >= POOL.length) break;
+        const depends_on = needed(declared, at.needs);
         const group = at.grouped ? { group: `g${groups}` } : {};
         const base = { kind: 'tool', mode: 'async', name: 'tool', ...group } as const;
         const first: DeclaredAction = {
           ...base,
           id: nextId(),
           parameters: { of: '$item' },
-          depends_on: at.needs,
+          depends_on,
         };
         const second: DeclaredAction = {
           ...base,
@@ -192,7 +227,7 @@ async function play(parallelActions: number, script: readonly Step[]): Promise<v
         endTurn(at.how);
         break;
       case 'cancel':
-        void s.scheduler.cancel('this one', [at.id]);
+        void s.scheduler.cancel('this one', [at.back === 'group' ? `g${groups}` : idAt(declared, -at.back)]);
         break;
       case 'cancel_all':
         void s.scheduler.cancel('all');
@@ -224,9 +259,9 @@ async function play(parallelActions: number, script: readonly Step[]): Promise<v
   };
 
   beginTurn();
-  for (const each of script) {
+  for (const { step: each, rest } of script) {
     await run(each);
-    await checked();
+    if (rest) await checked();
     if (cancelledAt !== undefined) break;
   }
   // Whatever happened, all that was declared comes to its end.
@@ -242,7 +277,7 @@ async function play(parallelActions: number, script: readonly Step[]): Promise<v
   expect(s.scheduler.tracked()).toEqual([]);
   expect(s.scheduler.untracked()).toEqual([]);
   for (const call of [...s.calls]) call.resolve();
-  await s.settle();
+  await s.clock.advance(5); // commits that nobody waits for any more
   expect(s.clock.pending).toBe(0);
 }
 
@@ -257,7 +292,12 @@ const names = (events: Stage['events']): ReadonlySet<string> =>
     }),
   );
 
-const script = fc.array(step, { minLength: 5, maxLength: 45 });
+/** `rest`: whether everything settles before the next step. */
+const script = fc.array(fc.record({ step, rest: fc.integer({ min: 0, max: 3 }).map((n) => n > 0) }), {
+  minLength: 5,
+  maxLength: 45,
+  size: 'max',
+});
 
 describe('whatever is declared, ends, fails, is cancelled or crashes', () => {
   test('nothing starts too early, twice or too much at once, and nothing is lost', async () => {
@@ -265,7 +305,7 @@ describe('whatever is declared, ends, fails, is cancelled or crashes', () => {
   }, 60_000);
 
   test('a cancel of everything stops everything', async () => {
-    const ended = script.map((steps): Step[] => [...steps, { do: 'cancel_all' }]);
+    const ended = script.map((steps) => [...steps, { step: { do: 'cancel_all' } as const, rest: true }]);
     await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 4 }), ended, play), { numRuns: 150 });
   }, 60_000);
 });

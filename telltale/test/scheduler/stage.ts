@@ -25,6 +25,8 @@ export interface StageOptions extends Partial<Omit<SchedulerOptions, 'state'>> {
   readonly random?: () => number;
   /** Commits are made by `commit()` only. */
   readonly manualCommit?: boolean;
+  /** A commit takes this long; without it, until the next microtask. */
+  readonly commitMs?: number;
   /** In place of calls that the test ends by hand. */
   readonly perform?: (call: PerformCall) => Promise<Json>;
   readonly clock?: SimulatedClock;
@@ -41,6 +43,8 @@ export interface Stage {
   readonly calls: Call[];
   readonly fatal: { readonly id: string; readonly error: RuntimeError }[];
   readonly ended: string[];
+  /** Calls of targets that the log knows nothing of. */
+  readonly strays: string[];
   /** The call in hand of that action; fails if there is none. */
   call(id: string): Call;
   declare(id: string, fields?: Partial<DeclaredAction>): void;
@@ -67,6 +71,7 @@ export function stage(options: StageOptions = {}): Stage {
   const calls: Call[] = [];
   const fatal: { id: string; error: RuntimeError }[] = [];
   const ended: string[] = [];
+  const strays: string[] = [];
   let committed = events.length;
   let uncommitted: { seq: number; then: (error?: RuntimeError) => void }[] = [];
 
@@ -105,6 +110,9 @@ export function stage(options: StageOptions = {}): Stage {
         },
       };
       calls.push(made);
+      const known = state.actions.get(made.id);
+      if (known?.status !== 'running' || known.attempts !== call.attempt)
+        strays.push(`${made.id} was called`);
     });
 
   const scheduler = createScheduler(
@@ -121,11 +129,14 @@ export function stage(options: StageOptions = {}): Stage {
       append,
       committed: (seq, then) => {
         if (options.manualCommit) uncommitted.push({ seq, then });
-        else
-          queueMicrotask(() => {
+        else {
+          const done = () => {
             committed = Math.max(committed, seq);
             then();
-          });
+          };
+          if (options.commitMs === undefined) queueMicrotask(done);
+          else clock.after(options.commitMs, done);
+        }
       },
       traits,
       unknownTarget: ({ name }) => new RuntimeError('target_unknown', `No tool is named "${name}".`),
@@ -180,6 +191,7 @@ export function stage(options: StageOptions = {}): Stage {
     calls,
     fatal,
     ended,
+    strays,
     call,
     declare: (id, fields = {}) =>
       scheduler.declare(

@@ -57,14 +57,14 @@ test('the environment is small: no secret, the own variables, the idempotency ke
 });
 
 test('a permitted environment variable is passed on', async () => {
-  const { call } = await given('implementation: { command: [node, -p, process.env.SECRET] }', {
+  const { call } = await given('implementation: { command: [printenv, SECRET] }', {
     agent: 'import: { tools: [./x.yml] }\npermissions: { environment: [SECRET] }',
   });
   expect(await call('x')).toBe('hidden');
 });
 
 test('the folder is relative to the agent', async () => {
-  const { call, folder } = await given('implementation: { command: [node, -p, process.cwd()], cwd: sub }', {
+  const { call, folder } = await given('implementation: { command: [pwd, -P], cwd: sub }', {
     files: { 'sub/file': '' },
   });
   expect(await call('x')).toBe(realpathSync(join(folder, 'sub')));
@@ -105,7 +105,7 @@ test('with a schema what is printed has to be JSON of it', async () => {
 
 test('an exit code and the end of stderr are in the error', async () => {
   const { failure } = await given(
-    `implementation: { command: [node, -e, 'console.error("x".repeat(10000) + "the last word"); process.exit(3)'] }`,
+    `implementation: { command: [sh, -c, 'printf %010000d 0 >&2; echo the last word >&2; exit 3'] }`,
   );
   const error = await failure('x');
   expect(error.code).toBe('command_failed');
@@ -133,7 +133,7 @@ test('a program that is not there, a folder that is not there and a zero byte ar
 
 test('partial output reaches progress where the tool streams', async () => {
   const { call } = await given(
-    `implementation: { command: [node, -e, 'console.log("one"); console.error("two")'] }\nstream: true`,
+    `implementation: { command: [sh, -c, 'echo one; echo two >&2'] }\nstream: true`,
   );
   const seen: unknown[] = [];
   expect(await call('x', {}, { progress: (data) => seen.push(data) })).toBe('one');

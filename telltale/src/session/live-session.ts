@@ -17,6 +17,7 @@ import { runSession } from './run-session.ts';
 import type { LoadedAgent, ResumeOptions, Session, SessionResult, StartOptions } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
 import { createStop, type Stop } from './stop.ts';
+import { takeNewStream } from './take-new-stream.ts';
 
 /** Characters of the input that a list of sessions shows. */
 const MAX_TITLE = 200;
@@ -141,7 +142,7 @@ async function open(
   };
   if (begin.kind === 'start') {
     const { started, dropped } = await firstEvent(edges, begin, prepared);
-    const writer = await edges.store.create(begin.id, {
+    const writer = await takeNewStream(edges.store, begin.id, {
       kind: 'session',
       name: started.agent,
       status: 'running',

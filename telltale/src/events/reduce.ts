@@ -1,7 +1,7 @@
 import type { Json } from '../kernel/json.ts';
 import { type ActionState, isShown, isTracked } from './action.ts';
 import type { EventOf, SessionEvent, Usage } from './event.ts';
-import { emptyNews, emptyState, noSigns, type SessionState } from './state.ts';
+import { emptyNews, emptyState, noSigns, RECENT_ACTIONS, type SessionState } from './state.ts';
 
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
 export const TURN_CUT_SHORT = 'interrupted';
@@ -183,6 +183,7 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   state.model = event.model;
   if (event.seal !== undefined) state.seal = event.seal;
   if (event.parent !== undefined) state.parent = event.parent;
+  if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
   if (event.balance !== undefined) state.balance = event.balance;
   state.input = event.input;
   state.startedAt = event.at;
@@ -265,6 +266,7 @@ function declare(state: SessionState, { action, turn }: EventOf<'action.declared
   state.signs.deeds = true;
   state.actions.set(action.id, { action, turn, status: 'waiting', attempts: 0 });
   state.open.add(action.id);
+  if (state.recent.push(action.id) > RECENT_ACTIONS) state.recent.shift();
   if (isShown(action)) state.called.set(action.name, state.called.has(action.name) ? undefined : action.id);
 }
 

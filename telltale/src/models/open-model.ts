@@ -3,7 +3,6 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import { quoted } from '../manifest/printable.ts';
 import type { Model } from './model.ts';
 import { createProviderModel } from './providers/create-provider-model.ts';
-import { loadScript } from './scripted/load-script.ts';
 import { createScriptedModel } from './scripted/scripted-model.ts';
 
 export interface OpenModelOptions {
@@ -24,6 +23,8 @@ const PROVIDER_MODEL = /^[^/\s]+\/\S+$/;
  */
 export async function openModel(ref: string, options: OpenModelOptions): Promise<Model> {
   if (ref.startsWith(SCRIPTED) && ref.length > SCRIPTED.length) {
+    // Reading YAML takes ten times as long to load as all else here.
+    const { loadScript } = await import('./scripted/load-script.ts');
     const script = await loadScript(ref.slice(SCRIPTED.length), options.folder);
     return createScriptedModel({ ...script, id: ref, clock: options.clock });
   }

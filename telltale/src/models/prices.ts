@@ -6,9 +6,6 @@ export interface ModelFacts {
   readonly contextWindow?: number;
 }
 
-/** The month the list prices were looked up. Prices change, and long prompts may cost more than is said here. */
-export const PRICES_AS_OF = '2026-10';
-
 const PER_MILLION = 1_000_000;
 
 /** Writing to Anthropic's cache for five minutes costs a quarter more than input. */
@@ -27,7 +24,7 @@ const GPT_4_1 = 1_047_576;
 const GPT_5 = 272_000;
 const GEMINI = 1_048_576;
 
-/** By `provider/model`, without dates. */
+/** By `provider/model`, without dates: list prices of October 2026, of which long prompts may cost more. */
 const FACTS: ReadonlyMap<string, ModelFacts> = new Map([
   ['anthropic/claude-fable-5-1', claude(10, 50, 0.25)],
   ['anthropic/claude-fable-5', claude(10, 50, 1)],

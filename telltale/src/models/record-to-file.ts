@@ -4,7 +4,6 @@ import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from './model.ts';
 import { recordModel } from './record.ts';
-import { loadScript } from './scripted/load-script.ts';
 import type { Script } from './scripted/script.ts';
 
 /**
@@ -33,6 +32,7 @@ export function recordToFile(model: Model, path: string, clock: Clock): Model {
 
 /** A file that is there and is no script is not written over. */
 async function readBefore(path: string): Promise<Script | undefined> {
+  const { loadScript } = await import('./scripted/load-script.ts');
   try {
     return await loadScript(path, dirname(path));
   } catch (error) {

@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
 import type { Cause, EventBody, FieldError, ObservedEvent } from '../events/event.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
+import { recordToFile } from '../models/record-to-file.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
 import { readSession } from './read-session.ts';
-import { recordToFile } from './record-to-file.ts';
 import { runSession } from './run-session.ts';
 import type { LoadedAgent, ResumeOptions, Session, SessionResult, StartOptions } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
@@ -25,6 +26,7 @@ export interface RuntimeEdges {
   readonly clock: Clock;
   readonly random: () => number;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
   readonly shelf: AgentShelf;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
@@ -127,7 +129,9 @@ async function open(
   const choice = begin.kind === 'start' ? begin.start : begin.resume;
   const prepared = await edges.shelf.prepare(begin.agent, choice.model);
   const model =
-    choice.record === undefined ? prepared.model : recordToFile(prepared.model, choice.record, edges.clock);
+    choice.record === undefined
+      ? prepared.model
+      : recordToFile(prepared.model, resolve(edges.cwd, choice.record), edges.clock);
   const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });
   const toLog = (writer: StreamWriter, state: SessionState): SessionLog => {
     const log = createSessionLog({ ...edges, writer, state, onLost });
@@ -175,6 +179,7 @@ async function firstEvent(
     manifest: { path: agent.path, hash: agent.hash },
     model: prepared.model.id,
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
+    ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
     vars: { ...variableDefaults(manifest), ...start.vars },
     metadata: values,
     ...(manifest.budget === undefined ? {} : { balance: manifest.budget.balance }),

@@ -120,4 +120,4 @@ const GOOGLE: WireFormat = {
 };
 
 export const WIRE_FORMATS: readonly WireFormat[] = [ANTHROPIC, OPENAI, COMPATIBLE, GOOGLE];
-export { ANTHROPIC, COMPATIBLE, GOOGLE, OPENAI };
+export { ANTHROPIC, GOOGLE, OPENAI };

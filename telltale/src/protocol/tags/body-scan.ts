@@ -117,6 +117,18 @@ export function scanBody(body: BodyScan, chunk: string, from: number): number {
       if (i < end && mayBeginTag(chunk, i)) {
         if (start < i) keep(body, chunk.slice(start, i));
         start = i;
+        const closer = body.tag === 'action' ? '</action>' : '</metadata>';
+        if (chunk.startsWith(closer, i)) {
+          // Read at once: steps would cost several times as much.
+          i += closer.length;
+          const next = stepOwnClose(body);
+          if (next === CLOSED) {
+            body.state = CLOSED;
+            return i;
+          }
+          if (next === IS_TAIL) body.phase = STRING_TAIL;
+          continue;
+        }
         if (mayClose(body.tag, chunk, i) || !isInString(body)) {
           startTag(body.scan);
           body.phase = TAG;
@@ -187,11 +199,15 @@ function stepCandidate(body: BodyScan, c: number): Step {
   const verdict = stepTag(scan, c);
   const isTag = verdict === COMPLETE || (verdict === PENDING && scan.certain);
   if (!isTag) return verdict === PENDING ? GOES_ON : IS_TEXT;
-  const own = scan.closing && scan.name === body.tag;
-  if (own && parses(body)) return CLOSED;
-  scanQuotes(body);
-  if (body.quotes === OUTSIDE) return own ? CLOSED : BROKEN_BY_TAG;
-  return own && body.quotes === STRING ? IS_TAIL : IS_TEXT;
+  if (scan.closing && scan.name === body.tag) return stepOwnClose(body);
+  return isInString(body) ? IS_TEXT : BROKEN_BY_TAG;
+}
+
+/** What the own closing tag means after what came so far. */
+function stepOwnClose(body: BodyScan): typeof CLOSED | typeof IS_TAIL | typeof IS_TEXT {
+  if (parses(body)) return CLOSED;
+  if (!isInString(body)) return CLOSED;
+  return body.quotes === STRING ? IS_TAIL : IS_TEXT;
 }
 
 function stepTail(c: number): Step {

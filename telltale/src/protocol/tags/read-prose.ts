@@ -11,9 +11,10 @@ import {
   stepMarkdown,
 } from './markdown.ts';
 import { endPair, passText, putText } from './output.ts';
+import { readWholeTag } from './read-tag.ts';
 import { AFTER_CLOSING_RUN, ALONE_IN_BLOCK, IN_PROSE, IN_SPAN, type Reader, TAG } from './reader-state.ts';
 import { skipCalm } from './skip-calm.ts';
-import { ALL_NAMES, bitOf, mayBeginTag } from './tag-names.ts';
+import { ALL_NAMES, bitOf, tagNode } from './tag-names.ts';
 import { startTag } from './tag-scan.ts';
 
 /** To Markdown a `<` is a character like any other; this one spares it the watch for tags in fences. */
@@ -40,10 +41,13 @@ export function readText(r: Reader, chunk: string, from: number): number {
     if (i >= end) break;
     let c = chunk.charCodeAt(i);
     if (c === LT) {
-      if (!mayBeginTag(chunk, i)) c = PLAIN;
+      const node = tagNode(chunk, i);
+      if (node === 0) c = PLAIN;
       else if (mayBeTag(r)) {
         if (i > from) putText(r.output, chunk.slice(from, i), r.offset + i);
         if (r.output.run.held !== '') endPair(r.output, r.offset + i);
+        const after = readWholeTag(r, chunk, i, node);
+        if (after !== 0) return after;
         r.mode = TAG;
         r.held = '<';
         return i + 1;

@@ -1,6 +1,7 @@
 import { readAttributes } from './attributes.ts';
 import { isSpace, LF } from './chars.ts';
 import { controlUnread, type Fault, tagTooLong, unreadableAttributes } from './faults.ts';
+import { placement } from './placement.ts';
 import { startPrelude } from './prelude.ts';
 import {
   ALONE_IN_BLOCK,
@@ -13,8 +14,27 @@ import {
   TAIL,
 } from './reader-state.ts';
 import { canReach, isControl, type TagName } from './tag-names.ts';
-import { BROKEN, COMPLETE, PENDING, stepTag, TOO_LONG } from './tag-scan.ts';
-import type { Meaning } from './turn.ts';
+import { BROKEN, COMPLETE, PENDING, startTag, stepTag, TOO_LONG } from './tag-scan.ts';
+import { scanWholeTag } from './whole-tag.ts';
+
+/** Reads at once a plain tag that lies whole in the chunk; 0, and nothing done, for any other. */
+export function readWholeTag(r: Reader, chunk: string, at: number, node: number): number {
+  const { scan } = r;
+  if (r.restricted) return 0;
+  const after = scanWholeTag(scan, chunk, at, node);
+  if (after === 0) return 0;
+  if (!scan.closing) {
+    // One that may not stand here is text from where that is certain, which only the steps tell.
+    const { elements, actionsIn } = r.turn;
+    if (placement(elements, actionsIn, scan.name as TagName, r.lineWasBlank) !== undefined) {
+      startTag(scan);
+      return 0;
+    }
+    r.placeChecked = true;
+  }
+  r.held = '';
+  return endTag(r, chunk, at, after);
+}
 
 export function readTag(r: Reader, chunk: string, from: number): number {
   const { scan } = r;
@@ -31,7 +51,7 @@ export function readTag(r: Reader, chunk: string, from: number): number {
         }
       }
     } else if (verdict === COMPLETE) {
-      return endTag(r, r.held + chunk.slice(from, after), r.offset + after, after);
+      return endTag(r, chunk, from, after);
     } else if (verdict === TOO_LONG) {
       const fault = unfinished(r, tagTooLong(scan.name));
       return release(r, r.held + chunk.slice(from, after), r.offset + after, after, fault);
@@ -66,20 +86,33 @@ function brokenTag(name: TagName | undefined): Fault | undefined {
   return isControl(name) ? controlUnread(name, undefined) : unreadableAttributes(name);
 }
 
-function endTag(r: Reader, text: string, at: number, next: number): number {
+/** The tag ends before `next`: what was held of it, and the chunk from `from` on. */
+function endTag(r: Reader, chunk: string, from: number, next: number): number {
   const { scan, turn, stands } = r;
   const name = scan.name as TagName;
+  const at = r.offset + next;
   if (stands === IN_SPAN || stands === ALONE_IN_BLOCK) {
     r.mode = TAIL;
-    r.held = text;
-    r.tagLength = text.length;
+    r.held += chunk.slice(from, next);
+    r.tagLength = r.held.length;
     return next;
   }
   if (!scan.closing && !r.placeChecked) {
     const fault = misplaced(r, name);
-    if (fault !== undefined) return release(r, text, at, next, fault);
+    if (fault !== undefined) return release(r, r.held + chunk.slice(from, next), at, next, fault);
   }
-  const meaning = scan.closing ? turn.close(name, at) : openTag(r, name, text, at);
+  if (!scan.closing && name !== 'thought')
+    return openTag(r, name, r.held + chunk.slice(from, next), at, next);
+  const meaning = scan.closing ? turn.close(name, at) : turn.openThought(scan.selfClosing, at);
+  if (meaning.is === 'text') return release(r, r.held + chunk.slice(from, next), at, next, meaning.fault);
+  counted(r);
+  return next;
+}
+
+function openTag(r: Reader, name: TagName, text: string, at: number, next: number): number {
+  const { scan, turn } = r;
+  const tag = { name, attributes: readAttributes(scan, text), readable: scan.readable };
+  const meaning = turn.open(tag, scan.selfClosing, at);
   if (meaning.is === 'text') return release(r, text, at, next, meaning.fault);
   if (meaning.is === 'counted') {
     counted(r);
@@ -91,12 +124,6 @@ function endTag(r: Reader, text: string, at: number, next: number): number {
   r.tagLength = text.length;
   startPrelude(r.prelude);
   return next;
-}
-
-function openTag({ scan, turn }: Reader, name: TagName, text: string, at: number): Meaning {
-  if (name === 'thought') return turn.openThought(scan.selfClosing, at);
-  const tag = { name, attributes: readAttributes(scan, text), readable: scan.readable };
-  return turn.open(tag, scan.selfClosing, at);
 }
 
 export function readTail(r: Reader, chunk: string, from: number): number {

@@ -125,7 +125,7 @@ function advance(scan: TagScan, c: number): Verdict {
         scan.attributeNode = nextAttributeNode(scan.attributeNode, c);
         return PENDING;
       }
-      addSpan(scan, attributeCode(scan.attributeNode), scan.nameFrom);
+      addSpan(scan, attributeCode(scan.attributeNode), scan.nameFrom, scan.length);
       scan.phase = AFTER_ATTRIBUTE;
       return afterAttribute(scan, c);
     case AFTER_ATTRIBUTE:
@@ -190,7 +190,7 @@ function between(scan: TagScan, c: number): Verdict {
   scan.readable = false;
   if (c === EQUALS) {
     // A value without a name: what is quoted after it is still quoted.
-    addSpan(scan, attributeCode(0), scan.length);
+    addSpan(scan, attributeCode(0), scan.length, scan.length);
     scan.phase = BEFORE_VALUE;
   }
   return PENDING;
@@ -247,11 +247,11 @@ function unquoted(scan: TagScan, c: number): Verdict {
   return PENDING;
 }
 
-function addSpan(scan: TagScan, code: number, nameFrom: number): void {
+export function addSpan(scan: TagScan, code: number, nameFrom: number, nameTo: number): void {
   const { spans, spanCount } = scan;
   spans[spanCount] = code;
   spans[spanCount + 1] = nameFrom;
-  spans[spanCount + 2] = scan.length;
+  spans[spanCount + 2] = nameTo;
   spans[spanCount + 3] = -1;
   spans[spanCount + 4] = -1;
   scan.spanCount = spanCount + SPAN;

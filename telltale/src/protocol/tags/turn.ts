@@ -226,6 +226,7 @@ export function createTurn({ output, actionsIn, key, ids }: TurnOptions) {
 
   return {
     elements: elements as Readonly<Elements>,
+    actionsIn,
     /** A fault about the text that follows it. */
     faultBeforeText(fault: Fault, at: number) {
       leaveHeld(output, at);

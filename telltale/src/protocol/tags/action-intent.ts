@@ -1,6 +1,7 @@
 import { ACTION_KINDS, ACTION_MODES, type ActionIntent, type SpeechTag } from '../intents.ts';
 import { AS, ATTRIBUTE_NAMES, FINAL, ID, IN, KEY, MODE, TEST, TYPE } from './attribute-names.ts';
 import type { Attributes } from './attributes.ts';
+import { MINUS, NINE, UNDERSCORE, ZERO } from './chars.ts';
 import type { Envelope } from './envelope.ts';
 import { badValue, type Fault, repeatedAttribute, unknownAttribute, unreadableAttributes } from './faults.ts';
 import type { TagName } from './tag-names.ts';
@@ -28,8 +29,16 @@ const KNOWN: Readonly<Record<TagName, number>> = {
   context_feed: 0,
 };
 
-const ID_PATTERN = /^[A-Za-z0-9_-]+$/;
-export const isId = (text: string): boolean => ID_PATTERN.test(text);
+/** A loop: for a few characters it is a third of a regular expression's cost. */
+export function isId(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    const lower = c | 32;
+    const isLetter = lower >= 97 && lower <= 122;
+    if (!isLetter && !(c >= ZERO && c <= NINE) && c !== UNDERSCORE && c !== MINUS) return false;
+  }
+  return text !== '';
+}
 export const ID_FORM = 'letters, digits, "_" and "-"';
 
 const TYPES: readonly string[] = [...ACTION_KINDS, 'context_feed'];

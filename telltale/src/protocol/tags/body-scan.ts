@@ -94,10 +94,15 @@ function keep(body: BodyScan, text: string): void {
   }
 }
 
+/** No possible tag is being read: `goesOn` may be asked. */
+export function isBetweenTags(body: BodyScan): boolean {
+  return body.phase === JSON_TEXT;
+}
+
 /** Most pushes: a piece of the body without a tag. False, and nothing done, where it has to be scanned. */
 export function goesOn(body: BodyScan, chunk: string): boolean {
   const length = body.length + chunk.length;
-  if (body.phase !== JSON_TEXT || length > body.maxLength) return false;
+  if (length > body.maxLength) return false;
   for (let i = indexOfTag(chunk, 0); i < chunk.length; i = indexOfTag(chunk, i + 1)) {
     if (mayBeginTag(chunk, i)) return false;
   }
@@ -231,8 +236,9 @@ function looksEnded(text: string): boolean {
   let i = text.length - 1;
   while (i >= 0 && isSpace(text.charCodeAt(i))) i--;
   if (i < 0 || text.charCodeAt(i) !== CLOSE_BRACE) return false;
-  for (let c = CLOSE_BRACE; c === CLOSE_BRACE || c === CLOSE_BRACKET || isSpace(c); c = text.charCodeAt(i))
-    i--;
+  for (let c = CLOSE_BRACE; c === CLOSE_BRACE || c === CLOSE_BRACKET || isSpace(c); c = text.charCodeAt(i)) {
+    if (--i < 1) return true;
+  }
   return !(text.charCodeAt(i) === QUOTE && text.charCodeAt(i - 1) === BACKSLASH);
 }
 

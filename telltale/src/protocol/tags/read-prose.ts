@@ -10,9 +10,10 @@ import {
   SPAN,
   stepMarkdown,
 } from './markdown.ts';
-import { endPair, passText, putText } from './output.ts';
+import { endPair, putText } from './output.ts';
 import { readWholeTag } from './read-tag.ts';
 import { AFTER_CLOSING_RUN, ALONE_IN_BLOCK, IN_PROSE, IN_SPAN, type Reader, TAG } from './reader-state.ts';
+import { mayBeHeld } from './run.ts';
 import { skipCalm } from './skip-calm.ts';
 import { ALL_NAMES, bitOf, tagNode } from './tag-names.ts';
 import { startTag } from './tag-scan.ts';
@@ -20,16 +21,19 @@ import { startTag } from './tag-scan.ts';
 /** To Markdown a `<` is a character like any other; this one spares it the watch for tags in fences. */
 const PLAIN = 120;
 
-/** Most pushes of prose: a short piece in which nothing can happen. False, and nothing done, where it has to be read. */
-export function passes({ md, output, length }: Reader, chunk: string): boolean {
+/**
+ * Most pushes of calm prose: a short piece in which nothing can happen and which leaves as it is. Long ones are searched
+ * for their marks one by one, which is faster.
+ */
+export function passes(chunk: string): boolean {
   const end = chunk.length;
-  if (end >= WORTH_A_CALL || end === 0 || !isCalm(md)) return false;
+  if (end >= WORTH_A_CALL || end === 0) return false;
   let c = 0;
   for (let i = 0; i < end; i++) {
     c = chunk.charCodeAt(i);
     if (c === LT || c === LF || c === BACKTICK) return false;
   }
-  return passText(output, chunk, c, length);
+  return !mayBeHeld(c);
 }
 
 export function readText(r: Reader, chunk: string, from: number): number {

@@ -18,6 +18,13 @@ export const TAIL = 2;
 export const PRELUDE = 3;
 export const BODY = 4;
 
+// What the next chunk may be taken for at a glance.
+export const UNKNOWN = 0;
+/** Prose in which only `<`, a backtick or a line break changes anything, with nothing held before it. */
+export const CALM_PROSE = 1;
+/** A body, outside a possible tag. */
+export const CALM_BODY = 2;
+
 // Where a possible tag stands. In code only the closing tag of the innermost element can count (rule 2.3).
 export const IN_PROSE = 1;
 export const IN_SPAN = 2;
@@ -43,6 +50,8 @@ export interface Reader {
   readonly prelude: Prelude;
   readonly body: BodyScan;
   mode: number;
+  /** What `mode` and the parts come to for the next chunk: one look instead of eight. */
+  outlook: number;
   /** Where the chunk being read begins in the stream, and how much has been pushed. */
   offset: number;
   length: number;
@@ -72,6 +81,7 @@ export function createReader({ maxBody, actionsIn, key, ids }: ReaderOptions): R
     prelude: createPrelude(),
     body: createBodyScan(maxBody),
     mode: TEXT,
+    outlook: UNKNOWN,
     offset: 0,
     length: 0,
     held: '',

@@ -22,29 +22,30 @@ export function scanWholeTag(scan: TagScan, text: string, at: number, node: numb
   return after;
 }
 
+/** 0 past the end, where `charCodeAt` gives NaN: the engine would compare floating-point numbers from then on. */
+function codeAt(text: string, at: number): number {
+  return at < text.length ? text.charCodeAt(at) : 0;
+}
+
 function scanPlainAttributes(scan: TagScan, text: string, at: number, from: number): number {
   let i = from;
   for (;;) {
-    while (isSpace(text.charCodeAt(i))) i++;
-    const c = text.charCodeAt(i);
+    while (isSpace(codeAt(text, i))) i++;
+    const c = codeAt(text, i);
     if (c === GT) return i + 1;
     if (c === SLASH) {
       scan.selfClosing = true;
-      return text.charCodeAt(i + 1) === GT ? i + 2 : 0;
+      return codeAt(text, i + 1) === GT ? i + 2 : 0;
     }
     if (!isSpace(text.charCodeAt(i - 1))) return 0;
     const nameFrom = i;
     let node = ROOT;
-    for (
-      let next = nextAttributeNode(node, c);
-      next !== 0;
-      next = nextAttributeNode(node, text.charCodeAt(i))
-    ) {
+    for (let next = nextAttributeNode(node, c); next !== 0; next = nextAttributeNode(node, codeAt(text, i))) {
       node = next;
       i++;
     }
     const code = attributeCode(node);
-    if (code === OTHER || text.charCodeAt(i) !== EQUALS || text.charCodeAt(i + 1) !== QUOTE) return 0;
+    if (code === OTHER || codeAt(text, i) !== EQUALS || codeAt(text, i + 1) !== QUOTE) return 0;
     const to = text.indexOf('"', i + 2);
     if (to < 0) return 0;
     addSpan(scan, code, nameFrom - at, i - at);

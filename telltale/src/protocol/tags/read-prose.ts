@@ -1,4 +1,5 @@
 import { BACKTICK, LF, LT } from './chars.ts';
+import { closable } from './close-tag.ts';
 import { WORTH_A_CALL } from './index-of-mark.ts';
 import {
   BLOCK,
@@ -79,7 +80,7 @@ function mayBeTag(r: Reader): boolean {
   r.lineWasBlank = md.line === LINE_BLANK;
   r.placeChecked = false;
   if (r.stands !== IN_PROSE && innermost !== undefined) r.closable = bitOf(innermost);
-  else r.closable = turn.closable();
+  else r.closable = closable(turn);
   r.restricted = r.stands !== IN_PROSE || r.closable !== ALL_NAMES;
   return true;
 }

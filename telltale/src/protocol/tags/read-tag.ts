@@ -1,6 +1,8 @@
 import { readAttributes } from './attributes.ts';
 import { isSpace, LF } from './chars.ts';
+import { closeInFence, closeTag } from './close-tag.ts';
 import { controlUnread, type Fault, tagTooLong, unreadableAttributes } from './faults.ts';
+import { openTag, openThought } from './open-tag.ts';
 import { placement } from './placement.ts';
 import { startPrelude } from './prelude.ts';
 import {
@@ -15,6 +17,7 @@ import {
 } from './reader-state.ts';
 import { canReach, isControl, type TagName } from './tag-names.ts';
 import { BROKEN, COMPLETE, PENDING, startTag, stepTag, TOO_LONG } from './tag-scan.ts';
+import { COUNTED, type Meaning, misplaced as misplacedIn, NEEDS_BODY } from './turn.ts';
 import { scanWholeTag } from './whole-tag.ts';
 
 /** Reads at once a plain tag that lies whole in the chunk; 0, and nothing done, for any other. */
@@ -71,13 +74,13 @@ function cannotCount({ scan, stands, closable }: Reader): boolean {
 
 function misplaced(r: Reader, name: TagName): Fault | undefined {
   r.placeChecked = true;
-  return r.turn.misplaced(name, r.lineWasBlank);
+  return misplacedIn(r.turn, name, r.lineWasBlank);
 }
 
 /** The fault of a tag that never ended. In code it is no tag; a control tag guards what follows it. */
 function unfinished({ scan, stands, turn }: Reader, fault: Fault | undefined): Fault | undefined {
   if (stands !== IN_PROSE) return undefined;
-  if (!scan.closing && scan.name !== undefined && isControl(scan.name)) turn.putInDoubt();
+  if (!scan.closing && scan.name !== undefined && isControl(scan.name)) turn.doubt = true;
   return fault;
 }
 
@@ -102,28 +105,34 @@ function endTag(r: Reader, chunk: string, from: number, next: number): number {
     if (fault !== undefined) return release(r, r.held + chunk.slice(from, next), at, next, fault);
   }
   if (!scan.closing && name !== 'thought')
-    return openTag(r, name, r.held + chunk.slice(from, next), at, next);
-  const meaning = scan.closing ? turn.close(name, at) : turn.openThought(scan.selfClosing, at);
-  if (meaning.is === 'text') return release(r, r.held + chunk.slice(from, next), at, next, meaning.fault);
+    return endOpeningTag(r, name, r.held + chunk.slice(from, next), at, next);
+  if (scan.closing) {
+    const meaning = closeTag(turn, name, at);
+    if (meaning !== COUNTED) return release(r, r.held + chunk.slice(from, next), at, next, faultOf(meaning));
+  } else openThought(turn, scan.selfClosing, at);
   counted(r);
   return next;
 }
 
-function openTag(r: Reader, name: TagName, text: string, at: number, next: number): number {
+function endOpeningTag(r: Reader, name: TagName, text: string, at: number, next: number): number {
   const { scan, turn } = r;
   const tag = { name, attributes: readAttributes(scan, text), readable: scan.readable };
-  const meaning = turn.open(tag, scan.selfClosing, at);
-  if (meaning.is === 'text') return release(r, text, at, next, meaning.fault);
-  if (meaning.is === 'counted') {
+  const meaning = openTag(turn, tag, scan.selfClosing, at);
+  if (meaning === COUNTED) {
     counted(r);
     return next;
   }
+  if (meaning !== NEEDS_BODY) return release(r, text, at, next, faultOf(meaning));
   r.mode = PRELUDE;
   r.held = text;
-  r.tag = meaning.tag;
+  r.tag = tag;
   r.tagLength = text.length;
   startPrelude(r.prelude);
   return next;
+}
+
+function faultOf(meaning: Meaning): Fault | undefined {
+  return typeof meaning === 'object' ? meaning : undefined;
 }
 
 export function readTail(r: Reader, chunk: string, from: number): number {
@@ -146,8 +155,8 @@ export function closeFromCode(r: Reader, at: number): void {
   const space = r.held.slice(r.tagLength);
   const name = turn.elements.innermost;
   if (name === undefined) return;
-  if (r.stands === ALONE_IN_BLOCK) turn.closeInFence(name, at - space.length);
-  else turn.close(name, at - space.length);
+  if (r.stands === ALONE_IN_BLOCK) closeInFence(turn, name, at - space.length);
+  else closeTag(turn, name, at - space.length);
   counted(r);
   if (space !== '') release(r, space, at, 0);
 }

@@ -7,7 +7,7 @@ import { createOutput, type Output, putText } from './output.ts';
 import { createPrelude, type Prelude } from './prelude.ts';
 import { ALL_NAMES } from './tag-names.ts';
 import { createTagScan, type TagScan } from './tag-scan.ts';
-import { createTurn, type Turn } from './turn.ts';
+import { createTurn, faultBeforeText, type Turn } from './turn.ts';
 
 // What the next character belongs to.
 export const TEXT = 0;
@@ -99,7 +99,7 @@ export function createReader({ maxBody, actionsIn, key, ids }: ReaderOptions): R
 
 /** What was held is text: its Markdown counts, but it is not searched for tags. Goes on at `next`. */
 export function release(r: Reader, text: string, at: number, next: number, fault?: Fault): number {
-  if (fault !== undefined) r.turn.faultBeforeText(fault, at - text.length);
+  if (fault !== undefined) faultBeforeText(r.turn, fault, at - text.length);
   putText(r.output, text, at);
   for (let i = 0; i < text.length; i++) stepMarkdown(r.md, text.charCodeAt(i));
   r.mode = TEXT;

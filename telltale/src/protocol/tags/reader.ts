@@ -1,9 +1,11 @@
 import type { ParserEvent } from '../intents.ts';
 import type { ReadTag } from './action-intent.ts';
 import { endsInStringTail, goesOn, isBetweenTags } from './body-scan.ts';
+import { finishTurn } from './close-tag.ts';
+import { breakBody } from './end-body.ts';
 import { noBody, truncatedBody } from './faults.ts';
 import { endText, isCalm } from './markdown.ts';
-import { holdsNothing, takeEvents, textEvent } from './output.ts';
+import { emit, holdsNothing, takeEvents, textEvent } from './output.ts';
 import { readBody, readPrelude } from './read-action.ts';
 import { passes, readText } from './read-prose.ts';
 import { closeFromCode, readTag, readTail } from './read-tag.ts';
@@ -53,9 +55,9 @@ export function endStream(r: Reader): ParserEvent[] {
   if (mode === TAG) release(r, r.held, length, 0);
   else if (mode === TAIL) closeFromCode(r, length);
   else if (mode === PRELUDE) release(r, r.held, length, 0, noBody(r.tag?.name as BodyTag));
-  else if (mode === BODY && endsInStringTail(body)) turn.breakBody(r.tag as ReadTag, body.tooLarge, length);
-  else if (mode === BODY && !body.tooLarge) turn.fault(truncatedBody(body.tag), length);
-  turn.finish(endText(r.md), length);
+  else if (mode === BODY && endsInStringTail(body)) breakBody(turn, r.tag as ReadTag, body.tooLarge, length);
+  else if (mode === BODY && !body.tooLarge) emit(r.output, truncatedBody(body.tag), length);
+  finishTurn(turn, endText(r.md), length);
   return takeEvents(r.output);
 }
 

@@ -1,5 +1,5 @@
 import { ATTRIBUTE_NAMES, OTHER } from './attribute-names.ts';
-import { SPAN, type TagScan } from './tag-scan.ts';
+import { SPAN, type TagScan } from './tag-scan-state.ts';
 
 /** The attributes of a finished tag. */
 export interface Attributes {

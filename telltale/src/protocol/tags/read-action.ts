@@ -1,13 +1,6 @@
 import type { ReadTag } from './action-intent.ts';
-import {
-  BROKEN_BY_CLOSE,
-  BROKEN_BY_TAG,
-  bodyText,
-  READING,
-  scanBody,
-  startBody,
-  strictValue,
-} from './body-scan.ts';
+import { BROKEN_BY_CLOSE, BROKEN_BY_TAG, READING, scanBody, startBody } from './body-scan.ts';
+import { bodyText, strictValue } from './body-text.ts';
 import { beginBody, breakBody, endBody } from './end-body.ts';
 import { bodyTooLarge, noBody } from './faults.ts';
 import { emit } from './output.ts';

@@ -17,7 +17,7 @@ import { AFTER_CLOSING_RUN, ALONE_IN_BLOCK, IN_PROSE, IN_SPAN, type Reader, TAG 
 import { mayBeHeld } from './run.ts';
 import { skipCalm } from './skip-calm.ts';
 import { ALL_NAMES, bitOf, tagNode } from './tag-names.ts';
-import { startTag } from './tag-scan.ts';
+import { startTag } from './tag-scan-state.ts';
 
 /** To Markdown a `<` is a character like any other; this one spares it the watch for tags in fences. */
 const PLAIN = 120;

@@ -16,7 +16,8 @@ import {
   TAIL,
 } from './reader-state.ts';
 import { canReach, isControl, type TagName } from './tag-names.ts';
-import { BROKEN, COMPLETE, PENDING, startTag, stepTag, TOO_LONG } from './tag-scan.ts';
+import { BROKEN, COMPLETE, PENDING, stepTag, TOO_LONG } from './tag-scan.ts';
+import { startTag } from './tag-scan-state.ts';
 import { COUNTED, type Meaning, misplaced as misplacedIn, NEEDS_BODY } from './turn.ts';
 import { scanWholeTag } from './whole-tag.ts';
 

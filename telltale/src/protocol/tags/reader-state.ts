@@ -6,7 +6,7 @@ import { createMarkdown, type Markdown, restartLine, stepMarkdown } from './mark
 import { createOutput, type Output, putText } from './output.ts';
 import { createPrelude, type Prelude } from './prelude.ts';
 import { ALL_NAMES } from './tag-names.ts';
-import { createTagScan, type TagScan } from './tag-scan.ts';
+import { createTagScan, type TagScan } from './tag-scan-state.ts';
 import { createTurn, faultBeforeText, type Turn } from './turn.ts';
 
 // What the next character belongs to.

@@ -2,7 +2,7 @@ import { attributeCode, nextAttributeNode, OTHER } from './attribute-names.ts';
 import { EQUALS, GT, isSpace, QUOTE, SLASH } from './chars.ts';
 import { ROOT } from './name-trie.ts';
 import { nameAt, spellingLength } from './tag-names.ts';
-import { addSpan, startTag, type TagScan } from './tag-scan.ts';
+import { addSpan, endValue, startTag, startValue, type TagScan } from './tag-scan-state.ts';
 
 /**
  * Reads at once a tag that lies whole in `text` and is written plainly: a closing tag, or an opening one whose
@@ -49,8 +49,8 @@ function scanPlainAttributes(scan: TagScan, text: string, at: number, from: numb
     const to = text.indexOf('"', i + 2);
     if (to < 0) return 0;
     addSpan(scan, code, nameFrom - at, i - at);
-    scan.spans[scan.spanCount - 2] = i + 2 - at;
-    scan.spans[scan.spanCount - 1] = to - at;
+    startValue(scan, i + 2 - at);
+    endValue(scan, to - at);
     i = to + 1;
   }
 }

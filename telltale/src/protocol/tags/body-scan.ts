@@ -100,7 +100,7 @@ export function scanBody(body: BodyScan, chunk: string, from: number): number {
         start = i;
         const closer = body.tag === 'action' ? '</action>' : '</metadata>';
         if (chunk.startsWith(closer, i)) {
-          // Read at once: steps would cost several times as much.
+          // Read at once rather than by steps: most bodies end so.
           i += closer.length;
           const next = stepOwnClose(body);
           if (next === CLOSED) {

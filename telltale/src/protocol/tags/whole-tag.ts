@@ -8,7 +8,7 @@ import { addSpan, endValue, startTag, startValue, type TagScan } from './tag-sca
  * Reads at once a tag that lies whole in `text` and is written plainly: a closing tag, or an opening one whose
  * attributes are known ones in double quotes. Returns the index after its `>`, with the scan as `stepTag` would have
  * left it; 0, with the scan as new, for any other, which has to be read by the character. `node` is what `tagNode` gave
- * for the `<` at `at`. A fifth of what the steps cost.
+ * for the `<` at `at`.
  */
 export function scanWholeTag(scan: TagScan, text: string, at: number, node: number): number {
   const name = nameAt(node);

@@ -16,6 +16,8 @@ const VERSION = 1;
  */
 interface SnapshotPart {
   readonly v: number;
+  /** The seq that the part before this one stands for; 0 where this one holds all there is. */
+  readonly since: number;
   readonly live: Omit<
     SessionState,
     'turns' | 'actions' | 'open' | 'outputs' | 'called' | 'variables' | 'metadata'
@@ -40,11 +42,13 @@ export interface SnapshotWriter {
   take(state: SessionState): string;
 }
 
-/** `fromTurn` is the turn that the state was in when the last part was taken; 0 where there is none. */
-export function createSnapshotWriter(fromTurn = 0): SnapshotWriter {
+/** `base` is the state that the parts so far stand for; nothing, where there are none. */
+export function createSnapshotWriter(
+  base: Pick<SessionState, 'seq' | 'turn'> = { seq: 0, turn: 0 },
+): SnapshotWriter {
   let due = 0;
   let touched = new Set<string>();
-  let firstTurn = fromTurn;
+  let { seq: since, turn: firstTurn } = base;
   return {
     note(event) {
       due++;
@@ -59,6 +63,7 @@ export function createSnapshotWriter(fromTurn = 0): SnapshotWriter {
       const changed = [...touched].flatMap((id) => actions.get(id) ?? []);
       const part: SnapshotPart = {
         v: VERSION,
+        since,
         live,
         open: [...open],
         metadata: Object.entries(metadata),
@@ -74,6 +79,7 @@ export function createSnapshotWriter(fromTurn = 0): SnapshotWriter {
       };
       due = 0;
       touched = new Set();
+      since = state.seq;
       firstTurn = state.turn; // it may still grow
       return JSON.stringify(part);
     },
@@ -87,12 +93,16 @@ function newest(turns: readonly TurnRecord[], from: number): readonly TurnRecord
   return turns.slice(at);
 }
 
-/** The state that these parts, oldest first, stand for. Throws `snapshot_unreadable`: then the log is folded whole. */
+/**
+ * The state that these parts, oldest first, stand for. Throws `snapshot_unreadable` where one cannot be read or is not
+ * there: then the log is folded whole.
+ */
 export function restoreSnapshot(parts: readonly string[]): SessionState {
   const state = emptyState();
   const turns = new Map<number, TurnRecord>();
   for (const text of parts) {
     const part = parse(text);
+    if (part.since !== state.seq) throw unreadable();
     Object.assign(state, part.live);
     if (part.live.error === undefined) delete state.error;
     state.open = new Set(part.open);

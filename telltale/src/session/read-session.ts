@@ -38,7 +38,7 @@ export async function openSession(
   session: string,
 ): Promise<{ readonly state: SessionState; readonly snapshots: SnapshotWriter }> {
   const state = await fromSnapshots(store, session, Number.POSITIVE_INFINITY);
-  const snapshots = createSnapshotWriter(state.turn);
+  const snapshots = createSnapshotWriter(state);
   for await (const page of pages(store, session, state.seq + 1))
     for (const event of page) {
       reduce(state, event);

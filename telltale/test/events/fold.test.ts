@@ -91,7 +91,7 @@ describe('folding', () => {
         };
         work(log.slice(0, cut), emptyState(), createSnapshotWriter());
         const state = restoreSnapshot(parts);
-        const writer = createSnapshotWriter(state.turn);
+        const writer = createSnapshotWriter(state);
         const seen = parts.length;
         for (const event of log.slice(through, cut)) {
           reduce(state, event);
@@ -124,6 +124,32 @@ describe('folding', () => {
       if (turn % 50 === 0) sizes.push(snapshots.take(state).length);
     }
     expect(Math.max(...sizes.slice(1))).toBeLessThan((sizes[1] ?? 0) * 1.05);
+  });
+
+  it('a part that is missing is noticed', () => {
+    const state = emptyState();
+    const snapshots = createSnapshotWriter();
+    const parts = [1, 2, 3].map((seq) => {
+      const cause = { stream: SESSION, seq: seq - 1, depth: 0 };
+      const event = {
+        seq,
+        at: 0,
+        session: SESSION,
+        turn: 0,
+        cause,
+        type: 'custom',
+        name: '',
+        data: null,
+      } as const;
+      reduce(state, event);
+      snapshots.note(event);
+      return snapshots.take(state);
+    });
+    expect(restoreSnapshot(parts).seq).toBe(3);
+    const [first = '', , third = ''] = parts;
+    expect(() => restoreSnapshot([first, third])).toThrow(
+      expect.objectContaining({ code: 'snapshot_unreadable' }),
+    );
   });
 
   it('a part that cannot be read is refused', () => {

@@ -70,6 +70,8 @@ export function createEventQueue(store: Store, session: string): EventQueue {
   }
 
   async function page(from: number): Promise<readonly SessionEvent[]> {
+    // A reader may be quicker than the session's first event: there is no log yet.
+    if (from === 1 && (await store.info(session)) === undefined) return [];
     const lines = await store.read(session, { from, limit: PAGE });
     return lines.map((line) => decodeEvent(line, session));
   }

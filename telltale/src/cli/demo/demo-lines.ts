@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import type { Palette } from '../../manifest/palette.ts';
 import type { Followed } from '../run/follow-session.ts';
 import { wrap } from '../view/columns.ts';
@@ -62,6 +63,7 @@ export function closingLines(
 /** What to type next, as it has to be typed: in a clone, or where the package is installed. */
 export function nextLines({ folder, store }: Workspace, template: string = TEMPLATE): readonly string[] {
   const command = commandFor(template);
+  const again = shellWord(join(dirname(folder), 'again'));
   return [
     '',
     'Next:',
@@ -72,8 +74,8 @@ export function nextLines({ folder, store }: Workspace, template: string = TEMPL
     `  ${command} --help         # everything else`,
     '',
     'It can be stopped at any instant, kill -9 included, and goes on from there:',
-    `  ${command} demo --dir again`,
-    `  ${command} resume last --store again/.telltale/telltale.db`,
+    `  ${command} demo --dir ${again}`,
+    `  ${command} resume last --store ${again}/.telltale/telltale.db`,
     '',
     `This one's workspace stays until you remove it: rm -r ${shellWord(folder)}`,
   ];

@@ -52,7 +52,8 @@ export type EventBody =
       /** The values metadata begins with: defaults, or what the agent's last run left. */
       readonly metadata?: JsonObject;
       readonly balance?: number;
-      readonly limits?: JsonObject;
+      /** In place of the manifest's `limits.turns`. */
+      readonly max_turns?: number;
       /** Where this session was branched off from. */
       readonly forked?: { readonly session: string; readonly seq: number };
     }

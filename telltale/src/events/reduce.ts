@@ -183,6 +183,7 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   state.model = event.model;
   if (event.seal !== undefined) state.seal = event.seal;
   if (event.parent !== undefined) state.parent = event.parent;
+  if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
   if (event.balance !== undefined) state.balance = event.balance;
   state.input = event.input;
   state.startedAt = event.at;

@@ -83,6 +83,7 @@ export interface SessionState {
   model: string;
   seal?: string;
   parent?: { readonly session: string; readonly action: string };
+  maxTurns?: number;
   status: SessionStatus;
   input: string;
   result?: Json;

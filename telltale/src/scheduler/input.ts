@@ -3,9 +3,10 @@ import type { DeclaredAction } from '../events/action.ts';
 import type { Json } from '../kernel/json.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
+import type { Binding } from './bind.ts';
 import { badParameters } from './failures.ts';
 import { type Fault, unknownVariables } from './faults.ts';
-import { type Binding, find, type NameSpace, outputOf } from './names.ts';
+import { find, type NameSpace, outputOf } from './names.ts';
 
 /** `value` with the variables of `action` resolved, and what to tell the model of those that name nothing. */
 export function resolveInput<T extends Json>(

@@ -179,6 +179,7 @@ async function firstEvent(
     manifest: { path: agent.path, hash: agent.hash },
     model: prepared.model.id,
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
+    ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
     vars: { ...variableDefaults(manifest), ...start.vars },
     metadata: values,
     ...(manifest.budget === undefined ? {} : { balance: manifest.budget.balance }),

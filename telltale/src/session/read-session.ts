@@ -50,7 +50,7 @@ async function* pages(store: Store, session: string, from: number): AsyncGenerat
   }
 }
 
-export const sessionUnknown = (session: string, location: string) =>
+const sessionUnknown = (session: string, location: string) =>
   new RuntimeError('session_unknown', `No session "${session}" is in ${location}.`, {
     hint: 'List them with: telltale sessions',
   });

@@ -379,3 +379,36 @@ describe('a permission that asks', () => {
     expect((await ask([{}], ['y'], false)).answers).toEqual([undefined]);
   });
 });
+
+describe('a run that takes long', () => {
+  it('shows on a terminal that something goes on, even where only the result is wanted', async () => {
+    let finish = () => {};
+    const done = new Promise<object>((resolve) => {
+      finish = () => resolve({ result: 'ok' });
+    });
+    const live = () => ({ events: SHORT_RUN.slice(0, 2), result: done });
+    const { io, outcome } = begin(['run', 'a.yml', 'x', '-q'], { live }, { terminal: true });
+    while (!io.err().includes('Running, turn 1…')) {
+      await new Promise((resolve) => setImmediate(resolve));
+      await io.clock.advance(200);
+    }
+    finish();
+    expect(await outcome).toMatchObject({ code: 0, out: 'ok\n' });
+    expect(io.err().endsWith('\r\u001b[K')).toBe(true);
+    expect(io.clock.pending).toBe(0);
+  });
+
+  it('leaves no timer behind when it breaks', async () => {
+    const broken = () => ({
+      events: SHORT_RUN.slice(0, 6),
+      result: new Promise<object>((_, reject) =>
+        setImmediate(() => reject(new RuntimeError('store_full', 'Full.'))),
+      ),
+    });
+    for (const argv of [[], ['-q']]) {
+      const { io, outcome } = begin(['run', 'a.yml', 'x', ...argv], { live: broken }, { terminal: true });
+      expect(await outcome).toMatchObject({ code: 1, err: expect.stringContaining('Full.') });
+      expect(io.clock.pending).toBe(0);
+    }
+  });
+});

@@ -26,6 +26,47 @@ describe('a scripted model', () => {
     }
   });
 
+  it('goes on behind what was said before a restart: no delay, reasoning or expectation a second time', async () => {
+    const clock = createSimulatedClock();
+    const model = createScriptedModel({
+      clock,
+      turns: [
+        {
+          text: 'abcdefgh',
+          reasoning: 'hm',
+          delayMs: 60_000,
+          expect: [{ contains: 'nowhere' }],
+        },
+      ],
+    });
+    const { deltas, reasoning, end } = ask(model, { said: 3 });
+    await end;
+    expect(deltas.join('')).toBe('defgh');
+    expect(reasoning).toEqual([]);
+    const spent = ask(model, { said: 8 });
+    expect(await spent.end).toEqual({ finish: 'stop' });
+    expect(spent.deltas).toEqual([]);
+  });
+
+  it('fails after as many characters of the whole turn, however much of it was said before a restart', async () => {
+    const model = createScriptedModel({ turns: [{ text: 'abcdefgh', failAfter: 5 }] });
+    const { deltas, error } = ask(model, { said: 2 });
+    expect(await error).toMatchObject({ code: 'model_broke_off' });
+    expect(deltas.join('')).toBe('cde');
+  });
+
+  it('expects of all that the user said since the model last spoke', async () => {
+    const model = createScriptedModel({ turns: [{ text: 'x', expect: [{ contains: 'task' }] }] });
+    const messages: readonly ModelMessage[] = [
+      { role: 'user', text: 'the task' },
+      { role: 'user', text: 'you broke off' },
+    ];
+    const { end } = ask(model, { messages });
+    expect(await end).toEqual({ finish: 'stop' });
+    const late = ask(model, { messages: [...messages, { role: 'assistant', text: 'y' }, ...user('go on')] });
+    expect(await late.error).toMatchObject({ code: 'script_expectation' });
+  });
+
   it('gives text away four characters at a time, or as many as it says', async () => {
     const model = createScriptedModel({ chunk: 3, turns: ['abcdefgh', { text: 'abcdefgh', chunk: 5 }] });
     const first = ask(model);

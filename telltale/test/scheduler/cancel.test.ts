@@ -135,7 +135,7 @@ describe('on_error: fail', () => {
     s.declare('a', { on_error: 'fail', retry: 1 });
     await s.fail('a');
     expect(s.fatal).toEqual([]);
-    await s.clock.runAll();
+    await s.clock.advance(250);
     await s.fail('a');
     expect(s.fatal).toMatchObject([{ id: 'a' }]);
   });

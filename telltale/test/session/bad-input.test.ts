@@ -72,7 +72,7 @@ describe('what an action can get wrong is told to the model, and the session goe
   it('a command that prints far too much is cut to its head and tail', async () => {
     const files = {
       'tools/flood.yml':
-        'kind: Tool\nname: flood\nimplementation: { command: [sh, "-c", "head -c 200000000 /dev/zero | tr \'\\\\0\' x"] }\n',
+        'kind: Tool\nname: flood\nimplementation: { command: [sh, "-c", "head -c 50000000 /dev/zero | tr \'\\\\0\' x"] }\n',
     };
     const ran = await runAgent({
       manifest: TOOLS,
@@ -82,7 +82,7 @@ describe('what an action can get wrong is told to the model, and the session goe
     expect(ran.result.status).toBe('completed');
     expect(JSON.stringify(ran.of('action.completed')[0]?.output).length).toBeLessThan(3_000_000);
     expect(ran.prompts[1]?.length).toBeLessThan(100_000);
-  });
+  }, 30_000);
 });
 
 describe('a model that misbehaves', () => {
@@ -144,7 +144,7 @@ describe('a model that misbehaves', () => {
     expect(of('turn.completed')[0]?.finish).toBe('cut');
     expect(of('fault').map(({ code }) => code)).toContain('buffer_full');
     expect(pushed).toBeLessThan(32 * 1024 * 1024);
-  });
+  }, 30_000);
 
   it('emits 10,000 actions in a turn: each runs once, never more than allowed side by side', async () => {
     const COUNT = 10_000;
@@ -160,7 +160,7 @@ describe('a model that misbehaves', () => {
     expect(result.status).toBe('completed');
     expect(new Set(of('action.completed').map(({ id }) => id)).size).toBe(COUNT);
     expect(Math.max(...of('action.completed').map(({ output }) => Number(output)))).toBeLessThanOrEqual(7);
-  });
+  }, 30_000);
 
   it('quotes the protocol in a tool result: it is shown, and does nothing', async () => {
     const { of, prompts } = await runAgent({

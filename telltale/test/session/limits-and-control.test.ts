@@ -30,6 +30,17 @@ describe('limits', () => {
     expect(result.error?.hint).toContain('limits.turns');
   });
 
+  it('fewer turns may be asked for at the start', async () => {
+    const { result } = await runAgent({
+      manifest: TOOLS,
+      files: echo,
+      turns: [],
+      model: endless,
+      start: { maxTurns: 2 },
+    });
+    expect(result).toMatchObject({ turns: 2, error: { code: 'limit_turns' } });
+  });
+
   it('tokens in and out count together', async () => {
     const { result } = await runAgent({
       manifest: `${TOOLS}limits: { tokens: 250 }\n`,

@@ -17,7 +17,7 @@ import type {
 } from '../../src/session/runtime-types.ts';
 
 /** A folder with an agent in it; `files` are written beside its manifest. */
-export function agentFolder(manifest: string, files: Readonly<Record<string, string>> = {}): string {
+function agentFolder(manifest: string, files: Readonly<Record<string, string>> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'telltale-agent-'));
   const all = {
     'telltale.yml': '',

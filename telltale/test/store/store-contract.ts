@@ -326,6 +326,23 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
       expect(await store.read('s')).toEqual(['{"n":1}', '{"n":2}']);
     });
 
+    test('a stream that went to another and came back goes on from what the other wrote', async () => {
+      const first = await dead.create('s', SESSION);
+      await append(first, { expectedSeq: 0, events: ['{"by":"first"}'] });
+      const second = await store.acquire('s');
+      await append(second, { expectedSeq: 1, events: ['{"by":"second"}'] });
+      await append(second, { expectedSeq: 2, events: ['{"by":"second again"}'] });
+      await second.release();
+      const third = await dead.acquire('s');
+      await append(third, { expectedSeq: 3, events: ['{"by":"third"}'] });
+      expect(await store.read('s')).toEqual([
+        '{"by":"first"}',
+        '{"by":"second"}',
+        '{"by":"second again"}',
+        '{"by":"third"}',
+      ]);
+    });
+
     test('closing a store gives up its streams', () =>
       alone(async (open) => {
         const [store, other] = [await open(), await open()];

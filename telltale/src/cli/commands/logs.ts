@@ -64,7 +64,7 @@ async function logs(asked: string, options: Options, context: CommandContext): P
     const isLeft = options.follow === true && status === 'running' && owner === undefined;
     if (isLeft && options.json !== true)
       await stderr.write(`Nobody works on ${stream} now. It goes on with: telltale resume ${stream}\n`);
-    if (options.follow === true) await followLog(store, stream, print, io.signal);
+    if (options.follow === true) await followLog(store, stream, print, io);
     else for await (const event of readLog(store, stream)) if (!(await print(event))) break;
     return EXIT.ok;
   });

@@ -44,6 +44,7 @@ export async function conclude(
     case 'completed':
       break;
     case 'interrupted':
+      if (error !== undefined) lines.push(`${red(bold('lost'))}: ${bold(harmlessLine(error.message))}`);
       lines.push(
         `${yellow('interrupted')} in turn ${result.turns + 1}${running.length === 0 ? '' : ` while running: ${running.join(', ')}`}`,
         resume,

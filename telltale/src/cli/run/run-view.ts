@@ -2,6 +2,7 @@ import type { ObservedEvent } from '../../events/event.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
+import { startProgress } from '../progress.ts';
 import { closingLines } from '../view/closing-lines.ts';
 import { eventJson, jsonText } from '../view/json-line.ts';
 import type { Overlap } from '../view/overlap.ts';
@@ -18,43 +19,72 @@ export interface RunView {
   recall(event: ObservedEvent): void;
   /** After the last event. */
   end(result: SessionResult, overlap: Overlap): Promise<void>;
+  /** Ends it where there is no result to show. */
+  leave(): Promise<void>;
   /** Leaves the terminal to `ask` while it lasts. */
   aside<T>(ask: () => Promise<T>): Promise<T>;
 }
 
 export function createRunView(mode: RunMode, io: Io): RunView {
-  const { stdout } = io;
-  const aside = <T>(ask: () => Promise<T>) => ask();
-  const nothing = async () => {};
-  const recall = () => {};
   switch (mode) {
     case 'live':
       return createTerminalView(io);
-    case 'plain': {
-      const lines = createPlainLines();
-      return {
-        show: (event) =>
-          stdout.write(
-            lines(event)
-              .map((line) => `${line}\n`)
-              .join(''),
-          ),
-        recall: (event) => void lines(event),
-        end: (result, overlap) =>
-          stdout.write(`${closingLines(result, overlap, paletteFor(stdout)).join('\n')}\n`),
-        aside,
-      };
-    }
+    case 'plain':
+      return plainView(io);
     case 'quiet':
-      return {
-        show: nothing,
-        end: ({ result }) => stdout.write(result === undefined ? '' : resultText(result, stdout)),
-        recall,
-        aside,
-      };
-    case 'events':
-      return { show: (event) => stdout.write(eventJson(event)), end: nothing, recall, aside };
+      return silentView(io, ({ result }) => (result === undefined ? '' : resultText(result, io.stdout)));
     case 'json':
-      return { show: nothing, end: (result) => stdout.write(jsonText(result, 2)), recall, aside };
+      return silentView(io, (result) => jsonText(result, 2));
+    case 'events':
+      return {
+        show: (event) => io.stdout.write(eventJson(event)),
+        recall: () => {},
+        end: async () => {},
+        leave: async () => {},
+        aside: (ask) => ask(),
+      };
   }
+}
+
+function plainView({ stdout }: Io): RunView {
+  const lines = createPlainLines();
+  return {
+    show: (event) =>
+      stdout.write(
+        lines(event)
+          .map((line) => `${line}\n`)
+          .join(''),
+      ),
+    recall: (event) => void lines(event),
+    end: (result, overlap) =>
+      stdout.write(`${closingLines(result, overlap, paletteFor(stdout)).join('\n')}\n`),
+    leave: async () => {},
+    aside: (ask) => ask(),
+  };
+}
+
+/** Prints only how it ended. While it lasts, a terminal sees that something goes on. */
+function silentView(io: Io, print: (result: SessionResult) => string): RunView {
+  let turn = 0;
+  const start = () => startProgress(io, () => (turn === 0 ? 'Starting…' : `Running, turn ${turn}…`));
+  let leave = start();
+  return {
+    async show(event) {
+      turn = event.turn;
+    },
+    recall: () => {},
+    async end(result) {
+      await leave();
+      await io.stdout.write(print(result));
+    },
+    leave: () => leave(),
+    async aside(ask) {
+      await leave();
+      try {
+        return await ask();
+      } finally {
+        leave = start();
+      }
+    },
+  };
 }

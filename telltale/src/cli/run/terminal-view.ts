@@ -9,8 +9,6 @@ import type { RunView } from './run-view.ts';
 export interface TerminalView extends RunView {
   /** Draws at once, and resolves when it is on the terminal. */
   draw(): Promise<void>;
-  /** Ends without closing lines. */
-  leave(): Promise<void>;
   /** Tells that a person has pressed Enter. */
   entered(): void;
 }

@@ -5,7 +5,7 @@ import { isInMemory, storeFlag, storeLocation } from '../session/store-location.
 import { withRuntime } from '../session/with-runtime.ts';
 import { askPerson } from './ask-person.ts';
 import { conclude } from './conclude.ts';
-import { followSession } from './follow-session.ts';
+import { type Followed, followSession } from './follow-session.ts';
 import { type ModeOptions, runMode } from './run-mode.ts';
 import { createRunView } from './run-view.ts';
 
@@ -38,10 +38,15 @@ export async function workSession(
     ...(approve === undefined ? {} : { approve }),
   };
   const store = options.store === undefined ? {} : { store: options.store };
-  const followed = await withRuntime(context, { ...store, ...settings }, async (runtime) => {
-    const begun = await begin(runtime);
-    return begun === undefined ? undefined : followSession(begun.session, io, { view, seen: begun.seen });
-  });
+  let followed: Followed | undefined;
+  try {
+    followed = await withRuntime(context, { ...store, ...settings }, async (runtime) => {
+      const begun = await begin(runtime);
+      return begun === undefined ? undefined : followSession(begun.session, io, { view, seen: begun.seen });
+    });
+  } finally {
+    if (followed === undefined) await view.leave();
+  }
   if (followed === undefined) return EXIT.usage;
   const isGone = isInMemory(storeLocation(options.store, io));
   return conclude(followed, io, { mode, storeFlag: isGone ? undefined : storeFlag(options.store) });

@@ -1,5 +1,6 @@
 import type { SessionEvent } from '../../events/event.ts';
 import type { Store } from '../../store/store.ts';
+import type { Io } from '../io.ts';
 import { readLog } from './read-log.ts';
 
 const ENDS: ReadonlySet<string> = new Set([
@@ -9,6 +10,9 @@ const ENDS: ReadonlySet<string> = new Set([
   'session.cancelled',
 ]);
 
+/** A look at the log without being told to; it also keeps a process alive that has nothing else to do. */
+const LOOK_MS = 1000;
+
 /**
  * Gives every committed event of a stream, from the first on, as they come, whoever writes them; resolves when the
  * session has ended, when `take` says that it wants no more, or when `signal` is aborted.
@@ -17,7 +21,7 @@ export async function followLog(
   store: Store,
   stream: string,
   take: (event: SessionEvent) => Promise<boolean>,
-  signal: AbortSignal,
+  { signal, clock }: Pick<Io, 'signal' | 'clock'>,
 ): Promise<void> {
   let moved = false;
   let wake = () => {};
@@ -40,7 +44,11 @@ export async function followLog(
       if (hasEnded) return;
       if (moved) continue;
       await new Promise<void>((resolve) => {
-        wake = resolve;
+        const cancel = clock.after(LOOK_MS, resolve);
+        wake = () => {
+          cancel();
+          resolve();
+        };
       });
     }
   } finally {

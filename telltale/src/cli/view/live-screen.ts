@@ -3,8 +3,8 @@ import type { Palette } from '../../manifest/palette.ts';
 import { actionLine } from './action-line.ts';
 import { type ActionView, createActionLog, isOver } from './action-log.ts';
 import { clip } from './columns.ts';
-import { countText, spanText } from './figures.ts';
 import { noteLine } from './note-line.ts';
+import { createRunProgress } from './run-progress.ts';
 import { createSpeech, type Row, type Voice } from './speech.ts';
 
 export interface ScreenSize {
@@ -38,8 +38,6 @@ export interface LiveScreenOptions {
 
 type Item = { readonly line: string } | { readonly action: ActionView };
 
-const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-const SPIN_MS = 100;
 const MARGIN = '  ';
 /** Deeper thoughts are no further to the right. */
 const MAX_INDENT = 4;
@@ -55,9 +53,7 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
   /** Actions whose line has left the part that changes: their end gets a line of its own. */
   const detached = new Set<ActionView>();
   const streamed = { thoughts: new Set<number>(), response: 0 };
-  let startedAt: number | undefined;
-  let turn = 0;
-  let isSpeaking = false;
+  const progress = createRunProgress();
 
   const width = () => Math.max(MIN_COLUMNS, size().columns - 1);
   const rowLine = ({ voice, depth, text }: Row): string => {
@@ -123,25 +119,10 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
   };
 
   const follow = (event: ObservedEvent) => {
-    if ('at' in event) startedAt ??= event.at;
-    if (event.type === 'turn.started') {
-      turn = event.turn;
-      isSpeaking = true;
-      streamed.thoughts.clear();
-      streamed.response = 0;
-    } else if (event.type === 'turn.completed' || event.type === 'turn.failed') isSpeaking = false;
-  };
-
-  const statusLine = (now: number): string => {
-    const running = actions.running().length;
-    const parts = [
-      turn === 0 ? 'starting' : `turn ${turn}`,
-      ...(isSpeaking ? ['the model is speaking'] : []),
-      ...(running > 0 ? [`${countText(running, 'action')} running`] : []),
-      ...(startedAt === undefined ? [] : [spanText(now - startedAt)]),
-    ];
-    const spin = SPINNER[Math.floor(now / SPIN_MS) % SPINNER.length];
-    return paint.dim(clip(`${spin} ${parts.join(' · ')}`, width()));
+    progress.follow(event);
+    if (event.type !== 'turn.started') return;
+    streamed.thoughts.clear();
+    streamed.response = 0;
   };
 
   const itemText = (item: Item, now: number) => ('line' in item ? item.line : actionText(item.action, now));
@@ -181,7 +162,7 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
       const done = take(now, most);
       const live = items.map((item) => itemText(item, now));
       if (speech.open !== undefined) live.push(rowLine(speech.open));
-      live.push(status?.() ?? statusLine(now));
+      live.push(status?.() ?? paint.dim(clip(progress.line(now, actions.running().length), width())));
       return { done, live };
     },
     finish(now) {

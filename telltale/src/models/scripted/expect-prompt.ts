@@ -13,7 +13,7 @@ export function expectPrompt(
   messages: readonly ModelMessage[],
   turnName: string,
 ): RuntimeError | undefined {
-  const message = messages.findLast(({ role }) => role === 'user')?.text;
+  const message = lastOfUser(messages);
   for (const expectation of expected) {
     if ('contains' in expectation) {
       if (message === undefined || !message.includes(expectation.contains))
@@ -24,6 +24,18 @@ export function expectPrompt(
     if (message !== undefined && at !== -1) return holds(turnName, expectation.notContains, message, at);
   }
   return undefined;
+}
+
+/** What the user said since the model last spoke: a request that broke off before its first word leaves two messages. */
+function lastOfUser(messages: readonly ModelMessage[]): string | undefined {
+  const last = messages.findLastIndex(({ role }) => role === 'user');
+  if (last === -1) return undefined;
+  let first = last;
+  while (messages[first - 1]?.role === 'user') first--;
+  return messages
+    .slice(first, last + 1)
+    .map(({ text }) => text)
+    .join('\n\n');
 }
 
 /** `turn 3 (x.yml:12)`. */

@@ -17,8 +17,8 @@ export interface ScriptedModelOptions extends Omit<Script, 'turns'> {
 const FREE = { input: 0, output: 0 };
 
 /**
- * A model that says what it is told to say: turn N of a session is entry N. It keeps nothing between calls, so any
- * number of sessions may share it. The sink is never called before `stream` has returned.
+ * A model that says what it is told to say: turn N of a session is entry N, from behind what was said of it before a
+ * restart. It keeps nothing between calls, so any number of sessions may share it. The sink is never called before `stream` has returned.
  */
 export function createScriptedModel(options: ScriptedModelOptions): Model {
   const { id = 'scripted', clock = createSystemClock(), contextWindow } = options;
@@ -31,7 +31,7 @@ export function createScriptedModel(options: ScriptedModelOptions): Model {
       await undefined;
       const turn = turnFor(request.turn, turns, options, id);
       const unmet =
-        turn.expect === undefined
+        turn.expect === undefined || isGoingOn(request)
           ? undefined
           : expectPrompt(turn.expect, request.messages, nameOfTurn(request.turn, turn, id));
       if (unmet !== undefined) throw unmet;
@@ -53,27 +53,33 @@ function turnFor(
   return turn;
 }
 
+/** Whether a part of the turn was said before a restart: then it was begun, and its prompt looked at, there. */
+const isGoingOn = ({ said = 0 }: ModelRequest): boolean => said > 0;
+
 /** Resolves with false if it was aborted. */
 async function play(
   turn: ScriptTurn,
-  { signal }: ModelRequest,
+  request: ModelRequest,
   sink: ModelSink,
   script: Omit<Script, 'turns'>,
   clock: Clock,
 ): Promise<boolean> {
-  if (turn.delayMs !== undefined && !(await wait(turn.delayMs, clock, signal))) return false;
+  const { signal, said = 0 } = request;
+  const isFresh = !isGoingOn(request);
+  if (isFresh && turn.delayMs !== undefined && !(await wait(turn.delayMs, clock, signal))) return false;
   const common: Omit<Pour, 'text' | 'push'> = {
     chunk: turn.chunk ?? script.chunk ?? DEFAULT_CHUNK,
     tokensPerSecond: turn.tokensPerSecond ?? script.tokensPerSecond,
     clock,
     signal,
   };
-  if (turn.reasoning !== undefined) {
+  if (isFresh && turn.reasoning !== undefined) {
     const reasoned = await pour({ ...common, text: turn.reasoning, push: (delta) => sink.reasoning(delta) });
     if (!reasoned) return false;
   }
   const { text, failAfter = text.length } = turn;
-  return pour({ ...common, text, end: Math.min(failAfter, text.length), push: (delta) => sink.text(delta) });
+  const left = text.slice(said, Math.max(said, failAfter));
+  return pour({ ...common, text: left, push: (delta) => sink.text(delta) });
 }
 
 function endOf(turn: ScriptTurn, number: number, id: string): ModelEnd {

@@ -6,6 +6,7 @@ export interface Spoken {
   hear(piece: string): void;
   /** Writes the raw stream up to `consumed`, if it is not on the log yet. */
   write(consumed: number): void;
+  /** Writes what is left, white space at the very end of the turn aside. */
   writeAll(): void;
   text(text: string): void;
   /** A tag ends the run of text before it. */
@@ -39,7 +40,7 @@ export function createSpoken(log: SessionLog): Spoken {
       offset += text.length;
     },
     writeAll() {
-      spoken.write(offset + pending.length);
+      if (/\S/.test(pending)) spoken.write(offset + pending.length);
     },
     text(text: string) {
       run += text;

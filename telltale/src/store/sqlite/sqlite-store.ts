@@ -62,12 +62,24 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
   };
   thread.listen({ received, died: queue.fail });
 
-  const writerOf = (stream: string, taken: Taken): StreamWriter =>
-    createSqliteWriter({
+  /** Clears away what processes that were killed have left: their claims and sockets. */
+  const buryTheDead = async () => {
+    for (const owner of await queue.read({ op: 'owners' }))
+      if (!view.isAlive(owner)) await queue.write({ op: 'dissolve', owner: owner.id });
+  };
+  let hasBuried = false;
+
+  const writerOf = (stream: string, taken: Taken): StreamWriter => {
+    if (!hasBuried) {
+      hasBuried = true;
+      buryTheDead().catch(() => undefined); // nobody waits for it, and the next process will try again
+    }
+    return createSqliteWriter({
       queue,
       state: createWriterState(stream, taken),
       onWake: (wake) => wakers.add(taken.id, wake),
     });
+  };
 
   const toInfo = ({ id: _, owner, ...info }: ListedStream): StreamInfo => {
     if (owner === null || !view.isAlive(owner)) return info;

@@ -24,16 +24,25 @@ export function moduleTool(
     });
     return loaded;
   };
-  return async ({ input, agent, signal, idempotencyKey, progress }) => {
+  return async (input, call) => {
+    const { signal, idempotencyKey } = call;
     const run = await load();
     if (signal.aborted) throw stopped(what, signal); // its code would wait for an abort that has been
     let ended = false;
     const report = (data: unknown) => {
-      if (!ended && stream) progress(plainJson(data, `the progress of ${what}`, maxBytes));
+      if (!ended && stream) call.progress(plainJson(data, `the progress of ${what}`, maxBytes));
     };
+    const context = Object.freeze({
+      get agent() {
+        return call.agent;
+      },
+      signal,
+      idempotencyKey,
+      progress: report,
+    });
     let result: unknown;
     try {
-      result = await run(input, Object.freeze({ agent, signal, idempotencyKey, progress: report }));
+      result = await run(input, context);
     } catch (thrown) {
       if (signal.aborted) throw stopped(what, signal);
       throw thrown instanceof RuntimeError ? thrown : toolFailed(what, thrown);
@@ -73,7 +82,9 @@ function cannotLoad(path: string, what: string, file: string, cause: unknown): R
   const hint =
     code === 'ERR_UNKNOWN_FILE_EXTENSION'
       ? 'This Node cannot read TypeScript by itself: use Node 22.18 or later, or build it to JavaScript.'
-      : `It is named by ${file}.`;
+      : cause instanceof Error && cause.name === 'SyntaxError'
+        ? `See the place with: node --check ${path}`
+        : `It is named by ${file}.`;
   return new RuntimeError(
     'module_failed',
     `The module ${path} of ${what} ${isMissing ? 'is not there, or imports what is not' : 'cannot be loaded'}: ${thrownMessage(cause)}`,

@@ -48,7 +48,7 @@ export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges)
           { target: what, what: `call ${what}`, input, signal: call.signal },
           `approval: always of ${what}`,
         );
-      const result = await implementation({ ...call, input });
+      const result = await implementation(input, call);
       const violation = outputViolation?.(result);
       if (violation !== undefined) throw outputViolates(what, violation.message);
       return result;

@@ -9,6 +9,8 @@ import type { Ownership } from './ownership.ts';
 export interface StreamRows {
   create(stream: string, head: StreamHead, now: number): Taken;
   acquire(stream: string, dead: number | null): Results['acquire'];
+  dissolve(owner: number): void;
+  owners(): Results['owners'];
   release(stream: number, epoch: number): void;
   snapshot(stream: number, epoch: number, seq: number, body: string): void;
   snapshots(stream: string): Results['snapshots'];
@@ -65,6 +67,8 @@ export function createStreamRows(db: DatabaseSync, ownership: Ownership): Stream
       take.run(epoch + 1, ownership.claim(), id);
       return { id, epoch: epoch + 1, head };
     },
+    dissolve: ownership.dissolve,
+    owners: ownership.all,
     release: (stream, epoch) => void release.run(stream, epoch),
     snapshot(stream, epoch, seq, body) {
       keepSnapshot.run(seq, body, stream, epoch);

@@ -1,0 +1,49 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { decodeEvent } from '../../src/events/codec.ts';
+import type { SessionEvent } from '../../src/events/event.ts';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { journalIn } from './lab-tools.ts';
+
+export interface JournalLine {
+  readonly what: 'start' | 'done';
+  readonly tool: string;
+  readonly id: string;
+}
+
+/** What a dead process left behind. */
+export interface Scene {
+  readonly log: readonly SessionEvent[];
+  /** How many lines the journal had. */
+  readonly journalLength: number;
+}
+
+export async function inspectScene(folder: string, session: string): Promise<Scene> {
+  const store = await openSqliteStore({
+    path: join(folder, 'store.db'),
+    durability: 'process',
+    clock: createSystemClock(),
+    pid: process.pid,
+  });
+  try {
+    const lines = await store.read(session).catch(() => []); // it may have died before there was a stream
+    const log = lines.map((line) => decodeEvent(line, session));
+    return { log, journalLength: readJournal(folder).length };
+  } finally {
+    await store.close();
+  }
+}
+
+export function readJournal(folder: string): readonly JournalLine[] {
+  const file = journalIn(folder);
+  if (!existsSync(file)) return [];
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [what, tool = '', key = ''] = line.split(' ');
+      if (what !== 'start' && what !== 'done') throw new Error(`The journal holds the line "${line}".`);
+      return { what, tool, id: key.slice(key.indexOf(':') + 1) };
+    });
+}

@@ -26,7 +26,7 @@ export interface SessionLog {
   here(): Cause;
   /** Calls back once all events up to `seq` are committed, or with the reason why they never will be. */
   committed(seq: number, then: (error?: RuntimeError) => void): void;
-  /** Shows what is never written. */
+  /** Shows what is never written, behind the events appended before it: nobody reads an answer before its question. */
   show(event: LiveEvent): void;
   /** Whether anybody would see what is shown. */
   readonly watched: boolean;
@@ -56,6 +56,9 @@ interface Batch {
   writes: TableWrite[];
 }
 
+/** Live events that wait for a commit; where a store takes longer than that, they are shown at once. */
+const MAX_HELD = 4_096;
+
 const emptyBatch = (): Batch => ({ events: [], lines: [], consumed: [], writes: [] });
 
 export function createSessionLog({
@@ -69,6 +72,8 @@ export function createSessionLog({
   const session = writer.stream;
   const listeners = new Set<(event: ObservedEvent) => void>();
   let waiters: { seq: number; then: (error?: RuntimeError) => void }[] = [];
+  /** Live events, each with the durable one that they came behind. */
+  let held: { readonly behind: number; readonly event: LiveEvent }[] = [];
   let batch = emptyBatch();
   let scheduled = false;
   let sealed = false;
@@ -86,12 +91,21 @@ export function createSessionLog({
       }
     } else {
       committedSeq = events.at(-1)?.seq ?? committedSeq;
+      const due = held;
+      let at = 0;
       for (const event of events) {
         crashPoint?.(`committed:${event.type}`);
-        for (const listener of listeners) listener(event);
+        tell(event);
+        for (let live = due[at]; live !== undefined && live.behind <= event.seq; live = due[++at])
+          tell(live.event);
       }
+      if (at > 0) held = due.slice(at);
     }
     wake(error);
+  };
+
+  const tell = (event: ObservedEvent) => {
+    for (const listener of listeners) listener(event);
   };
 
   const wake = (error: RuntimeError | undefined) => {
@@ -159,7 +173,8 @@ export function createSessionLog({
       else waiters.push({ seq, then });
     },
     show(event) {
-      for (const listener of listeners) listener(event);
+      if (committedSeq === state.seq || held.length >= MAX_HELD) tell(event);
+      else held.push({ behind: state.seq, event });
     },
     subscribe(listener) {
       listeners.add(listener);

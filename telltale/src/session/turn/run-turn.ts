@@ -65,6 +65,8 @@ export async function runTurn(
       sink,
     ),
   );
+  // What is held back behind a sync action is acted on later: that is no time of the model's.
+  const streamMs = clock.monotonic() - started;
   forget();
   if (stop.reason !== undefined) {
     hearing.abandon();
@@ -89,8 +91,8 @@ export async function runTurn(
     type: 'turn.completed',
     usage,
     cost_usd: costWith(model, usage),
-    ms: round(clock.monotonic() - started),
-    first_token_ms: round(firstMs ?? clock.monotonic() - started),
+    ms: round(streamMs),
+    first_token_ms: round(firstMs ?? streamMs),
     finish: cut !== undefined || !ended.ok ? 'cut' : ended.value.finish,
   });
   scheduler.turnEnded('well');

@@ -1,7 +1,7 @@
 import type { Json } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { ActionState } from './action.ts';
-import type { SessionEvent } from './event.ts';
+import type { EventBody } from './event.ts';
 import { emptyState, type SessionState, type TurnRecord, type Variable } from './state.ts';
 
 /** Events between two snapshots. */
@@ -35,7 +35,7 @@ interface SnapshotPart {
 /** Keeps account of what changed since the last snapshot. */
 export interface SnapshotWriter {
   /** Called with each event, after it was folded. */
-  note(event: SessionEvent): void;
+  note(event: EventBody): void;
   /** Events noted since the last part. */
   readonly due: number;
   /** The next part: all that changed since the last one. */

@@ -70,7 +70,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       const opened = await open(edges, begin, stop, (made) => {
         writer = made.writer;
         log = made.log;
-        log.subscribe(queue.push);
+        queue.attach(log.subscribe);
         for (const listener of early) log.subscribe((event) => early.has(listener) && listener(event));
       });
       begun();

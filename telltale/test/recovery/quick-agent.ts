@@ -60,4 +60,8 @@ export const QUICK_SCRIPT: readonly string[] = [
 const TOKENS_PER_SECOND = 20_000;
 
 export const makeQuickAgent = (): string =>
-  labFolder(QUICK_TOOLS, { turns: QUICK_SCRIPT, tokens_per_second: TOKENS_PER_SECOND }, 'budget: { balance: 100, costs: { turn: 1, action: 1 } }');
+  labFolder(
+    QUICK_TOOLS,
+    { turns: QUICK_SCRIPT, tokens_per_second: TOKENS_PER_SECOND },
+    'budget: { balance: 100, costs: { turn: 1, action: 1 } }',
+  );

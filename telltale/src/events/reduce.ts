@@ -134,8 +134,12 @@ export function reduceParts(state: SessionState, head: EventHead, event: EventBo
       if (action !== undefined) action.status = 'compensated';
       break;
     }
-    case 'action.retrying':
+    case 'action.retrying': {
+      // Its last try is known to have failed: after a crash it is not in doubt, and goes on with the next.
+      const action = state.actions.get(event.id);
+      if (action !== undefined) action.status = 'waiting';
       break;
+    }
     case 'metadata.changed':
       changeMetadata(state, event);
       break;

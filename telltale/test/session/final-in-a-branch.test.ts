@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import { runAgent } from './run-agent.ts';
 
-const heard = async (turn: string) => {
-  const { result, of } = await runAgent({ turns: [turn] });
+/** All in one piece: what follows the response has come before the stream can be cut. */
+const heard = async (text: string) => {
+  const model = createScriptedModel({ turns: [{ text, chunk: text.length }] });
+  const { result, of } = await runAgent({ turns: [], model });
   return { answer: result.result, faults: of('fault').map(({ code }) => code) };
 };
 

@@ -104,10 +104,14 @@ export function createHearing(context: SessionContext, cut: (reason: CutReason) 
 
   const act = (event: ParserEvent, consumed: number): void => {
     if (over) {
-      if (!afterFinal && event.type !== 'text' && event.type !== 'fault') {
+      // The end of the `<if>` that the response stood in is no new tag, nor is its other branch.
+      if (event.type === 'if' && event.body === 'else') branches.otherwise();
+      else if (event.type === 'if' && event.body === 'close') branches.close();
+      else if (!afterFinal && branches.live && event.type !== 'text' && event.type !== 'fault') {
         afterFinal = true;
         record(afterFinalFault, consumed);
       }
+      if (event.type === 'if' && event.body === 'open') branches.open(() => false);
       return;
     }
     if (event.type !== 'text' && event.type !== 'fault') spoken.endRun(consumed);

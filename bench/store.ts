@@ -44,6 +44,8 @@ interface Figures {
   readonly cpuMicros: number[];
   readonly together: number[];
   readonly alone: number[];
+  /** Of each round: one bad moment of the machine does not decide. */
+  readonly aloneP99: number[];
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'telltale-bench-store-'));
@@ -54,7 +56,7 @@ const contestants = [
 ] as const;
 const figures = new Map<Contestant, Figures>();
 for (const contestant of contestants)
-  figures.set(contestant, { perSecond: [], cpuMicros: [], together: [], alone: [] });
+  figures.set(contestant, { perSecond: [], cpuMicros: [], together: [], alone: [], aloneP99: [] });
 
 for (let round = 0; round <= rounds; round++) {
   for (const contestant of contestants) await runRound(contestant, round > 0);
@@ -84,6 +86,7 @@ async function runRound(contestant: Contestant, counts: boolean): Promise<void> 
   own.cpuMicros.push((user + system) / (sessions * events));
   for (const latency of together) own.together.push(latency);
   for (const latency of single) own.alone.push(latency);
+  own.aloneP99.push(quantile(single, 0.99));
 }
 
 function quantile(values: readonly number[], part: number): number {
@@ -117,12 +120,12 @@ function report(): number {
   const speed = ratio(({ perSecond }) => perSecond);
   const cpu = ratio(({ cpuMicros }) => cpuMicros);
   const [bareP99, oursP99] = [contestants[0], contestants[1]].map((one) =>
-    quantile(figures.get(one)!.alone, 0.99),
+    median(figures.get(one)!.aloneP99),
   ) as [number, number];
   const verdicts = [
     { target: 'at least 0.45 times the bare loop’s events/s', found: speed, met: speed >= 0.45 },
     {
-      target: 'a lone commit’s p99 at most the bare one’s + 0.5 ms',
+      target: 'a lone commit’s p99 at most the bare one’s + 0.5 ms (medians of the rounds; ms more)',
       found: oursP99 - bareP99,
       met: oursP99 <= bareP99 + 0.5,
     },

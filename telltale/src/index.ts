@@ -3,7 +3,21 @@ import type { LoadOptions, ManifestText } from './manifest/load-manifests.ts';
 import type { LoadResult } from './manifest/project/project.ts';
 import type { ManifestKind } from './manifest/schema/kinds.ts';
 import type { ValidateResult } from './manifest/validate-manifests.ts';
+import type { LoadAgentOptions } from './session/load-agent.ts';
+import type { LoadedAgent, Runtime, RuntimeOptions } from './session/runtime-types.ts';
 
+export type { ActionState, ActionStatus, DeclaredAction } from './events/action.ts';
+export type {
+  Cause,
+  EventBody,
+  EventOf,
+  EventType,
+  LiveEvent,
+  ObservedEvent,
+  SessionEvent,
+  Usage,
+} from './events/event.ts';
+export type { SessionState, SessionStatus } from './events/state.ts';
 export type { Clock } from './kernel/clock.ts';
 export { createSystemClock, sleep } from './kernel/clock.ts';
 export type { Json, JsonObject } from './kernel/json.ts';
@@ -30,7 +44,33 @@ export type {
 } from './manifest/schema/kinds.ts';
 export type { ValidateResult } from './manifest/validate-manifests.ts';
 
+export type { Model, ModelMessage, ModelRequest, ModelSink, ModelUsage } from './models/model.ts';
+export type { LoadAgentOptions } from './session/load-agent.ts';
+export type {
+  LoadedAgent,
+  ResumeOptions,
+  Runtime,
+  RuntimeOptions,
+  Session,
+  SessionResult,
+  StartOptions,
+} from './session/runtime-types.ts';
+export type { Store, StreamInfo } from './store/store.ts';
+export type { Approve } from './targets/target.ts';
+
 // YAML, the schemas and the glob matcher take 0.3 s to load (measured): whoever only imports the package does not wait.
+
+/** Opens the store and runs agents on it: `sqlite:.telltale/telltale.db` by default, `memory` for none at all. */
+export async function createRuntime(options?: RuntimeOptions): Promise<Runtime> {
+  const { createRuntime: create } = await import('./session/create-runtime.ts');
+  return create(options);
+}
+
+/** Reads an agent's manifest and all it imports. Throws an error of code `bad_manifest` with all that is wrong. */
+export async function loadAgent(path: string, options?: LoadAgentOptions): Promise<LoadedAgent> {
+  const { loadAgent: load } = await import('./session/load-agent.ts');
+  return load(path, options);
+}
 
 /** Reads manifests and all they import, and checks them. Mistakes in them are in `diagnostics`, not thrown. */
 export async function loadManifests(

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import type { ExitCode } from './exit-code.ts';
 import type { Io } from './io.ts';
+import type { RuntimePort } from './runtime-port.ts';
 
 /** What a command gets from the frame. */
 export interface CommandContext {
   readonly io: Io;
+  readonly runtimes: RuntimePort;
   /**
    * Makes a commander action of a function that returns the exit code:
    * `.action(context.run(async (file: string, options: Options) => EXIT.ok))`.

@@ -12,12 +12,20 @@ export interface Output {
   readonly isTerminal: boolean;
   /** Width of the terminal in columns; undefined in a pipe. */
   readonly columns: number | undefined;
+  /** Its height in rows. */
+  readonly rows: number | undefined;
   /** Whether escape sequences for colour are welcome: see `wantsColour`. */
   readonly colour: boolean;
 }
 
 export interface Input extends AsyncIterable<Uint8Array> {
   readonly isTerminal: boolean;
+  /**
+   * The next line that a person types, without its end; undefined at the end of the input and when `signal` is aborted.
+   * For a terminal, one call at a time: what is read as a whole is iterated over instead. What comes within `ignoreMs`
+   * was typed before it was asked for, and does not count.
+   */
+  readLine(signal: AbortSignal, ignoreMs?: number): Promise<string | undefined>;
 }
 
 /** Everything a command may know of the process it runs in. Tests pass a recorded one; see `processIo`. */
@@ -28,7 +36,7 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute path of the folder the command was started in. */
   readonly cwd: string;
-  /** Aborted at the first Ctrl-C. A command stops its work and returns; `main` then ends with 130. */
+  /** Aborted at the first Ctrl-C or SIGTERM. A command stops its work and returns; `main` then ends with 130. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
 }

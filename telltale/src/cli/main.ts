@@ -7,6 +7,7 @@ import type { CommandContext, RegisterCommand } from './command.ts';
 import { COMMANDS } from './command-list.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import type { Io } from './io.ts';
+import { type RuntimePort, sessionRuntimes } from './runtime-port.ts';
 import { isUsage, underlineArgument, usage, usageOf } from './usage.ts';
 import { packageVersion } from './version.ts';
 
@@ -18,9 +19,10 @@ export async function main(
   argv: readonly string[],
   io: Io,
   commands: readonly RegisterCommand[] = COMMANDS,
+  runtimes: RuntimePort = sessionRuntimes,
 ): Promise<number> {
   try {
-    const code = await runCommand(argv, io, commands);
+    const code = await runCommand(argv, io, commands, runtimes);
     return io.signal.aborted ? EXIT.interrupted : code;
   } catch (thrown) {
     if (io.signal.aborted) return EXIT.interrupted;
@@ -34,11 +36,13 @@ async function runCommand(
   argv: readonly string[],
   io: Io,
   commands: readonly RegisterCommand[],
+  runtimes: RuntimePort,
 ): Promise<ExitCode> {
   const printed: string[] = [];
   let exitCode: ExitCode = EXIT.ok;
   const context: CommandContext = {
     io,
+    runtimes,
     run:
       <Args extends readonly unknown[]>(action: (...args: Args) => Promise<ExitCode>) =>
       async (...args: unknown[]) => {
@@ -75,7 +79,10 @@ function createProgram(io: Io, print: (text: string) => void): Command {
       getOutHasColors: () => io.stdout.colour,
       getErrHasColors: () => io.stderr.colour,
     })
-    .addHelpText('after', '\nExit codes: 0 fine, 1 failed, 2 bad usage or manifest, 130 interrupted.')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 fine, 1 failed, 2 bad usage or manifest, 3 stalled or waiting for a person, 130 interrupted.',
+    )
     .exitOverride();
 }
 

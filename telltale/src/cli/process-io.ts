@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { createInterface } from 'node:readline';
 import { addAbortSignal } from 'node:stream';
 import { createSystemClock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
@@ -7,15 +8,17 @@ import { EXIT } from './exit-code.ts';
 import type { Input, Io, Output } from './io.ts';
 
 /**
- * The Io of this process. Call it once: it listens for Ctrl-C. The first one aborts `signal`, so that work is
- * put down in order; the second ends the process at once.
+ * The Io of this process. Call it once: it listens for Ctrl-C and SIGTERM. The first one aborts `signal`, so that work
+ * is put down in order; the second ends the process at once.
  */
 export function processIo(): Io {
   const interrupt = new AbortController();
-  process.on('SIGINT', () => {
+  const stop = () => {
     if (interrupt.signal.aborted) process.exit(EXIT.interrupted);
     interrupt.abort();
-  });
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
   return {
     stdout: streamOutput(process.stdout, process.env),
     stderr: streamOutput(process.stderr, process.env),
@@ -27,7 +30,11 @@ export function processIo(): Io {
   };
 }
 
-type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+type Stream = NodeJS.WritableStream & {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+};
 
 /** Errors of the stream reach the writer, except for a reader that has gone away: that is no failure of ours. */
 export function streamOutput(stream: Stream, env: Io['env']): Output {
@@ -56,6 +63,9 @@ export function streamOutput(stream: Stream, env: Io['env']): Output {
     get columns() {
       // 0 is what a terminal says that does not know its size.
       return stream.columns || undefined;
+    },
+    get rows() {
+      return stream.rows || undefined;
     },
     colour: wantsColour(env, isTerminal),
   };
@@ -86,5 +96,32 @@ function standardInput(signal: AbortSignal): Input {
       for await (const chunk of addAbortSignal(signal, process.stdin))
         yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     },
+    readLine: (until, ignoreMs = 0) => readLine(process.stdin, AbortSignal.any([signal, until]), ignoreMs),
   };
+}
+
+/** Without raw mode: Ctrl-C stays the signal it is. The input is let go of afterwards, so that the process can end. */
+export function readLine(
+  input: NodeJS.ReadableStream,
+  signal: AbortSignal,
+  ignoreMs: number,
+): Promise<string | undefined> {
+  if (signal.aborted) return Promise.resolve(undefined);
+  return new Promise((resolve) => {
+    const asked = performance.now();
+    const lines = createInterface({ input, terminal: false });
+    const stop = () => lines.close();
+    let line: string | undefined;
+    lines.on('line', (text) => {
+      if (line !== undefined || performance.now() - asked < ignoreMs) return;
+      line = text;
+      lines.close();
+    });
+    lines.once('close', () => {
+      signal.removeEventListener('abort', stop);
+      input.pause();
+      resolve(line);
+    });
+    signal.addEventListener('abort', stop, { once: true });
+  });
 }

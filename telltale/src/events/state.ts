@@ -83,6 +83,7 @@ export interface SessionState {
   model: string;
   seal?: string;
   parent?: { readonly session: string; readonly action: string };
+  maxTurns?: number;
   status: SessionStatus;
   input: string;
   result?: Json;
@@ -99,6 +100,8 @@ export interface SessionState {
   news: News;
   compaction?: Compaction;
   actions: Map<string, ActionState>;
+  /** The last actions that were declared, RECENT_ACTIONS at most. */
+  recent: string[];
   /** Ids of actions that have not ended, in the order of their declaration. */
   open: Set<string>;
   /** The action whose result an `output_key` names: the last one that completed. */
@@ -122,6 +125,9 @@ export interface SessionState {
   response?: { readonly text: string; readonly final: boolean; readonly turn: number };
 }
 
+/** What `agent.actions_executed` goes back to. */
+export const RECENT_ACTIONS = 100;
+
 export const emptyNews = (): News => ({ messages: [], results: [], faults: [], rejected: [], changed: [] });
 
 export const noSigns = (): TurnSigns => ({ tags: false, deeds: false, responses: 0, ifs: [] });
@@ -142,6 +148,7 @@ export const emptyState = (): SessionState => ({
   turns: [],
   news: emptyNews(),
   actions: new Map(),
+  recent: [],
   open: new Set(),
   outputs: new Map(),
   called: new Map(),

@@ -41,6 +41,13 @@ export const notInHistory = (id: string) =>
 export const revived = ({ code, message, hint, retryable }: ErrorJson) =>
   new RuntimeError(code, message, { hint, retryable });
 
+/** Of what was still open when everything was shut. */
+export const neverEnded = (id: string): ErrorJson => ({
+  code: 'cancelled',
+  message: `"${id}" came to no end.`,
+  retryable: false,
+});
+
 /** Why the output of an action that has ended is not to be had. */
 export function whyUnavailable(known: ActionState): ErrorJson {
   if (known.error !== undefined) return known.error;

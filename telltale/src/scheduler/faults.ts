@@ -1,6 +1,7 @@
 import { quote } from '../conditions/issue.ts';
 import type { UnknownReference } from '../conditions/references/resolve-references.ts';
 import type { EventBody } from '../events/event.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Deadlock } from './graph.ts';
 
 /** What the model is told, in its next turn, of something it wrote that cannot work. */
@@ -48,5 +49,5 @@ export const duplicateId = (id: string): Fault =>
     `The id ${quote(id)} is taken; the second action with it does not run. Write another id.`,
   );
 
-export const loopFailed = (message: string): Fault =>
-  fault('bad_list', `A <foreach> did not run: ${message}`);
+export const loopFailed = ({ message, hint }: RuntimeError): Fault =>
+  fault('bad_list', `A <foreach> did not run: ${message}${hint === undefined ? '' : ` ${hint}`}`);

@@ -6,7 +6,7 @@ import { listTooLong, listUnknown, noList } from './failures.ts';
 import type { Loop } from './scheduler.ts';
 
 /** Items of the list a `<foreach>` may have. */
-export const MAX_LOOP_ITEMS = 1000;
+const MAX_LOOP_ITEMS = 1000;
 /** Actions that one `<foreach>` may make: items times the actions in it. */
 const MAX_LOOP_ACTIONS = 10_000;
 

@@ -1,11 +1,8 @@
-import { ownProperty, readPath } from '../conditions/own-property.ts';
-import { type Reference, readWholeReference } from '../conditions/references/reference.ts';
-import { referencesIn } from '../conditions/references/resolve-references.ts';
+import { ownProperty } from '../conditions/own-property.ts';
 import type { ActionState, DeclaredAction } from '../events/action.ts';
 import { hasEnded } from '../events/action.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Json } from '../kernel/json.ts';
-import type { Needs } from './core.ts';
 import type { OuterLookup } from './edges.ts';
 import { type Gate, type Graph, isClosed, type Node } from './graph.ts';
 import type { Loop } from './scheduler.ts';
@@ -18,15 +15,6 @@ export type Standing =
   /** `because`: the failure at the root of it. */
   | { readonly state: 'failed'; readonly id: string; readonly because: string };
 
-/** What an action needs, and which actions its variables were bound to when it was declared. */
-export interface Binding extends Needs {
-  readonly references: readonly Reference[];
-  /** By name: the action or `<foreach>` whose output it takes, whatever is declared under that name later. */
-  readonly bound: ReadonlyMap<string, string>;
-  /** Those that named nothing. */
-  readonly late: readonly Reference[];
-}
-
 /** All that names are looked up in. */
 export interface NameSpace {
   readonly state: SessionState;
@@ -38,15 +26,22 @@ export interface NameSpace {
   readonly loops: Map<string, Loop>;
 }
 
-/** What an id of `depends_on` stands for; undefined if nobody has declared it. */
-export function standingOf({ state, graph }: NameSpace, id: string): Standing | undefined {
+/**
+ * What an id of `depends_on` stands for; undefined if nobody has declared it. Where there is no `page[3]`, because its
+ * `<foreach>` has not come to it or never will, it stands for `page`: all of them.
+ */
+export function standingOf(names: NameSpace, id: string): Standing | undefined {
+  const { state, graph } = names;
   const action = standingOfAction(state, graph, id);
   if (action !== undefined) return action;
-  const gate = graph.gates.get(id) ?? unmadeMember(graph, id);
-  return gate === undefined ? undefined : standingOfGate(state, gate);
+  const gate = graph.gates.get(id);
+  if (gate !== undefined) return standingOfGate(state, gate);
+  const base = baseOf(id);
+  return base === id ? undefined : standingOf(names, base);
 }
 
-function standingOfAction(state: SessionState, graph: Graph, id: string): Standing | undefined {
+/** The same for an action only. */
+export function standingOfAction(state: SessionState, graph: Graph, id: string): Standing | undefined {
   const node = graph.nodes.get(id);
   if (node !== undefined) return { state: 'open', node };
   const known = state.actions.get(id);
@@ -66,11 +61,10 @@ function standingOfGate(state: SessionState, gate: Gate): Standing {
   return { state: 'value', value: outputsOf(state, gate), id: gate.id };
 }
 
-/** `page[3]` of a `<foreach>` that has not come to its items yet: it waits for all of them. */
-function unmadeMember(graph: Graph, id: string): Gate | undefined {
-  const bracket = id.lastIndexOf('[');
-  const gate = bracket === -1 ? undefined : graph.gates.get(id.slice(0, bracket));
-  return gate?.of === 'foreach' && !gate.sealed ? gate : undefined;
+/** `page` of `page[3]`: brackets are in no other id. */
+export function baseOf(id: string): string {
+  const bracket = id.indexOf('[');
+  return bracket === -1 ? id : id.slice(0, bracket);
 }
 
 const outputsOf = (state: SessionState, gate: Gate): Json =>
@@ -99,7 +93,8 @@ export function find(names: NameSpace, name: string, by?: DeclaredAction): Stand
   return findKey(names, name, by) ?? findId(names, name, by) ?? findOutside(names, name, by);
 }
 
-function siblingOf({ loops }: NameSpace, name: string, by: DeclaredAction): string | undefined {
+/** The action of the same round of the `<foreach>` that `by` stands in, if one there has that id or `output_key`. */
+export function siblingOf({ loops }: NameSpace, name: string, by: DeclaredAction): string | undefined {
   const siblings = by.base === undefined ? undefined : loops.get(by.base)?.actions;
   const sibling = siblings?.find(
     ({ id, output_key }) => id === name || (output_key === name && id !== by.base),
@@ -128,106 +123,4 @@ function findOutside(names: NameSpace, name: string, by?: DeclaredAction): Stand
   if (value !== undefined) return { state: 'value', value };
   const id = names.state.called.get(name);
   return id === undefined || id === by?.id ? undefined : standingOf(names, id);
-}
-
-/** One way to read a reference: ids may have hyphens, and prose puts hyphens behind names. The longest comes first. */
-export interface Reading extends Reference {
-  /** What of the source is text in this reading. */
-  readonly rest: string;
-}
-
-export function* readings(reference: Reference): Iterable<Reading> {
-  const { source } = reference;
-  yield { ...reference, rest: '' };
-  for (let end = source.lastIndexOf('-'); end > 0; end = source.lastIndexOf('-', end - 1)) {
-    const shorter = readWholeReference(source.slice(0, end));
-    if (shorter !== undefined) yield { ...shorter, rest: source.slice(end) };
-  }
-}
-
-/** The first reading of `reference` that stands for something, and what that is. */
-export function findReference(
-  names: NameSpace,
-  reference: Reference,
-  by?: DeclaredAction,
-): { readonly reading: Reading; readonly standing: Standing } | undefined {
-  for (const reading of readings(reference)) {
-    const standing = find(names, reading.name, by);
-    if (standing === undefined) continue;
-    if (standing.state === 'value' && readPath(standing.value, reading.path) === undefined) continue;
-    return { reading, standing };
-  }
-  return undefined;
-}
-
-const NO_REFERENCES: Pick<Binding, 'references' | 'bound' | 'late'> = {
-  references: [],
-  bound: new Map(),
-  late: [],
-};
-
-/** Of an action that has been started before. */
-export const NO_NEEDS: Binding = {
-  nodes: [],
-  unseen: [],
-  failedBy: undefined,
-  itself: false,
-  ...NO_REFERENCES,
-};
-
-/** What `action` has to wait for. Asked before it is on the log, so that it does not find itself. */
-export function bind(names: NameSpace, action: DeclaredAction, parameters: Json): Binding {
-  const nodes: Node[] = [];
-  const unseen: string[] = [];
-  let failedBy: string | undefined;
-  let itself = false;
-  const need = (standing: Standing | undefined, id: string) => {
-    if (standing?.state === 'open') nodes.push(standing.node);
-    else if (standing?.state === 'failed') failedBy ??= standing.because;
-    else if (id === action.id) itself = true;
-    else if (standing === undefined) unseen.push(id);
-  };
-  for (const id of action.depends_on ?? []) need(standingOfDependency(names, id, action), id);
-  const references = referencesIn(parameters);
-  if (references.length === 0) return { nodes, unseen, failedBy, itself, ...NO_REFERENCES };
-  const bound = new Map<string, string>();
-  const late: Reference[] = [];
-  for (const reference of references) {
-    const found = findReference(names, reference, action);
-    const sibling = siblingOf(names, reference.name, action);
-    if (found !== undefined) {
-      const id = found.standing.state === 'open' ? found.standing.node.id : found.standing.id;
-      need(found.standing, id ?? '');
-      if (id !== undefined) bound.set(found.reading.name, id);
-    } else if (sibling !== undefined) {
-      need(undefined, sibling); // it comes later in the same round
-      bound.set(reference.name, sibling);
-    } else if (reference.name === action.id) itself = true;
-    else late.push(reference);
-  }
-  return { nodes, unseen, failedBy, itself, references, bound, late };
-}
-
-/** A sibling in a `<foreach>` is the one of the same round; from elsewhere `page[3]` may be still to be made. */
-function standingOfDependency(names: NameSpace, id: string, by: DeclaredAction): Standing | undefined {
-  if (id === by.id) return undefined;
-  if (by.base !== undefined && id.endsWith(`[${by.index}]`))
-    return standingOfAction(names.state, names.graph, id);
-  return standingOf(names, id);
-}
-
-/** What variables that named nothing at the declaration name now, if that is not there yet, or never will be. */
-export function lateNeeds(
-  names: NameSpace,
-  action: DeclaredAction,
-  late: readonly Reference[],
-): { readonly nodes: readonly Node[]; readonly failedBy: string | undefined } {
-  const nodes: Node[] = [];
-  let failedBy: string | undefined;
-  for (const reference of late) {
-    const standing = findReference(names, reference, action)?.standing;
-    if (standing?.state === 'open') nodes.push(standing.node);
-    else if (standing?.state === 'failed') failedBy ??= standing.because;
-  }
-  return { nodes, failedBy };
 }

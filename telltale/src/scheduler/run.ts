@@ -2,8 +2,17 @@ import type { DeclaredAction } from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { Attempt } from './attempt.ts';
+import type { Binding } from './bind.ts';
+import type { TargetTraits } from './edges.ts';
 import type { ActionNode } from './graph.ts';
-import type { Binding } from './names.ts';
+
+export interface Running {
+  readonly at: 'running';
+  /** Undefined while its target is being called. */
+  attempt: Attempt | undefined;
+  /** Why it was cancelled, if it was. */
+  cancelled: string | undefined;
+}
 
 /** Where an action is on its way, as far as time is concerned. */
 export type Stage =
@@ -13,9 +22,9 @@ export type Stage =
   | { readonly at: 'queued' }
   /** For the commit of its `action.started`. */
   | { readonly at: 'committing' }
-  | { readonly at: 'running'; attempt: Attempt | undefined; cancelled: string | undefined }
-  /** For its next try. */
-  | { readonly at: 'resting'; readonly wake: () => void }
+  | Running
+  /** For its next try; `forget` takes it back. */
+  | { readonly at: 'resting'; readonly forget: () => void }
   | { readonly at: 'ended' };
 
 export const WAITING: Stage = { at: 'waiting' };
@@ -27,6 +36,8 @@ export interface Run {
   readonly action: DeclaredAction;
   readonly node: ActionNode;
   readonly binding: Binding;
+  /** Undefined where there is no such target, or none yet. */
+  traits: TargetTraits | undefined;
   /** The action that this one undoes. */
   readonly undoes: string | undefined;
   /** Whether it takes one of the places of `parallel_actions`. */

@@ -3,9 +3,6 @@ import type { JsonObject } from '../kernel/json.ts';
 import type { TargetKind } from '../targets/target.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 
-/** Actions that `agent.actions_executed` holds. */
-const MAX_ACTIONS = 100;
-
 export interface AgentViewEdges {
   readonly state: SessionState;
   readonly prepared: PreparedAgent;
@@ -50,8 +47,7 @@ function permitted(
 }
 
 function lastActions(state: SessionState): JsonObject[] {
-  const ids = [...state.actions.keys()].slice(-MAX_ACTIONS);
-  return ids.flatMap((id) => {
+  return state.recent.flatMap((id) => {
     const found = state.actions.get(id);
     return found === undefined ? [] : [{ id, name: found.action.name, status: found.status }];
   });

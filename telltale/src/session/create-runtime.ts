@@ -28,7 +28,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   let closed = false;
 
   const shelf = createAgentShelf({ store, clock, env, approve: options.approve });
-  const edges = { store, clock, random, env, shelf, crashPoint: options.crashPoint };
+  const edges = { store, clock, random, env, cwd, shelf, crashPoint: options.crashPoint };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
     const forget = () => live.delete(session);

@@ -8,22 +8,32 @@ const MAX_QUEUED = 4_096;
 const PAGE = 1_000;
 
 export interface EventQueue extends AsyncIterable<ObservedEvent> {
-  push(event: ObservedEvent): void;
+  /** Where events come from, once there is such a place. Nothing is asked of it before somebody reads. */
+  attach(subscribe: (listener: (event: ObservedEvent) => void) => unknown): void;
   /** Nothing comes any more: readers end once they have read all up to `lastSeq`, which is committed. */
   end(lastSeq: number): void;
 }
 
 /**
  * What `session.events` is: each reader gets every durable event once, in order, from `from` on, and live events for as
- * long as it keeps up. A slow reader costs a bounded amount of memory: it is put off to the log, which is there once
- * `ready` resolves.
+ * long as it keeps up. A slow reader costs a bounded amount of memory: it is put off to the log.
  */
-export function createEventQueue(store: Store, session: string, ready: Promise<void>): EventQueue {
+export function createEventQueue(store: Store, session: string): EventQueue {
   const readers = new Set<Reader>();
   let lastSeq: number | undefined;
-  return {
-    push(event) {
+  let source: ((listener: (event: ObservedEvent) => void) => unknown) | undefined;
+  let listening = false;
+  const listen = () => {
+    if (listening || source === undefined || readers.size === 0) return;
+    listening = true;
+    source((event) => {
       for (const reader of readers) reader.push(event);
+    });
+  };
+  return {
+    attach(subscribe) {
+      source = subscribe;
+      listen();
     },
     end(seq) {
       lastSeq = seq;
@@ -32,6 +42,7 @@ export function createEventQueue(store: Store, session: string, ready: Promise<v
     [Symbol.asyncIterator]() {
       const reader = createReader();
       readers.add(reader);
+      listen();
       return iterate(reader);
     },
   };
@@ -41,7 +52,6 @@ export function createEventQueue(store: Store, session: string, ready: Promise<v
     /** Whether the log may hold more than has been read of it. */
     let behind = true;
     try {
-      await ready;
       for (;;) {
         if (behind) {
           const missed = await page(next);
@@ -72,6 +82,8 @@ export function createEventQueue(store: Store, session: string, ready: Promise<v
   }
 
   async function page(from: number): Promise<readonly SessionEvent[]> {
+    // A reader may be quicker than the session's first event: there is no log yet.
+    if (from === 1 && (await store.info(session)) === undefined) return [];
     const lines = await store.read(session, { from, limit: PAGE });
     return lines.map((line) => decodeEvent(line, session));
   }

@@ -12,7 +12,8 @@ export const elapsedMs = (state: SessionState, now: number): number =>
 export function reachedLimit(state: SessionState, limits: Limits, now: number): RuntimeError | undefined {
   const { totals } = state;
   if (state.balance !== undefined && state.balance <= 0) return budgetSpent();
-  if (totals.turns >= limits.turns) return reached('turns', `${limits.turns} turns`);
+  const turns = state.maxTurns ?? limits.turns;
+  if (totals.turns >= turns) return reached('turns', `${turns} turns`);
   if (limits.tokens !== undefined && totals.input + totals.output >= limits.tokens)
     return reached('tokens', `${limits.tokens} tokens (${totals.input + totals.output} used)`);
   if (limits.cost_usd !== undefined && totals.cost_usd >= limits.cost_usd)

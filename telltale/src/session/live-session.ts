@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
 import type { Cause, EventBody, FieldError, ObservedEvent } from '../events/event.ts';
-import { createSnapshotWriter } from '../events/snapshot.ts';
+import { createSnapshotWriter, type SnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
+import { recordToFile } from '../models/record-to-file.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
-import { readSession } from './read-session.ts';
-import { recordToFile } from './record-to-file.ts';
+import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
 import type { LoadedAgent, ResumeOptions, Session, SessionResult, StartOptions } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
@@ -27,6 +28,7 @@ export interface RuntimeEdges {
   readonly clock: Clock;
   readonly random: () => number;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
   readonly shelf: AgentShelf;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
@@ -50,6 +52,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
   const { store } = edges;
   const { id } = begin;
   const stop = createStop();
+  const queue = createEventQueue(store, id);
   /** Those that came before the log was there. */
   const early = new Set<(event: ObservedEvent) => void>();
   let log: SessionLog | undefined;
@@ -60,7 +63,6 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
     refused = reject;
   });
   ready.catch(() => undefined); // whoever waits for the result hears of it there
-  const queue = createEventQueue(store, id, ready);
 
   const run = async (): Promise<SessionResult> => {
     let writer: StreamWriter | undefined;
@@ -68,7 +70,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       const opened = await open(edges, begin, stop, (made) => {
         writer = made.writer;
         log = made.log;
-        log.subscribe(queue.push);
+        queue.attach(log.subscribe);
         for (const listener of early) log.subscribe((event) => early.has(listener) && listener(event));
       });
       begun();
@@ -129,10 +131,11 @@ async function open(
   const choice = begin.kind === 'start' ? begin.start : begin.resume;
   const prepared = await edges.shelf.prepare(begin.agent, choice.model);
   const model =
-    choice.record === undefined ? prepared.model : recordToFile(prepared.model, choice.record, edges.clock);
+    choice.record === undefined
+      ? prepared.model
+      : recordToFile(prepared.model, resolve(edges.cwd, choice.record), edges.clock);
   const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });
-  const snapshots = createSnapshotWriter();
-  const toLog = (writer: StreamWriter, state: SessionState): SessionLog => {
+  const toLog = (writer: StreamWriter, state: SessionState, snapshots: SnapshotWriter): SessionLog => {
     const log = createSessionLog({ ...edges, writer, state, snapshots, onLost });
     onLog({ writer, log });
     return log;
@@ -145,16 +148,16 @@ async function open(
       status: 'running',
       title: started.input.slice(0, MAX_TITLE),
     });
-    const log = toLog(writer, emptyState());
+    const log = toLog(writer, emptyState(), createSnapshotWriter());
     const origin = log.append(started);
     if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
     return { prepared, model, writer, log, origin, resumed: false };
   }
   const writer = await edges.store.acquire(begin.id);
   try {
-    const state = await readSession(edges.store, begin.id, undefined, snapshots.note);
+    const { state, snapshots } = await openSession(edges.store, begin.id);
     if (state.status === 'completed') throw sessionCompleted(begin.id);
-    const log = toLog(writer, state);
+    const log = toLog(writer, state, snapshots);
     const origin = log.append({ type: 'session.resumed', by: 'user' });
     return { prepared, model, writer, log, origin, resumed: true };
   } catch (thrown) {
@@ -178,6 +181,7 @@ async function firstEvent(
     manifest: { path: agent.path, hash: agent.hash },
     model: prepared.model.id,
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
+    ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
     vars: { ...variableDefaults(manifest), ...start.vars },
     metadata: values,
     ...(manifest.budget === undefined ? {} : { balance: manifest.budget.balance }),

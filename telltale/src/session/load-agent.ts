@@ -16,29 +16,14 @@ export interface LoadAgentOptions {
   readonly name?: string;
 }
 
-/** The error of a manifest that cannot be run: all that is wrong with it is in `diagnostics`. */
-export class ManifestError extends RuntimeError<'bad_manifest'> {
-  readonly diagnostics: readonly Diagnostic[];
-  constructor(path: string, diagnostics: readonly Diagnostic[]) {
-    const errors = diagnostics.filter(({ severity }) => severity === 'error');
-    const shown = errors.slice(0, 3).map((each) => formatDiagnostic(each));
-    super(
-      'bad_manifest',
-      `${path} has ${errors.length} ${errors.length === 1 ? 'error' : 'errors'}:\n${shown.join('\n')}`,
-      { hint: `See all of them: telltale validate ${path}` },
-    );
-    this.diagnostics = diagnostics;
-  }
-}
-
-/** Reads an agent's manifest and all it imports. Throws a ManifestError that lists what is wrong with them. */
+/** Reads an agent's manifest and all it imports. Throws `bad_manifest`, with all that is wrong as `diagnostics`. */
 export async function loadAgent(path: string, options: LoadAgentOptions = {}): Promise<LoadedAgent> {
   const file = resolve(options.cwd ?? '.', path);
   const loaded = await loadManifests([file], {
     env: options.env ?? {},
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
-  if (!loaded.ok) throw new ManifestError(path, loaded.diagnostics);
+  if (!loaded.ok) throw badManifest(path, loaded.diagnostics);
   const [project] = loaded.projects;
   const found = project === undefined ? undefined : chooseAgent(project, file, path, options.name);
   if (project === undefined || found === undefined || found.manifest.kind !== 'Agent') throw noAgent(path);
@@ -79,6 +64,19 @@ function hashOf(project: Project): string {
   const hash = createHash('sha256');
   for (const line of project.manifests.map(({ id, hash: own }) => `${id} ${own}\n`).sort()) hash.update(line);
   return hash.digest('hex');
+}
+
+const MAX_SHOWN = 3;
+
+function badManifest(path: string, diagnostics: readonly Diagnostic[]) {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  const shown = errors.slice(0, MAX_SHOWN).map((each) => formatDiagnostic(each));
+  const error = new RuntimeError(
+    'bad_manifest',
+    `${path} has ${errors.length} ${errors.length === 1 ? 'error' : 'errors'}:\n${shown.join('\n')}`,
+    { hint: `See all of them: telltale validate ${path}` },
+  );
+  return Object.assign(error, { diagnostics });
 }
 
 const noAgent = (path: string) =>

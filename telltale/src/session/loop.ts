@@ -33,8 +33,9 @@ export async function runLoop(
     if (stop.reason !== undefined) return { kind: 'stopped' };
     const limit = reachedLimit(state, manifest.limits, clock.now());
     if (limit !== undefined) return { kind: 'failed', error: limit };
-    const previous = conversation.prompt;
-    await compactIfNeeded(context, conversation);
+    const previous = conversation.prompt();
+    const compacting = compactIfNeeded(context, conversation);
+    if (compacting !== undefined) await compacting;
     if (stop.reason !== undefined) return { kind: 'stopped' };
     const cost = manifest.budget?.costs.turn ?? 0;
     if (state.balance !== undefined && cost > 0)
@@ -51,10 +52,10 @@ export async function runLoop(
         const disarm = clock.after(retryInMs, done);
         stop.onStop(disarm);
       });
-      await responsesOut(context, end.hearing.responses);
+      await responsesOut(context, end.heard);
       continue;
     }
-    const next = await finishTurn(context, end.hearing);
+    const next = await finishTurn(context, end.heard);
     if (next.kind !== 'turn') return next;
   }
 }

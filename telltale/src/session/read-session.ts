@@ -1,7 +1,7 @@
 import { decodeEvent } from '../events/codec.ts';
 import type { SessionEvent } from '../events/event.ts';
-import { fold } from '../events/reduce.ts';
-import { restoreSnapshot } from '../events/snapshot.ts';
+import { fold, reduce } from '../events/reduce.ts';
+import { createSnapshotWriter, restoreSnapshot, type SnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store } from '../store/store.ts';
@@ -17,25 +17,34 @@ export async function readEvents(store: Store, session: string, from = 1): Promi
   return events;
 }
 
-/**
- * The state of a session after all its committed events, or after `seq`. `onFolded` is called with those of them that
- * no snapshot stands for.
- */
-export async function readSession(
-  store: Store,
-  session: string,
-  seq?: number,
-  onFolded?: (event: SessionEvent) => void,
-): Promise<SessionState> {
+/** The state of a session after all its committed events, or after `seq`. */
+export async function readSession(store: Store, session: string, seq?: number): Promise<SessionState> {
   if ((await store.info(session)) === undefined) throw sessionUnknown(session, store.location);
   const state = await fromSnapshots(store, session, seq ?? Number.POSITIVE_INFINITY);
   for await (const page of pages(store, session, state.seq + 1)) {
     const wanted = seq === undefined ? page : page.filter((event) => event.seq <= seq);
     fold(wanted, state);
-    if (onFolded !== undefined) for (const event of wanted) onFolded(event);
     if (wanted.length < page.length) break;
   }
   return state;
+}
+
+/**
+ * A session as it is taken up again: its state, and the writer of its further snapshots, which knows all that no
+ * snapshot holds yet.
+ */
+export async function openSession(
+  store: Store,
+  session: string,
+): Promise<{ readonly state: SessionState; readonly snapshots: SnapshotWriter }> {
+  const state = await fromSnapshots(store, session, Number.POSITIVE_INFINITY);
+  const snapshots = createSnapshotWriter(state);
+  for await (const page of pages(store, session, state.seq + 1))
+    for (const event of page) {
+      reduce(state, event);
+      snapshots.note(event);
+    }
+  return { state, snapshots };
 }
 
 /** What the snapshots up to `seq` stand for. Those that cannot be read are left out: the log has it all. */
@@ -59,7 +68,7 @@ async function* pages(store: Store, session: string, from: number): AsyncGenerat
   }
 }
 
-export const sessionUnknown = (session: string, location: string) =>
+const sessionUnknown = (session: string, location: string) =>
   new RuntimeError('session_unknown', `No session "${session}" is in ${location}.`, {
     hint: 'List them with: telltale sessions',
   });

@@ -11,18 +11,16 @@ import { compile } from '../manifest/schema/user-schemas/ajv.ts';
 export type Check = (value: JsonObject) => RuntimeError | undefined;
 
 /**
- * Compiles the schema of a target's parameters, which the manifest's own check has found sound. `what` names the
- * target: `tool "search"`.
+ * Judges a target's parameters by its schema, which the manifest's own check has found sound. `what` names the target:
+ * `tool "search"`. Compiled at the first call: that takes a millisecond, and most tools are never called.
  */
 export function compileCheck(schema: JsonObject, what: string): Check {
   const violation = compileViolation(schema, `The schema of ${what}`);
   return (value) => {
     const found = violation(value);
-    return found === undefined
-      ? undefined
-      : new RuntimeError('bad_parameters', `The parameters of ${what} are wrong: ${found.message}`, {
-          hint: found.hint,
-        });
+    if (found === undefined || found instanceof RuntimeError) return found;
+    const message = `The parameters of ${what} are wrong: ${found.message}`;
+    return new RuntimeError('bad_parameters', message, { hint: found.hint });
   };
 }
 
@@ -31,28 +29,29 @@ export interface Violation {
   readonly hint?: string;
 }
 
-/** The first violation of a schema: where, what was found and what is allowed. */
+/** The first violation of a schema: where, what was found and what is allowed. An error if the schema is at fault. */
 export function compileViolation(
   schema: JsonObject,
   whose: string,
-): (value: unknown) => Violation | undefined {
-  const validate = compiled(schema, whose);
+): (value: unknown) => Violation | RuntimeError | undefined {
+  let validate: ReturnType<typeof compile> | RuntimeError | undefined;
   return (value) => {
+    validate ??= compiled(schema, whose);
+    if (validate instanceof RuntimeError) return validate;
     if (validate(value)) return undefined;
-    const errors = validate.errors ?? [];
     // Of alternatives (anyOf) each complains; the one that came deepest is most likely the one that was meant.
-    const [deepest] = errors.toSorted((a, b) => depth(b) - depth(a));
+    const [deepest] = (validate.errors ?? []).toSorted((a, b) => depth(b) - depth(a));
     return deepest === undefined
       ? { message: 'they do not satisfy the schema.' }
       : describe(deepest, value, schema);
   };
 }
 
-function compiled(schema: JsonObject, whose: string): ReturnType<typeof compile> {
+function compiled(schema: JsonObject, whose: string): ReturnType<typeof compile> | RuntimeError {
   try {
     return compile(schema);
-  } catch (thrown) {
-    throw new RuntimeError('bad_schema', `${whose} cannot be compiled.`, { cause: thrown });
+  } catch (cause) {
+    return new RuntimeError('bad_schema', `${whose} cannot be compiled.`, { cause });
   }
 }
 

@@ -1,26 +1,17 @@
 import { resolve } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
-import type { LoadedManifest, Project } from '../manifest/project/project.ts';
-import type { BUILTIN_TOOLS } from '../manifest/schema/imports.ts';
+import type { Project } from '../manifest/project/project.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import { createPermissions } from './access/permissions.ts';
-import { calculator } from './builtin/calculator/calculator.ts';
-import { clock } from './builtin/clock.ts';
-import { filesystem } from './builtin/filesystem/filesystem.ts';
-import { git } from './builtin/git/git.ts';
-import { httpFetch } from './builtin/http-fetch.ts';
-import { shell } from './builtin/shell.ts';
-import { systemMonitor } from './builtin/system-monitor.ts';
 import { type Resolver, systemResolver } from './http/checked-lookup.ts';
+import { importedTargets } from './imported-targets.ts';
 import { llmTargets } from './llm/llm-targets.ts';
 import type { Env } from './process/child-environment.ts';
 import type { RelicStore } from './relics/relic-store.ts';
-import { relicTarget } from './relics/relic-target.ts';
 import type { Approve, Target, TargetTable } from './target.ts';
 import type { TargetEdges } from './target-edges.ts';
-import { toolTarget } from './tools/tool-target.ts';
 
 export interface TargetsOptions {
   readonly agent: AgentManifest;
@@ -69,68 +60,29 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
   for (const target of importedTargets(loaded, project, options.store, edges)) add(target);
   for (const target of llmTargets(agent, options.openModel)) add(target);
   const all = Object.freeze([...table.values()]);
+  const endWarmUp = warmUp(all);
   return {
     all,
     find: (kind, name) => table.get(`${kind} ${name}`),
-    close: () => Promise.resolve(),
+    async close() {
+      endWarmUp();
+    },
   };
 }
 
-/** In the order of the imports; then what stands beside the agent in its own file. */
-function* importedTargets(
-  agent: LoadedManifest,
-  project: Project,
-  store: RelicStore,
-  edges: TargetEdges,
-): Generator<Target> {
-  const seen = new Set<string>();
-  const byId = new Map(project.manifests.map((manifest) => [manifest.id, manifest]));
-  for (const entry of agent.imports) {
-    if (entry.type === 'mcp') throw mcpNotBuilt(entry.name, agent.file);
-    if (entry.type === 'builtin') {
-      if (seen.has(entry.name)) continue;
-      seen.add(entry.name);
-      yield BUILTINS[entry.name as keyof typeof BUILTINS](edges);
-      continue;
-    }
-    for (const id of entry.manifests) yield* targetOf(byId.get(id), seen, store, edges);
-  }
-  for (const beside of project.manifests)
-    if (beside.file === agent.file) yield* targetOf(beside, seen, store, edges);
+/**
+ * Compiles the schemas one by one, between other work and while the model is still thinking: the first of a process
+ * takes tens of milliseconds, which the first action should not wait for.
+ */
+function warmUp(targets: readonly Target[]): () => void {
+  const waiting = [...targets];
+  const next = () => {
+    waiting.shift()?.check({});
+    if (waiting.length > 0) timer = setImmediate(next).unref();
+  };
+  let timer = setImmediate(next).unref();
+  return () => clearImmediate(timer);
 }
-
-function* targetOf(
-  loaded: LoadedManifest | undefined,
-  seen: Set<string>,
-  store: RelicStore,
-  edges: TargetEdges,
-): Generator<Target> {
-  if (loaded === undefined || seen.has(loaded.id)) return;
-  seen.add(loaded.id);
-  const { manifest, file } = loaded;
-  switch (manifest.kind) {
-    case 'Tool':
-      yield toolTarget(manifest, file, edges);
-      return;
-    case 'Relic':
-      yield relicTarget(manifest, file, store, edges);
-      return;
-    case 'Agent':
-    case 'Workflow':
-    case 'Artifact':
-      return;
-  }
-}
-
-const BUILTINS: Readonly<Record<(typeof BUILTIN_TOOLS)[number], (edges: TargetEdges) => Target>> = {
-  filesystem,
-  shell,
-  git,
-  http_fetch: httpFetch,
-  calculator,
-  system_monitor: systemMonitor,
-  clock,
-};
 
 const notInProject = (name: string, root: string) =>
   new RuntimeError('agent_unknown', `The agent "${name}" is not in the project ${root}.`, {
@@ -140,9 +92,4 @@ const notInProject = (name: string, root: string) =>
 const nameTaken = ({ kind, name }: Target) =>
   new RuntimeError('name_taken', `Two things that actions can call are named ${kind} "${name}".`, {
     hint: 'Give one of them another name; a built-in tool has its own.',
-  });
-
-const mcpNotBuilt = (name: string, file: string) =>
-  new RuntimeError('not_built', `The MCP server "${name}" (${file}) cannot be used yet.`, {
-    hint: 'Leave it out of "import: { tools }".',
   });

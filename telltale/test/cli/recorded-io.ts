@@ -15,6 +15,10 @@ export interface RecordedIoOptions {
   readonly terminal?: boolean;
   /** Of the terminal: 100. */
   readonly columns?: number;
+  /** Of the terminal: 40. */
+  readonly rows?: number;
+  /** What a person types, line by line; standard input is then a terminal. */
+  readonly lines?: readonly string[];
   readonly colour?: boolean;
 }
 
@@ -30,6 +34,7 @@ export function recordedIo(options: RecordedIoOptions = {}): RecordedIo {
       closed: false,
       isTerminal: options.terminal ?? false,
       columns: options.terminal ? (options.columns ?? 100) : undefined,
+      rows: options.terminal ? (options.rows ?? 40) : undefined,
       colour: options.colour ?? false,
       text: () => written.join(''),
     };
@@ -37,11 +42,13 @@ export function recordedIo(options: RecordedIoOptions = {}): RecordedIo {
   const stdout = output();
   const stderr = output();
   const { stdin = '' } = options;
+  const lines = [...(options.lines ?? [])];
   return {
     stdout,
     stderr,
     stdin: {
-      isTerminal: false,
+      isTerminal: options.lines !== undefined,
+      readLine: async (signal) => (signal.aborted ? undefined : lines.shift()),
       async *[Symbol.asyncIterator]() {
         if (stdin.length > 0) yield typeof stdin === 'string' ? new TextEncoder().encode(stdin) : stdin;
       },

@@ -10,7 +10,8 @@ const error = fc.record({
 });
 const usage = fc.record({ input: fc.nat(1000), output: fc.nat(1000) });
 const id = fc.constantFrom('a1', 'a2', 'a3', 'fetch', 'x-1', 'foreach_1');
-const json = fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<never>;
+/** As it comes back from JSON, which knows no -0. */
+const json = fc.json({ maxDepth: 2 }).map((text) => JSON.parse(text) as never);
 
 /** Any event in any order: the fold is total, so even logs that no session writes must fold. */
 const body: fc.Arbitrary<EventBody> = fc.oneof(
@@ -119,13 +120,16 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
   fc.record({ type: fc.constant('custom' as const), name: fc.string(), data: json }),
 );
 
-/** A log with gapless numbers, in which each `turn.started` begins the next turn. */
+/** A log with gapless numbers, in which each `turn.started` begins the next turn and compactions only go on. */
 export const arbitraryLog: fc.Arbitrary<readonly SessionEvent[]> = fc
   .array(body, { maxLength: 80 })
   .map((bodies) => {
     let turn = 0;
-    return bodies.map((each, i) => {
-      if (each.type === 'turn.started') turn++;
+    let compacted = 0;
+    return bodies.map((body, i) => {
+      if (body.type === 'turn.started') turn++;
+      if (body.type === 'prompt.compacted') compacted = Math.max(compacted, Math.min(body.through, turn));
+      const each = body.type === 'prompt.compacted' ? { ...body, through: compacted } : body;
       const cause =
         i % 3 === 2 ? { stream: 'ses_other', seq: i, depth: 2 } : { stream: SESSION, seq: i, depth: 1 };
       return { seq: i + 1, at: 1000 + i, session: SESSION, turn, cause, ...each };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { GRACE_MS } from '../../src/scheduler/attempt.ts';
-import { stage } from './stage.ts';
+import { restart, stage } from './stage.ts';
 
 describe('cancel', () => {
   test('ends what waits at once and what runs when it has stopped', async () => {
@@ -101,6 +101,31 @@ describe('cancel', () => {
   });
 });
 
+describe('abandon', () => {
+  test('stops everything without a word, and the next process takes over', async () => {
+    const s = stage();
+    s.declare('a');
+    s.declare('b', { depends_on: ['a'] });
+    s.declare('c', { retry: 1 });
+    await s.fail('c');
+    const before = s.story();
+    let stopped = false;
+    const stopping = s.scheduler.abandon().then(() => {
+      stopped = true;
+    });
+    expect(s.call('a').signal.reason).toMatchObject({ code: 'cancelled' });
+    await s.settle();
+    expect(stopped).toBe(false);
+    await s.complete('a');
+    await stopping;
+    expect(s.story()).toEqual(before);
+    expect(s.clock.pending).toBe(0);
+    const after = restart(s);
+    await after.complete('a');
+    expect(after.running()).toContain('b');
+  });
+});
+
 describe('on_error: fail', () => {
   test('cancels the rest, undoes what was done, then says so', async () => {
     const s = stage();
@@ -135,7 +160,7 @@ describe('on_error: fail', () => {
     s.declare('a', { on_error: 'fail', retry: 1 });
     await s.fail('a');
     expect(s.fatal).toEqual([]);
-    await s.clock.runAll();
+    await s.clock.advance(250);
     await s.fail('a');
     expect(s.fatal).toMatchObject([{ id: 'a' }]);
   });

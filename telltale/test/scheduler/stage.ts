@@ -25,6 +25,8 @@ export interface StageOptions extends Partial<Omit<SchedulerOptions, 'state'>> {
   readonly random?: () => number;
   /** Commits are made by `commit()` only. */
   readonly manualCommit?: boolean;
+  /** A commit takes this long; without it, until the next microtask. */
+  readonly commitMs?: number;
   /** In place of calls that the test ends by hand. */
   readonly perform?: (call: PerformCall) => Promise<Json>;
   readonly clock?: SimulatedClock;
@@ -41,6 +43,8 @@ export interface Stage {
   readonly calls: Call[];
   readonly fatal: { readonly id: string; readonly error: RuntimeError }[];
   readonly ended: string[];
+  /** Calls of targets that the log knows nothing of. */
+  readonly strays: string[];
   /** The call in hand of that action; fails if there is none. */
   call(id: string): Call;
   declare(id: string, fields?: Partial<DeclaredAction>): void;
@@ -50,6 +54,8 @@ export interface Stage {
   settle(): Promise<void>;
   commit(error?: RuntimeError): Promise<void>;
   append(body: EventBody): Cause;
+  /** The last event whose commit somebody was told of: a crash can lose none up to it. */
+  committed(): number;
   /** `declared a`, `started a`, …: the events of actions and faults, briefly. */
   story(): readonly string[];
   /** Ids of actions whose target is being called. */
@@ -65,6 +71,8 @@ export function stage(options: StageOptions = {}): Stage {
   const calls: Call[] = [];
   const fatal: { id: string; error: RuntimeError }[] = [];
   const ended: string[] = [];
+  const strays: string[] = [];
+  let committed = events.length;
   let uncommitted: { seq: number; then: (error?: RuntimeError) => void }[] = [];
 
   const append = (body: EventBody, cause: Cause = CAUSE): Cause => {
@@ -102,6 +110,9 @@ export function stage(options: StageOptions = {}): Stage {
         },
       };
       calls.push(made);
+      const known = state.actions.get(made.id);
+      if (known?.status !== 'running' || known.attempts !== call.attempt)
+        strays.push(`${made.id} was called`);
     });
 
   const scheduler = createScheduler(
@@ -118,7 +129,14 @@ export function stage(options: StageOptions = {}): Stage {
       append,
       committed: (seq, then) => {
         if (options.manualCommit) uncommitted.push({ seq, then });
-        else queueMicrotask(then);
+        else {
+          const done = () => {
+            committed = Math.max(committed, seq);
+            then();
+          };
+          if (options.commitMs === undefined) queueMicrotask(done);
+          else clock.after(options.commitMs, done);
+        }
       },
       traits,
       unknownTarget: ({ name }) => new RuntimeError('target_unknown', `No tool is named "${name}".`),
@@ -173,6 +191,7 @@ export function stage(options: StageOptions = {}): Stage {
     calls,
     fatal,
     ended,
+    strays,
     call,
     declare: (id, fields = {}) =>
       scheduler.declare(
@@ -195,6 +214,7 @@ export function stage(options: StageOptions = {}): Stage {
       await settle();
     },
     append,
+    committed: () => committed,
     story,
     running: () => calls.map(({ id }) => id),
   };

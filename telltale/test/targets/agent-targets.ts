@@ -24,10 +24,17 @@ export interface Given {
   readonly agent: string;
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   readonly options?: Partial<TargetsOptions>;
+  /** Goes on although the manifests have mistakes. */
+  readonly allowErrors?: boolean;
 }
 
 /** The targets of an agent in a temporary folder, with real files and processes. */
-export async function agentTargets({ agent, files = {}, options = {} }: Given): Promise<AgentTargets> {
+export async function agentTargets({
+  agent,
+  files = {},
+  options = {},
+  allowErrors,
+}: Given): Promise<AgentTargets> {
   const folder = temporaryProject({
     'telltale.yml': '',
     'agent.yml': `kind: Agent\nname: tester\nmodel: scripted:./model.yml\n${agent}\n`,
@@ -36,7 +43,7 @@ export async function agentTargets({ agent, files = {}, options = {} }: Given): 
   });
   const loaded = await loadManifests([join(folder, 'agent.yml')], { env: {}, root: folder, cwd: folder });
   const errors = loaded.diagnostics.filter(({ severity }) => severity === 'error');
-  if (errors.length > 0) throw new Error(JSON.stringify(errors, null, 2));
+  if (errors.length > 0 && allowErrors !== true) throw new Error(JSON.stringify(errors, null, 2));
   const [project] = loaded.projects;
   const manifest = project?.manifests.find(({ name }) => name === 'tester')?.manifest as AgentManifest;
   if (project === undefined) throw new Error('no project');
@@ -79,14 +86,14 @@ export async function agentTargets({ agent, files = {}, options = {} }: Given): 
   };
 }
 
-const callOf = (input: JsonObject, more: Partial<TargetCall>): TargetCall => ({
+export const callOf = (input: JsonObject, more: Partial<TargetCall>): TargetCall => ({
   session: 's1',
   id: 'a1',
   input,
   attempt: 1,
   signal: new AbortController().signal,
   idempotencyKey: 's1/a1',
-  agent: Object.freeze({ session_id: 's1', agent_name: 'tester' }),
+  agent: () => Object.freeze({ session_id: 's1', agent_name: 'tester' }),
   progress: () => undefined,
   ...more,
 });

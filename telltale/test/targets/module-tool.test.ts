@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { agentTargets, moduleTool, until } from './agent-targets.ts';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { agentTargets, callOf, moduleTool, until } from './agent-targets.ts';
 
 const IMPORT = 'import: { tools: ["./*.yml"] }';
 const given = (code: string, more?: string) =>
@@ -119,6 +120,7 @@ test.each([
   expect(error.code).toBe('module_failed');
   expect(error.message).toContain(words);
   expect(error.message).toContain('x.mjs');
+  expect(error.hint).toMatch(/node --check|x\.yml|It exports|Did you mean/);
 });
 
 test('a missing file fails the action and names it', async () => {
@@ -198,4 +200,20 @@ test('a call that is stopped does not wait for the answer of a person', async ()
   const failed = failure('x', {}, { signal: controller.signal });
   controller.abort();
   expect((await failed).code).toBe('cancelled');
+});
+
+test('the snapshot of the agent is made only for code that reads it', async () => {
+  let reads = 0;
+  const agent = () => {
+    reads++;
+    return { n: 1 };
+  };
+  const target = (input: JsonObject) => ({ ...callOf(input, {}), agent });
+  const { tool } = await given(
+    'export const run = ({ read }, context) => (read ? context.agent.n : "unread");',
+  );
+  expect(await tool('x').run(target({}))).toBe('unread');
+  expect(reads).toBe(0);
+  expect(await tool('x').run(target({ read: true }))).toBe(1);
+  expect(reads).toBe(1);
 });

@@ -1,17 +1,16 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { Diagnostic } from '../../manifest/diagnostic.ts';
-import { formatDiagnostic } from '../../manifest/format-diagnostic.ts';
 import { MANIFEST_LIMITS } from '../../manifest/limits.ts';
 import type { ManifestText } from '../../manifest/load-manifests.ts';
 import type { ValidateResult } from '../../manifest/validate-manifests.ts';
-import { paletteFor } from '../colour.ts';
 import type { RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
 import { usage } from '../usage.ts';
+import { printJson, printText } from '../validate/print-result.ts';
+import { countText } from '../view/figures.ts';
 
 interface Options {
   readonly json?: true;
@@ -63,7 +62,7 @@ async function validate(paths: readonly string[], options: Options, io: Io): Pro
     await stopProgress();
   }
   if (result.sources.length === 0 && result.diagnostics.length === 0) throw noManifests(paths, result);
-  await (options.json ? printJson(result, io) : printText(result, io));
+  await (options.json ? printJson(result, io.stdout) : printText(result, io.stdout));
   return result.ok ? EXIT.ok : EXIT.usage;
 }
 
@@ -96,61 +95,6 @@ async function standardInput(io: Io): Promise<ManifestText> {
   return { label: '<stdin>', bytes: Buffer.concat(chunks), folder: io.cwd };
 }
 
-async function printJson(result: ValidateResult, { stdout }: Io): Promise<void> {
-  const report = {
-    ok: result.ok,
-    errors: count(result.diagnostics, 'error'),
-    warnings: count(result.diagnostics, 'warning'),
-    documents: result.documents,
-    files: result.sources.length,
-    projects: result.projects.map(({ root, manifests }) => ({
-      root,
-      manifests: manifests.map(({ id, kind, name, file, line, hash }) => ({
-        id,
-        kind,
-        name,
-        file,
-        line,
-        hash,
-      })),
-    })),
-    diagnostics: result.diagnostics,
-  };
-  await stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-}
-
-async function printText(result: ValidateResult, { stdout }: Io): Promise<void> {
-  const palette = paletteFor(stdout);
-  for (const diagnostic of result.diagnostics) {
-    if (stdout.closed) return;
-    await stdout.write(`${formatDiagnostic(diagnostic, palette)}\n\n`);
-  }
-  const { looked, cut, denied } = result.found;
-  const lines = [];
-  if (looked > 0) lines.push(palette.dim(`Looked into ${plural(looked, 'YAML or JSON file')}.`));
-  if (cut)
-    lines.push(
-      palette.yellow(
-        `Stopped after ${MANIFEST_LIMITS.walkEntries.toLocaleString('en')} files and folders: name a folder further down.`,
-      ),
-    );
-  if (denied.length > 0)
-    lines.push(palette.yellow(`${plural(denied.length, 'folder')} could not be opened.`));
-  const errors = count(result.diagnostics, 'error');
-  const warnings = count(result.diagnostics, 'warning');
-  const outcome = `${plural(errors, 'error')}, ${plural(warnings, 'warning')}`;
-  const paint = errors > 0 ? palette.red : warnings > 0 ? palette.yellow : palette.green;
-  const what = `${plural(result.documents, 'manifest')} in ${plural(result.sources.length, 'file')}`;
-  lines.push(`${what}: ${paint(errors + warnings === 0 ? 'no errors' : outcome)}`);
-  await stdout.write(`${lines.join('\n')}\n`);
-}
-
-const count = (diagnostics: readonly Diagnostic[], severity: Diagnostic['severity']) =>
-  diagnostics.filter((each) => each.severity === severity).length;
-
-const plural = (amount: number, what: string) =>
-  `${amount.toLocaleString('en')} ${what}${amount === 1 ? '' : 's'}`;
-
 const inputTooLarge = () =>
   new RuntimeError(
     'file_too_large',
@@ -160,6 +104,6 @@ const inputTooLarge = () =>
 
 const noManifests = (paths: readonly string[], { found }: ValidateResult) =>
   usage(
-    `No manifest was found below ${paths.length === 0 ? 'the current folder' : paths.join(', ')} (looked into ${plural(found.looked, 'YAML or JSON file')}).`,
+    `No manifest was found below ${paths.length === 0 ? 'the current folder' : paths.join(', ')} (looked into ${countText(found.looked, 'YAML or JSON file')}).`,
     'A manifest is a .yml, .yaml or .json file with "kind: Agent" (or Tool, Relic, Artifact, Workflow) at its top.',
   );

@@ -4,7 +4,7 @@ import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SessionContext } from '../context.ts';
-import type { HeardResponse, Hearing } from './hearing.ts';
+import type { Heard } from './hearing-state.ts';
 
 /** What follows a turn. */
 export type Next =
@@ -24,17 +24,14 @@ const MAX_IDLE_TURNS = 3;
 const SETTLE_MS = 100;
 
 /** Decides, once the stream has ended and all of it was acted on, whether and how the session goes on. */
-export async function finishTurn(
-  context: SessionContext,
-  heard: Pick<Hearing, 'responses' | 'text' | 'observed'>,
-): Promise<Next> {
+export async function finishTurn(context: SessionContext, heard: Heard): Promise<Next> {
   const { stop, scheduler, log, state } = context;
-  await responsesOut(context, heard.responses);
+  if (heard.responses.length > 0) await responsesOut(context, heard);
   const final = heard.responses.findLast((response) => response.final);
   if (final !== undefined) {
     await allEnded(context);
     if (stop.reason !== undefined) return { kind: 'stopped' };
-    return concludeWith(context, final.stream.text, final.stream.source);
+    return concludeWith(context, final.stream.text(), final.stream.source());
   }
   if (heard.observed !== undefined) {
     const { observed } = heard;
@@ -79,12 +76,15 @@ export async function finishTurn(
   return { kind: 'turn' };
 }
 
-/** Waits until all of these are on the log: a response belongs to the turn it was said in. */
+/** Waits until all responses of a turn are on the log: each belongs to the turn it was said in. */
 export async function responsesOut(
   { stop }: SessionContext,
-  responses: readonly HeardResponse[],
+  { responses }: Pick<Heard, 'responses'>,
 ): Promise<void> {
-  for (const { stream } of responses) await stop.until((done) => stream.whenOut(done));
+  for (const { stream } of responses) {
+    const waiting = stop.until(stream.whenOut);
+    if (waiting !== undefined) await waiting;
+  }
 }
 
 /** Waits until no tracked action is left, those that ended ones set off included. */

@@ -1,16 +1,12 @@
 import { createTagParser } from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
-import { createBranches } from './branches.ts';
-import type { HeardResponse } from './hearing.ts';
+import { closeBranch, createBranches, openBranch, otherBranch } from './branches.ts';
+import type { Heard, HeardResponse } from './hearing-state.ts';
 import { createResponseStream, type ResponseStream } from './response-stream.ts';
 
 /** What a turn said that is not on the log as an event of its own yet: read again from its text. */
-export interface Reheard {
-  readonly responses: readonly HeardResponse[];
-  readonly text: string;
-  /** The sync action at which the stream was cut, with `on_sync: observe`. */
-  readonly observed: string | undefined;
+export interface Reheard extends Heard {
   /** Whether its final response had been closed: then the turn was over, whether or not the log says so. */
   readonly final: boolean;
   /** Ids of actions that are in its text but were not put on the log. */
@@ -47,9 +43,9 @@ export function rehear({ state, manifest, scheduler, log, toAction }: SessionCon
   for (const event of [...parser.push(output), ...parser.end()]) {
     if (final || observed !== undefined) break;
     if (event.type === 'if') {
-      if (event.body === 'else') branches.otherwise();
-      else if (event.body === 'close') branches.close();
-      else branches.open(() => state.signs.ifs[decided++] ?? false);
+      if (event.body === 'else') otherBranch(branches);
+      else if (event.body === 'close') closeBranch(branches);
+      else openBranch(branches, () => state.signs.ifs[decided++] ?? false);
     } else if (!branches.live) continue;
     else if (event.type === 'text') text += event.text;
     else if (event.type === 'parallel') groups += event.body === 'open' ? 1 : -1;
@@ -72,7 +68,7 @@ export function rehear({ state, manifest, scheduler, log, toAction }: SessionCon
       // Those before it are on the log: they are counted there in the order in which they were closed.
       if (seen++ >= state.signs.responses && event.truncated !== true) {
         responses.push({ stream, final });
-        if (!final) stream.whenOut(() => log.append({ type: 'response', text: stream.text, final: false }));
+        if (!final) stream.whenOut(() => log.append({ type: 'response', text: stream.text(), final: false }));
       }
       open = undefined;
     } else if (event.type === 'action') {

@@ -11,14 +11,14 @@ export interface ResponseStream {
   push(text: string): void;
   end(): void;
   /** What has gone out. */
-  readonly text: string;
+  text(): string;
   /** What the model wrote. */
-  readonly source: string;
+  source(): string;
   /** Calls back once all of it has gone out; at once if it has. */
   whenOut(then: () => void): void;
 }
 
-/** `after` is the response before it in the turn: what it waits for is waited for here, too, so that they go out in order. */
+/** `after` is the response before it in the turn: what that one waits for, this one does, so that they go out in order. */
 export function createResponseStream(
   scheduler: Pick<Scheduler, 'resolve' | 'whenEnded'>,
   emit: (text: string) => void,
@@ -82,7 +82,7 @@ export function createResponseStream(
     push(text) {
       stream.source += text;
       // Most pieces hold no dollar and nothing waits: they go straight out.
-      if (!held && queue.length === 0 && reader.idle && !text.includes('$')) out(text);
+      if (!held && queue.length === 0 && reader.isIdle() && !text.includes('$')) out(text);
       else take(reader.push(text));
     },
     end() {
@@ -90,12 +90,8 @@ export function createResponseStream(
       ended = true;
       take(reader.end());
     },
-    get text() {
-      return stream.text;
-    },
-    get source() {
-      return stream.source;
-    },
+    text: () => stream.text,
+    source: () => stream.source,
     whenOut(then) {
       if (ended && !held && queue.length === 0) then();
       else waiting.push(then);

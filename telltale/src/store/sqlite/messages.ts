@@ -22,6 +22,8 @@ export type WriteRequest =
   | { readonly op: 'create'; readonly stream: string; readonly head: StreamHead }
   /** `dead`: the owner that was found dead and may be put aside. */
   | { readonly op: 'acquire'; readonly stream: string; readonly dead: number | null }
+  /** Gives up all streams of an owner that was found dead. */
+  | { readonly op: 'dissolve'; readonly owner: number }
   | { readonly op: 'release'; readonly stream: number; readonly epoch: number }
   | {
       readonly op: 'snapshot';
@@ -53,6 +55,7 @@ export type ReadRequest =
       readonly before: number | null;
       readonly limit: number;
     }
+  | { readonly op: 'owners' }
   | { readonly op: 'inbox'; readonly stream: number }
   | { readonly op: 'get'; readonly table: string; readonly key: string }
   | {
@@ -106,6 +109,8 @@ export interface ReadChunk {
 export interface Results {
   readonly create: Taken;
   readonly acquire: Taken | { readonly ownedBy: NotedOwner };
+  readonly dissolve: null;
+  readonly owners: readonly NotedOwner[];
   readonly release: null;
   readonly snapshot: null;
   readonly send: { readonly id: number; readonly stream: number };

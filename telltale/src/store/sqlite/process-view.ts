@@ -44,10 +44,10 @@ export function createProcessView(options: ProcessViewOptions): ProcessView {
     isAlive({ pid: other, startedAt, place, beatAgeMs }) {
       const isBeating = Math.abs(beatAgeMs) < LEASE_MS;
       if (place !== self.place) return isBeating;
-      if (!hasProc) return isBeating && (options.pidExists?.(other) ?? true);
-      if (startTicks(other) !== startedAt) return false;
       // This process lives, of course; but the store of it that owned the stream may have broken down.
-      return other !== self.pid || isBeating;
+      if (other === self.pid) return startedAt === self.startedAt && isBeating;
+      if (!hasProc) return isBeating && (options.pidExists?.(other) ?? true);
+      return startTicks(other) === startedAt;
     },
   };
 }

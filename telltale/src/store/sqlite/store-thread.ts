@@ -21,10 +21,9 @@ export interface StoreThread {
   close(): Promise<void>;
 }
 
-const FILE = new URL(
-  import.meta.url.endsWith('.ts') ? './thread/worker.ts' : './thread/worker.js',
-  import.meta.url,
-);
+const SOURCE = new URL('./thread/worker.ts', import.meta.url);
+/** Beside a compiled file there is a compiled worker. */
+const FILE = import.meta.url.endsWith('.ts') ? SOURCE : new URL(SOURCE.href.replace(/\.ts$/, '.js'));
 
 /** Resolves when the file is open; rejects with the reason why it cannot be. */
 export function startStoreThread(settings: ThreadSettings): Promise<StoreThread> {
@@ -38,6 +37,7 @@ export function startStoreThread(settings: ThreadSettings): Promise<StoreThread>
   let listener: ThreadListener | undefined;
   /** Why it ended: it could not open the file, it broke, or it could not tidy up when it was closed. */
   let failure: RuntimeError | undefined;
+  let hasEnded = false;
   let closed: (() => void) | undefined;
 
   const setHeld = (held: boolean) => {
@@ -57,7 +57,8 @@ export function startStoreThread(settings: ThreadSettings): Promise<StoreThread>
       setHeld(true);
       return new Promise((resolve, reject) => {
         closed = () => (failure === undefined ? resolve() : reject(failure));
-        worker.postMessage({ kind: 'close' } satisfies ToThread);
+        if (hasEnded) closed();
+        else worker.postMessage({ kind: 'close' } satisfies ToThread);
       });
     },
   };
@@ -75,6 +76,7 @@ export function startStoreThread(settings: ThreadSettings): Promise<StoreThread>
       failure = threadEnded(settings.path, error instanceof Error ? error.message : String(error), error);
     });
     worker.on('exit', (code) => {
+      hasEnded = true;
       if (closed !== undefined) return closed();
       failure ??= threadEnded(settings.path, `exit code ${code}`);
       listener?.died(failure);

@@ -90,11 +90,30 @@ const outside = (path: string, real: string, permitted: readonly string[]) =>
     },
   );
 
-const cannotFollow = (path: string, at: string, cause: NodeJS.ErrnoException) =>
-  new RuntimeError(
-    cause.code === 'ENOTDIR' ? 'file_missing' : 'not_permitted',
-    cause.code === 'ENOTDIR'
-      ? `The path "${clip(path, 200)}" goes through a file: "${clip(at, 200)}" is below no folder.`
-      : `The path "${clip(path, 200)}" cannot be followed at "${clip(at, 200)}": ${cause.code === 'ENOENT' ? 'a link that leads nowhere' : cause.code}.`,
-    { cause },
-  );
+function cannotFollow(path: string, at: string, cause: NodeJS.ErrnoException): RuntimeError {
+  const shown = clip(path, 200);
+  switch (cause.code) {
+    case 'ENOTDIR':
+      return new RuntimeError(
+        'file_missing',
+        `The path "${shown}" goes through a file at "${clip(at, 200)}".`,
+        {
+          cause,
+        },
+      );
+    case 'ENAMETOOLONG':
+      return badPath(path, 'has a name in it that is too long for the system');
+    case 'EACCES':
+    case 'EPERM':
+      return new RuntimeError('file_denied', `The system does not let "${shown}" be looked up.`, {
+        hint: 'The owner or the mode of a folder on the way forbids it.',
+        cause,
+      });
+    default:
+      return new RuntimeError(
+        'not_permitted',
+        `The path "${shown}" cannot be followed: "${clip(at, 200)}" is a link that leads nowhere or to itself.`,
+        { hint: 'Use the path that the link should lead to, or remove the link.', cause },
+      );
+  }
+}

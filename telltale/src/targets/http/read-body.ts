@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
+import type { Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { stopped } from '../access/stopped.ts';
@@ -22,30 +22,39 @@ export async function readBody(
 ): Promise<ReadBody> {
   const chunks: Buffer[] = [];
   let total = 0;
+  let packedBytes = 0;
   try {
-    for await (const chunk of unpacked(response)) {
+    const body = unpacked(response, (bytes) => {
+      packedBytes += bytes;
+    });
+    for await (const chunk of body) {
       chunks.push(chunk as Buffer);
       total += (chunk as Buffer).length;
       if (total > maxBytes) break;
     }
   } catch (thrown) {
     if (signal.aborted) throw stopped(what, signal);
-    throw brokenOff(total, thrown);
+    // A response without a body (HEAD, 304) still says how one would have been packed.
+    if (!response.complete || packedBytes > 0) throw brokenOff(total, thrown);
   } finally {
     response.destroy();
   }
   return { bytes: Buffer.concat(chunks).subarray(0, maxBytes), isCut: total > maxBytes };
 }
 
-function unpacked(response: IncomingMessage): Readable {
-  const unpack = {
-    gzip: createGunzip,
-    'x-gzip': createGunzip,
-    deflate: createInflate,
-    br: createBrotliDecompress,
-  }[(response.headers['content-encoding'] ?? '').trim().toLowerCase()];
+const UNPACKERS: ReadonlyMap<string, () => Transform> = new Map([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
+
+/** `came` hears of the bytes that are unpacked. */
+function unpacked(response: IncomingMessage, came: (bytes: number) => void): Readable {
+  const unpack = UNPACKERS.get((response.headers['content-encoding'] ?? '').trim().toLowerCase());
   if (unpack === undefined) return response;
   const stream = unpack();
+  response.on('data', (chunk: Buffer) => came(chunk.length));
   // `pipe` passes on no error: a connection that breaks would leave the reader waiting.
   response.once('error', (error) => stream.destroy(error));
   response.once('aborted', () => stream.destroy(new Error('the connection was closed')));

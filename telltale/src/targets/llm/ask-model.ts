@@ -25,6 +25,7 @@ export async function askModel(
   let chars = 0;
   let usage: ModelUsage | undefined;
   let finish: 'stop' | 'length' = 'stop';
+  let ended = false;
   try {
     const end = await model.stream(
       {
@@ -44,11 +45,14 @@ export async function askModel(
       },
     );
     ({ usage, finish } = end);
+    ended = true;
   } catch (thrown) {
     if (call.signal.aborted) throw stopped(what, call.signal);
     if (!tooLong.signal.aborted) throw thrown;
   } finally {
-    call.charge?.(usage ?? estimate(system.length + message.length, chars), model);
+    // Nothing is owed for a request that failed before its first word.
+    if (usage !== undefined || ended || chars > 0)
+      call.charge?.(usage ?? estimate(system.length + message.length, chars), model);
   }
   if (tooLong.signal.aborted) throw tooMuch(what);
   if (finish === 'length') throw cutOff(what);

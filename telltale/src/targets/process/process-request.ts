@@ -22,6 +22,8 @@ export interface ProcessEdges {
   readonly clock: Clock;
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number;
+  /** What is read, kept or not, before a process that never ends its output is stopped; 4 GiB if absent. */
+  readonly maxDrainedBytes?: number;
 }
 
 export interface EndedProcess {

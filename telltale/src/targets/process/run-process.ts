@@ -6,7 +6,6 @@ import { cannotStart, outputEndless } from './process-errors.ts';
 import type { EndedProcess, ProcessEdges, ProcessRequest } from './process-request.ts';
 import { signalGroup } from './signal-group.ts';
 
-/** What is read, kept or not, before a process that never ends its output is stopped. */
 const MAX_DRAINED_BYTES = 4 * 1024 ** 3;
 /** How long output may stay open after the process has exited: something it left running holds it. */
 const LINGER_MS = 1_000;
@@ -16,7 +15,10 @@ const LINGER_MS = 1_000;
  * group gets SIGTERM, after the grace SIGKILL, and the call rejects when it has stopped. What the program left running
  * behind it, and that still holds its output, is killed a second after its exit.
  */
-export function runProcess(request: ProcessRequest, { clock, graceMs }: ProcessEdges): Promise<EndedProcess> {
+export function runProcess(
+  request: ProcessRequest,
+  { clock, graceMs, maxDrainedBytes = MAX_DRAINED_BYTES }: ProcessEdges,
+): Promise<EndedProcess> {
   const { what, signal, maxBytes } = request;
   if (signal.aborted) return Promise.reject(stopped(what, signal));
   return new Promise((resolve, reject) => {
@@ -59,7 +61,7 @@ export function runProcess(request: ProcessRequest, { clock, graceMs }: ProcessE
     const onAbort = () => end(stopped(what, signal));
     const take = (stream: 'stdout' | 'stderr', kept: KeptOutput) => (chunk: Buffer) => {
       kept.push(chunk);
-      if (kept.total > MAX_DRAINED_BYTES) end(outputEndless(what, MAX_DRAINED_BYTES));
+      if (kept.total > maxDrainedBytes) end(outputEndless(what, maxDrainedBytes));
       else if (!ending) request.onOutput?.(stream, chunk);
     };
 

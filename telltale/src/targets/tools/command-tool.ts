@@ -8,7 +8,7 @@ import { commandFailed } from '../process/process-errors.ts';
 import { runProcess } from '../process/run-process.ts';
 import { textProgress } from '../process/text-progress.ts';
 import type { TargetEdges } from '../target-edges.ts';
-import { type Filling, type FillScope, readFilling } from './fill-template.ts';
+import { type Filling, type FillScope, fillScope, readFilling } from './fill-template.ts';
 import type { Implementation, ToolContext } from './implementation.ts';
 
 interface CommandImplementation {
@@ -34,8 +34,8 @@ export function commandTool(
   const variables = Object.entries(env).map(([name, value]) => [name, read(value)] as const);
   const input = stdin === undefined ? undefined : read(stdin);
 
-  return async (call) => {
-    const scope: FillScope = call;
+  return async (parameters, call) => {
+    const scope = fillScope(parameters, call);
     const ended = await runProcess(
       {
         what,

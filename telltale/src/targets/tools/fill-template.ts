@@ -11,6 +11,14 @@ export interface FillScope {
   readonly agent: JsonObject;
 }
 
+/** The scope of one call: the snapshot is read only by a template that names it. */
+export const fillScope = (input: JsonObject, call: { readonly agent: () => JsonObject }): FillScope => ({
+  input,
+  get agent() {
+    return call.agent();
+  },
+});
+
 /** A text of a manifest with `{name}` and `${agent.…}` in it, read once. */
 export interface Filling {
   /** Whether it depends on parameters. */
@@ -77,8 +85,8 @@ function textOf(input: JsonObject, name: string): string {
   return value === undefined || value === null ? '' : asText(value);
 }
 
-function reference(template: Template, { agent }: FillScope, what: string): Json {
-  const resolved = resolveTemplate(template, { agent });
+function reference(template: Template, scope: FillScope, what: string): Json {
+  const resolved = resolveTemplate(template, { agent: scope.agent });
   if (resolved.ok) return resolved.value;
   const { message, hint } = resolved.error;
   throw new RuntimeError('bad_reference', `A template of ${what} cannot be filled: ${message}`, { hint });

@@ -5,7 +5,7 @@ import { idempotencyHeader } from '../http/idempotency-header.ts';
 import { bodyText, isJsonType } from '../http/read-body.ts';
 import { outputTooLarge } from '../output/output-limits.ts';
 import type { TargetEdges } from '../target-edges.ts';
-import { type FillScope, readFilling } from './fill-template.ts';
+import { type FillScope, fillScope, readFilling } from './fill-template.ts';
 import type { Implementation, ToolContext } from './implementation.ts';
 
 interface HttpImplementation {
@@ -32,8 +32,8 @@ export function httpTool(
   const named = Object.entries(headers).map(([name, value]) => [name, read(value)] as const);
   const fillBody = body === undefined ? undefined : readBodyTemplate(body, read);
 
-  return async (call) => {
-    const scope: FillScope = call;
+  return async (parameters, call) => {
+    const scope = fillScope(parameters, call);
     const content = fillBody?.(scope);
     const response = await httpRequest(
       {

@@ -1,8 +1,12 @@
-import type { Json } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { TargetCall } from '../target.ts';
 
-/** Runs one try of a tool, with defaults filled in and permission given. The result is JSON of bounded size. */
-export type Implementation = (call: TargetCall) => Promise<Json>;
+/**
+ * Runs one try of a tool, once permission is given; `input` is the call's with defaults filled in. The call itself is
+ * passed on as it is, never copied: its snapshot of the agent may be made only when it is read. The result is JSON of
+ * bounded size.
+ */
+export type Implementation = (input: JsonObject, call: TargetCall) => Promise<Json>;
 
 /** What an implementation is made from. */
 export interface ToolContext {

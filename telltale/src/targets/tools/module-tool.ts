@@ -6,6 +6,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { stopped } from '../access/stopped.ts';
 import { plainJson } from '../output/plain-json.ts';
 import { safeCause, thrownMessage } from '../output/thrown-message.ts';
+import type { TargetCall } from '../target.ts';
 import type { Implementation, ToolContext } from './implementation.ts';
 
 type Run = (parameters: unknown, context: unknown) => unknown;
@@ -15,25 +16,29 @@ export function moduleTool(
   { module, export: name }: { readonly module: string; readonly export: string },
   { what, file, maxBytes, stream }: ToolContext,
 ): Implementation {
-  let loaded: Promise<Run> | undefined;
-  const load = () => {
-    // A failed load is tried again: the file may have been mended since.
-    loaded ??= loadExport(module, name, file, what).catch((thrown: unknown) => {
-      loaded = undefined;
+  let loading: Promise<Run> | undefined;
+  let loaded: Run | undefined;
+  const load = async () => {
+    loading ??= loadExport(module, name, file, what);
+    try {
+      loaded = await loading;
+      return loaded;
+    } catch (thrown) {
+      loading = undefined; // tried again at the next call: the file may have been mended since
       throw thrown;
-    });
-    return loaded;
+    }
   };
-  return async ({ input, agent, signal, idempotencyKey, progress }) => {
-    const run = await load();
+  return async (input, call) => {
+    const { signal } = call;
+    const run = loaded ?? (await load());
     if (signal.aborted) throw stopped(what, signal); // its code would wait for an abort that has been
     let ended = false;
-    const report = (data: unknown) => {
-      if (!ended && stream) progress(plainJson(data, `the progress of ${what}`, maxBytes));
-    };
+    const context = new ModuleContext(call, (data) => {
+      if (!ended && stream) call.progress(plainJson(data, `the progress of ${what}`, maxBytes));
+    });
     let result: unknown;
     try {
-      result = await run(input, Object.freeze({ agent, signal, idempotencyKey, progress: report }));
+      result = await run(input, context);
     } catch (thrown) {
       if (signal.aborted) throw stopped(what, signal);
       throw thrown instanceof RuntimeError ? thrown : toolFailed(what, thrown);
@@ -42,6 +47,28 @@ export function moduleTool(
     }
     return plainJson(result, what, maxBytes);
   };
+}
+
+/**
+ * What a module's function gets beside its parameters. A class, because the snapshot is made only if it is looked at, and
+ * a getter in a literal would be made anew for each call: that took a tenth of the time of a step.
+ */
+class ModuleContext {
+  readonly #call: TargetCall;
+  readonly signal: AbortSignal;
+  readonly idempotencyKey: string;
+  readonly progress: (data: unknown) => void;
+
+  constructor(call: TargetCall, progress: (data: unknown) => void) {
+    this.#call = call;
+    this.signal = call.signal;
+    this.idempotencyKey = call.idempotencyKey;
+    this.progress = progress;
+  }
+
+  get agent() {
+    return this.#call.agent();
+  }
 }
 
 async function loadExport(module: string, name: string, file: string, what: string): Promise<Run> {
@@ -73,7 +100,9 @@ function cannotLoad(path: string, what: string, file: string, cause: unknown): R
   const hint =
     code === 'ERR_UNKNOWN_FILE_EXTENSION'
       ? 'This Node cannot read TypeScript by itself: use Node 22.18 or later, or build it to JavaScript.'
-      : `It is named by ${file}.`;
+      : cause instanceof Error && cause.name === 'SyntaxError'
+        ? `See the place with: node --check ${path}`
+        : `It is named by ${file}.`;
   return new RuntimeError(
     'module_failed',
     `The module ${path} of ${what} ${isMissing ? 'is not there, or imports what is not' : 'cannot be loaded'}: ${thrownMessage(cause)}`,

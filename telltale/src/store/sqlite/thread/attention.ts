@@ -75,10 +75,10 @@ export function createAttention({ db, ownership, tell }: AttentionEdges): Attent
   return {
     watch(stream, on) {
       if (on) {
-        // Events may have come since the caller asked; it is told once too often rather than once too seldom.
-        const found = head(stream);
-        watched.set(stream, found);
-        if (found > 0) tell({ kind: 'moved', streams: [stream] });
+        watched.set(stream, 0);
+        // Events may have come since the caller asked: he is told once too often rather than once too seldom.
+        seenVersion = -1;
+        look();
       } else watched.delete(stream);
       if (watched.size > 0) watchTimer ??= setInterval(look, WATCH_POLL_MS);
       else {
@@ -89,7 +89,9 @@ export function createAttention({ db, ownership, tell }: AttentionEdges): Attent
     startOwning() {
       if (isOwning) return;
       isOwning = true;
-      seenMessage = newestMessage();
+      patiently(() => {
+        seenMessage = newestMessage();
+      })();
       ownTimers.push(setInterval(look, INBOX_POLL_MS), setInterval(patiently(ownership.beat), BEAT_MS));
     },
     look,

@@ -1,8 +1,9 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { storeDamaged, storeForeign, storeNewer } from '../sqlite-errors.ts';
 import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
 
 const HEADER_BYTES = 100;
+const SECOND_LOOK_MS = 100;
 const MAGIC = 'SQLite format 3\0';
 
 /**
@@ -22,18 +23,28 @@ export function inspectFile(path: string): void {
     throw storeForeign(path, 'a SQLite database of another program');
   const version = header.readUInt32BE(60);
   if (version > MIGRATIONS.length) throw storeNewer(path, version, MIGRATIONS.length);
-  refuseCutShort(path, header, size);
+  // Another process may be about to write the rest.
+  const found = howCutShort(path);
+  if (found === undefined) return;
+  pause(SECOND_LOOK_MS);
+  if (howCutShort(path) === found) throw storeDamaged(path, found);
 }
 
-/** A WAL may hold the pages that are missing; without one, nothing does. */
-function refuseCutShort(path: string, header: Buffer, size: number): void {
+/** This thread has nothing else to do. */
+export function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+/** A journal may hold the pages that are missing; without one, nothing does. */
+function howCutShort(path: string): string | undefined {
   const wal = statSync(`${path}-wal`, { throwIfNoEntry: false });
-  if (wal !== undefined && wal.size > 0) return;
+  if ((wal !== undefined && wal.size > 0) || existsSync(`${path}-journal`)) return undefined;
+  const { header, size } = readHeader(path);
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   const pages = header.readUInt32BE(28);
   const isCurrent = header.readUInt32BE(24) === header.readUInt32BE(92);
-  if (isCurrent && size < pages * pageSize)
-    throw storeDamaged(path, `it was cut short, ${size} of ${pages * pageSize} bytes are there`);
+  if (!isCurrent || size >= pages * pageSize) return undefined;
+  return `it was cut short, ${size} of ${pages * pageSize} bytes are there`;
 }
 
 function readHeader(path: string): { readonly header: Buffer; readonly size: number } {

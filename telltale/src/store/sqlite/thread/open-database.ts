@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { ThreadSettings } from '../messages.ts';
 import { storeNewer, storeUnwritable } from '../sqlite-errors.ts';
 import { isBusy } from './describe-failure.ts';
-import { inspectFile } from './inspect-file.ts';
+import { inspectFile, pause } from './inspect-file.ts';
 import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
 
 const RETRY_MS = 10;
@@ -13,7 +13,7 @@ type OpenSettings = Pick<ThreadSettings, 'path' | 'durability' | 'lockTimeoutMs'
 
 /** Opens or makes the file and brings its schema up to date. Throws before anything is changed in a file not ours. */
 export function openDatabase({ path, durability, lockTimeoutMs, maxPages }: OpenSettings): DatabaseSync {
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   inspectFile(path);
   refuseReadOnly(path);
   const db = new DatabaseSync(path);
@@ -22,6 +22,8 @@ export function openDatabase({ path, durability, lockTimeoutMs, maxPages }: Open
     migrate(db, path);
     useWal(db, lockTimeoutMs);
     db.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
+    // On macOS an ordinary fsync leaves the data in the disk's cache.
+    db.exec(`PRAGMA fullfsync = ${durability === 'power' ? 'ON' : 'OFF'}`);
     // Checkpoints are made when the thread is idle (`checkpoints.ts`), not by the commit that happens to be the 1000th.
     db.exec('PRAGMA wal_autocheckpoint = 0');
     if (maxPages !== null) db.exec(`PRAGMA max_page_count = ${maxPages}`);
@@ -29,6 +31,17 @@ export function openDatabase({ path, durability, lockTimeoutMs, maxPages }: Open
   } catch (error) {
     db.close();
     throw error;
+  }
+}
+
+/** Not mkdir's `recursive`: in a file system without mkdir, such as /proc, that never comes back. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  if (dirname(folder) !== folder) makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error; // else another process was quicker
   }
 }
 
@@ -74,7 +87,7 @@ function useWal(db: DatabaseSync, lockTimeoutMs: number): void {
       return;
     } catch (error) {
       if (!isBusy(error) || left === 0) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+      pause(RETRY_MS);
     }
   }
 }

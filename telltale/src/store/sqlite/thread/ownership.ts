@@ -16,6 +16,7 @@ export interface Ownership {
   dissolve(owner: number): void;
   /** Gives up all of its own, in a transaction of its own. */
   resign(): void;
+  all(): readonly NotedOwner[];
   /** What is noted of an owner. */
   noted(owner: number, epoch: number): NotedOwner | null;
   doorbellOf(owner: number): string | undefined;
@@ -28,6 +29,7 @@ export function createOwnership(db: DatabaseSync, settings: Settings, bell: Door
     'INSERT INTO owners (pid, started_at, place, doorbell, beat_at) VALUES (?, ?, ?, ?, ?)',
   );
   const select = db.prepare('SELECT pid, started_at, place, doorbell, beat_at FROM owners WHERE id = ?');
+  const everybody = db.prepare('SELECT id FROM owners');
   const touch = db.prepare('UPDATE owners SET beat_at = ? WHERE id = ?');
   const giveUp = db.prepare('UPDATE heads SET owner = NULL WHERE owner = ?');
   const remove = db.prepare('DELETE FROM owners WHERE id = ?');
@@ -40,6 +42,19 @@ export function createOwnership(db: DatabaseSync, settings: Settings, bell: Door
     giveUp.run(owner);
     remove.run(owner);
     if (owner !== id && path !== undefined) silenced.push(String(path));
+  };
+
+  const noted = (owner: number, epoch: number): NotedOwner | null => {
+    const row = select.get(owner);
+    if (row === undefined) return null;
+    return {
+      id: owner,
+      pid: Number(row.pid),
+      startedAt: Number(row.started_at),
+      place: String(row.place),
+      beatAgeMs: Date.now() - Number(row.beat_at),
+      epoch,
+    };
   };
 
   return {
@@ -73,18 +88,8 @@ export function createOwnership(db: DatabaseSync, settings: Settings, bell: Door
       dissolve(id);
       db.exec('COMMIT');
     },
-    noted(owner, epoch) {
-      const row = select.get(owner);
-      if (row === undefined) return null;
-      return {
-        id: owner,
-        pid: Number(row.pid),
-        startedAt: Number(row.started_at),
-        place: String(row.place),
-        beatAgeMs: Date.now() - Number(row.beat_at),
-        epoch,
-      };
-    },
+    all: () => everybody.all().flatMap(({ id: owner }) => noted(Number(owner), 0) ?? []),
+    noted,
     doorbellOf(owner) {
       const row = select.get(owner);
       return row === undefined ? undefined : String(row.doorbell);

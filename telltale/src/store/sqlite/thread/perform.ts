@@ -23,8 +23,15 @@ export function performWrite(rows: Rows, request: WriteRequest, now: number): Ou
   switch (request.op) {
     case 'create':
       return { value: streams.create(request.stream, request.head, now) };
-    case 'acquire':
-      return { value: streams.acquire(request.stream, request.dead) };
+    case 'acquire': {
+      const taken = streams.acquire(request.stream, request.dead);
+      // Others may have written since this store had the stream last.
+      if ('id' in taken) appends.forget(taken.id);
+      return { value: taken };
+    }
+    case 'dissolve':
+      streams.dissolve(request.owner);
+      return { value: null };
     case 'release':
       appends.forget(request.stream);
       streams.release(request.stream, request.epoch);
@@ -76,6 +83,8 @@ function read(rows: Rows, request: ReadRequest, now: number): Results[ReadReques
       return lists.info(request.stream);
     case 'list':
       return lists.list(request);
+    case 'owners':
+      return streams.owners();
     case 'inbox':
       return streams.inbox(request.stream);
     case 'get':

@@ -1,43 +1,10 @@
-import { nearest } from '../../../kernel/nearest.ts';
 import { err, ok, type Result } from '../../../kernel/result.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { byZero, notFinite, unexpected, unknownName, wrong } from './expression-errors.ts';
+import { ARITY, CONSTANTS, FUNCTIONS } from './known-names.ts';
 
 const MAX_LENGTH = 2_000;
 const MAX_DEPTH = 64;
-
-const CONSTANTS: Readonly<Record<string, number>> = { pi: Math.PI, e: Math.E, tau: 2 * Math.PI };
-
-const FUNCTIONS: Readonly<Record<string, (...values: number[]) => number>> = {
-  abs: Math.abs,
-  acos: Math.acos,
-  asin: Math.asin,
-  atan: Math.atan,
-  ceil: Math.ceil,
-  cos: Math.cos,
-  exp: Math.exp,
-  floor: Math.floor,
-  ln: Math.log,
-  log: Math.log10,
-  log2: Math.log2,
-  max: Math.max,
-  min: Math.min,
-  pow: Math.pow,
-  round: (value = Number.NaN, digits = 0) => Math.round(value * 10 ** digits) / 10 ** digits,
-  sign: Math.sign,
-  sin: Math.sin,
-  sqrt: Math.sqrt,
-  tan: Math.tan,
-};
-
-/** How many values each takes; one where it is not named here. */
-const ARITY: Readonly<Record<string, readonly [number, number]>> = {
-  max: [1, 100],
-  min: [1, 100],
-  pow: [2, 2],
-  round: [1, 2],
-};
-
-const NAMES = [...Object.keys(FUNCTIONS), ...Object.keys(CONSTANTS)];
 
 interface Reader {
   readonly source: string;
@@ -158,41 +125,3 @@ function match(reader: Reader, pattern: RegExp): string | undefined {
   reader.at += found?.length ?? 0;
   return found;
 }
-
-const wrong = (source: string, at: number, why: string) =>
-  new RuntimeError('bad_expression', `The expression ${shown(source)} ${why} (at character ${at + 1}).`, {
-    hint: `Write it like (2 + 3) * sqrt(2) ^ 2. Functions: ${Object.keys(FUNCTIONS).join(', ')}.`,
-  });
-
-const unexpected = ({ source, at }: Reader, wanted?: string) =>
-  wrong(
-    source,
-    at,
-    wanted === undefined
-      ? at >= source.length
-        ? 'ends where a number should stand'
-        : `has "${source[at]}" where it cannot be read`
-      : `lacks ${wanted}`,
-  );
-
-const unknownName = (source: string, at: number, name: string) => {
-  const near = nearest(name, NAMES);
-  return new RuntimeError(
-    'bad_expression',
-    `The expression ${shown(source)} names "${name}", which is not known (at character ${at + 1}).`,
-    {
-      hint: near === undefined ? `Known: ${NAMES.join(', ')}.` : `Did you mean "${near}"?`,
-    },
-  );
-};
-
-const byZero = (source: string) =>
-  new RuntimeError('bad_expression', `The expression ${shown(source)} divides by zero.`);
-
-const notFinite = (source: string, value: number) =>
-  new RuntimeError(
-    'bad_expression',
-    `The expression ${shown(source)} has no finite value: it is ${Number.isNaN(value) ? 'not defined' : 'too large'}.`,
-  );
-
-const shown = (source: string) => JSON.stringify(source.length > 100 ? `${source.slice(0, 100)}…` : source);

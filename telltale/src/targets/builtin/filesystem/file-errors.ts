@@ -38,7 +38,7 @@ export function fileFailed(shown: string, thrown: unknown): RuntimeError {
   }
 }
 
-export const fileMissing = (shown: string, cause?: unknown) =>
+const fileMissing = (shown: string, cause?: unknown) =>
   new RuntimeError('file_missing', `There is no "${shown}".`, {
     hint: 'Look with the operations "list" or "glob".',
     cause,

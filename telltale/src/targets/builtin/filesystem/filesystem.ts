@@ -17,7 +17,7 @@ const DEFAULT_DEPTH = 3;
 const MAX_DEPTH = 16;
 
 /** Files and folders inside `permissions.paths`. */
-export function filesystem({ permissions }: TargetEdges): Target {
+export function filesystem({ permissions, clock }: TargetEdges): Target {
   const at = (input: JsonObject) => permissions.paths.resolve(text(input, 'path') ?? '.');
   const operations: Readonly<Record<string, Operation>> = {
     read: {
@@ -99,7 +99,8 @@ export function filesystem({ permissions }: TargetEdges): Target {
       },
       required: ['pattern'],
       idempotent: true,
-      run: async (input, { signal }) => grepFiles(await at(input), input as unknown as Search, signal),
+      run: async (input, { signal }) =>
+        grepFiles(await at(input), input as unknown as Search, { signal, clock }),
     },
   };
   const defined = defineOperations('tool "filesystem"', operations);

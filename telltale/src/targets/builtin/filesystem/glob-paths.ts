@@ -3,6 +3,7 @@ import type { Json } from '../../../kernel/json.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { globFiles } from '../../../manifest/files/glob-files.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
+import { stopped } from '../../access/stopped.ts';
 import { MAX_WALKED } from './walk.ts';
 
 const MAX_MATCHES = 1_000;
@@ -16,7 +17,10 @@ export async function filesMatching(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   if (/^[/\\]|^[A-Za-z]:|(?:^|[/\\{,(|])\.\.(?:[/\\},)|]|$)/.test(pattern)) throw leadsOut(pattern);
-  const found = await globFiles(pattern, real, signal, { walkEntries: MAX_WALKED, globMatches: MAX_FOUND });
+  const limits = { walkEntries: MAX_WALKED, globMatches: MAX_FOUND };
+  const found = await globFiles(pattern, real, signal, limits).catch((thrown: unknown) => {
+    throw signal.aborted ? stopped('tool "filesystem"', signal) : thrown;
+  });
   if (found.ok) return found.value;
   throw globFailed(
     pattern,

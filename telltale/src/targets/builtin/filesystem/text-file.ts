@@ -27,7 +27,7 @@ export async function readTextFile({ real, shown }: PermittedPath): Promise<stri
 }
 
 /** Undefined for what is no UTF-8 text. A byte order mark stays: an edit must not lose it. */
-export function decodeText(bytes: Uint8Array): string | undefined {
+function decodeText(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

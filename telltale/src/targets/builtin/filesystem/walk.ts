@@ -1,12 +1,12 @@
 import type { Dirent } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
 import { stopped } from '../../access/stopped.ts';
 import { fileFailed } from './file-errors.ts';
 
 /** Folders that nobody wants to read through. */
-export const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
+const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 /** Entries that one call comes across. */
 export const MAX_WALKED = 100_000;
 
@@ -44,9 +44,15 @@ async function entriesOf(
   { real, shown }: { readonly real: string; readonly shown: string },
   depth: number,
 ): Promise<Walked[]> {
-  const entries = await readdir(real, { withFileTypes: true }).catch((thrown: unknown) => {
+  const entries: Dirent[] = [];
+  try {
+    for await (const entry of await opendir(real)) {
+      if (entries.length === MAX_WALKED) break;
+      entries.push(entry);
+    }
+  } catch (thrown) {
     throw fileFailed(shown, thrown);
-  });
+  }
   entries.sort((a, b) => (a.name < b.name ? 1 : -1));
   return entries.map((entry) => ({
     real: join(real, entry.name),

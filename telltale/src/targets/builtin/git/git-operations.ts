@@ -1,6 +1,7 @@
-import type { Json, JsonObject } from '../../../kernel/json.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import type { Operation } from '../../operations.ts';
+import { flag, paths, reference, refs, remoteOf } from './git-arguments.ts';
 
 /** One operation as arguments of git. Every reference and path that a call gives is checked, and stands behind `--`. */
 export interface GitOperation extends Omit<Operation, 'run'> {
@@ -159,44 +160,6 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
     { remote: true },
   ),
 };
-
-/** A name of a remote and nothing else: an address would lead past the check of its host. */
-export function remoteOf(input: JsonObject): string {
-  const remote = reference(input, 'remote') ?? 'origin';
-  if (/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(remote)) return remote;
-  throw new RuntimeError(
-    'bad_parameters',
-    `"/remote" is "${remote.slice(0, 100)}", which is no name of a remote.`,
-    {
-      hint: 'Give a name such as "origin", not an address.',
-    },
-  );
-}
-
-const flag = (input: JsonObject, key: string, option: string): readonly string[] =>
-  input[key] === true ? [option] : [];
-
-const refs = (input: JsonObject, ...keys: readonly string[]): readonly string[] =>
-  keys.flatMap((key) => reference(input, key) ?? []);
-
-/** What begins with a dash would be an option to git. */
-function reference(input: JsonObject, key: string): string | undefined {
-  const value: Json | undefined = input[key];
-  if (typeof value !== 'string') return undefined;
-  if (!/^-|[\0-\x20\x7f:]/.test(value)) return value;
-  throw new RuntimeError(
-    'bad_parameters',
-    `"/${key}" is ${JSON.stringify(value.slice(0, 100))}, which no branch or commit is called.`,
-    {
-      hint: 'Give the name of a branch or tag, or a commit.',
-    },
-  );
-}
-
-const paths = (input: JsonObject): readonly string[] => [
-  '--',
-  ...(Array.isArray(input.paths) ? input.paths.map((path: Json) => `:(literal)${String(path)}`) : []),
-];
 
 const refMissing = () =>
   new RuntimeError('bad_parameters', 'The operation "checkout" has neither "ref" nor "paths".', {

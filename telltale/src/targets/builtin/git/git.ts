@@ -3,7 +3,8 @@ import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { defineOperations, type Operation, operationMembers } from '../../operations.ts';
 import type { Target, TargetCall } from '../../target.ts';
 import type { TargetEdges } from '../../target-edges.ts';
-import { GIT_OPERATIONS, type GitOperation, remoteOf } from './git-operations.ts';
+import { remoteOf } from './git-arguments.ts';
+import { GIT_OPERATIONS, type GitOperation } from './git-operations.ts';
 import { gitText, runGit, WHAT } from './run-git.ts';
 
 /** git on a repository inside the permitted paths; results are what git prints. */

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PEERS } from './field.ts';
+
+const LOCK = join(PEERS, 'package-lock.json');
+/** Holds the lock file that was installed: it is written last, so a broken-off installation has none. */
+const MARK = join(PEERS, 'node_modules', '.installed-lock.json');
+
+/** Installs the peers beside their modules, once. They are 300 MB and nobody but this bench wants them. */
+export async function installPeers(progress: (line: string) => void): Promise<void> {
+  const lock = readFileSync(LOCK, 'utf8');
+  if (existsSync(MARK) && readFileSync(MARK, 'utf8') === lock) return;
+  progress('installing the peers into bench/peers/node_modules, about 300 MB; this happens once');
+  const beat = setInterval(() => progress('still installing the peers'), 15_000);
+  try {
+    await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  } finally {
+    clearInterval(beat);
+  }
+  writeFileSync(MARK, lock);
+  progress('peers installed');
+}
+
+function run(command: string, args: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: PEERS, stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    const hear = (text: string) => {
+      said = (said + text).slice(-4000);
+    };
+    child.stdout.setEncoding('utf8').on('data', hear);
+    child.stderr.setEncoding('utf8').on('data', hear);
+    child.on('error', (error) => reject(cannotInstall(error.message)));
+    child.on('close', (code) => (code === 0 ? resolve() : reject(cannotInstall(said.trim()))));
+  });
+}
+
+function cannotInstall(said: string): Error {
+  const offline = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|ERR_SOCKET/.test(said);
+  const why = offline ? 'the npm registry cannot be reached' : 'npm failed';
+  return new Error(
+    `The peers cannot be installed: ${why}.\n${said}\n\nMend that and start again, or measure ours alone: npm run bench -- agent --no-peers`,
+  );
+}

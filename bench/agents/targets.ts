@@ -1,0 +1,88 @@
+import { median } from '../parsing/measure.ts';
+import { AI_SDK, LANGGRAPH_SQLITE, OURS, OURS_DURABLE } from './field.ts';
+import type { HeldMemory, UnitSample } from './measurements.ts';
+import type { ThroughputRound } from './throughput.ts';
+import { atLeast, atMost, type Verdict } from './verdict.ts';
+
+/** What is known of one contestant; what was not measured, or failed, is absent. */
+export interface AgentFigures {
+  readonly name: string;
+  readonly steps?: readonly UnitSample[];
+  readonly deltas?: readonly UnitSample[];
+  readonly held?: HeldMemory;
+  /** Wall milliseconds of the import in a fresh process. */
+  readonly imports?: readonly number[];
+  /** Wall milliseconds from the process's start to the end of its first session. */
+  readonly firsts?: readonly number[];
+  readonly throughput?: readonly ThroughputRound[];
+}
+
+export const cpuOf = (samples: readonly UnitSample[]): number => median(samples.map(({ cpuUs }) => cpuUs));
+
+/** 40 ms where the AI SDK took 133: what the target is on a machine of another speed. */
+const IMPORT_TO_AI_SDK = 40 / 133;
+
+/** The targets of the agent loop, as far as what was measured can decide them. */
+export function judgeAgent(figures: readonly AgentFigures[]): readonly Verdict[] {
+  const of = (name: string) => figures.find((each) => each.name === name);
+  const [memory, durable] = [of(OURS), of(OURS_DURABLE)];
+  const [aiSdk, langGraph] = [of(AI_SDK), of(LANGGRAPH_SQLITE)];
+  const verdicts: Verdict[] = [];
+  for (const ours of [memory, durable]) {
+    if (ours?.steps === undefined) continue;
+    const own = cpuOf(ours.steps);
+    const most = ours === memory ? 25 : 40;
+    verdicts.push(atMost(`a step of ${ours.name} takes at most ${most} µs of CPU`, own, most, 'µs', false));
+    if (aiSdk?.steps)
+      verdicts.push(
+        atLeast(
+          `a step of ${ours.name} is at least 50 times under AI SDK 7’s`,
+          cpuOf(aiSdk.steps) / own,
+          50,
+          'times',
+        ),
+      );
+    if (ours === durable && langGraph?.steps)
+      verdicts.push(
+        atLeast(
+          `a step of ${ours.name} is at least 100 times under LangGraph’s with SQLite`,
+          cpuOf(langGraph.steps) / own,
+          100,
+          'times',
+        ),
+      );
+  }
+  if (durable?.deltas) {
+    const own = cpuOf(durable.deltas);
+    verdicts.push(atMost('a delta takes at most 1 µs of CPU', own, 1, 'µs', false));
+    if (aiSdk?.deltas)
+      verdicts.push(
+        atLeast('a delta is at least 40 times under AI SDK 7’s', cpuOf(aiSdk.deltas) / own, 40, 'times'),
+      );
+  }
+  if (durable?.held)
+    verdicts.push(atMost('1,000 sessions in mid-turn keep at most 10 MB', durable.held.heapMb, 10, 'MB'));
+  if (memory?.imports) {
+    const own = median(memory.imports);
+    verdicts.push(atMost('the import takes at most 40 ms', own, 40, 'ms', false));
+    if (aiSdk?.imports)
+      verdicts.push(
+        atMost(
+          `the import takes at most ${IMPORT_TO_AI_SDK.toFixed(2)} times AI SDK 7’s (40 ms to 133)`,
+          own / median(aiSdk.imports),
+          IMPORT_TO_AI_SDK,
+          'times',
+        ),
+      );
+  }
+  if (durable?.throughput)
+    verdicts.push(
+      atLeast(
+        'durable steps/s are at least 0.45 times a bare group-commit loop’s',
+        median(durable.throughput.map((round) => round.oursPerSecond / round.barePerSecond)),
+        0.45,
+        'times',
+      ),
+    );
+  return verdicts;
+}

@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import type { Model, ModelRequest, ModelSink } from '../../telltale/src/models/model.ts';
+import { createRuntime } from '../../telltale/src/session/create-runtime.ts';
+import type { AgentContestant } from './contestant.ts';
+import { answer, PROMPT, type Script, type Turn } from './scenario.ts';
+import { openAction, writeAgent } from './write-agent.ts';
+
+export interface Ours {
+  readonly store: 'memory' | 'sqlite';
+  /** Whether the tool may be run again: then its start need not wait for the commit. */
+  readonly idempotent: boolean;
+}
+
+/** Ours, through the public runtime: tool and agent are files, as a user writes them. */
+export const createTelltale = ({ store, idempotent }: Ours): AgentContestant => ({
+  name: `telltale, ${store === 'memory' ? 'in memory' : 'durable'}${idempotent ? ', idempotent tool' : ''}`,
+  async open(script, folder) {
+    let calls = 0;
+    const agent = await writeAgent(folder, idempotent, (query) => {
+      calls += 1;
+      return answer(query);
+    });
+    const runtime = await createRuntime({
+      store: store === 'memory' ? 'memory' : `sqlite:${join(folder, 'log.db')}`,
+      durability: 'power',
+      cwd: folder,
+    });
+    const model = createFakeModel(script);
+    return {
+      async session() {
+        let characters = 0;
+        const session = runtime.start(agent, { input: PROMPT, model });
+        session.subscribe((event) => {
+          if (event.type === 'thought.delta' || event.type === 'response.delta')
+            characters += event.text.length;
+        });
+        const { status, error } = await session.result;
+        if (status !== 'completed') throw new Error(`A session ended as ${status}: ${error?.message}`);
+        return { characters };
+      },
+      calls: () => calls,
+      close: () => runtime.close(),
+    };
+  },
+});
+
+/** Says what the script says, in tags; all of it is at hand at once. */
+const createFakeModel = (script: Script): Model => ({
+  id: 'fake',
+  async stream({ turn }: ModelRequest, sink: ModelSink) {
+    const said = script(turn - 1);
+    speak(said, sink);
+    if (said.until !== undefined) {
+      await said.until;
+      sink.text('</response>');
+    }
+    return { finish: 'stop', usage: { input: 10, output: 10 } };
+  },
+});
+
+function speak({ said, call, until }: Turn, sink: ModelSink): void {
+  sink.text(call === undefined ? '<response>' : '<thought>');
+  for (const piece of said) sink.text(piece);
+  if (until !== undefined) return;
+  sink.text(call === undefined ? '</response>' : '</thought>\n');
+  if (call !== undefined) sink.text(`${openAction(call.id, call.query)}</action>\n`);
+}

@@ -1,0 +1,58 @@
+import type { CommandContext, RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { eventUnknown } from '../session/event-unknown.ts';
+import { findSession } from '../session/find-session.ts';
+import { storeFlag } from '../session/store-location.ts';
+import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
+import { jsonText } from '../view/json-line.ts';
+import { wholeNumber } from '../whole-number.ts';
+
+interface Options {
+  readonly store?: string;
+  readonly json?: true;
+}
+
+const EXAMPLES = `
+SESSION is an id, the beginning or the end of one, or "last". SEQ is the number
+in front of a line of "telltale logs".
+
+Examples:
+  $ telltale fork last 12
+  $ telltale resume $(telltale fork last 12 --json | jq -r .session)
+`;
+
+export const registerFork: RegisterCommand = (program, context) => {
+  addStoreOption(program.command('fork'))
+    .summary('branch off a new session from an event of another')
+    .description(
+      'Makes a new session whose log begins as the other one did, up to and with an event. Resume it to go on from there.',
+    )
+    .argument('<session>', 'which one')
+    .argument('<seq>', 'its last event that the new one has, too')
+    .option('--json', 'print {"session", "from", "seq"}')
+    .addHelpText('after', EXAMPLES)
+    .action(
+      context.run((session: string, seq: string, options: Options) => fork(session, seq, options, context)),
+    );
+};
+
+async function fork(
+  asked: string,
+  text: string,
+  options: Options,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { stdout } = context.io;
+  const seq = wholeNumber('SEQ', text);
+  return withStoredRuntime(context, options, async (runtime) => {
+    const { stream, head } = await findSession(runtime.store, asked);
+    if (seq > head) throw eventUnknown(stream, seq, head);
+    const session = await runtime.fork(stream, seq);
+    await stdout.write(
+      options.json === true
+        ? jsonText({ session, from: stream, seq }, 2)
+        : `${session}\nIt begins as ${stream} did, up to event ${seq}.\nResume with: telltale resume ${session}${storeFlag(options.store)}\n`,
+    );
+    return EXIT.ok;
+  });
+}

@@ -1,0 +1,78 @@
+import type { CommandContext, RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
+import { eachEvent, type Pace, playLog } from '../run/play-log.ts';
+import { eventUnknown } from '../session/event-unknown.ts';
+import { findSession } from '../session/find-session.ts';
+import { readLog } from '../session/read-log.ts';
+import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
+import { usage } from '../usage.ts';
+import { eventJson } from '../view/json-line.ts';
+import { wholeNumber } from '../whole-number.ts';
+
+interface Options {
+  readonly store?: string;
+  readonly to?: string;
+  readonly step?: true;
+  readonly speed?: string;
+  readonly instant?: true;
+  readonly json?: true;
+}
+
+const EXAMPLES = `
+SESSION is an id, the beginning or the end of one, or "last". In a pipe nothing
+is waited for.
+
+Examples:
+  $ telltale replay last                as it went
+  $ telltale replay last --speed 4      four times as fast
+  $ telltale replay last --step         event by event, with Enter
+  $ telltale replay last --to 20        up to its 20th event
+`;
+
+export const registerReplay: RegisterCommand = (program, context) => {
+  addStoreOption(program.command('replay'))
+    .summary('watch a session again, at any speed or step by step')
+    .description('Steps through the log of a session and shows it as the live view did. Nothing is run.')
+    .argument('<session>', 'which one')
+    .option('--to <n>', 'stop after event n')
+    .option('--step', 'wait for Enter before each event')
+    .option('--speed <x>', 'how many times as fast (default: 1)')
+    .option('--instant', 'wait for nothing')
+    .option('--json', 'print the events as JSON, one a line')
+    .addHelpText('after', EXAMPLES)
+    .action(context.run((session: string, options: Options) => replay(session, options, context)));
+};
+
+async function replay(asked: string, options: Options, context: CommandContext): Promise<ExitCode> {
+  const { io } = context;
+  const last = options.to === undefined ? undefined : wholeNumber('--to', options.to);
+  const pace = readPace(options, io);
+  return withStoredRuntime(context, options, async ({ store }) => {
+    const { stream, head } = await findSession(store, asked);
+    if (last !== undefined && last > head) throw eventUnknown(stream, last, head);
+    const to = last ?? head;
+    const events = readLog(store, stream, { to });
+    if (options.json === true)
+      await eachEvent(events, io, async (event) => {
+        await io.stdout.write(eventJson(event));
+        return true;
+      });
+    else await playLog(events, { pace, head, io });
+    return EXIT.ok;
+  });
+}
+
+function readPace(options: Options, { stdout, stdin }: Io): Pace {
+  const asked = (['step', 'speed', 'instant'] as const).filter((name) => options[name] !== undefined);
+  if (asked.length > 1)
+    throw usage(`'--${asked[0]}' and '--${asked[1]}' cannot be had at once.`, 'Leave one of them out.');
+  if (options.step === true) {
+    if (stdout.isTerminal && stdin.isTerminal) return { kind: 'step' };
+    throw usage("'--step' needs a terminal.", 'Leave it out: in a pipe all events are printed at once.');
+  }
+  if (options.instant === true || !stdout.isTerminal) return { kind: 'instant' };
+  const speed = Number(options.speed ?? 1);
+  if (speed > 0 && Number.isFinite(speed)) return { kind: 'timed', speed };
+  throw usage(`--speed '${options.speed}' is no number above 0.`, 'Write --speed 2 for twice as fast.');
+}

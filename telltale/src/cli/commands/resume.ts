@@ -1,0 +1,29 @@
+import type { RegisterCommand } from '../command.ts';
+import { type ResumeSessionOptions, resumeSession } from '../run/resume-session.ts';
+import { runMode } from '../run/run-mode.ts';
+import { addWorkOptions } from '../run/work-options.ts';
+
+const EXAMPLES = `
+SESSION is an id, the beginning or the end of one, or "last".
+
+Examples:
+  $ telltale resume last
+  $ telltale resume 7xk2p --accept-changes     the manifest has been mended since
+`;
+
+export const registerResume: RegisterCommand = (program, context) => {
+  addWorkOptions(program.command('resume'))
+    .summary('go on with a session that was interrupted')
+    .description(
+      'Goes on with a session where its log ends, with the manifest it was started with. Only what is new is shown.',
+    )
+    .argument('<session>', 'which one')
+    .option('--accept-changes', 'go on although the manifest has changed')
+    .addHelpText('after', EXAMPLES)
+    .action(
+      context.run(async (session: string, options: ResumeSessionOptions) => {
+        runMode(options, context.io);
+        return resumeSession(session, options, context);
+      }),
+    );
+};

@@ -1,0 +1,122 @@
+import { suggest } from '../../kernel/nearest.ts';
+import type { StreamInfo } from '../../store/store.ts';
+import { paletteFor } from '../colour.ts';
+import type { CommandContext, RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
+import { storeExists, storeLocation } from '../session/store-location.ts';
+import { addStoreOption, withRuntime } from '../session/with-runtime.ts';
+import { usage } from '../usage.ts';
+import { brief } from '../view/brief.ts';
+import { agoText, timeText } from '../view/figures.ts';
+import { jsonText } from '../view/json-line.ts';
+import { paintStatus, type ShownStatus, STATUSES, shownStatus } from '../view/status.ts';
+import { type Column, tableLines } from '../view/table.ts';
+import { wholeNumber } from '../whole-number.ts';
+
+interface Options {
+  readonly store?: string;
+  readonly status?: string;
+  readonly limit?: string;
+  readonly json?: true;
+}
+
+const DEFAULT_LIMIT = 20;
+/** Sessions that are looked through for those with a status. */
+const MAX_SEARCHED = 10_000;
+const MAX_TITLE = 200;
+
+const EXAMPLES = `
+Statuses: ${STATUSES.join(', ')}. "interrupted" is one
+that nobody works on now and that can be resumed.
+
+Examples:
+  $ telltale sessions
+  $ telltale sessions --status running,waiting
+  $ telltale sessions --limit 1 --json | jq -r '.[0].session'
+`;
+
+export const registerSessions: RegisterCommand = (program, context) => {
+  addStoreOption(program.command('sessions'))
+    .summary('list sessions, newest first')
+    .description('Lists sessions, newest first.')
+    .option('--status <status>', 'only those of this status; several with commas')
+    .option('--limit <n>', `how many (default: ${DEFAULT_LIMIT})`)
+    .option('--json', 'print them as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(context.run((options: Options) => sessions(options, context)));
+};
+
+async function sessions(options: Options, context: CommandContext): Promise<ExitCode> {
+  const { io } = context;
+  const limit = options.limit === undefined ? DEFAULT_LIMIT : wholeNumber('--limit', options.limit);
+  const statuses = options.status === undefined ? undefined : readStatuses(options.status);
+  const location = storeLocation(options.store, io);
+  const found = storeExists(location, io)
+    ? await withRuntime(context, options.store === undefined ? {} : { store: options.store }, ({ store }) =>
+        store.list({ kind: 'session', limit: statuses === undefined ? limit + 1 : MAX_SEARCHED }),
+      )
+    : [];
+  const matching = found.filter((each) => statuses?.has(shownStatus(each)) ?? true);
+  await (options.json === true
+    ? io.stdout.write(jsonText(matching.slice(0, limit).map(sessionJson), 2))
+    : print(matching, limit, location, io));
+  return EXIT.ok;
+}
+
+function readStatuses(text: string): ReadonlySet<string> {
+  const asked = text.split(',').map((each) => each.trim());
+  const wrong = asked.find((each) => !STATUSES.includes(each as ShownStatus));
+  if (wrong !== undefined)
+    throw usage(`There is no status '${wrong}'.`, suggest(wrong, STATUSES, 'Statuses'));
+  return new Set(asked);
+}
+
+const sessionJson = (info: StreamInfo) => ({
+  session: info.stream,
+  agent: info.name,
+  status: shownStatus(info),
+  title: info.title,
+  events: info.head,
+  started: timeText(info.createdAt),
+  updated: timeText(info.updatedAt),
+  parent: info.parent ?? null,
+  pid: info.owner?.pid ?? null,
+});
+
+const COLUMNS: readonly Column[] = [
+  { title: 'SESSION' },
+  { title: 'AGENT' },
+  { title: 'STATUS' },
+  { title: 'STARTED' },
+  { title: 'EVENTS', align: 'right' },
+  { title: 'PID', align: 'right' },
+  { title: 'INPUT', gives: true },
+];
+const STATUS_COLUMN = 2;
+
+async function print(found: readonly StreamInfo[], limit: number, location: string, io: Io): Promise<void> {
+  const { stdout, clock } = io;
+  if (found.length === 0) {
+    await stdout.write(`No sessions in ${location}. Start one with: telltale run MANIFEST "what to do"\n`);
+    return;
+  }
+  const paint = paletteFor(stdout);
+  const shown = found.slice(0, limit);
+  const rows = shown.map((info) => [
+    brief(info.stream, MAX_TITLE),
+    brief(info.name, MAX_TITLE),
+    shownStatus(info),
+    agoText(clock.now() - info.createdAt),
+    String(info.head),
+    info.owner === undefined ? '' : String(info.owner.pid),
+    brief(info.title, MAX_TITLE),
+  ]);
+  const lines = tableLines(COLUMNS, rows, {
+    columns: stdout.columns,
+    paint: (text, row, column) =>
+      row === -1 ? paint.dim(text) : column === STATUS_COLUMN ? paintStatus(text, text, paint) : text,
+  });
+  const more = found.length > limit ? [paint.dim('There are more: --limit N shows them.')] : [];
+  await stdout.write(`${[...lines, ...more].join('\n')}\n`);
+}

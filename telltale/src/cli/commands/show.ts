@@ -1,0 +1,57 @@
+import { paletteFor } from '../colour.ts';
+import type { CommandContext, RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { eventUnknown } from '../session/event-unknown.ts';
+import { findSession } from '../session/find-session.ts';
+import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
+import { jsonText } from '../view/json-line.ts';
+import { stateJson } from '../view/state-json.ts';
+import { stateLines } from '../view/state-lines.ts';
+import { shownStatus } from '../view/status.ts';
+import { wholeNumber } from '../whole-number.ts';
+
+interface Options {
+  readonly store?: string;
+  readonly seq?: string;
+  readonly json?: true;
+}
+
+const DEFAULT_COLUMNS = 100;
+
+const EXAMPLES = `
+SESSION is an id, the beginning or the end of one, or "last".
+
+Examples:
+  $ telltale show last
+  $ telltale show last --seq 12                  as it was after its 12th event
+  $ telltale show last --json | jq .metadata
+`;
+
+export const registerShow: RegisterCommand = (program, context) => {
+  addStoreOption(program.command('show'))
+    .summary('show the state of a session, now or after any event')
+    .description('Shows what is known of a session: status, metadata, variables, actions, the last response.')
+    .argument('<session>', 'which one')
+    .option('--seq <n>', 'the state after event n, in place of the newest')
+    .option('--json', 'print it as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(context.run((session: string, options: Options) => show(session, options, context)));
+};
+
+async function show(asked: string, options: Options, context: CommandContext): Promise<ExitCode> {
+  const { stdout } = context.io;
+  const seq = options.seq === undefined ? undefined : wholeNumber('--seq', options.seq);
+  return withStoredRuntime(context, options, async (runtime) => {
+    const info = await findSession(runtime.store, asked);
+    if (seq !== undefined && seq > info.head) throw eventUnknown(info.stream, seq, info.head);
+    const state = await runtime.state(info.stream, seq);
+    const isNow = state.seq >= info.head;
+    const told = isNow ? { status: shownStatus(info), pid: info.owner?.pid } : { status: state.status };
+    const text =
+      options.json === true
+        ? jsonText(stateJson(state, told), 2)
+        : `${stateLines(state, { ...told, columns: stdout.columns ?? DEFAULT_COLUMNS, paint: paletteFor(stdout) }).join('\n')}\n`;
+    await stdout.write(text);
+    return EXIT.ok;
+  });
+}

@@ -1,0 +1,69 @@
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { CommandContext, RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { readInput } from '../run/read-input.ts';
+import { findSession } from '../session/find-session.ts';
+import { storeFlag } from '../session/store-location.ts';
+import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
+import { jsonText } from '../view/json-line.ts';
+
+interface Options {
+  readonly store?: string;
+  readonly json?: true;
+}
+
+const EXAMPLES = `
+SESSION is an id, the beginning or the end of one, or "last". The agent reads
+the message at the beginning of its next turn.
+
+Examples:
+  $ telltale steer last "Leave the tests alone, only change src/"
+  $ telltale steer last - < notes.txt
+`;
+
+export const registerSteer: RegisterCommand = (program, context) => {
+  addStoreOption(program.command('steer'))
+    .summary('put a message before a running agent')
+    .description(
+      'Puts a message before an agent, from any terminal. If nobody runs the session it waits for the resume.',
+    )
+    .argument('<session>', 'which one')
+    .argument('<text>', 'the message; "-" reads standard input')
+    .option('--json', 'print {"session", "delivered", "pid"}')
+    .addHelpText('after', EXAMPLES)
+    .action(
+      context.run((session: string, text: string, options: Options) =>
+        steer(session, text, options, context),
+      ),
+    );
+};
+
+async function steer(
+  asked: string,
+  argument: string,
+  options: Options,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { io } = context;
+  return withStoredRuntime(context, options, async (runtime) => {
+    const { stream, status } = await findSession(runtime.store, asked);
+    if (status === 'completed') throw sessionOver(stream);
+    const text = await readInput(argument, io, `telltale steer ${asked}`);
+    await runtime.steer(stream, text);
+    const owner = (await runtime.store.info(stream))?.owner;
+    const resume = `telltale resume ${stream}${storeFlag(options.store)}`;
+    await io.stdout.write(
+      options.json === true
+        ? jsonText({ session: stream, delivered: owner !== undefined, pid: owner?.pid ?? null }, 2)
+        : owner === undefined
+          ? `Nobody works on ${stream} now: the message waits until it is resumed.\nResume with: ${resume}\n`
+          : `Delivered to process ${owner.pid}, which works on ${stream}: the agent reads it in its next turn.\n`,
+    );
+    return EXIT.ok;
+  });
+}
+
+const sessionOver = (session: string) =>
+  new RuntimeError('session_completed', `${session} has completed: nobody would read the message.`, {
+    hint: `Branch off from one of its events, and steer that: telltale fork ${session} SEQ`,
+  });

@@ -1,0 +1,67 @@
+import { paletteFor } from '../colour.ts';
+import type { CommandContext, RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { causeChain } from '../session/cause-chain.ts';
+import { findSession } from '../session/find-session.ts';
+import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
+import { causeLines } from '../view/cause-lines.ts';
+import { eventJson, jsonText } from '../view/json-line.ts';
+import { wholeNumber } from '../whole-number.ts';
+
+interface Options {
+  readonly store?: string;
+  readonly json?: true;
+}
+
+const DEFAULT_COLUMNS = 200;
+
+const EXAMPLES = `
+SESSION is an id, the beginning or the end of one, or "last". SEQ is the number
+in front of a line of "telltale logs".
+
+Examples:
+  $ telltale why last 12
+  $ telltale why last 12 --json | jq -r '.[].type'
+`;
+
+export const registerWhy: RegisterCommand = (program, context) => {
+  addStoreOption(program.command('why'))
+    .summary('explain an event: what brought it about, up to the start')
+    .description(
+      'Walks from an event to the one that brought it about, and on to the start, across sessions.',
+    )
+    .argument('<session>', 'which one')
+    .argument('<seq>', 'which of its events')
+    .option('--json', 'print the events as a JSON list, the asked one first')
+    .addHelpText('after', EXAMPLES)
+    .action(
+      context.run((session: string, seq: string, options: Options) => why(session, seq, options, context)),
+    );
+};
+
+async function why(
+  asked: string,
+  text: string,
+  options: Options,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { stdout } = context.io;
+  const seq = wholeNumber('SEQ', text);
+  return withStoredRuntime(context, options, async ({ store }) => {
+    const { stream, head } = await findSession(store, asked);
+    const chain = await causeChain(store, stream, seq, head);
+    const lines = causeLines(chain, {
+      columns: stdout.columns ?? DEFAULT_COLUMNS,
+      paint: paletteFor(stdout),
+    });
+    await stdout.write(
+      options.json === true
+        ? jsonText(
+            chain.events.map((event) => JSON.parse(eventJson(event))),
+            2,
+          )
+        : `${lines.join('\n')}\n`,
+    );
+    return EXIT.ok;
+  });
+}

@@ -1,0 +1,52 @@
+import type { Approve } from '../../targets/target.ts';
+import { paletteFor } from '../colour.ts';
+import type { Io } from '../io.ts';
+import { spelledOut } from '../view/harmless.ts';
+import type { RunView } from './run-view.ts';
+
+/** What is longer cannot be judged by reading it. */
+const MAX_SHOWN = 16 * 1024;
+/** Nobody reads and answers a question within this time: the line was typed before, for something else. */
+const TYPED_AHEAD_MS = 150;
+
+/**
+ * Asks on the terminal, one question at a time, with everything that would be done spelt out. Undefined where there is
+ * no terminal to ask on: the answer is then no.
+ */
+export function askPerson(io: Io, view: RunView): Approve | undefined {
+  if (!io.stdin.isTerminal || !io.stderr.isTerminal) return undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  return (question) => {
+    const answer = last.then(() => view.aside(() => ask(question, io)));
+    last = answer.catch(() => undefined);
+    return answer;
+  };
+}
+
+async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Promise<boolean> {
+  const { what, target, input, signal } = question;
+  if (signal.aborted) return false;
+  const { bold, dim, red, yellow } = paletteFor(stderr);
+  const told = spelledOut(what);
+  const given = spelledOut(JSON.stringify(input, null, 2));
+  if (told.length + given.length > MAX_SHOWN) {
+    await stderr.write(
+      `${red('refused')}: ${spelledOut(target)} asks for more than can be read here (${what.length + given.length} characters).\n`,
+    );
+    return false;
+  }
+  const lines = [
+    `${yellow('?')} ${bold(spelledOut(target))} asks for permission:`,
+    ...indented(told),
+    ...indented(given).map(dim),
+  ];
+  await stderr.write(`${lines.join('\n')}\n  Allow it? [y/N] `);
+  const answer = await stdin.readLine(signal, TYPED_AHEAD_MS);
+  if (answer === undefined) {
+    await stderr.write('\n');
+    return false;
+  }
+  return /^\s*y(es)?\s*$/i.test(answer);
+}
+
+const indented = (text: string): readonly string[] => text.split('\n').map((line) => `    ${line}`);

@@ -1,0 +1,73 @@
+import type { SessionResult } from '../../session/runtime-types.ts';
+import { paletteFor } from '../colour.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
+import { spanText } from '../view/figures.ts';
+import { harmlessLine } from '../view/harmless.ts';
+import type { Followed } from './follow-session.ts';
+import type { RunMode } from './run-mode.ts';
+
+const EXITS: Readonly<Record<SessionResult['status'], ExitCode>> = {
+  completed: EXIT.ok,
+  failed: EXIT.failed,
+  cancelled: EXIT.failed,
+  stalled: EXIT.waiting,
+  waiting: EXIT.waiting,
+  interrupted: EXIT.interrupted,
+};
+
+export interface ConcludeOptions {
+  readonly mode: RunMode;
+  /** ` --store X` where commands about this session need it; undefined where the session is gone with this process. */
+  readonly storeFlag: string | undefined;
+}
+
+/** Says on stderr what a person has to know of a run that did not come to its good end, and gives the exit code. */
+export async function conclude(
+  { result, cutOff, unread }: Followed,
+  { stderr, clock }: Io,
+  { mode, storeFlag }: ConcludeOptions,
+): Promise<ExitCode> {
+  const code = EXITS[result.status];
+  if (code === EXIT.ok || unread || mode === 'events' || mode === 'json') return code;
+  const { bold, cyan, dim, red, yellow } = paletteFor(stderr);
+  const running = cutOff.map(({ action, startedAt }) => {
+    const since = startedAt === undefined ? '' : ` (${spanText(clock.now() - startedAt)})`;
+    return `${harmlessLine(`${action.id} ${action.name}`)}${since}`;
+  });
+  const { error, session } = result;
+  const follow = (command: string, what: string) =>
+    storeFlag === undefined ? '' : `${what}: telltale ${command} ${session}${storeFlag}`;
+  const resume = follow('resume', 'Resume with') || 'Its store was in memory: it cannot be resumed.';
+  const lines: string[] = [];
+  switch (result.status) {
+    case 'completed':
+      break;
+    case 'interrupted':
+      if (error !== undefined) lines.push(`${red(bold('lost'))}: ${bold(harmlessLine(error.message))}`);
+      lines.push(
+        `${yellow('interrupted')} in turn ${result.turns + 1}${running.length === 0 ? '' : ` while running: ${running.join(', ')}`}`,
+        resume,
+      );
+      break;
+    case 'cancelled':
+      lines.push(
+        `${yellow('cancelled')}: ${bold(`The session ${session} was cancelled.`)}`,
+        follow('logs', 'See'),
+      );
+      break;
+    case 'waiting':
+      lines.push(`${yellow('waiting')}: ${bold('The session waits for a person.')}`, resume);
+      break;
+    case 'failed':
+    case 'stalled':
+      lines.push(
+        `${red(bold(result.status))}: ${bold(harmlessLine(error?.message ?? 'No reason was given.'))}${error === undefined ? '' : dim(` [${harmlessLine(error.code)}]`)}`,
+        dim(`  session ${session}, turn ${result.turns}`),
+        `  ${cyan('→')} ${[harmlessLine(error?.hint ?? ''), follow('logs', 'See')].filter((part) => part !== '').join(' ')}`,
+      );
+      break;
+  }
+  await stderr.write(`${lines.filter((line) => line !== '').join('\n')}\n`);
+  return code;
+}

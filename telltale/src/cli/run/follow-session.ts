@@ -1,0 +1,58 @@
+import type { Session, SessionResult } from '../../session/runtime-types.ts';
+import type { Io } from '../io.ts';
+import { type ActionView, createActionLog } from '../view/action-log.ts';
+import { createOverlapFold, type Overlap } from '../view/overlap.ts';
+import type { RunView } from './run-view.ts';
+
+export interface Followed {
+  readonly result: SessionResult;
+  readonly overlap: Overlap;
+  /** What was running when the session was interrupted here. */
+  readonly cutOff: readonly ActionView[];
+  /** Whether the reader of our output has gone away. */
+  readonly unread: boolean;
+}
+
+export interface FollowOptions {
+  readonly view: RunView;
+  /** Events up to this one have been seen before. */
+  readonly seen: number;
+}
+
+/** Shows a session to its end. Ctrl-C, and a reader who goes away, interrupt it. */
+export async function followSession(
+  session: Session,
+  { stdout, signal }: Pick<Io, 'stdout' | 'signal'>,
+  { view, seen }: FollowOptions,
+): Promise<Followed> {
+  const actions = createActionLog();
+  const overlap = createOverlapFold();
+  let cutOff: readonly ActionView[] = [];
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    cutOff = actions.running().map((action) => ({ ...action }));
+    stopped ??= session.interrupt();
+    // Awaited below; until then nobody may take it for unhandled.
+    stopped.catch(() => undefined);
+  };
+  const watch = async () => {
+    for await (const event of session.events) {
+      actions.take(event);
+      if ('seq' in event) overlap.add(event);
+      if ('seq' in event && event.seq <= seen) view.recall(event);
+      else await view.show(event);
+      if (stdout.closed && stopped === undefined) stop();
+    }
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    const [result] = await Promise.all([session.result, watch()]);
+    await stopped;
+    const compared = overlap.result();
+    await view.end(result, compared);
+    return { result, overlap: compared, cutOff, unread: stdout.closed };
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

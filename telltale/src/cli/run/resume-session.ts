@@ -1,0 +1,51 @@
+import { resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { LoadedAgent, ResumeOptions } from '../../session/runtime-types.ts';
+import type { CommandContext } from '../command.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { findSession } from '../session/find-session.ts';
+import { readEvent } from '../session/read-log.ts';
+import { requireStore } from '../session/with-runtime.ts';
+import { loadForRun } from './load-for-run.ts';
+import { type WorkOptions, workSession } from './work-session.ts';
+
+export interface ResumeSessionOptions extends WorkOptions {
+  /** The agent to go on with; by default the one that the session was started with, read anew. */
+  readonly agent?: LoadedAgent;
+  /** A message that is put before the agent first. */
+  readonly said?: string;
+  readonly model?: string;
+  readonly record?: string;
+  readonly acceptChanges?: true;
+}
+
+/** Goes on with a session that an argument names, and shows what is new. */
+export async function resumeSession(
+  asked: string,
+  options: ResumeSessionOptions,
+  context: Pick<CommandContext, 'io' | 'runtimes'>,
+): Promise<ExitCode> {
+  const { io } = context;
+  requireStore(options, io);
+  const chosen: ResumeOptions = {
+    ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.record === undefined ? {} : { record: resolve(io.cwd, options.record) }),
+    ...(options.acceptChanges === undefined ? {} : { acceptChanges: true }),
+  };
+  return workSession(context, options, async (runtime) => {
+    const { stream, head } = await findSession(runtime.store, asked);
+    const first = await readEvent(runtime.store, stream, 1);
+    if (first?.type !== 'session.started') throw neverStarted(stream);
+    const json = options.json === undefined ? {} : { json: options.json };
+    const agent =
+      options.agent ?? (await loadForRun(first.manifest.path, context, { ...json, name: first.agent }));
+    if (agent === undefined) return undefined;
+    if (options.said !== undefined) await runtime.steer(stream, options.said);
+    return { session: await runtime.resume(stream, { ...chosen, agent }), seen: head };
+  });
+}
+
+const neverStarted = (stream: string) =>
+  new RuntimeError('session_unknown', `${stream} is not the log of a session that has begun.`, {
+    hint: 'Start it anew with: telltale run MANIFEST "what to do"',
+  });

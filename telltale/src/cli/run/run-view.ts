@@ -1,0 +1,17 @@
+import type { ObservedEvent } from '../../events/event.ts';
+import type { SessionResult } from '../../session/runtime-types.ts';
+import type { Overlap } from '../view/overlap.ts';
+
+/** Where the events of a run go. */
+export interface RunView {
+  /** Resolves when the reader can take more. */
+  show(event: ObservedEvent): Promise<void>;
+  /** Takes in an event that is not shown: it has been seen before, and what follows may be about it. */
+  recall(event: ObservedEvent): void;
+  /** After the last event. */
+  end(result: SessionResult, overlap: Overlap): Promise<void>;
+  /** Ends it where there is no result to show. */
+  leave(): Promise<void>;
+  /** Leaves the terminal to `ask` while it lasts. */
+  aside<T>(ask: () => Promise<T>): Promise<T>;
+}

@@ -1,0 +1,15 @@
+import { type Command, Option } from 'commander';
+import { addStoreOption } from '../session/with-runtime.ts';
+import { addModeOptions } from './run-mode.ts';
+
+/** What `run` and `resume` both take. */
+export const addWorkOptions = (command: Command): Command =>
+  addStoreOption(addModeOptions(command))
+    .option('--model <ref>', "in place of the manifest's model: provider/name, or scripted:FILE")
+    .option('--record <file>', "write the model's turns to a file that scripted: plays")
+    .addOption(
+      new Option('--durability <level>', 'what the log survives: a pulled plug or a killed process').choices([
+        'power',
+        'process',
+      ]),
+    );

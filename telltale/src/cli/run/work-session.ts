@@ -1,0 +1,53 @@
+import type { Runtime, RuntimeOptions, Session } from '../../session/runtime-types.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
+import { withRuntime } from '../session/with-runtime.ts';
+import { askPerson } from './ask-person.ts';
+import { conclude } from './conclude.ts';
+import { createRunView } from './create-run-view.ts';
+import { type Followed, followSession } from './follow-session.ts';
+import { type ModeOptions, runMode } from './run-mode.ts';
+
+export interface WorkOptions extends ModeOptions {
+  readonly store?: string;
+  readonly durability?: 'power' | 'process';
+}
+
+/** A session that was begun, and how much of its log had been seen before. */
+export interface Begun {
+  readonly session: Session;
+  readonly seen: number;
+}
+
+/**
+ * Runs one session in this process and shows it: what `run` and `resume` have in common. `begin` gives none where the
+ * manifest is wrong and that has been said.
+ */
+export async function workSession(
+  context: Pick<CommandContext, 'io' | 'runtimes'>,
+  options: WorkOptions,
+  begin: (runtime: Runtime) => Promise<Begun | undefined>,
+): Promise<ExitCode> {
+  const { io } = context;
+  const mode = runMode(options, io);
+  const view = createRunView(mode, io);
+  const approve = askPerson(io, view);
+  const settings: Pick<RuntimeOptions, 'durability' | 'approve'> = {
+    ...(options.durability === undefined ? {} : { durability: options.durability }),
+    ...(approve === undefined ? {} : { approve }),
+  };
+  const store = options.store === undefined ? {} : { store: options.store };
+  let followed: Followed | undefined;
+  try {
+    followed = await withRuntime(context, { ...store, ...settings }, async (runtime) => {
+      const begun = await begin(runtime);
+      return begun === undefined ? undefined : followSession(begun.session, io, { view, seen: begun.seen });
+    });
+  } finally {
+    if (followed === undefined) await view.leave();
+  }
+  if (followed === undefined) return EXIT.usage;
+  const isGone = isInMemory(storeLocation(options.store, io));
+  return conclude(followed, io, { mode, storeFlag: isGone ? undefined : storeFlag(options.store) });
+}

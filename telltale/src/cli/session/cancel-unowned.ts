@@ -1,0 +1,52 @@
+import { encodeEvent } from '../../events/codec.ts';
+import type { EventBody } from '../../events/event.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Runtime } from '../../session/runtime-types.ts';
+import type { StreamWriter } from '../../store/store.ts';
+
+export interface CancelUnowned {
+  readonly reason: string;
+  readonly by: string;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/**
+ * Ends a session that nobody works on, as its owner would: what was open is closed on the log, then the session. False
+ * where somebody has taken it meanwhile: then the inbox is the way.
+ */
+export async function cancelUnowned(
+  runtime: Pick<Runtime, 'store' | 'state'>,
+  session: string,
+  { reason, by, clock }: CancelUnowned,
+): Promise<boolean> {
+  let writer: StreamWriter;
+  try {
+    writer = await runtime.store.acquire(session);
+  } catch (thrown) {
+    if (thrown instanceof RuntimeError && thrown.code === 'stream_owned') return false;
+    throw thrown;
+  }
+  try {
+    const state = await runtime.state(session);
+    const bodies: EventBody[] = [...state.open].map((id) => ({
+      type: 'action.cancelled',
+      id,
+      reason: `The session was cancelled: ${reason}`,
+    }));
+    const cut = { code: 'cancelled', message: 'The session was cancelled.', retryable: false };
+    if (state.turnOpen) bodies.push({ type: 'turn.failed', error: cut });
+    bodies.push({ type: 'session.cancelled', reason, by });
+    // It comes from outside the log: a person asked for it.
+    const head = { at: clock.now(), session, turn: state.turn, cause: { stream: session, seq: 0, depth: 0 } };
+    const events = bodies.map((body, index) => encodeEvent({ ...head, seq: state.seq + 1 + index }, body));
+    await new Promise<void>((resolve, reject) =>
+      writer.append({ expectedSeq: state.seq, events, status: 'cancelled' }, (error) =>
+        error === undefined ? resolve() : reject(error),
+      ),
+    );
+    return true;
+  } finally {
+    await writer.release();
+  }
+}

@@ -1,0 +1,58 @@
+import type { SessionEvent } from '../../events/event.ts';
+import type { Store } from '../../store/store.ts';
+import type { Io } from '../io.ts';
+import { readLog } from './read-log.ts';
+
+const ENDS: ReadonlySet<string> = new Set([
+  'session.completed',
+  'session.failed',
+  'session.stalled',
+  'session.cancelled',
+]);
+
+/** A look at the log without being told to; it also keeps a process alive that has nothing else to do. */
+const LOOK_MS = 1000;
+
+/**
+ * Gives every committed event of a stream, from the first on, as they come, whoever writes them; resolves when the
+ * session has ended, when `take` says that it wants no more, or when `signal` is aborted.
+ */
+export async function followLog(
+  store: Store,
+  stream: string,
+  take: (event: SessionEvent) => Promise<boolean>,
+  { signal, clock }: Pick<Io, 'signal' | 'clock'>,
+): Promise<void> {
+  let moved = false;
+  let wake = () => {};
+  const notify = () => {
+    moved = true;
+    wake();
+  };
+  const stopWatching = store.watch(stream, notify);
+  signal.addEventListener('abort', notify, { once: true });
+  try {
+    let next = 1;
+    let hasEnded = false;
+    while (!signal.aborted) {
+      moved = false;
+      for await (const event of readLog(store, stream, { from: next })) {
+        next = event.seq + 1;
+        if (event.type.startsWith('session.')) hasEnded = ENDS.has(event.type);
+        if (!(await take(event))) return;
+      }
+      if (hasEnded) return;
+      if (moved) continue;
+      await new Promise<void>((resolve) => {
+        const cancel = clock.after(LOOK_MS, resolve);
+        wake = () => {
+          cancel();
+          resolve();
+        };
+      });
+    }
+  } finally {
+    stopWatching();
+    signal.removeEventListener('abort', notify);
+  }
+}

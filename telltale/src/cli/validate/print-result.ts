@@ -1,0 +1,61 @@
+import type { Diagnostic } from '../../manifest/diagnostic.ts';
+import { formatDiagnostic } from '../../manifest/format-diagnostic.ts';
+import { MANIFEST_LIMITS } from '../../manifest/limits.ts';
+import type { ValidateResult } from '../../manifest/validate-manifests.ts';
+import { paletteFor } from '../colour.ts';
+import type { Output } from '../io.ts';
+import { countText } from '../view/figures.ts';
+
+/** A check of manifests as one JSON value. */
+export async function printJson(result: ValidateResult, stdout: Output): Promise<void> {
+  const report = {
+    ok: result.ok,
+    errors: count(result.diagnostics, 'error'),
+    warnings: count(result.diagnostics, 'warning'),
+    documents: result.documents,
+    files: result.sources.length,
+    projects: result.projects.map(({ root, manifests }) => ({
+      root,
+      manifests: manifests.map(({ id, kind, name, file, line, hash }) => ({
+        id,
+        kind,
+        name,
+        file,
+        line,
+        hash,
+      })),
+    })),
+    diagnostics: result.diagnostics,
+  };
+  await stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+}
+
+/** The same for people: each diagnostic in its lines, then what was looked at and how many there are. */
+export async function printText(result: ValidateResult, stdout: Output): Promise<void> {
+  const palette = paletteFor(stdout);
+  for (const diagnostic of result.diagnostics) {
+    if (stdout.closed) return;
+    await stdout.write(`${formatDiagnostic(diagnostic, palette)}\n\n`);
+  }
+  const { looked, cut, denied } = result.found;
+  const lines = [];
+  if (looked > 0) lines.push(palette.dim(`Looked into ${countText(looked, 'YAML or JSON file')}.`));
+  if (cut)
+    lines.push(
+      palette.yellow(
+        `Stopped after ${MANIFEST_LIMITS.walkEntries.toLocaleString('en')} files and folders: name a folder further down.`,
+      ),
+    );
+  if (denied.length > 0)
+    lines.push(palette.yellow(`${countText(denied.length, 'folder')} could not be opened.`));
+  const errors = count(result.diagnostics, 'error');
+  const warnings = count(result.diagnostics, 'warning');
+  const outcome = `${countText(errors, 'error')}, ${countText(warnings, 'warning')}`;
+  const paint = errors > 0 ? palette.red : warnings > 0 ? palette.yellow : palette.green;
+  const what = `${countText(result.documents, 'manifest')} in ${countText(result.sources.length, 'file')}`;
+  lines.push(`${what}: ${paint(errors + warnings === 0 ? 'no errors' : outcome)}`);
+  await stdout.write(`${lines.join('\n')}\n`);
+}
+
+const count = (diagnostics: readonly Diagnostic[], severity: Diagnostic['severity']) =>
+  diagnostics.filter((each) => each.severity === severity).length;

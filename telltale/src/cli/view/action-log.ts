@@ -1,0 +1,85 @@
+import { type DeclaredAction, isShown } from '../../events/action.ts';
+import type { ObservedEvent } from '../../events/event.ts';
+import type { Json } from '../../kernel/json.ts';
+import type { NameOf } from './describe-event.ts';
+
+/** How an action stands, as far as a view shows it. */
+export interface ActionView {
+  readonly action: DeclaredAction;
+  state:
+    | 'waiting'
+    | 'running'
+    | 'retrying'
+    | 'completed'
+    | 'failed'
+    | 'skipped'
+    | 'cancelled'
+    | 'interrupted';
+  startedAt?: number;
+  ms?: number;
+  attempt: number;
+  /** The result, the last piece of progress, or what went wrong. */
+  note?: Json;
+}
+
+export const isOver = ({ state }: ActionView): boolean =>
+  state !== 'waiting' && state !== 'running' && state !== 'retrying';
+
+/** The actions of a session, by id, in the order of their declaration. */
+export interface ActionLog {
+  /** Takes an event in; gives the action it is about, if it is one that is shown. */
+  take(event: ObservedEvent): ActionView | undefined;
+  readonly nameOf: NameOf;
+  running(): readonly ActionView[];
+}
+
+export function createActionLog(): ActionLog {
+  const actions = new Map<string, ActionView>();
+  const open = new Map<string, ActionView>();
+
+  const change = (id: string, changes: Partial<ActionView>): ActionView | undefined => {
+    const view = actions.get(id);
+    if (view === undefined) return undefined;
+    Object.assign(view, changes);
+    if (isOver(view)) open.delete(id);
+    return isShown(view.action) ? view : undefined;
+  };
+
+  return {
+    take(event) {
+      switch (event.type) {
+        case 'action.declared': {
+          const view: ActionView = { action: event.action, state: 'waiting', attempt: 0 };
+          actions.set(event.action.id, view);
+          open.set(event.action.id, view);
+          return isShown(event.action) ? view : undefined;
+        }
+        case 'action.started': {
+          const startedAt = actions.get(event.id)?.startedAt ?? event.at;
+          return change(event.id, { state: 'running', startedAt, attempt: event.attempt });
+        }
+        case 'action.progress':
+          return change(event.id, { note: event.data });
+        case 'action.retrying':
+          return change(event.id, { state: 'retrying', note: event.error.message });
+        case 'action.completed':
+          return change(event.id, { state: 'completed', ms: event.ms, note: event.output });
+        case 'action.failed': {
+          const note = `${event.error.code}: ${event.error.message}`;
+          return change(event.id, { state: 'failed', ms: event.ms, attempt: event.attempts, note });
+        }
+        case 'action.skipped': {
+          const note = event.because === undefined ? event.reason : `${event.reason} (${event.because})`;
+          return change(event.id, { state: 'skipped', note });
+        }
+        case 'action.cancelled':
+          return change(event.id, { state: 'cancelled', note: event.reason });
+        case 'action.interrupted':
+          return change(event.id, { state: 'interrupted', note: 'whether it took effect is not known' });
+      }
+      return undefined;
+    },
+    nameOf: (id) => actions.get(id)?.action.name,
+    running: () => [...open.values()].filter(({ action, state }) => state !== 'waiting' && isShown(action)),
+  };
+}

@@ -1,0 +1,30 @@
+import type { Palette } from '../../manifest/palette.ts';
+import type { CauseChain } from '../session/cause-chain.ts';
+import { brief } from './brief.ts';
+import { clip } from './columns.ts';
+import { describeEvent } from './describe-event.ts';
+
+/** Steps to the right, at the most: a long chain stays on the screen. */
+const MAX_INDENT = 12;
+
+/** A chain of causes for people, the event that was asked for first. A stream is named where the chain enters it. */
+export function causeLines(
+  { events, lost }: CauseChain,
+  { columns, paint }: { readonly columns: number; readonly paint: Palette },
+): readonly string[] {
+  const indent = (step: number) => ' '.repeat(Math.min(step, MAX_INDENT) * 2);
+  const lines = events.map((event, step) => {
+    const before = `${indent(step)}${step === 0 ? '' : '└ because '}`;
+    const isElsewhere = step > 0 && events[step - 1]?.session !== event.session;
+    const where = isElsewhere ? `${brief(event.session, columns)} ` : '';
+    const head = `${where}${event.seq} ${event.type}`;
+    const room = columns - before.length - head.length - 3;
+    return `${paint.dim(before)}${paint.bold(head)}  ${describeEvent(event, Math.max(1, room))}`.trimEnd();
+  });
+  const last = `${indent(events.length)}└ ${
+    lost === undefined
+      ? 'from outside: a person or a program'
+      : `because of event ${lost.seq} of ${brief(lost.stream, columns)}, which is in this store no more`
+  }`;
+  return [...lines, paint.dim(clip(last, columns))];
+}

@@ -1,0 +1,137 @@
+import type { EventOf, ObservedEvent } from '../../events/event.ts';
+import type { ErrorJson } from '../../kernel/runtime-error.ts';
+import { printable } from '../../manifest/printable.ts';
+import { brief, briefFields } from './brief.ts';
+import { clip } from './columns.ts';
+import { costText, countText, spanText, timeText } from './figures.ts';
+import { harmlessLine as safe } from './harmless.ts';
+
+/** What an action of that id calls, if it is known: `read_file`. */
+export type NameOf = (id: string) => string | undefined;
+
+/** What an event says, beside its type, on one line of at most `columns`; nothing in it can steer a terminal. */
+export function describeEvent(
+  event: ObservedEvent,
+  columns: number,
+  nameOf: NameOf = () => undefined,
+): string {
+  const room = Math.max(1, columns);
+  return clip(printable(said(event, room, actionNames(nameOf))).trim(), room);
+}
+
+function said(event: ObservedEvent, room: number, called: (id: string) => string): string {
+  switch (event.type) {
+    case 'session.started':
+      return `${safe(event.agent)} with ${safe(event.model)}${origin(event)}: ${brief(event.input, room)}`;
+    case 'session.completed':
+      return brief(event.result, room);
+    case 'session.failed':
+    case 'session.stalled':
+      return errorText(event.error);
+    case 'session.cancelled':
+      return `by ${safe(event.by)}: ${safe(event.reason)}`;
+    case 'session.resumed':
+      return `by ${safe(event.by)}`;
+    case 'session.waiting':
+      return `for ${safe(event.for)}`;
+    case 'turn.started':
+      return `turn ${event.turn}, a prompt of ${countText(event.prompt.tokens, 'token')}`;
+    case 'turn.completed':
+      return turnEnd(event);
+    case 'turn.failed': {
+      const next = event.retry_in === undefined ? '' : `; next try in ${spanText(event.retry_in)}`;
+      return `${errorText(event.error)}${next}`;
+    }
+    case 'model.output':
+    case 'thought':
+    case 'text':
+    case 'thought.delta':
+    case 'response.delta':
+      return brief(event.text, room);
+    case 'response':
+      return `${event.final ? '' : '(not final) '}${brief(event.text, room)}`;
+    case 'message.received':
+      return `from ${event.from}: ${brief(event.text, room)}`;
+    case 'audit':
+      return `${safe(event.who)}: ${safe(event.what)}`;
+    case 'action.declared':
+      return declared(event, room);
+    case 'action.started':
+      return `${called(event.id)}${event.attempt > 1 ? `, try ${event.attempt}` : ''} ${briefFields(event.input, room)}`;
+    case 'action.completed':
+      return `${called(event.id)} in ${spanText(event.ms)}: ${brief(event.output, room)}`;
+    case 'action.failed':
+      return `${called(event.id)} after ${spanText(event.ms)}${event.attempts > 1 ? ` and ${event.attempts} tries` : ''}: ${errorText(event.error)}`;
+    case 'action.skipped':
+      return `${called(event.id)}: ${safe(event.reason)}${event.because === undefined ? '' : ` (${safe(event.because)})`}`;
+    case 'action.retrying':
+      return `${called(event.id)}, try ${event.attempt} in ${spanText(event.delay_ms)}: ${errorText(event.error)}`;
+    case 'action.cancelled':
+      return `${called(event.id)}: ${safe(event.reason)}`;
+    case 'action.interrupted':
+      return `${called(event.id)} in try ${event.attempt}`;
+    case 'action.compensated':
+      return `${called(event.id)} by ${safe(event.by)}`;
+    case 'action.progress':
+      return `${called(event.id)}: ${brief(event.data, room)}`;
+    case 'metadata.changed':
+      return changesText(event, room);
+    case 'metadata.rejected':
+      return event.errors.map(({ field, message }) => `${safe(field)}: ${safe(message)}`).join('; ');
+    case 'variable.changed':
+      return `$${safe(event.name)} ${brief(event.from, room)} → ${brief(event.to, room)} (${event.class}, by ${safe(event.by)})`;
+    case 'fault':
+      return `${safe(event.code)}: ${safe(event.message)}`;
+    case 'if.decided':
+      return `${safe(event.test)} is ${event.held}${event.problem === undefined ? '' : `: ${safe(event.problem)}`}`;
+    case 'budget.charged':
+      return `${event.amount} for the ${safe(event.what)}, ${event.balance} left`;
+    case 'prompt.compacted':
+      return `turns up to ${event.through}: ${brief(event.summary, room)}`;
+    case 'timer.set':
+      return `${safe(event.id)}, due ${timeText(event.due)}`;
+    case 'timer.fired':
+      return safe(event.id);
+    case 'custom':
+      return `${safe(event.name)} ${brief(event.data, room)}`;
+  }
+}
+
+/** `status IDLE → CODING, progress 0 → 3`. */
+export const changesText = (
+  { changes }: Pick<EventOf<'metadata.changed'>, 'changes'>,
+  columns: number,
+): string =>
+  Object.entries(changes)
+    .map(([field, { from, to }]) => `${safe(field)} ${brief(from, columns)} → ${brief(to, columns)}`)
+    .join(', ');
+
+export const errorText = ({ code, message }: ErrorJson): string => `${safe(code)}: ${safe(message)}`;
+
+const actionNames =
+  (nameOf: NameOf) =>
+  (id: string): string => {
+    const name = nameOf(id);
+    return safe(name === undefined ? id : `${id} ${name}`);
+  };
+
+function declared({ action }: EventOf<'action.declared'>, room: number): string {
+  const mode = action.mode === 'async' ? '' : ` ${action.mode}`;
+  const kind = action.kind === 'tool' ? '' : `${action.kind} `;
+  const after = action.depends_on === undefined ? '' : ` after ${safe(action.depends_on.join(', '))}`;
+  return `${safe(action.id)} ${kind}${safe(action.name)}${mode}${after} ${briefFields(action.parameters, room)}`;
+}
+
+function origin({ parent, forked }: EventOf<'session.started'>): string {
+  if (forked !== undefined) return `, forked from ${safe(forked.session)} at ${forked.seq}`;
+  return parent === undefined ? '' : `, for ${safe(parent.action)} of ${safe(parent.session)}`;
+}
+
+function turnEnd({ usage, cost_usd, ms, finish }: EventOf<'turn.completed'>): string {
+  const about = usage.estimated === true ? 'about ' : '';
+  const tokens = `${about}${usage.input.toLocaleString('en')} + ${countText(usage.output, 'token')}`;
+  const parts = [tokens, spanText(ms)];
+  if (cost_usd > 0) parts.push(costText(cost_usd));
+  if (finish !== 'stop') parts.push(finish === 'cut' ? 'cut by the runtime' : 'cut at its greatest length');
+  return parts.join(', ');
+}

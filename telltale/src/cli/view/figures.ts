@@ -1,0 +1,33 @@
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** `812 ms`, `4.2 s`, `3 min 12 s`, `2 h 5 min`. */
+export function spanText(ms: number): string {
+  if (ms < SECOND) return `${Math.round(Math.max(0, ms))} ms`;
+  if (ms < MINUTE) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min ${Math.floor((ms % MINUTE) / SECOND)} s`;
+  return `${Math.floor(ms / HOUR)} h ${Math.floor((ms % HOUR) / MINUTE)} min`;
+}
+
+/** How long ago, roughly: `just now`, `3 min ago`, `5 h ago`, `2 days ago`. */
+export function agoText(ms: number): string {
+  if (ms < 10 * SECOND) return 'just now';
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s ago`;
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min ago`;
+  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)} h ago`;
+  return `${Math.floor(ms / DAY)} days ago`;
+}
+
+export const countText = (amount: number, what: string, many = `${what}s`): string =>
+  `${amount.toLocaleString('en')} ${amount === 1 ? what : many}`;
+
+/** Dollars, with as many digits as say something. */
+export const costText = (dollars: number): string => `$${dollars.toFixed(dollars < 1 ? 4 : 2)}`;
+
+const MAX_DATE = 8.64e15;
+
+/** A time as ISO 8601; what is none as the number it is. */
+export const timeText = (ms: number): string =>
+  Math.abs(ms) <= MAX_DATE ? new Date(ms).toISOString() : String(ms);

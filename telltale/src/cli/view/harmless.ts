@@ -1,0 +1,39 @@
+import { printable } from '../../manifest/printable.ts';
+
+/**
+ * Escape sequences that are whole: colours, cursor moves, titles and links. The classes do not overlap and the text of
+ * a title is bounded, so that the search is linear in whatever a tool prints.
+ */
+const SEQUENCES =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c\n]{0,1024}(?:\u0007|\u001b\\|\u009c)/g;
+
+const TAB = '  ';
+
+/** Text of a model or a tool as it may be written to a terminal: whole escape sequences are gone, halves are U+FFFD. */
+export const harmlessLines = (text: string): readonly string[] =>
+  text
+    .replace(SEQUENCES, '')
+    .replaceAll('\t', TAB)
+    .split(/\r\n?|\n/)
+    .map(printable);
+
+/** The same on one line, white space squeezed. */
+export const harmlessLine = (text: string): string =>
+  harmlessLines(text).join(' ').replace(/ {2,}/g, ' ').trim();
+
+/**
+ * Text with every unprintable character spelt out (`\u001b`), line breaks kept: for a person who has to see exactly
+ * what will be done.
+ */
+export const spelledOut = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) =>
+      Array.from(line, (character) =>
+        character !== '\ufffd' && printable(character) === '\ufffd' ? escaped(character) : character,
+      ).join(''),
+    )
+    .join('\n');
+
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

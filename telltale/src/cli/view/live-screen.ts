@@ -1,0 +1,181 @@
+import type { ObservedEvent } from '../../events/event.ts';
+import type { Palette } from '../../manifest/palette.ts';
+import { actionLine } from './action-line.ts';
+import { type ActionView, createActionLog, isOver } from './action-log.ts';
+import { clip } from './columns.ts';
+import { noteLine } from './note-line.ts';
+import { createRunProgress } from './run-progress.ts';
+import { createSpeech, type Row, type Voice } from './speech.ts';
+
+export interface ScreenSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** What a terminal shows of a run: lines that will not change any more, and below them those that still may. */
+export interface Frame {
+  readonly done: readonly string[];
+  readonly live: readonly string[];
+}
+
+/** Folds events into lines. Pure but for its own memory: time and size are given. */
+export interface LiveScreen {
+  show(event: ObservedEvent, now: number): void;
+  /** Takes in an event that was shown before, elsewhere: it gets no line, but what follows may be about it. */
+  recall(event: ObservedEvent): void;
+  /** The lines as of now. Each line is `done` once, in one frame. */
+  frame(now: number): Frame;
+  /** All that is left, for good. */
+  finish(now: number): readonly string[];
+}
+
+export interface LiveScreenOptions {
+  readonly paint: Palette;
+  readonly size: () => ScreenSize;
+  /** In place of the moving line at the bottom. */
+  readonly status?: () => string | undefined;
+}
+
+type Item = { readonly line: string } | { readonly action: ActionView };
+
+const MARGIN = '  ';
+/** Deeper thoughts are no further to the right. */
+const MAX_INDENT = 4;
+/** A terminal of ten columns still gets rows to write on. */
+const MIN_COLUMNS = 10;
+/** Lines that may still change, at the most: a screen that is redrawn whole flickers. */
+const MAX_LIVE = 20;
+
+export function createLiveScreen({ paint, size, status }: LiveScreenOptions): LiveScreen {
+  const items: Item[] = [];
+  const actions = createActionLog();
+  const speech = createSpeech();
+  /** Actions whose line has left the part that changes: their end gets a line of its own. */
+  const detached = new Set<ActionView>();
+  const streamed = { thoughts: new Set<number>(), response: 0 };
+  const progress = createRunProgress();
+
+  const width = () => Math.max(MIN_COLUMNS, size().columns - 1);
+  const rowLine = ({ voice, depth, text }: Row): string => {
+    if (text === '') return '';
+    const indent = MARGIN.repeat(1 + Math.min(depth, MAX_INDENT));
+    return indent + (voice === 'thought' ? paint.dim(text) : text);
+  };
+  const push = (rows: readonly Row[]) => {
+    for (const row of rows) items.push({ line: rowLine(row) });
+  };
+  /** Durable events come after their commit, pieces of text at once: a row that began after the event stands below it. */
+  const breakRow = (event: ObservedEvent) => {
+    if (!('at' in event) || event.at >= speech.since) push(speech.close());
+  };
+  const say = (voice: Voice, depth: number, text: string, now: number) => {
+    const indent = MARGIN.length * (1 + Math.min(depth, MAX_INDENT));
+    push(speech.add(voice, depth, text, Math.max(1, width() - indent), now));
+  };
+  const sayAll = (voice: Voice, depth: number, text: string, now: number) => {
+    push(speech.close());
+    say(voice, depth, text, now);
+    push(speech.close());
+  };
+  const setApart = () => {
+    push(speech.close());
+    items.push({ line: '' });
+  };
+  const actionText = (action: ActionView, now: number) =>
+    MARGIN + actionLine(action, width() - MARGIN.length, now, paint);
+
+  const showAction = (event: ObservedEvent): boolean => {
+    if (!event.type.startsWith('action.')) return false;
+    const action = actions.take(event);
+    if (action === undefined) return event.type !== 'action.compensated';
+    if (event.type === 'action.declared' || (isOver(action) && detached.delete(action))) {
+      breakRow(event);
+      items.push({ action });
+    }
+    return true;
+  };
+
+  /** Elements of which pieces have been shown are only ended by the event that holds the whole. */
+  const showSpeech = (event: ObservedEvent, now: number): boolean => {
+    switch (event.type) {
+      case 'thought.delta':
+        streamed.thoughts.add(event.depth);
+        say('thought', event.depth, event.text, now);
+        return true;
+      case 'response.delta':
+        if (streamed.response === 0) setApart();
+        streamed.response += event.text.length;
+        say('response', 0, event.text, now);
+        return true;
+      case 'thought':
+        if (streamed.thoughts.delete(event.depth)) breakRow(event);
+        else sayAll('thought', event.depth, event.text, now);
+        return true;
+      case 'response':
+        if (streamed.response > 0) breakRow(event);
+        else {
+          setApart();
+          sayAll('response', 0, event.text, now);
+        }
+        streamed.response = Math.max(0, streamed.response - event.text.length);
+        return true;
+      case 'text':
+        sayAll('text', 0, event.text, now);
+        return true;
+    }
+    return false;
+  };
+
+  const follow = (event: ObservedEvent) => {
+    progress.follow(event);
+    if (event.type !== 'turn.started') return;
+    streamed.thoughts.clear();
+    streamed.response = 0;
+  };
+
+  const itemText = (item: Item, now: number) => ('line' in item ? item.line : actionText(item.action, now));
+
+  const take = (now: number, most: number): readonly string[] => {
+    const done: string[] = [];
+    for (let item = items[0]; item !== undefined; item = items[0]) {
+      if ('action' in item && !isOver(item.action)) {
+        if (items.length <= most) break;
+        detached.add(item.action);
+      }
+      done.push(itemText(item, now));
+      items.shift();
+    }
+    return done;
+  };
+
+  return {
+    show(event, now) {
+      follow(event);
+      if (showAction(event) || showSpeech(event, now)) return;
+      const line = noteLine(event, width() - MARGIN.length, paint);
+      if (line === undefined) return;
+      breakRow(event);
+      items.push({ line: MARGIN + line });
+    },
+    recall(event) {
+      follow(event);
+      const action = actions.take(event);
+      if (action === undefined) return;
+      if (isOver(action)) detached.delete(action);
+      else detached.add(action);
+    },
+    frame(now) {
+      // The row that is being written and the line at the bottom are live, too.
+      const most = Math.max(1, Math.min(MAX_LIVE, size().rows - 1) - 2);
+      const done = take(now, most);
+      const live = items.map((item) => itemText(item, now));
+      if (speech.open !== undefined) live.push(rowLine(speech.open));
+      live.push(status?.() ?? paint.dim(clip(progress.line(now, actions.running().length), width())));
+      return { done, live };
+    },
+    finish(now) {
+      push(speech.close());
+      return take(now, 0);
+    },
+  };
+}

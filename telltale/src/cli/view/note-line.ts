@@ -1,0 +1,74 @@
+import type { ObservedEvent } from '../../events/event.ts';
+import type { Palette } from '../../manifest/palette.ts';
+import { brief } from './brief.ts';
+import { clip } from './columns.ts';
+import { changesText, describeEvent } from './describe-event.ts';
+
+/** The line that a live view gives an event which is neither speech nor an action; undefined where it shows none. */
+export function noteLine(event: ObservedEvent, columns: number, paint: Palette): string | undefined {
+  const told = (before: string) => clip(`${before}${describeEvent(event, columns)}`, columns);
+  switch (event.type) {
+    case 'session.started':
+      return paint.dim(
+        clip(
+          `${brief(event.agent, columns)} · ${brief(event.model, columns)} · ${brief(event.session, columns)}`,
+          columns,
+        ),
+      );
+    case 'message.received':
+      return event.from === 'user' ? undefined : paint.bold(told('» '));
+    case 'metadata.changed':
+      return paint.cyan(clip(`● ${brief(changesText(event, columns), columns)}`, columns));
+    case 'metadata.rejected':
+    case 'fault':
+      return paint.dim(paint.yellow(told('! ')));
+    case 'turn.failed':
+      return paint.yellow(told('! turn broke off: '));
+    case 'turn.started':
+      return event.turn > 1 ? paint.dim(`── turn ${event.turn}`) : undefined;
+    case 'session.waiting':
+      return paint.yellow(told('waits '));
+    case 'session.resumed':
+      return paint.dim(told('resumed '));
+    case 'action.compensated':
+      return paint.yellow(told('undone: '));
+    case 'variable.changed':
+    case 'if.decided':
+    case 'prompt.compacted':
+    case 'custom':
+    case 'audit':
+      return paint.dim(told(NOTED[event.type]));
+    case 'session.completed':
+    case 'session.failed':
+    case 'session.stalled':
+    case 'session.cancelled':
+    case 'turn.completed':
+    case 'model.output':
+    case 'thought':
+    case 'thought.delta':
+    case 'text':
+    case 'response':
+    case 'response.delta':
+    case 'action.declared':
+    case 'action.started':
+    case 'action.progress':
+    case 'action.retrying':
+    case 'action.completed':
+    case 'action.failed':
+    case 'action.skipped':
+    case 'action.cancelled':
+    case 'action.interrupted':
+    case 'budget.charged':
+    case 'timer.set':
+    case 'timer.fired':
+      return undefined;
+  }
+}
+
+const NOTED = {
+  'variable.changed': '',
+  'if.decided': 'if ',
+  'prompt.compacted': 'summarised ',
+  custom: '',
+  audit: 'noted: ',
+} as const;

@@ -1,0 +1,42 @@
+import type { EventType, ObservedEvent } from '../../events/event.ts';
+import { createActionLog } from './action-log.ts';
+import { describeEvent } from './describe-event.ts';
+import { harmlessLines } from './harmless.ts';
+
+/** Turns events into lines for a pipe, as they come: the event's type, then what it says. */
+export type PlainLines = (event: ObservedEvent) => readonly string[];
+
+/** Of the longest type that is shown often: `metadata.changed`. */
+const LABEL = 18;
+/** Columns of a result or a value: what is longer is in the log. */
+const SAID = 200;
+
+/** What says nothing that another line does not say. */
+const SILENT: ReadonlySet<EventType> = new Set([
+  'model.output',
+  'action.started',
+  'budget.charged',
+  'timer.set',
+  'timer.fired',
+  'session.completed',
+]);
+
+export function createPlainLines(): PlainLines {
+  const actions = createActionLog();
+  return (event) => {
+    actions.take(event);
+    if (!('seq' in event) || SILENT.has(event.type)) return [];
+    const label = event.type.padEnd(LABEL);
+    switch (event.type) {
+      case 'thought':
+      case 'text':
+      case 'response':
+        return harmlessLines(event.text.trim()).map((line, index) =>
+          `${index === 0 ? label : ' '.repeat(LABEL)}${line}`.trimEnd(),
+        );
+      case 'session.started':
+        return [`${label}${event.session} ${describeEvent(event, SAID)}`];
+    }
+    return [`${label}${describeEvent(event, SAID, actions.nameOf)}`.trimEnd()];
+  };
+}

@@ -1,0 +1,35 @@
+import type { ObservedEvent } from '../../events/event.ts';
+import { countText, spanText } from './figures.ts';
+
+const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const SPIN_MS = 100;
+
+/** What a run is doing at this moment, in one moving line. */
+export interface RunProgress {
+  follow(event: ObservedEvent): void;
+  line(now: number, running: number): string;
+}
+
+export function createRunProgress(): RunProgress {
+  let startedAt: number | undefined;
+  let turn = 0;
+  let isSpeaking = false;
+  return {
+    follow(event) {
+      if ('at' in event) startedAt ??= event.at;
+      if (event.type === 'turn.started') {
+        turn = event.turn;
+        isSpeaking = true;
+      } else if (event.type === 'turn.completed' || event.type === 'turn.failed') isSpeaking = false;
+    },
+    line(now, running) {
+      const parts = [
+        turn === 0 ? 'starting' : `turn ${turn}`,
+        ...(isSpeaking ? ['the model is speaking'] : []),
+        ...(running > 0 ? [`${countText(running, 'action')} running`] : []),
+        ...(startedAt === undefined ? [] : [spanText(now - startedAt)]),
+      ];
+      return `${SPINNER[Math.floor(now / SPIN_MS) % SPINNER.length]} ${parts.join(' · ')}`;
+    },
+  };
+}

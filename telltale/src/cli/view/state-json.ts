@@ -1,0 +1,34 @@
+import type { SessionState } from '../../events/state.ts';
+import type { Json } from '../../kernel/json.ts';
+import { timeText } from './figures.ts';
+
+/** A session's state for a script: what stays the same from version to version of the runtime. */
+export function stateJson(
+  state: SessionState,
+  { status, pid }: { readonly status: string; readonly pid?: number | undefined },
+) {
+  return {
+    session: state.id,
+    agent: state.agent,
+    manifest: state.manifest,
+    model: state.model,
+    status,
+    pid: pid ?? null,
+    parent: state.parent ?? null,
+    input: state.input,
+    started: timeText(state.startedAt),
+    updated: timeText(state.at),
+    seq: state.seq,
+    turn: state.turn,
+    turns: state.totals.turns,
+    usage: { input: state.totals.input, output: state.totals.output },
+    cost_usd: state.totals.cost_usd,
+    balance: state.balance ?? null,
+    metadata: state.metadata,
+    variables: Object.fromEntries(state.variables),
+    actions: [...state.actions.values()],
+    response: state.response ?? null,
+    result: state.result ?? (null as Json),
+    error: state.error ?? null,
+  };
+}

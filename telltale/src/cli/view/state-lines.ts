@@ -1,0 +1,101 @@
+import { isShown } from '../../events/action.ts';
+import type { SessionState } from '../../events/state.ts';
+import type { Palette } from '../../manifest/palette.ts';
+import { actionLine } from './action-line.ts';
+import type { ActionView } from './action-log.ts';
+import { brief } from './brief.ts';
+import { errorText } from './describe-event.ts';
+import { costText, countText, spanText, timeText } from './figures.ts';
+import { harmlessLine, harmlessLines } from './harmless.ts';
+import { paintStatus } from './status.ts';
+
+export interface StateLinesOptions {
+  readonly columns: number;
+  readonly paint: Palette;
+  /** What the session's status is called: see `shownStatus`. */
+  readonly status: string;
+  /** The process that works on it. */
+  readonly pid?: number | undefined;
+}
+
+/** Actions that are shown, at the most: the newest. */
+const MAX_ACTIONS = 50;
+/** Lines of the last response. */
+const MAX_LINES = 40;
+const LABEL = 11;
+
+/** What a session is, for people: a fold of its log up to some event. */
+export function stateLines(state: SessionState, options: StateLinesOptions): readonly string[] {
+  const { columns, paint, status, pid } = options;
+  const room = columns - LABEL;
+  const field = (label: string, text: string) => `${paint.dim(label.padEnd(LABEL))}${text}`;
+  const said = (label: string, text: string) => field(label, brief(text, room));
+  const { totals } = state;
+  const lines = [
+    said('session', state.id),
+    said('agent', `${state.agent} (${state.manifest.path})`),
+    said('model', state.model),
+    field(
+      'status',
+      paintStatus(status, harmlessLine(status), paint) + (pid === undefined ? '' : `, process ${pid}`),
+    ),
+    said('input', state.input),
+    said('started', `${timeText(state.startedAt)}, last event ${spanText(state.at - state.startedAt)} later`),
+    said('event', `${state.seq}`),
+    said(
+      'totals',
+      [
+        countText(totals.turns, 'turn'),
+        `${totals.input.toLocaleString('en')} + ${countText(totals.output, 'token')}`,
+        ...(totals.cost_usd > 0 ? [costText(totals.cost_usd)] : []),
+        ...(state.balance === undefined ? [] : [`balance ${state.balance}`]),
+      ].join(' · '),
+    ),
+  ];
+  if (state.error !== undefined) lines.push(field('error', paint.red(brief(errorText(state.error), room))));
+  const section = (title: string, body: readonly string[]) => {
+    if (body.length > 0) lines.push('', paint.bold(title), ...body.map((line) => `  ${line}`));
+  };
+  section(
+    'Metadata',
+    Object.entries(state.metadata).map(([name, value]) => `${brief(name, room)}: ${brief(value, room)}`),
+  );
+  section(
+    'Variables',
+    [...state.variables].map(
+      ([name, { value, class: kind, by }]) =>
+        `$${brief(name, room)} = ${brief(value, room)} ${paint.dim(`(${kind}, by ${brief(by, room)})`)}`,
+    ),
+  );
+  section('Actions', actionLines(state, columns - 2, paint));
+  if (state.response !== undefined) {
+    const text = harmlessLines(state.response.text);
+    const more = text.length - MAX_LINES;
+    section(`Last response${state.response.final ? '' : ' (not final)'}`, [
+      ...text.slice(0, MAX_LINES),
+      ...(more > 0 ? [paint.dim(`… ${countText(more, 'more line')}: --json shows all`)] : []),
+    ]);
+  }
+  return lines;
+}
+
+function actionLines(state: SessionState, columns: number, paint: Palette): readonly string[] {
+  const shown = [...state.actions.values()].filter(({ action }) => isShown(action));
+  const more = shown.length - MAX_ACTIONS;
+  const lines = shown.slice(-MAX_ACTIONS).map(({ action, status, attempts, ms, output, error, skipped }) => {
+    const isUndone = status === 'compensated';
+    const note =
+      error === undefined
+        ? (output ?? (skipped === undefined ? undefined : `${skipped.reason} ${skipped.because ?? ''}`))
+        : errorText(error);
+    const view: ActionView = {
+      action,
+      state: isUndone ? 'cancelled' : status,
+      attempt: attempts,
+      ...(ms === undefined ? {} : { ms }),
+      ...(isUndone ? { note: 'undone' } : note === undefined ? {} : { note }),
+    };
+    return actionLine(view, columns, state.at, paint);
+  });
+  return more > 0 ? [paint.dim(`… ${countText(more, 'older action')}: --json shows all`), ...lines] : lines;
+}

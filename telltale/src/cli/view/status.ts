@@ -1,0 +1,35 @@
+import type { Palette } from '../../manifest/palette.ts';
+import type { StreamInfo } from '../../store/store.ts';
+
+/** What a session's status can be called; `interrupted` is one that would go on if somebody worked on it. */
+export const STATUSES = [
+  'running',
+  'waiting',
+  'interrupted',
+  'completed',
+  'failed',
+  'stalled',
+  'cancelled',
+] as const;
+export type ShownStatus = (typeof STATUSES)[number];
+
+/** The status as people mean it: nobody works on what has no owner. */
+export function shownStatus({ status, owner }: Pick<StreamInfo, 'status' | 'owner'>): string {
+  return status === 'running' && owner === undefined ? 'interrupted' : status;
+}
+
+const COLOURS: Readonly<Record<string, keyof Palette>> = {
+  running: 'cyan',
+  completed: 'green',
+  failed: 'red',
+  stalled: 'yellow',
+  waiting: 'yellow',
+  interrupted: 'yellow',
+  cancelled: 'dim',
+};
+
+export const paintStatus = (status: string, text: string, paint: Palette): string =>
+  Object.hasOwn(COLOURS, status) ? paint[COLOURS[status] ?? 'dim'](text) : text;
+
+const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'stalled', 'cancelled']);
+export const hasEnded = (status: string): boolean => ENDED.has(status);

@@ -1,0 +1,43 @@
+import type { Json } from '../kernel/json.ts';
+import { err, ok, type Result } from '../kernel/result.ts';
+import { giveUpUnseen } from './core.ts';
+import { loopFailed } from './faults.ts';
+import { resolveInput } from './input.ts';
+import { itemsOf, loopOf, rounds } from './loops.ts';
+import { apply, complete, fail } from './record.ts';
+import type { Run } from './run.ts';
+import { take } from './take.ts';
+import type { Works } from './works.ts';
+
+/** Makes the actions of a `<foreach>` whose list is there. After a restart: those that are missing. */
+export function expand(works: Works, run: Run): void {
+  const { edges, graph, state } = works;
+  const { action } = run;
+  const loop = loopOf(action);
+  const list = listOf(works, run);
+  const items = list.ok ? itemsOf(loop, list.value) : list;
+  if (!items.ok) {
+    // A model is shown no foreach among the results: it hears of this one as a fault.
+    run.cause = edges.append(loopFailed(items.error), run.cause);
+    fail(works, run, items.error);
+    return;
+  }
+  if (run.attempts++ === 0) run.since = edges.clock.monotonic();
+  const input = { in: items.value };
+  const at = edges.append({ type: 'action.started', id: action.id, attempt: run.attempts, input }, run.cause);
+  run.cause = at;
+  const ids: string[] = [];
+  for (const member of rounds(loop, items.value)) {
+    ids.push(member.id);
+    if (!state.actions.has(member.id)) take(works, member, at, { turn: run.turn, undoes: undefined });
+  }
+  if (run.turn !== 'open' && graph.unseen.size > 0) apply(works, giveUpUnseen(graph, new Set(ids)), at);
+  complete(works, run, { ids });
+}
+
+/** What `in` stands for: where it began before a restart, what it stood for then. */
+function listOf({ names }: Works, { action, binding, input }: Run): Result<Json> {
+  if (input?.in !== undefined) return ok(input.in);
+  const resolved = resolveInput(names, action, binding, action.parameters.in ?? null);
+  return resolved.ok ? ok(resolved.value.value) : err(resolved.error);
+}

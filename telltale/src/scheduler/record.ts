@@ -1,0 +1,100 @@
+import type { SkipReason } from '../events/action.ts';
+import type { Cause, EventBody } from '../events/event.ts';
+import type { Json } from '../kernel/json.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { settle } from './core.ts';
+import { deadlocked } from './faults.ts';
+import type { Change } from './graph.ts';
+import { ENDED, QUEUED, type Run } from './run.ts';
+import type { Works } from './works.ts';
+
+/** Puts on the log, and into the queue, what follows from a transition of the graph. */
+export function apply(works: Works, changes: readonly Change[], cause: Cause | undefined): void {
+  for (const change of changes) {
+    if (change.kind === 'closed') {
+      works.bell.note(change.gate.id);
+      continue;
+    }
+    const run = works.runs.get(change.node.id);
+    if (run === undefined || !mayGoOn(works, run)) continue;
+    switch (change.kind) {
+      case 'ready':
+        enqueue(works, run, cause);
+        break;
+      case 'skip':
+        close(works, run, skipped(run, change.reason, change.because), cause);
+        break;
+      case 'deadlock': {
+        const { why } = change;
+        const at = works.edges.append(deadlocked(run.action.id, why), cause ?? run.cause);
+        const because = why.kind === 'cycle' ? why.path.join(' → ') : why.id;
+        close(works, run, skipped(run, 'deadlock', because), at);
+        break;
+      }
+    }
+  }
+}
+
+/** Once everything is being cancelled, that is what each action's end is called. */
+const mayGoOn = ({ life }: Works, { undoes }: Run): boolean =>
+  life === 'open' || (life === 'failing' && undoes !== undefined);
+
+const skipped = ({ action }: Run, reason: SkipReason, because: string | undefined): EventBody => ({
+  type: 'action.skipped',
+  id: action.id,
+  reason,
+  ...(because === undefined ? {} : { because }),
+});
+
+export function enqueue(works: Works, run: Run, cause: Cause | undefined): void {
+  run.stage = QUEUED;
+  run.cause = cause ?? run.cause;
+  (run.counted ? works.queue : works.free).push(run);
+}
+
+/** Records an end that the graph knows of already. */
+function close(works: Works, run: Run, body: EventBody, cause: Cause | undefined): Cause {
+  const at = works.edges.append(body, cause ?? run.cause);
+  run.stage = ENDED;
+  works.runs.delete(run.action.id);
+  works.openLoops.delete(run);
+  works.bell.note(run.action.id);
+  return at;
+}
+
+/** Records an end and passes it on; `because` is what dependents are skipped for, undefined where it went well. */
+export function finish(works: Works, run: Run, body: EventBody, because: string | undefined): Cause {
+  const at = close(works, run, body, run.cause);
+  apply(works, settle(works.graph, run.node, because), at);
+  return at;
+}
+
+export function complete(works: Works, run: Run, output: Json): void {
+  const { id } = run.action;
+  const { attempts } = run;
+  works.completed.push(id);
+  const ms = elapsed(works, run);
+  const at = finish(works, run, { type: 'action.completed', id, output, ms, attempts }, undefined);
+  if (run.undoes !== undefined)
+    works.edges.append({ type: 'action.compensated', id: run.undoes, by: id }, at);
+}
+
+export function fail(works: Works, run: Run, error: RuntimeError): void {
+  const { id, on_error } = run.action;
+  const { attempts } = run;
+  const ms = elapsed(works, run);
+  const at = finish(works, run, { type: 'action.failed', id, error: error.toJSON(), ms, attempts }, id);
+  if (on_error === 'fail' && run.undoes === undefined && works.life === 'open') works.fatal(id, error, at);
+}
+
+/** `root`: the failure that a dependency of it was skipped for. */
+export function skip(works: Works, run: Run, reason: 'if' | 'dependency', because: string | undefined): void {
+  const root = reason === 'dependency' ? because : undefined;
+  finish(works, run, skipped(run, reason, because), root ?? run.action.id);
+}
+
+export const cancel = (works: Works, run: Run, reason: string): Cause =>
+  finish(works, run, { type: 'action.cancelled', id: run.action.id, reason }, run.action.id);
+
+const elapsed = ({ edges }: Works, { attempts, since }: Run): number =>
+  attempts === 0 ? 0 : Math.round(edges.clock.monotonic() - since);

@@ -1,0 +1,92 @@
+import { type ActionState, hasEnded } from '../events/action.ts';
+import type { SessionState } from '../events/state.ts';
+import { NO_NEEDS } from './bind.ts';
+import { endTurn } from './core.ts';
+import { recall, seal, spoil } from './gates.ts';
+import type { Gate } from './graph.ts';
+import { completionOrder, mayRestart, turnOf } from './history.ts';
+import { isLoop, loopOf } from './loops.ts';
+import { mayRunAgain } from './may-run-again.ts';
+import { standingOf } from './names.ts';
+import { apply, finish } from './record.ts';
+import { bindingOf, gatesOf, openLoop, place } from './take.ts';
+import { undone } from './undo.ts';
+import type { Works } from './works.ts';
+
+/**
+ * Takes over what an earlier process left, in the order in which it was declared. Nothing is started here. Returns the
+ * failure that was about to end the session, if there is one.
+ */
+export function restore(works: Works, from: SessionState): ActionState | undefined {
+  const { graph, runs, completed } = works;
+  const made: Gate[] = [];
+  let fatal: ActionState | undefined;
+  for (const known of from.actions.values()) {
+    if (isLoop(known.action)) openLoop(works, loopOf(known.action));
+    if (!hasEnded(known.status)) {
+      adopt(works, from, known);
+      continue;
+    }
+    recallEnded(works, known, made);
+    // What was open when it failed would have been cancelled, had there been time.
+    if (isFatal(known) && runs.size > 0) fatal ??= known;
+  }
+  for (const id of completionOrder(from)) completed.push(id);
+  // A turn that the process died with never goes on, so that no parallel is open.
+  for (const gate of [...made, ...graph.unsealed]) apply(works, seal(graph, gate), undefined);
+  if (!from.turnOpen) apply(works, endTurn(graph, 'well'), undefined);
+  return fatal ?? halfUndone(works, from);
+}
+
+/** What has not ended: it waits on, is tried again, or nobody will ever know. */
+function adopt(works: Works, from: SessionState, known: ActionState): void {
+  const { action, status, attempts } = known;
+  const loop = isLoop(action);
+  const begun = attempts > 0;
+  const { run, changes } = place(works, action, {
+    binding: begun ? NO_NEEDS : bindingOf(works, action),
+    undoes: undone(works.state, action),
+    turn: begun && !loop ? 'well' : turnOf(from, known),
+    cause: undefined,
+    holdsStream: false,
+  });
+  run.attempts = attempts;
+  run.failures = status === 'running' ? attempts - 1 : attempts;
+  run.input = known.input;
+  run.since = works.edges.clock.monotonic();
+  const again =
+    loop || (run.traits !== undefined && mayRunAgain(run.traits, known.input ?? {}) && mayRestart(known));
+  if (status === 'running' && !again)
+    finish(works, run, { type: 'action.interrupted', id: action.id, attempt: attempts }, action.id);
+  else apply(works, changes, undefined);
+}
+
+/** What has ended is in the state; only what it was a part of has to hear of it. */
+function recallEnded(works: Works, { action, status }: ActionState, made: Gate[]): void {
+  const { names, graph, state } = works;
+  const standing = standingOf(names, action.id);
+  const because = standing?.state === 'failed' ? standing.because : undefined;
+  if (action.output_key !== undefined && action.base === undefined)
+    names.keys.set(action.output_key, action.id);
+  for (const gate of gatesOf(works, action)) {
+    if (!isLoop(action)) apply(works, recall(graph, gate, action.id, because), undefined);
+    else {
+      made.push(gate);
+      if (because !== undefined) apply(works, spoil(graph, gate, because), undefined);
+    }
+  }
+  const undoes = status === 'completed' ? undone(state, action) : undefined;
+  if (undoes !== undefined && state.actions.get(undoes)?.status === 'completed')
+    works.edges.append({ type: 'action.compensated', id: undoes, by: action.id });
+}
+
+const isFatal = ({ status, action }: ActionState): boolean =>
+  status === 'failed' && action.on_error === 'fail';
+
+/** The failure that everything was being undone for: nobody who asked for a rollback is there. */
+function halfUndone({ runs }: Works, from: SessionState): ActionState | undefined {
+  const open = [...runs.values()];
+  const asked = open.some(({ action: { kind, name } }) => kind === 'internal' && name === 'rollback');
+  if (asked || !open.some(({ undoes }) => undoes !== undefined)) return undefined;
+  return [...from.actions.values()].findLast(isFatal);
+}

@@ -1,0 +1,130 @@
+import type { JsonObject } from '../kernel/json.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { attempt, type Outcome } from './attempt.ts';
+import { lateNeeds } from './bind.ts';
+import { waitForMore } from './core.ts';
+import type { TargetTraits } from './edges.ts';
+import { expand } from './expand.ts';
+import { cancelled } from './failures.ts';
+import { testIf } from './if-test.ts';
+import { resolveInput } from './input.ts';
+import { isLoop } from './loops.ts';
+import { mayRunAgain } from './may-run-again.ts';
+import { cancel, complete, enqueue, fail, skip } from './record.ts';
+import { delayAfter, triesAgain } from './retries.ts';
+import { type Run, type Running, WAITING } from './run.ts';
+import { leave, lose } from './stop.ts';
+import type { Works } from './works.ts';
+
+/** Starts an action that has a place, unless something now speaks against it. */
+export function start(works: Works, run: Run): void {
+  run.stage = WAITING;
+  const again = run.attempts > 0 && run.input !== undefined;
+  if (!again && (waitsAfterAll(works, run) || !isWanted(works, run))) return;
+  if (isLoop(run.action)) expand(works, run);
+  else if (again || isReady(works, run)) begin(works, run);
+}
+
+/** Variables that named nothing when it was declared may do so now. */
+function waitsAfterAll(works: Works, run: Run): boolean {
+  const { late } = run.binding;
+  if (late.length === 0) return false;
+  const { nodes, failedBy } = lateNeeds(works.names, run.action, late);
+  if (failedBy === undefined) return nodes.length > 0 && waitForMore(works.graph, run.node, nodes);
+  skip(works, run, 'dependency', failedBy);
+  return true;
+}
+
+function isWanted(works: Works, run: Run): boolean {
+  const { action } = run;
+  if (action.if === undefined) return true;
+  const { holds, problem } = testIf(action.if, action, works.names, works.edges.context());
+  if (!holds) skip(works, run, 'if', problem);
+  return holds;
+}
+
+/** Resolves its parameters and asks its target whether they will do. */
+function isReady(works: Works, run: Run): boolean {
+  const { action } = run;
+  const input = resolveInput(works.names, action, run.binding, action.parameters);
+  const problem = input.ok ? refused(works, run, input.value.value) : input.error;
+  if (problem !== undefined) fail(works, run, problem);
+  if (!input.ok || problem !== undefined) return false;
+  if (input.value.fault !== undefined) works.edges.append(input.value.fault, run.cause);
+  run.input = input.value.value;
+  return true;
+}
+
+function refused({ edges }: Works, run: Run, input: JsonObject): RuntimeError | undefined {
+  run.traits ??= edges.traits(run.action);
+  return run.traits === undefined ? edges.unknownTarget(run.action) : run.traits.check(input);
+}
+
+const NO_INPUT: JsonObject = {};
+
+/** The log comes first: where a try must not be made twice, its start is committed before it begins. */
+function begin(works: Works, run: Run): void {
+  const { edges } = works;
+  const { action, traits, input = NO_INPUT } = run;
+  if (traits === undefined) {
+    fail(works, run, edges.unknownTarget(action));
+    return;
+  }
+  if (run.attempts++ === 0) run.since = edges.clock.monotonic();
+  if (run.counted) works.places--;
+  const started = { type: 'action.started', id: action.id, attempt: run.attempts, input } as const;
+  run.cause = edges.append(started, run.cause);
+  if (mayRunAgain(traits, input)) {
+    perform(works, run, traits);
+    return;
+  }
+  const stage = { at: 'committing' } as const;
+  run.stage = stage;
+  edges.committed(run.cause.seq, (error) => {
+    if (error !== undefined) lose(works);
+    else if (run.stage === stage) perform(works, run, traits);
+  });
+}
+
+function perform(works: Works, run: Run, traits: TargetTraits): void {
+  const { action, input = NO_INPUT } = run;
+  const stage: Running = { at: 'running', attempt: undefined, cancelled: undefined };
+  run.stage = stage;
+  const timeoutMs =
+    action.timeout !== undefined
+      ? action.timeout * 1000
+      : (traits.timeoutMs ?? works.options.actionTimeoutMs);
+  const call = { action, input, attempt: run.attempts };
+  const done = (outcome: Outcome) => settled(works, run, stage, outcome);
+  stage.attempt = attempt(works.edges, call, timeoutMs, done);
+  // The target may have had itself cancelled while it was called.
+  if (stage.cancelled !== undefined) stage.attempt.stop(cancelled(stage.cancelled));
+}
+
+function settled(works: Works, run: Run, stage: Running, outcome: Outcome): void {
+  if (run.counted) works.places++;
+  if (works.life === 'lost') {
+    leave(works, run);
+    return;
+  }
+  if (stage.cancelled !== undefined) cancel(works, run, stage.cancelled);
+  else if (outcome.ok) complete(works, run, outcome.output);
+  else if (triesAgain(run.action, ++run.failures, outcome.error)) rest(works, run, outcome.error);
+  else fail(works, run, outcome.error);
+  works.goOn();
+}
+
+/** Until its next try it takes no place. */
+function rest(works: Works, run: Run, failure: RuntimeError): void {
+  const { edges } = works;
+  const { id } = run.action;
+  const attempt = run.attempts + 1;
+  const delay_ms = delayAfter(run.failures, edges.random());
+  const error = failure.toJSON();
+  run.cause = edges.append({ type: 'action.retrying', id, attempt, error, delay_ms }, run.cause);
+  const wake = edges.clock.after(delay_ms, () => {
+    enqueue(works, run, undefined);
+    works.goOn();
+  });
+  run.stage = { at: 'resting', forget: wake };
+}

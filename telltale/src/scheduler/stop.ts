@@ -1,0 +1,81 @@
+import { cancelled } from './failures.ts';
+import { cancel } from './record.ts';
+import { ENDED, type Run } from './run.ts';
+import type { Works } from './works.ts';
+
+/** Ends what waits, aborts what runs, and says which have not ended yet. */
+export function stop(works: Works, all: Iterable<Run>, reason: string): readonly string[] {
+  const open: string[] = [];
+  for (const run of [...all]) {
+    const { stage, action } = run;
+    switch (stage.at) {
+      case 'ended':
+        break;
+      case 'running':
+        open.push(action.id);
+        stage.cancelled ??= reason;
+        stage.attempt?.stop(cancelled(reason));
+        break;
+      case 'resting':
+        stage.forget();
+        cancel(works, run, reason);
+        break;
+      case 'committing':
+        if (run.counted) works.places++;
+        cancel(works, run, reason);
+        break;
+      case 'waiting':
+      case 'queued':
+        cancel(works, run, reason);
+        break;
+    }
+  }
+  return open;
+}
+
+/** What has not ended of an action, a `<parallel>` or what a `<foreach>` made. */
+export function openOf({ runs, graph }: Works, id: string): readonly Run[] {
+  const open = new Set<Run>();
+  const ids = [id];
+  for (let at = ids.pop(); at !== undefined; at = ids.pop()) {
+    const run = runs.get(at);
+    if (run !== undefined) open.add(run);
+    for (const member of graph.gates.get(at)?.open ?? []) ids.push(member.id);
+  }
+  return [...open];
+}
+
+/** The log is lost, or somebody else's: nothing can be recorded any more, so nothing may happen any more. */
+export function lose(works: Works): void {
+  if (works.life === 'lost') return;
+  works.life = 'lost';
+  works.queue.clear();
+  works.free.clear();
+  works.bell.mute();
+  for (const run of [...works.runs.values()]) {
+    if (run.stage.at === 'running') run.stage.attempt?.stop(cancelled('This process let go of the session.'));
+    else {
+      if (run.stage.at === 'resting') run.stage.forget();
+      leave(works, run);
+    }
+  }
+  if (works.runs.size === 0) rouse(works);
+}
+
+/** Ends an action without a word. */
+export function leave(works: Works, run: Run): void {
+  run.stage = ENDED;
+  works.runs.delete(run.action.id);
+  if (works.runs.size === 0) rouse(works);
+}
+
+function rouse({ idle }: Works): void {
+  for (const then of idle) then();
+  idle.clear();
+}
+
+/** Calls back when nothing runs any more after the log was lost. */
+export function whenIdle({ runs, idle }: Works, then: () => void): void {
+  if (runs.size === 0) then();
+  else idle.add(then);
+}

@@ -1,0 +1,20 @@
+import { closeParallel } from './gates.ts';
+import { isClosed } from './graph.ts';
+import { apply } from './record.ts';
+import type { Works } from './works.ts';
+
+/** Calls back once all of these have ended; at once if they have. Who asks for a `<parallel>` says that it has closed. */
+export function whenEnded(works: Works, ids: readonly string[], then: () => void): void {
+  const { graph, runs, bell } = works;
+  for (const id of ids) {
+    const gate = graph.gates.get(id);
+    if (gate?.of === 'parallel' && !gate.sealed) apply(works, closeParallel(graph, gate), undefined);
+  }
+  const open = ids.filter((id) => {
+    const gate = graph.gates.get(id);
+    return runs.has(id) || (gate !== undefined && !isClosed(gate));
+  });
+  if (open.length === 0) then();
+  else bell.wait(open, then);
+  works.goOn();
+}

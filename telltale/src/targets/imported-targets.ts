@@ -1,0 +1,76 @@
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { LoadedManifest, Project } from '../manifest/project/project.ts';
+import type { BUILTIN_TOOLS } from '../manifest/schema/imports.ts';
+import { calculator } from './builtin/calculator/calculator.ts';
+import { clock } from './builtin/clock.ts';
+import { filesystem } from './builtin/filesystem/filesystem.ts';
+import { git } from './builtin/git/git.ts';
+import { httpFetch } from './builtin/http-fetch.ts';
+import { shell } from './builtin/shell.ts';
+import { systemMonitor } from './builtin/system-monitor.ts';
+import type { RelicStore } from './relics/relic-store.ts';
+import { relicTarget } from './relics/relic-target.ts';
+import type { Target } from './target.ts';
+import type { TargetEdges } from './target-edges.ts';
+import { toolTarget } from './tools/tool-target.ts';
+
+/** Tools and relics in the order of the imports; then what stands beside the agent in its own file. */
+export function* importedTargets(
+  agent: LoadedManifest,
+  project: Project,
+  store: RelicStore,
+  edges: TargetEdges,
+): Generator<Target> {
+  const seen = new Set<string>();
+  const byId = new Map(project.manifests.map((manifest) => [manifest.id, manifest]));
+  for (const entry of agent.imports) {
+    if (entry.type === 'mcp') throw mcpNotBuilt(entry.name, agent.file);
+    if (entry.type === 'builtin') {
+      if (seen.has(entry.name)) continue;
+      seen.add(entry.name);
+      yield BUILTINS[entry.name as keyof typeof BUILTINS](edges);
+      continue;
+    }
+    for (const id of entry.manifests) yield* targetOf(byId.get(id), seen, store, edges);
+  }
+  for (const beside of project.manifests)
+    if (beside.file === agent.file) yield* targetOf(beside, seen, store, edges);
+}
+
+function* targetOf(
+  loaded: LoadedManifest | undefined,
+  seen: Set<string>,
+  store: RelicStore,
+  edges: TargetEdges,
+): Generator<Target> {
+  if (loaded === undefined || seen.has(loaded.id)) return;
+  seen.add(loaded.id);
+  const { manifest, file } = loaded;
+  switch (manifest.kind) {
+    case 'Tool':
+      yield toolTarget(manifest, file, edges);
+      return;
+    case 'Relic':
+      yield relicTarget(manifest, file, store, edges);
+      return;
+    case 'Agent':
+    case 'Workflow':
+    case 'Artifact':
+      return;
+  }
+}
+
+const BUILTINS: Readonly<Record<(typeof BUILTIN_TOOLS)[number], (edges: TargetEdges) => Target>> = {
+  filesystem,
+  shell,
+  git,
+  http_fetch: httpFetch,
+  calculator,
+  system_monitor: systemMonitor,
+  clock,
+};
+
+const mcpNotBuilt = (name: string, file: string) =>
+  new RuntimeError('not_built', `The MCP server "${name}" (${file}) cannot be used yet.`, {
+    hint: 'Leave it out of "import: { tools }".',
+  });

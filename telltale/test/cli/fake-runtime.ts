@@ -1,0 +1,185 @@
+import type { RuntimePort } from '../../src/cli/runtime-port.ts';
+import { encodeEvent } from '../../src/events/codec.ts';
+import type { ObservedEvent, SessionEvent } from '../../src/events/event.ts';
+import { fold } from '../../src/events/reduce.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import type {
+  LoadedAgent,
+  ResumeOptions,
+  Runtime,
+  RuntimeOptions,
+  Session,
+  SessionResult,
+  StartOptions,
+} from '../../src/session/runtime-types.ts';
+import type { Append, InboxMessage, Store, StreamInfo } from '../../src/store/store.ts';
+import { SESSION } from './event-list.ts';
+
+/** A store that holds these logs; sessions that are run come from `live`. */
+export interface FakeOptions {
+  readonly logs?: readonly (readonly SessionEvent[])[];
+  readonly infos?: Readonly<Record<string, Partial<StreamInfo>>>;
+  /** What a started or resumed session brings. */
+  readonly live?: (given: StartOptions | ResumeOptions, options: RuntimeOptions) => LiveFake;
+  readonly loadError?: RuntimeError;
+}
+
+export interface LiveFake {
+  readonly events: Iterable<ObservedEvent> | AsyncIterable<ObservedEvent>;
+  readonly result: Partial<SessionResult> | Promise<Partial<SessionResult>>;
+  readonly onInterrupt?: () => void;
+}
+
+export interface FakeRuntime extends RuntimePort {
+  /** What was asked of it, in order. */
+  readonly calls: unknown[][];
+  readonly sent: [stream: string, message: Omit<InboxMessage, 'id' | 'at'>][];
+  readonly appended: Append[];
+  /** Adds to a log and tells whoever watches it. */
+  commit(events: readonly SessionEvent[]): void;
+}
+
+const AGENT = { path: '/p/agent.yml', hash: 'h' } as LoadedAgent;
+
+export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
+  const logs = new Map<string, SessionEvent[]>();
+  const watchers = new Map<string, Set<() => void>>();
+  const calls: unknown[][] = [];
+  const sent: FakeRuntime['sent'] = [];
+  const appended: Append[] = [];
+  for (const log of options.logs ?? []) if (log[0] !== undefined) logs.set(log[0].session, [...log]);
+
+  const info = (stream: string): StreamInfo | undefined => {
+    const log = logs.get(stream);
+    if (log === undefined) return undefined;
+    const state = fold(log);
+    return {
+      stream,
+      kind: 'session',
+      name: state.agent,
+      status: state.status,
+      title: state.input,
+      createdAt: log[0]?.at ?? 0,
+      updatedAt: state.at,
+      head: log.length,
+      ...options.infos?.[stream],
+    };
+  };
+  const line = ({ seq, at, session, turn, cause, ...body }: SessionEvent) =>
+    encodeEvent({ seq, at, session, turn, cause }, body);
+
+  const store = {
+    location: 'sqlite:fake.db',
+    info: async (stream) => info(stream),
+    list: async (filter) =>
+      [...logs.keys()]
+        .flatMap((stream) => info(stream) ?? [])
+        .toSorted((a, b) => b.createdAt - a.createdAt)
+        .slice(0, filter?.limit),
+    read: async (stream, { from = 1, limit = 1000 } = {}) =>
+      (logs.get(stream) ?? []).slice(from - 1, from - 1 + limit).map(line),
+    watch(stream, moved) {
+      const those = watchers.get(stream) ?? new Set();
+      watchers.set(stream, those.add(moved));
+      return () => those.delete(moved);
+    },
+    send: async (stream, message) => sent.push([stream, message]),
+    async acquire(stream) {
+      const owner = info(stream)?.owner;
+      if (owner !== undefined)
+        throw new RuntimeError('stream_owned', `${stream} belongs to process ${owner.pid}.`);
+      calls.push(['acquire', stream]);
+      return {
+        stream,
+        append: (append: Append, settled: () => void) => {
+          appended.push(append);
+          settled();
+        },
+        release: async () => void calls.push(['release']),
+      } as never;
+    },
+  } satisfies Partial<Store>;
+
+  const session = (live: LiveFake, id: string): Session => {
+    let interrupted = () => {};
+    const stopped = new Promise<Partial<SessionResult>>((resolve) => {
+      interrupted = () => resolve({ status: 'interrupted' });
+    });
+    const result = Promise.race([Promise.resolve(live.result), stopped]).then(
+      (given): SessionResult => ({
+        session: id,
+        status: 'completed',
+        turns: 1,
+        usage: { input: 900, output: 120 },
+        cost_usd: 0.0031,
+        ...given,
+      }),
+    );
+    return {
+      id,
+      events: {
+        async *[Symbol.asyncIterator]() {
+          yield* live.events;
+        },
+      },
+      result,
+      subscribe: () => () => {},
+      steer: async () => {},
+      cancel: async () => {},
+      async interrupt() {
+        calls.push(['interrupt']);
+        live.onInterrupt?.();
+        interrupted();
+      },
+    };
+  };
+
+  return {
+    calls,
+    sent,
+    appended,
+    commit(events) {
+      for (const event of events) logs.set(event.session, [...(logs.get(event.session) ?? []), event]);
+      for (const stream of new Set(events.map((event) => event.session)))
+        for (const moved of watchers.get(stream) ?? []) moved();
+    },
+    async loadAgent(path, given) {
+      calls.push(['loadAgent', path, given.name]);
+      if (options.loadError !== undefined) throw options.loadError;
+      return AGENT;
+    },
+    async createRuntime(given) {
+      calls.push(['createRuntime', given.store, given.durability]);
+      const begin = (start: StartOptions | ResumeOptions, id: string) =>
+        session(options.live?.(start, given) ?? { events: [], result: {} }, id);
+      const runtime: Runtime = {
+        store: store as unknown as Store,
+        start(_agent, start) {
+          calls.push(['start', start]);
+          return begin(start, SESSION);
+        },
+        async resume(id, resume = {}) {
+          calls.push(['resume', id, resume]);
+          return begin(resume, id);
+        },
+        async fork(id, seq) {
+          calls.push(['fork', id, seq]);
+          return 'ses_forked';
+        },
+        events: async (id) => logs.get(id) ?? [],
+        state: async (id, seq = Number.POSITIVE_INFINITY) =>
+          fold((logs.get(id) ?? []).filter((event) => event.seq <= seq)),
+        async steer(id, text) {
+          await store.send(id, { kind: 'steer', from: 'user', body: text });
+        },
+        async cancel(id, reason = '', from = '') {
+          await store.send(id, { kind: 'cancel', from, body: reason });
+        },
+        async close() {
+          calls.push(['close']);
+        },
+      };
+      return runtime;
+    },
+  };
+}

@@ -1,0 +1,414 @@
+import { describe, expect, it } from 'vitest';
+// Loaded here, so that no test has to wait for it.
+import '../../src/manifest/validate-manifests.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import type { SessionResult } from '../../src/session/runtime-types.ts';
+import type { Approve } from '../../src/targets/target.ts';
+import { temporaryProject } from '../manifest/temporary-project.ts';
+import { eventList, SESSION, SHORT_RUN, started } from './event-list.ts';
+import type { FakeOptions } from './fake-runtime.ts';
+import { begin, command } from './run-command.ts';
+
+const SHORT: FakeOptions = { live: () => ({ events: SHORT_RUN, result: { result: 'All **12** pass.' } }) };
+const ending = (result: Partial<SessionResult>): FakeOptions => ({ live: () => ({ events: [], result }) });
+
+describe('telltale run', () => {
+  it('gives the agent its input, its variables and its limits', async () => {
+    const { code, runtime } = await command(
+      [
+        'run',
+        'agent.yml',
+        'Do it',
+        '--var',
+        'n=3',
+        '--var',
+        'who=Ann',
+        '--var',
+        '__proto__={"a":1}',
+        '--model',
+        'scripted:x',
+        '--record',
+        'r.yml',
+        '--max-turns',
+        '7',
+        '--durability',
+        'process',
+        '--store',
+        'a.db',
+      ],
+      SHORT,
+      { cwd: '/w' },
+    );
+    expect(code).toBe(0);
+    expect(runtime.calls).toEqual([
+      ['loadAgent', 'agent.yml', undefined],
+      ['createRuntime', 'sqlite:a.db', 'process'],
+      [
+        'start',
+        {
+          input: 'Do it',
+          vars: Object.fromEntries([
+            ['n', 3],
+            ['who', 'Ann'],
+            ['__proto__', { a: 1 }],
+          ]),
+          model: 'scripted:x',
+          record: '/w/r.yml',
+          maxTurns: 7,
+        },
+      ],
+      ['close'],
+    ]);
+  });
+
+  it.each([
+    [[], {}, 'sqlite:.telltale/telltale.db'],
+    [[], { TELLTALE_STORE: 'x.db' }, 'sqlite:x.db'],
+    [['--store', 'memory'], { TELLTALE_STORE: 'x.db' }, 'memory'],
+    [['--store', 'postgres://h/d'], {}, 'postgres://h/d'],
+    [['--store', 'C:\\x.db'], {}, 'sqlite:C:\\x.db'],
+  ])('with %j and %j keeps its sessions in %s', async (argv, env, store) => {
+    const { runtime } = await command(['run', 'a.yml', 'x', ...argv], SHORT, { env });
+    expect(runtime.calls[1]?.[1]).toBe(store);
+  });
+
+  it('in a pipe prints plain lines and a last one', async () => {
+    const { code, out, err } = await command(['run', 'a.yml', 'x'], SHORT);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out.split('\n').slice(-5)).toEqual([
+      'action.completed  a1 run_tests in 800 ms: 12 passed',
+      'response          All **12** pass.',
+      '✓ completed  1 turn · 900 + 120 tokens · $0.0031 · 1.1 s',
+      '1 action started while the model was speaking, 699 ms before the response ended; waiting for the end would have taken 1.8 s instead of 1.1 s.',
+      '',
+    ]);
+  });
+
+  it('with --quiet prints the response alone, with --json the result alone', async () => {
+    expect((await command(['run', 'a.yml', 'x', '-q'], SHORT)).out).toBe('All **12** pass.\n');
+    expect((await command(['run', 'a.yml', 'x', '-q'], ending({ result: { n: 1 } }))).out).toBe(
+      '{\n  "n": 1\n}\n',
+    );
+    const { out, err } = await command(['run', 'a.yml', 'x', '--json'], SHORT);
+    expect(err).toBe('');
+    expect(JSON.parse(out)).toEqual({
+      session: SESSION,
+      status: 'completed',
+      turns: 1,
+      usage: { input: 900, output: 120 },
+      cost_usd: 0.0031,
+      result: 'All **12** pass.',
+    });
+  });
+
+  it('with --events prints every event, its place first, a line each', async () => {
+    const delta = { type: 'thought.delta', text: 'Lo', depth: 0, session: SESSION, turn: 1 } as const;
+    const { out } = await command(['run', 'a.yml', 'x', '--events'], {
+      live: () => ({ events: [...SHORT_RUN.slice(0, 1), delta, ...SHORT_RUN.slice(-1)], result: {} }),
+    });
+    const lines = out.trimEnd().split('\n');
+    expect(lines.map((line) => Object.keys(JSON.parse(line)))).toEqual([
+      ['seq', 'at', 'session', 'turn', 'type', 'agent', 'input', 'manifest', 'model', 'cause'],
+      ['session', 'turn', 'type', 'text', 'depth'],
+      ['seq', 'at', 'session', 'turn', 'type', 'result', 'cause'],
+    ]);
+    expect(JSON.parse(lines.at(-1) ?? '').type).toBe('session.completed');
+  });
+
+  it.each([
+    ['completed', 0],
+    ['failed', 1],
+    ['cancelled', 1],
+    ['stalled', 3],
+    ['waiting', 3],
+    ['interrupted', 130],
+  ] as const)('that ends as %s ends with %i', async (status, code) => {
+    expect((await command(['run', 'a.yml', 'x'], ending({ status }))).code).toBe(code);
+  });
+
+  it('says what went wrong, where, and what to do', async () => {
+    const error = {
+      code: 'limit_turns',
+      message: 'Too many\u001b[2J turns.',
+      hint: 'Raise "limits.turns".',
+      retryable: false,
+    };
+    const { code, err } = await command(['run', 'a.yml', 'x'], ending({ status: 'failed', error, turns: 4 }));
+    expect(code).toBe(1);
+    expect(err).toBe(
+      `failed: Too many turns. [limit_turns]\n  session ${SESSION}, turn 4\n  → Raise "limits.turns". See: telltale logs ${SESSION}\n`,
+    );
+    expect((await command(['run', 'a.yml', 'x', '--events'], ending({ status: 'failed', error }))).err).toBe(
+      '',
+    );
+  });
+
+  it('hands on what the runtime refuses', async () => {
+    const refused = Promise.reject(
+      new RuntimeError('no_model', 'The agent names no model.', { hint: 'Give --model.' }),
+    );
+    const { code, err, runtime } = await command(['run', 'a.yml', 'x'], {
+      live: () => ({ events: [], result: refused }),
+    });
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: 'error: The agent names no model.\n  telltale run a.yml x\n  → Give --model.\n',
+    });
+    expect(runtime.calls.at(-1)).toEqual(['close']);
+  });
+
+  it('reads its input from a pipe, without the last line break', async () => {
+    const piped = await command(['run', 'a.yml'], SHORT, { stdin: 'Fix\nthis\n' });
+    expect(piped.runtime.calls[2]).toEqual(['start', { input: 'Fix\nthis' }]);
+    expect((await command(['run', 'a.yml', '-'], SHORT, { stdin: 'x' })).runtime.calls[2]).toEqual([
+      'start',
+      { input: 'x' },
+    ]);
+  });
+
+  it('refuses to run an agent that is told nothing', async () => {
+    const empty = await command(['run', 'a.yml'], SHORT, { stdin: '\n' });
+    expect(empty).toMatchObject({ code: 2, out: '' });
+    expect(empty.err).toContain('Standard input is empty.');
+    const typed = await command(['run', 'a.yml'], SHORT, { lines: [] });
+    expect(typed.err).toContain('→ Write it behind the manifest: telltale run a.yml "what to do"');
+  });
+
+  it.each([
+    [['--var', 'x'], "--var 'x' is not name=value."],
+    [['--var', '1=x'], "--var '1=x' is not name=value."],
+    [['--var', 'a=1', '--var', 'a=2'], 'sets a a second time'],
+    [['--max-turns', '0'], "--max-turns '0' is no whole number of at least 1."],
+    [['--max-turns', '1.5'], 'is no whole number'],
+    [['--json', '--events'], "'--events' and '--json' cannot be had at once."],
+    [['--durability', 'none'], "'none' is invalid"],
+    [['--store', ''], '--store names no store.'],
+    [['--accept-changes'], "'--accept-changes' belongs to --resume."],
+    [['--resume', 'last', '--var', 'a=1'], "'--var' cannot be changed"],
+  ])('refuses %j and runs nothing', async (argv, message) => {
+    const { code, out, err, runtime } = await command(['run', 'a.yml', 'x', ...argv], SHORT);
+    expect(code).toBe(2);
+    expect(out + err).toContain(argv.includes('--json') ? '"ok": false' : message);
+    expect(runtime.calls.some(([call]) => call === 'start')).toBe(false);
+  });
+
+  it('shows all mistakes of a manifest as validate does, and ends with 2', async () => {
+    const cwd = temporaryProject({ 'a.yml': 'kind: Agent\nname: a\ndialct: x\n' });
+    const loadError = new RuntimeError('bad_manifest', 'a.yml has 1 error');
+    const plain = await command(['run', 'a.yml', 'x'], { loadError }, { cwd });
+    expect(plain).toMatchObject({ code: 2, out: '' });
+    expect(plain.err).toContain('a.yml:3:1\n    dialct: x\n    ^^^^^^\n');
+    const json = await command(['run', 'a.yml', 'x', '--json'], { loadError }, { cwd });
+    expect(json).toMatchObject({ code: 2, err: '' });
+    expect(JSON.parse(json.out)).toMatchObject({ ok: false, errors: 1, diagnostics: [{ line: 3 }] });
+  });
+
+  it('ends with 2 where a sound file holds no agent', async () => {
+    const cwd = temporaryProject({ 't.yml': 'kind: Tool\nname: t\nimplementation: { command: [ls] }\n' });
+    const loadError = new RuntimeError('no_agent', 't.yml holds no Agent.');
+    expect(await command(['run', 't.yml', 'x'], { loadError }, { cwd })).toMatchObject({ code: 2 });
+  });
+
+  it('draws a live view on a terminal, and leaves the whole run behind on it', async () => {
+    const { io, outcome } = begin(['run', 'a.yml', 'x'], SHORT, { terminal: true });
+    const { code, out } = await outcome;
+    expect(code).toBe(0);
+    expect(out).toContain('  ✓ a1 run_tests');
+    expect(out).toContain('✓ completed  1 turn');
+    expect(io.clock.pending).toBe(0);
+  });
+});
+
+describe('Ctrl-C', () => {
+  /** A session that starts an action and then waits to be stopped. */
+  const endless = () => {
+    let release = () => {};
+    const stopped = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const fake: FakeOptions = {
+      live: () => ({
+        events: (async function* () {
+          yield* SHORT_RUN.slice(0, 6);
+          await stopped;
+        })(),
+        result: new Promise(() => {}),
+        onInterrupt: release,
+      }),
+    };
+    return fake;
+  };
+  const interrupted = async (argv: readonly string[]) => {
+    const { io, runtime, outcome } = begin(argv, endless());
+    for (
+      let round = 0;
+      round < 200 && !io.out().includes('a1') && !runtime.calls.some(([call]) => call === 'start');
+      round++
+    )
+      await Promise.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+    io.interrupt();
+    return { ...(await outcome), runtime };
+  };
+
+  it('lets go of the session, and says what was running and how to go on', async () => {
+    const { code, err, runtime } = await interrupted(['run', 'a.yml', 'x']);
+    expect(code).toBe(130);
+    expect(err).toMatch(
+      /^interrupted in turn 2 while running: a1 run_tests \(.*\)\nResume with: telltale resume ses_/,
+    );
+    expect(runtime.calls.filter(([call]) => call === 'interrupt')).toHaveLength(1);
+    expect(runtime.calls.at(-1)).toEqual(['close']);
+  });
+
+  it('names the store where it has to be named, and says so where nothing is left', async () => {
+    expect((await interrupted(['run', 'a.yml', 'x', '--store', 'b.db'])).err).toContain(
+      `resume ${SESSION} --store b.db\n`,
+    );
+    expect((await interrupted(['run', 'a.yml', 'x', '--store', 'memory'])).err).toContain(
+      'it cannot be resumed',
+    );
+  });
+
+  it('says it in JSON where JSON was asked for', async () => {
+    const { code, out, err } = await interrupted(['run', 'a.yml', 'x', '--json']);
+    expect({ code, err }).toEqual({ code: 130, err: '' });
+    expect(JSON.parse(out)).toMatchObject({ status: 'interrupted', session: SESSION });
+  });
+});
+
+describe('telltale resume', () => {
+  const RESUMED: FakeOptions = {
+    logs: [SHORT_RUN.slice(0, 9)],
+    live: () => ({ events: SHORT_RUN, result: { result: 'ok' } }),
+  };
+
+  it('goes on with the agent of the log, and shows only what is new', async () => {
+    const { code, out, runtime } = await command(['resume', 'last'], RESUMED);
+    expect(code).toBe(0);
+    expect(runtime.calls).toContainEqual(['loadAgent', '/p/agent.yml', 'fixer']);
+    expect(runtime.calls).toContainEqual(['resume', SESSION, { agent: expect.anything() }]);
+    expect(out.split('\n')[0]).toBe('action.completed  a1 run_tests in 800 ms: 12 passed');
+  });
+
+  it('is also run --resume, where an input is a message to the agent', async () => {
+    const { runtime } = await command(
+      ['run', 'b.yml', 'Go on', '--resume', 'abc', '--accept-changes'],
+      RESUMED,
+    );
+    expect(runtime.calls[0]).toEqual(['loadAgent', 'b.yml', undefined]);
+    expect(runtime.sent).toEqual([[SESSION, { kind: 'steer', from: 'user', body: 'Go on' }]]);
+    expect(runtime.calls).toContainEqual([
+      'resume',
+      SESSION,
+      { agent: expect.anything(), acceptChanges: true },
+    ]);
+  });
+
+  it('makes no store where there is none', async () => {
+    const { code, err, runtime } = await command(
+      ['resume', 'last'],
+      {},
+      { env: {}, cwd: temporaryProject() },
+    );
+    expect(code).toBe(1);
+    expect(err).toContain('There is no store at sqlite:.telltale/telltale.db.');
+    expect(runtime.calls).toEqual([]);
+  });
+});
+
+describe('a permission that asks', () => {
+  const asking = (
+    questions: readonly Partial<Parameters<Approve>[0]>[],
+    answers: (boolean | undefined)[],
+  ): FakeOptions => ({
+    live: (_start, { approve }) => ({
+      events: (async function* () {
+        yield* eventList([[0, started()]]);
+        const given = await Promise.all(
+          questions.map((question) =>
+            approve?.({
+              what: 'run it',
+              target: 'shell',
+              input: {},
+              signal: new AbortController().signal,
+              ...question,
+            }),
+          ),
+        );
+        answers.push(...given);
+      })(),
+      result: {},
+    }),
+  });
+  const ask = async (
+    questions: readonly Partial<Parameters<Approve>[0]>[],
+    lines?: readonly string[],
+    terminal = true,
+  ) => {
+    const answers: (boolean | undefined)[] = [];
+    const { err } = await command(['run', 'a.yml', 'x'], asking(questions, answers), {
+      terminal,
+      ...(lines === undefined ? {} : { lines }),
+    });
+    return { answers, err };
+  };
+
+  it('asks a person, one question after the other; only yes is yes', async () => {
+    const questions = [{ what: 'rm -rf build' }, { target: 'http' }, {}, {}, {}];
+    const { answers, err } = await ask(questions, ['y', 'n', '', 'YES ', 'yep']);
+    expect(answers).toEqual([true, false, false, true, false]);
+    expect(err).toContain('? shell asks for permission:\n    rm -rf build\n    {}\n  Allow it? [y/N] ');
+  });
+
+  it('spells out what a terminal would hide', async () => {
+    const { err } = await ask([{ what: 'ls\u001b[8m; rm -rf /', input: { x: '\u202eabc' } }], ['n']);
+    expect(err).toContain('ls\\u001b[8m; rm -rf /');
+    expect(err).toContain('"x": "\\u202eabc"');
+  });
+
+  it('refuses what is too long to be read, and what nobody answers', async () => {
+    const { answers, err } = await ask([{ what: 'x'.repeat(20_000) }], ['y']);
+    expect(answers).toEqual([false]);
+    expect(err).toContain('refused: shell asks for more than can be read here');
+    expect((await ask([{}], [])).answers).toEqual([false]);
+  });
+
+  it('is not put to anybody where there is no terminal', async () => {
+    expect((await ask([{}], undefined)).answers).toEqual([undefined]);
+    expect((await ask([{}], ['y'], false)).answers).toEqual([undefined]);
+  });
+});
+
+describe('a run that takes long', () => {
+  it('shows on a terminal that something goes on, even where only the result is wanted', async () => {
+    let finish = () => {};
+    const done = new Promise<object>((resolve) => {
+      finish = () => resolve({ result: 'ok' });
+    });
+    const live = () => ({ events: SHORT_RUN.slice(0, 2), result: done });
+    const { io, outcome } = begin(['run', 'a.yml', 'x', '-q'], { live }, { terminal: true });
+    while (!io.err().includes('Running, turn 1…')) {
+      await new Promise((resolve) => setImmediate(resolve));
+      await io.clock.advance(200);
+    }
+    finish();
+    expect(await outcome).toMatchObject({ code: 0, out: 'ok\n' });
+    expect(io.err().endsWith('\r\u001b[K')).toBe(true);
+    expect(io.clock.pending).toBe(0);
+  });
+
+  it('leaves no timer behind when it breaks', async () => {
+    const broken = () => ({
+      events: SHORT_RUN.slice(0, 6),
+      result: new Promise<object>((_, reject) =>
+        setImmediate(() => reject(new RuntimeError('store_full', 'Full.'))),
+      ),
+    });
+    for (const argv of [[], ['-q']]) {
+      const { io, outcome } = begin(['run', 'a.yml', 'x', ...argv], { live: broken }, { terminal: true });
+      expect(await outcome).toMatchObject({ code: 1, err: expect.stringContaining('Full.') });
+      expect(io.clock.pending).toBe(0);
+    }
+  });
+});

@@ -1,0 +1,256 @@
+import { describe, expect, it } from 'vitest';
+import { causeLines } from '../../../src/cli/view/cause-lines.ts';
+import { closingLines } from '../../../src/cli/view/closing-lines.ts';
+import { describeEvent } from '../../../src/cli/view/describe-event.ts';
+import { createEventLines } from '../../../src/cli/view/event-line.ts';
+import { createPlainLines } from '../../../src/cli/view/plain-lines.ts';
+import { stateLines } from '../../../src/cli/view/state-lines.ts';
+import { tableLines } from '../../../src/cli/view/table.ts';
+import type { EventBody } from '../../../src/events/event.ts';
+import { fold } from '../../../src/events/reduce.ts';
+import { displayWidth } from '../../../src/manifest/display-width.ts';
+import { plainPalette as paint } from '../../../src/manifest/palette.ts';
+import {
+  actionStarted,
+  completed,
+  declared,
+  eventList,
+  SESSION,
+  SHORT_RUN,
+  started,
+  turnStarted,
+} from '../event-list.ts';
+
+describe('a log', () => {
+  it('is a line for each event: seq, seconds, type, what it says', () => {
+    const line = createEventLines({ columns: 100, paint });
+    expect(SHORT_RUN.map(line)).toEqual([
+      '    1     +0.000  session.started     fixer with scripted:turns.yml: Fix the test',
+      '    2     +0.000  turn.started        turn 1, a prompt of 900 tokens',
+      '    3     +0.200  model.output        <thought>Look first.',
+      '    4     +0.250  thought             Look first. Then mend.',
+      '    5     +0.300  action.declared     a1 run_tests path=src/x.ts flags=["-v"]',
+      '    6     +0.301  action.started      a1 run_tests',
+      '    7     +0.400  metadata.changed    status IDLE → CODING',
+      '    8     +0.500  fault               stray_close: There was a </b>.',
+      '    9     +1.000  turn.completed      900 + 120 tokens, 1.0 s, $0.0031',
+      '   10     +1.101  action.completed    a1 run_tests in 800 ms: 12 passed',
+      '   11     +1.102  response            All **12** pass.',
+      '   12     +1.103  session.completed   All **12** pass.',
+    ]);
+  });
+
+  it('never takes two lines for an event, nor more columns than there are', () => {
+    const line = createEventLines({ columns: 60, paint });
+    const events = eventList([
+      [0, started({ input: 'a\nb'.repeat(500) })],
+      [0, { type: 'response', text: '日本語\n'.repeat(500), final: false }],
+      [
+        0,
+        {
+          type: 'action.failed',
+          id: 'x',
+          error: { code: 'c', message: 'm\n'.repeat(90), retryable: true },
+          ms: 4,
+          attempts: 3,
+        },
+      ],
+    ]);
+    for (const text of events.map(line)) {
+      expect(text).not.toContain('\n');
+      expect(displayWidth(text)).toBeLessThanOrEqual(60);
+    }
+  });
+});
+
+describe('an event in words', () => {
+  const error = { code: 'timeout', message: 'It took too long.', retryable: true };
+  it.each<[string, EventBody]>([
+    ['timeout: It took too long.', { type: 'session.failed', error }],
+    ['timeout: It took too long.', { type: 'session.stalled', error }],
+    ['by user: asked to', { type: 'session.cancelled', reason: 'asked to', by: 'user' }],
+    ['by user', { type: 'session.resumed', by: 'user' }],
+    ['for review 3', { type: 'session.waiting', for: 'review 3' }],
+    ['timeout: It took too long.; next try in 250 ms', { type: 'turn.failed', error, retry_in: 250 }],
+    ['(not final) Hm.', { type: 'response', text: 'Hm.', final: false }],
+    ['from steer: Stop that', { type: 'message.received', from: 'steer', text: 'Stop that' }],
+    ['ann: approved', { type: 'audit', who: 'ann', what: 'approved' }],
+    [
+      'a2 llm sum sync after a1 text=x1',
+      declared('a2', {
+        kind: 'llm',
+        name: 'sum',
+        mode: 'sync',
+        depends_on: ['a1'],
+        parameters: { text: 'x1' },
+      }),
+    ],
+    ['a1, try 2 n=1', { type: 'action.started', id: 'a1', attempt: 2, input: { n: 1 } }],
+    [
+      'a1 after 4 ms and 3 tries: timeout: It took too long.',
+      { type: 'action.failed', id: 'a1', error, ms: 4, attempts: 3 },
+    ],
+    ['a1: dependency (a0)', { type: 'action.skipped', id: 'a1', reason: 'dependency', because: 'a0' }],
+    [
+      'a1, try 2 in 500 ms: timeout: It took too long.',
+      { type: 'action.retrying', id: 'a1', attempt: 2, error, delay_ms: 500 },
+    ],
+    ['a1: over', { type: 'action.cancelled', id: 'a1', reason: 'over' }],
+    ['a1 in try 1', { type: 'action.interrupted', id: 'a1', attempt: 1 }],
+    ['a1 by a9', { type: 'action.compensated', id: 'a1', by: 'a9' }],
+    [
+      '$n 1 → 2 (derived, by trigger)',
+      { type: 'variable.changed', name: 'n', class: 'derived', from: 1, to: 2, by: 'trigger' },
+    ],
+    [
+      'status: no',
+      {
+        type: 'metadata.rejected',
+        errors: [{ field: 'status', code: 'c', sent: 1, message: 'no', allowed: '' }],
+        by: 'model',
+      },
+    ],
+    [
+      'vars.n > 1 is false: n is unknown',
+      { type: 'if.decided', test: 'vars.n > 1', held: false, problem: 'n is unknown' },
+    ],
+    ['2 for the turn, 8 left', { type: 'budget.charged', what: 'turn', amount: 2, balance: 8 }],
+    ['turns up to 4: short', { type: 'prompt.compacted', through: 4, summary: 'short' }],
+    ['t, due 1970-01-01T00:00:01.000Z', { type: 'timer.set', id: 't', due: 1000 }],
+    ['t, due 1e+300', { type: 'timer.set', id: 't', due: 1e300 }],
+    ['t', { type: 'timer.fired', id: 't' }],
+    ['note {"a":1}', { type: 'custom', name: 'note', data: { a: 1 } }],
+  ])('says "%s"', (said, body) => {
+    expect(describeEvent(eventList([[0, body]])[0] as never, 100)).toBe(said);
+  });
+});
+
+describe('a run in a pipe', () => {
+  it('is lines that begin with the type, whole texts among them', () => {
+    const lines = createPlainLines();
+    expect(SHORT_RUN.flatMap(lines)).toEqual([
+      `session.started   ${SESSION} fixer with scripted:turns.yml: Fix the test`,
+      'turn.started      turn 1, a prompt of 900 tokens',
+      'thought           Look first.',
+      '                  Then mend.',
+      'action.declared   a1 run_tests path=src/x.ts flags=["-v"]',
+      'metadata.changed  status IDLE → CODING',
+      'fault             stray_close: There was a </b>.',
+      'turn.completed    900 + 120 tokens, 1.0 s, $0.0031',
+      'action.completed  a1 run_tests in 800 ms: 12 passed',
+      'response          All **12** pass.',
+    ]);
+  });
+});
+
+describe('the last lines of a run', () => {
+  const overlap = { early: 0, leadMs: 0, actualMs: 64_000, waitingMs: 64_000 };
+  const result = {
+    session: SESSION,
+    turns: 1,
+    usage: { input: 1200, output: 1, estimated: true as const },
+    cost_usd: 0,
+  };
+  it('say how it ended and what it took', () => {
+    expect(closingLines({ ...result, status: 'completed' }, overlap, paint)).toEqual([
+      '✓ completed  1 turn · about 1,200 + 1 token · 1 min 4 s',
+    ]);
+    expect(closingLines({ ...result, status: 'failed', cost_usd: 1.5 }, overlap, paint)[0]).toContain(
+      '✗ failed  1 turn · about 1,200 + 1 token · $1.50',
+    );
+  });
+});
+
+describe('a state', () => {
+  it('is what a person asks of a session', () => {
+    const events = eventList([
+      [0, started({ vars: { tone: 'dry' } })],
+      [0, turnStarted],
+      [10, declared('a1')],
+      [20, actionStarted('a1')],
+      [30, completed('a1', 10, { passed: 12 })],
+      [40, declared('a2', { name: 'deploy' })],
+      [50, { type: 'action.skipped', id: 'a2', reason: 'if' }],
+      [60, declared('a3', { name: 'wait' })],
+      [70, { type: 'metadata.changed', changes: { status: { from: null, to: 'CODING' } }, by: 'model' }],
+      [80, { type: 'response', text: 'So far.\nSo good.', final: false }],
+    ]);
+    expect(stateLines(fold(events), { columns: 100, paint, status: 'running', pid: 42 })).toEqual([
+      `session    ${SESSION}`,
+      'agent      fixer (/p/agent.yml)',
+      'model      scripted:turns.yml',
+      'status     running, process 42',
+      'input      Fix the test',
+      'started    2026-01-01T12:00:00.000Z, last event 80 ms later',
+      'event      10',
+      'totals     0 turns · 0 + 0 tokens',
+      '',
+      'Metadata',
+      '  status: CODING',
+      '',
+      'Variables',
+      '  $tone = dry (runtime, by start)',
+      '',
+      'Actions',
+      '  ✓ a1 run_tests  10 ms  {"passed":12}',
+      '  – a2 deploy  skipped: if',
+      '  ○ a3 wait',
+      '',
+      'Last response (not final)',
+      '  So far.',
+      '  So good.',
+    ]);
+  });
+
+  it('of a huge session is not the whole of it', () => {
+    const many = Array.from({ length: 500 }, (_, index) => [index, declared(`a${index}`)] as const);
+    const events = eventList([
+      [0, started()],
+      ...many,
+      [999, { type: 'response', text: 'x\n'.repeat(1000), final: true }],
+    ]);
+    const lines = stateLines(fold(events), { columns: 80, paint, status: 'completed' });
+    expect(lines.length).toBeLessThan(120);
+    expect(lines).toContain('  … 450 older actions: --json shows all');
+    expect(lines.at(-1)).toBe('  … 961 more lines: --json shows all');
+  });
+});
+
+describe('a chain of causes', () => {
+  it('names a stream where it enters it, and says where it begins', () => {
+    const [child] = eventList([
+      [0, { type: 'fault', code: 'c', message: 'm' }, { stream: 'ses_parent', seq: 1, depth: 1 }],
+    ]);
+    const [parent] = eventList([[0, started()]], 'ses_parent');
+    const events = [child, parent].filter((event) => event !== undefined);
+    expect(causeLines({ events }, { columns: 100, paint })).toEqual([
+      '1 fault  c: m',
+      '  └ because ses_parent 1 session.started  fixer with scripted:turns.yml: Fix the test',
+      '    └ from outside: a person or a program',
+    ]);
+    const lost = { stream: 'ses_gone', seq: 7, depth: 0 };
+    expect(causeLines({ events, lost }, { columns: 100, paint }).at(-1)).toContain(
+      'because of event 7 of ses_gone, which is in this store no more',
+    );
+  });
+});
+
+describe('a table', () => {
+  it('lines up wide characters, and shortens the column that gives way', () => {
+    const head = [
+      { title: 'A' },
+      { title: 'N', align: 'right' as const },
+      { title: 'TEXT', gives: true as const },
+    ];
+    const rows = [
+      ['日本', '1', 'short'],
+      ['x', '200', 'a text that is too long'],
+    ];
+    expect(tableLines(head, rows, { columns: 24 })).toEqual([
+      'A       N  TEXT',
+      '日本    1  short',
+      'x     200  a text that…',
+    ]);
+    expect(tableLines(head, rows, {})[2]).toBe('x     200  a text that is too long');
+  });
+});

@@ -1,0 +1,284 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createLiveScreen } from '../../../src/cli/view/live-screen.ts';
+import { createPainter } from '../../../src/cli/view/painter.ts';
+import type { ObservedEvent } from '../../../src/events/event.ts';
+import { displayWidth } from '../../../src/manifest/display-width.ts';
+import { plainPalette } from '../../../src/manifest/palette.ts';
+import {
+  actionStarted,
+  BEGAN,
+  completed,
+  declared,
+  eventList,
+  responseDelta,
+  SHORT_RUN,
+  started,
+  thoughtDelta,
+  turnStarted,
+} from '../event-list.ts';
+import { createTerminal } from '../terminal.ts';
+
+interface Shown {
+  /** What stands on the terminal after each event. */
+  readonly after: readonly (readonly string[])[];
+  /** What is left when all is over. */
+  readonly end: readonly string[];
+}
+
+/** Draws after every event, on a terminal that is read like a person reads it. */
+function watch(
+  events: readonly ObservedEvent[],
+  { columns = 80, rows = 24, now = BEGAN + 2000, arrives = BEGAN } = {},
+): Shown {
+  const terminal = createTerminal(columns, rows);
+  const screen = createLiveScreen({
+    paint: plainPalette,
+    size: () => ({ columns, rows }),
+    status: () => '[status]',
+  });
+  const painter = createPainter();
+  const after = events.map((event) => {
+    screen.show(event, 'at' in event ? event.at : arrives);
+    terminal.write(painter.paint(screen.frame(now), columns));
+    return terminal.lines();
+  });
+  terminal.write(
+    painter.clear(columns) +
+      screen
+        .finish(now)
+        .map((line) => `${line}\n`)
+        .join(''),
+  );
+  return { after, end: terminal.lines() };
+}
+
+describe('the live view', () => {
+  it('shows a run whose log is replayed', () => {
+    expect(watch(SHORT_RUN).end).toEqual([
+      '  fixer · scripted:turns.yml · ses_01jc0000000000000000000abc',
+      '  Look first.',
+      '  Then mend.',
+      '  ✓ a1 run_tests  path=src/x.ts flags=["-v"]  800 ms  12 passed',
+      '  ● status IDLE → CODING',
+      '  ! stray_close: There was a </b>.',
+      '',
+      '  All **12** pass.',
+      '',
+    ]);
+  });
+
+  it('shows an action where it was declared, running, and turns it into its result in the same place', () => {
+    const [declaration, start, end] = eventList([
+      [0, declared('a1')],
+      [500, actionStarted('a1')],
+      [2000, completed('a1', 1500, { passed: 12 })],
+    ]) as [ObservedEvent, ObservedEvent, ObservedEvent];
+    const { after } = watch([thoughtDelta('Before'), declaration, start, thoughtDelta('after it'), end]);
+    expect(after[1]).toEqual(['  Before', '  ○ a1 run_tests', '[status]']);
+    expect(after[3]).toEqual(['  Before', '  ▶ a1 run_tests  1.5 s', '  after it', '[status]']);
+    expect(after[4]).toEqual([
+      '  Before',
+      '  ✓ a1 run_tests  1.5 s  {"passed":12}',
+      '  after it',
+      '[status]',
+    ]);
+  });
+
+  it('does not say twice what has been streamed', () => {
+    const [thought, response] = eventList([
+      [0, { type: 'thought', text: 'Hm, yes.', depth: 0 }],
+      [1, { type: 'response', text: 'Hello Ann.', final: true }],
+    ]) as [ObservedEvent, ObservedEvent];
+    const events = [
+      thoughtDelta('Hm, '),
+      thoughtDelta('yes.'),
+      thought,
+      responseDelta('Hello '),
+      responseDelta('Ann.'),
+      response,
+    ];
+    expect(watch(events).end).toEqual(['  Hm, yes.', '', '  Hello Ann.', '']);
+  });
+
+  it('breaks no text that came after an event which was only committed later', () => {
+    const [thought, declaration] = eventList([
+      [0, { type: 'thought', text: 'Hm.', depth: 0 }],
+      [0, declared('a1')],
+    ]) as [ObservedEvent, ObservedEvent];
+    const events = [thoughtDelta('Hm.'), responseDelta('I'), thought, declaration, responseDelta('t is so.')];
+    expect(watch(events, { arrives: BEGAN + 3 }).end).toEqual([
+      '  Hm.',
+      '',
+      '  ○ a1 run_tests',
+      '  It is so.',
+      '',
+    ]);
+  });
+
+  it('shows the same however the model’s text is cut into pieces', () => {
+    const text = fc.string({
+      unit: fc.constantFrom('a', 'bc', ' ', '\n', '日本', '👍', '\u001b[31m', '$x'),
+      maxLength: 60,
+    });
+    fc.assert(
+      fc.property(text, fc.array(fc.nat(200), { maxLength: 5 }), (whole, cuts) => {
+        const places = [0, ...cuts.map((cut) => cut % (whole.length + 1)), whole.length].toSorted(
+          (a, b) => a - b,
+        );
+        const pieces = places.slice(1).map((to, index) => whole.slice(places[index], to));
+        // A cut through a sequence or a character leaves a mark in its place: only whole ones are compared.
+        fc.pre(pieces.every((piece) => !/^(\[31m|31m|1m|m)|^[\udc00-\udfff]/.test(piece)));
+        const once = watch([thoughtDelta(whole)], { columns: 24 }).end;
+        expect(
+          watch(
+            pieces.map((piece) => thoughtDelta(piece)),
+            { columns: 24 },
+          ).end,
+        ).toEqual(once);
+      }),
+    );
+  });
+
+  it('lets an action go that would scroll away, and gives its end a line of its own', () => {
+    const [declaration, start, end] = eventList([
+      [0, declared('a1')],
+      [0, actionStarted('a1')],
+      [9000, completed('a1', 9000)],
+    ]) as [ObservedEvent, ObservedEvent, ObservedEvent];
+    const prose = Array.from({ length: 12 }, (_, index) => thoughtDelta(`line ${index}\n`));
+    const { end: lines } = watch([declaration, start, ...prose, end, thoughtDelta('last')], { rows: 8 });
+    expect(lines).toEqual([
+      '  ▶ a1 run_tests  2.0 s',
+      ...Array.from({ length: 12 }, (_, index) => `  line ${index}`),
+      '  ✓ a1 run_tests  9.0 s  ok',
+      '  last',
+      '',
+    ]);
+  });
+
+  it('never writes a line that is as wide as the terminal, nor moves the cursor off the screen', () => {
+    const wide = eventList([
+      [0, started({ agent: '日本語'.repeat(40) })],
+      [0, turnStarted],
+      [1, declared('a1', { name: 'x'.repeat(300), parameters: { text: '日本 '.repeat(100) } })],
+      [2, actionStarted('a1')],
+      [3, { type: 'fault', code: 'c', message: 'm '.repeat(300) }],
+      [
+        4,
+        {
+          type: 'metadata.changed',
+          changes: { f: { from: 'x'.repeat(300), to: 'y'.repeat(300) } },
+          by: 'model',
+        },
+      ],
+      [5, completed('a1', 3, 'z'.repeat(100_000))],
+    ]);
+    for (const columns of [12, 20, 79])
+      for (const line of watch([...wide, thoughtDelta('日'.repeat(200))], { columns, rows: 6 }).end)
+        expect(displayWidth(line)).toBeLessThan(columns);
+  });
+
+  it('lets nothing a model or a tool says steer the terminal', () => {
+    const hostile = '\u001b[2J\u001b[H\u001b]0;owned\u0007\r\u0007\u009b31m\u202e\u001b[';
+    const events = eventList([
+      [0, started({ agent: hostile, model: hostile })],
+      [0, turnStarted],
+      [1, { type: 'thought', text: hostile, depth: 3 }],
+      [1, declared(hostile, { name: hostile, parameters: { [hostile]: hostile }, depends_on: [hostile] })],
+      [2, actionStarted(hostile)],
+      [
+        3,
+        {
+          type: 'action.failed',
+          id: hostile,
+          error: { code: hostile, message: hostile, retryable: false },
+          ms: 1,
+          attempts: 2,
+        },
+      ],
+      [
+        3,
+        { type: 'metadata.changed', changes: { [hostile]: { from: hostile, to: [hostile] } }, by: hostile },
+      ],
+      [
+        3,
+        {
+          type: 'metadata.rejected',
+          errors: [{ field: hostile, code: hostile, sent: 1, message: hostile, allowed: '' }],
+          by: 'model',
+        },
+      ],
+      [
+        3,
+        { type: 'variable.changed', name: hostile, class: 'derived', from: null, to: hostile, by: hostile },
+      ],
+      [3, { type: 'fault', code: hostile, message: hostile }],
+      [3, { type: 'message.received', from: 'steer', text: hostile }],
+      [3, { type: 'custom', name: hostile, data: { [hostile]: hostile } }],
+      [3, { type: 'audit', who: hostile, what: hostile }],
+      [3, { type: 'if.decided', test: hostile, held: true, problem: hostile }],
+      [3, { type: 'session.waiting', for: hostile }],
+      [3, { type: 'session.resumed', by: hostile }],
+      [4, { type: 'response', text: hostile, final: true }],
+    ]);
+    // The terminal throws on any sequence that is not the view's own.
+    const lines = watch(events).end.join('\n');
+    // Nor does half a sequence at the end of a text eat what stands behind it.
+    expect(lines).toContain('[ null → ');
+    expect(lines).toContain('[ is true: ');
+  });
+
+  it('shows nested thoughts further in, and takes deeper ones no further than a terminal has room', () => {
+    expect(watch([thoughtDelta('a'), thoughtDelta('b', 1), thoughtDelta('c', 50)]).end).toEqual([
+      '  a',
+      '    b',
+      '          c',
+      '',
+    ]);
+  });
+
+  it('hides what only the runtime asked for', () => {
+    const events = eventList([
+      [0, declared('loop', { kind: 'internal', name: 'foreach' })],
+      [1, completed('loop', 1)],
+    ]);
+    expect(watch(events).end).toEqual(['']);
+  });
+});
+
+describe('the status line', () => {
+  const status = (events: readonly ObservedEvent[], now: number) => {
+    const screen = createLiveScreen({ paint: plainPalette, size: () => ({ columns: 80, rows: 24 }) });
+    for (const event of events) screen.show(event, now);
+    return screen.frame(now).live.at(-1);
+  };
+
+  it('says what goes on, and moves', () => {
+    expect(status([], 0)).toBe('⠋ starting');
+    expect(status(SHORT_RUN.slice(0, 7), BEGAN + 4200)).toMatch(
+      /^\S turn 1 · the model is speaking · 1 action running · 4.2 s$/,
+    );
+    expect(status(SHORT_RUN.slice(0, 9), BEGAN + 4300)).toMatch(/^\S turn 1 · 1 action running · 4.3 s$/);
+    expect(status([], 100)).not.toBe(status([], 200));
+  });
+});
+
+describe('the painter', () => {
+  it('clears what a terminal has wrapped that was made narrower', () => {
+    const painter = createPainter();
+    const wide = createTerminal(20);
+    wide.write(painter.paint({ done: [], live: ['x'.repeat(18), 'status'] }, 20));
+    expect(painter.clear(10)).toBe('\r\u001b[2A\u001b[J');
+  });
+
+  it('comes back to its lines after a person has pressed Enter', () => {
+    const painter = createPainter();
+    const terminal = createTerminal(20);
+    terminal.write(painter.paint({ done: ['a'], live: ['b', 'c'] }, 20));
+    terminal.write('\n');
+    painter.entered();
+    terminal.write(painter.paint({ done: ['b'], live: ['d'] }, 20));
+    expect(terminal.lines()).toEqual(['a', 'b', 'd']);
+  });
+});

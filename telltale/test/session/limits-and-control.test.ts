@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import type { Model } from '../../src/models/model.ts';
+import { runAgent, tool } from './run-agent.ts';
+
+const TOOLS = 'import: { tools: [./tools/*.yml] }\n';
+const echo = tool('echo', 'return input.text ?? input;');
+const call = (name: string, id: string, extra: object = {}, mode = 'async') =>
+  `<action id="${id}" mode="${mode}">${JSON.stringify({ name, ...extra })}</action>`;
+const forever = (text: (turn: number) => string): Model => ({
+  id: 'scripted:forever',
+  async stream({ turn }, sink) {
+    await undefined;
+    sink.text(text(turn));
+    return { finish: 'stop', usage: { input: 100, output: 10 } };
+  },
+});
+
+describe('limits', () => {
+  const endless = forever((turn) => call('echo', `e${turn}`));
+
+  it('turns end the session as failed, with the key to raise', async () => {
+    const { result } = await runAgent({
+      manifest: `${TOOLS}limits: { turns: 3 }\n`,
+      files: echo,
+      turns: [],
+      model: endless,
+    });
+    expect(result).toMatchObject({ status: 'failed', turns: 3, error: { code: 'limit_turns' } });
+    expect(result.error?.hint).toContain('limits.turns');
+  });
+
+  it('fewer turns may be asked for at the start', async () => {
+    const { result } = await runAgent({
+      manifest: TOOLS,
+      files: echo,
+      turns: [],
+      model: endless,
+      start: { maxTurns: 2 },
+    });
+    expect(result).toMatchObject({ turns: 2, error: { code: 'limit_turns' } });
+  });
+
+  it('tokens in and out count together', async () => {
+    const { result } = await runAgent({
+      manifest: `${TOOLS}limits: { tokens: 250 }\n`,
+      files: echo,
+      turns: [],
+      model: endless,
+    });
+    expect(result).toMatchObject({ status: 'failed', turns: 3, error: { code: 'limit_tokens' } });
+    expect(result.usage).toEqual({ input: 300, output: 30 });
+  });
+
+  it('cost is counted by the price of the model', async () => {
+    const priced: Model = { ...endless, price: { input: 1000, output: 10_000 } };
+    const { result } = await runAgent({
+      manifest: `${TOOLS}limits: { cost_usd: 0.35 }\n`,
+      files: echo,
+      turns: [],
+      model: priced,
+    });
+    expect(result).toMatchObject({ status: 'failed', turns: 2, error: { code: 'limit_cost_usd' } });
+    expect(result.cost_usd).toBeCloseTo(0.4);
+  });
+
+  it('wall time ends even a turn that never ends, and what runs in it', async () => {
+    const stuck: Model = {
+      id: 'scripted:stuck',
+      stream: ({ signal }, sink) =>
+        new Promise((_, reject) => {
+          sink.text(call('hang', 'h'));
+          signal.addEventListener('abort', () => reject(new RuntimeError('model_cancelled', 'cut')));
+        }),
+    };
+    const hang = tool(
+      'hang',
+      'await new Promise((_, no) => context.signal.addEventListener("abort", () => no(context.signal.reason)));',
+    );
+    const { result, of } = await runAgent({
+      manifest: `${TOOLS}limits: { wall: 150ms }\n`,
+      files: hang,
+      turns: [],
+      model: stuck,
+    });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'limit_wall' } });
+    expect(of('action.cancelled').map(({ id }) => id)).toEqual(['h']);
+    expect(of('turn.failed')).toHaveLength(1);
+  });
+
+  it('a budget is charged for turns and actions, and ends the session at zero', async () => {
+    const { result, of } = await runAgent({
+      manifest: `${TOOLS}budget: { balance: 3, costs: { turn: 1, action: 0.5 } }\n`,
+      files: echo,
+      turns: [],
+      model: endless,
+    });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'limit_budget' } });
+    expect(of('budget.charged').map(({ what, balance }) => [what, balance])).toEqual([
+      ['turn', 2],
+      ['action', 1.5],
+      ['turn', 0.5],
+      ['action', 0],
+    ]);
+  });
+});
+
+describe('steering', () => {
+  it('a message that comes in during a turn is in the next prompt, and undoes a final response', async () => {
+    let steered: Promise<void> | undefined;
+    let steer = (): Promise<void> => Promise.resolve();
+    const model: Model = {
+      id: 'scripted:steered',
+      async stream({ turn }, sink) {
+        if (turn === 1) {
+          steered = steer();
+          await steered;
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+        sink.text(`<response>answer ${turn}</response>`);
+        return { finish: 'stop' };
+      },
+    };
+    const { prompts, result, of } = await runAgent({
+      turns: [],
+      model,
+      during: (session) => {
+        steer = () => session.steer('Use tabs <action>{"name":"x"}</action>');
+      },
+    });
+    expect(of('message.received').map(({ from }) => from)).toEqual(['steer']);
+    expect(of('fault').map(({ code }) => code)).toEqual(['final_undone']);
+    expect(prompts[1]).toContain('Use tabs &lt;action>');
+    expect(result.result).toBe('answer 2');
+  });
+
+  it('cancel stops the model and what runs, and says who asked for it', async () => {
+    const hang = tool(
+      'hang',
+      'await new Promise((_, no) => context.signal.addEventListener("abort", () => no(context.signal.reason)));',
+    );
+    const { result, of, types } = await runAgent({
+      manifest: TOOLS,
+      files: hang,
+      turns: [call('hang', 'h', {}, 'sync')],
+      during: async (session, runtime) => {
+        await new Promise<void>((resolve) =>
+          session.subscribe((event) => event.type === 'action.started' && resolve()),
+        );
+        await runtime.cancel(session.id, 'changed my mind', 'ann');
+      },
+    });
+    expect(result.status).toBe('cancelled');
+    expect(of('action.cancelled')).toHaveLength(1);
+    expect(of('session.cancelled')[0]).toMatchObject({ reason: 'changed my mind', by: 'ann' });
+    expect(types.at(-1)).toBe('session.cancelled');
+  });
+});
+
+describe('a model that fails', () => {
+  const broken = (failures: number, error: () => RuntimeError): Model => ({
+    id: 'scripted:broken',
+    async stream({ turn }, sink) {
+      await undefined;
+      if (turn <= failures) {
+        sink.text(`<thought>Part ${turn}</thought>${call('echo', `e${turn}`)}<thought>cut`);
+        throw error();
+      }
+      sink.text('<response>Got there.</response>');
+      return { finish: 'stop' };
+    },
+  });
+  const brokeOff = () =>
+    new RuntimeError('model_broke_off', 'The connection was reset.', { retryable: true });
+
+  it('half-way is asked again, told where it broke off, and no action runs twice', async () => {
+    const { result, of, prompts } = await runAgent({
+      manifest: TOOLS,
+      files: echo,
+      turns: [],
+      model: broken(2, brokeOff),
+      runtime: { random: () => 0 },
+    });
+    expect(result).toMatchObject({ status: 'completed', result: 'Got there.' });
+    expect(of('action.declared').map(({ action }) => action.id)).toEqual(['e1', 'e2']);
+    expect(of('turn.failed').map(({ error }) => error.code)).toEqual(['model_broke_off', 'model_broke_off']);
+    expect(of('fault').map(({ code }) => code)).toEqual(['truncated', 'truncated']);
+    expect(prompts[1]).toMatch(/broke off/);
+    expect(of('turn.failed')[0]?.usage?.estimated).toBe(true);
+  });
+
+  it('for good ends the session with its error', async () => {
+    const { result, of } = await runAgent({
+      manifest: TOOLS,
+      files: echo,
+      turns: [],
+      model: broken(1, () => new RuntimeError('model_refused_key', 'No such key.', { hint: 'Set it.' })),
+    });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'model_refused_key', hint: 'Set it.' } });
+    expect(of('turn.failed')[0]?.retry_in).toBeUndefined();
+  });
+
+  it('again and again ends the session after a bounded number of tries', async () => {
+    const { result, of } = await runAgent({
+      manifest: TOOLS,
+      files: echo,
+      turns: [],
+      model: broken(99, brokeOff),
+      runtime: { random: () => 0 },
+    });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'model_broke_off' } });
+    expect(of('turn.failed').length).toBeLessThanOrEqual(8);
+  });
+});

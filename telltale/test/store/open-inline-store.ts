@@ -1,0 +1,42 @@
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import { fromJson } from '../../src/store/sqlite/from-json.ts';
+import type { FromThread } from '../../src/store/sqlite/messages.ts';
+import type { SqliteStoreOptions } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { createProcessView } from '../../src/store/sqlite/process-view.ts';
+import { createSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { StoreThread, ThreadListener } from '../../src/store/sqlite/store-thread.ts';
+import { serveStore } from '../../src/store/sqlite/thread/serve-store.ts';
+import type { Store } from '../../src/store/store.ts';
+
+/**
+ * A store whose thread is this one, for tests of what is in the file: starting a thread costs more than most of them.
+ * Throws what opening is refused with.
+ */
+export function openInlineStore(options: Partial<SqliteStoreOptions> & { readonly path: string }): Store {
+  const { path, clock = createSystemClock(), durability = 'process' } = options;
+  const { lockTimeoutMs = 10_000, maxPages = null } = options;
+  const view = createProcessView({ pid: process.pid, ...options });
+  let listener: ThreadListener | undefined;
+  let closed: () => void = () => undefined;
+  const tell = (message: FromThread) => {
+    if (message.kind === 'refused') throw fromJson(message.error);
+    if (message.kind === 'closed') closed();
+    else setImmediate(() => listener?.received(structuredClone(message)));
+  };
+  const settings = { path, durability, lockTimeoutMs, maxPages, ...view.self };
+  const serve = serveStore(settings, tell, () => undefined);
+  const thread: StoreThread = {
+    listen: (to) => {
+      listener = to;
+    },
+    post: (message) => void setImmediate(() => serve?.(structuredClone(message))),
+    hold: () => undefined,
+    letGo: () => undefined,
+    close: () =>
+      new Promise((resolve) => {
+        closed = resolve;
+        setImmediate(() => serve?.({ kind: 'close' }));
+      }),
+  };
+  return createSqliteStore({ location: `sqlite:${path}`, clock, thread, view });
+}

@@ -1,0 +1,242 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { openSqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite/open-sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { append, lines, outcome } from './appending.ts';
+import { PATIENT } from './eventually.ts';
+import { openInlineStore } from './open-inline-store.ts';
+import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
+
+const HEAD = { kind: 'session', name: 'here', status: 'running', title: 'here' } as const;
+
+let folder: TemporaryFolder;
+let path: string;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  path = folder.path('store.db');
+});
+afterEach(() => folder.remove());
+
+const open = async (options: Partial<SqliteStoreOptions> = {}): Promise<Store> =>
+  openInlineStore({ path, ...options });
+
+/** What opening fails with; whatever is in the folder must be as it was. */
+const refusal = async (options: Partial<SqliteStoreOptions> = {}): Promise<RuntimeError> => {
+  const before = contents();
+  const error = await open(options).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(contents()).toEqual(before);
+  if (!(error instanceof RuntimeError)) throw new Error(`It was not refused: ${String(error)}`);
+  expect(error.message).toContain(options.path ?? path);
+  expect(error.hint).toBeTruthy();
+  return error;
+};
+const contents = () =>
+  readdirSync(dirname(path), { recursive: true, withFileTypes: true }).map((entry) =>
+    entry.isFile()
+      ? `${entry.name} ${createHash('sha256')
+          .update(readFileSync(`${entry.parentPath}/${entry.name}`))
+          .digest('hex')}`
+      : entry.name,
+  );
+const makeDatabase = (sql: string) => {
+  const db = new DatabaseSync(path);
+  db.exec(sql);
+  db.close();
+};
+const makeStore = async () => {
+  const store = await open();
+  const writer = await store.create('s', HEAD);
+  for (let n = 0; n < 40; n++)
+    await append(writer, { expectedSeq: n, events: [`{"x":"${'x'.repeat(2000)}"}`] });
+  await store.close();
+};
+
+describe('a file that is not a store', () => {
+  test('a text is refused as damaged', async () => {
+    writeFileSync(
+      path,
+      'Dear diary, this is no database, and there is enough of it to fill a header of SQLite.\n'.repeat(9),
+    );
+    expect((await refusal()).code).toBe('store_damaged');
+  });
+
+  test('a few bytes are refused as damaged', async () => {
+    writeFileSync(path, 'SQLite');
+    expect((await refusal()).code).toBe('store_damaged');
+  });
+
+  test('the database of another program is refused as foreign', async () => {
+    makeDatabase('CREATE TABLE diary (text); INSERT INTO diary VALUES (1)');
+    expect((await refusal()).code).toBe('store_foreign');
+  });
+
+  test('the database of another program with an open journal is refused untouched', async () => {
+    const db = new DatabaseSync(path);
+    db.exec('PRAGMA journal_mode = WAL; CREATE TABLE diary (text)');
+    try {
+      expect((await refusal()).code).toBe('store_foreign');
+    } finally {
+      db.close();
+    }
+  });
+
+  test('a folder is refused as foreign', async () => {
+    mkdirSync(path);
+    expect((await refusal()).code).toBe('store_foreign');
+  });
+
+  test('an empty file becomes a store', async () => {
+    writeFileSync(path, '');
+    await (await open()).close();
+    await (await open()).close();
+  });
+});
+
+describe('a store that cannot be used', () => {
+  test('the thread hands on why it could not open the file', PATIENT, async () => {
+    mkdirSync(path);
+    const opening = openSqliteStore({ path, clock: createSystemClock(), pid: process.pid });
+    await expect(opening).rejects.toMatchObject({
+      code: 'store_foreign',
+      message: expect.stringContaining(path),
+      hint: expect.any(String),
+    });
+  });
+
+  test('one of a newer version is refused untouched', async () => {
+    await makeStore();
+    makeDatabase('PRAGMA user_version = 99');
+    const error = await refusal();
+    expect(error.code).toBe('store_newer');
+    expect(error.message).toContain('99');
+  });
+
+  test('one that was cut short is refused as damaged', async () => {
+    await makeStore();
+    truncateSync(path, 8192);
+    expect((await refusal()).code).toBe('store_damaged');
+  });
+
+  test('one with its schema overwritten is refused as damaged', async () => {
+    await makeStore();
+    const bytes = readFileSync(path);
+    bytes.fill(0x5a, 100, 4096);
+    writeFileSync(path, bytes);
+    expect((await refusal()).code).toBe('store_damaged');
+  });
+
+  test('one with a log that was overwritten says so when it is read, and others are served', async () => {
+    const store = await open();
+    const writer = await store.create('s', HEAD);
+    const other = await store.create('t', HEAD);
+    await append(other, { expectedSeq: 0, events: ['{"fine":true}'] });
+    for (let n = 0; n < 40; n++)
+      await append(writer, { expectedSeq: n, events: [`{"x":"${'x'.repeat(3000)}"}`] });
+    await store.close();
+    makeDatabase('DELETE FROM log WHERE id = 20');
+    const again = await open();
+    await expect(again.read('s')).rejects.toMatchObject({ code: 'store_damaged' });
+    expect(await again.read('t')).toEqual(['{"fine":true}']);
+    await again.close();
+  });
+
+  test('one that another program has locked is refused as locked, and can be opened afterwards', async () => {
+    await makeStore();
+    const db = new DatabaseSync(path);
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE t (x)');
+    const error = await open({ lockTimeoutMs: 20 }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'store_locked', retryable: true });
+    db.exec('ROLLBACK');
+    db.close();
+    await (await open()).close();
+  });
+
+  test('one below a file is refused as unwritable', async () => {
+    writeFileSync(folder.path('file'), 'x');
+    expect((await refusal({ path: folder.path('file/store.db') })).code).toBe('store_unwritable');
+  });
+
+  test('one in a folder that may not be written is refused as unwritable', async () => {
+    mkdirSync(folder.path('closed'));
+    chmodSync(folder.path('closed'), 0o500);
+    // root may write everywhere but into the kernel's own file system
+    const isRoot = process.getuid?.() === 0;
+    const options = { path: isRoot ? '/proc/telltale/store.db' : folder.path('closed/store.db') };
+    expect((await refusal(options)).code).toBe('store_unwritable');
+  });
+
+  test('one in folders that are missing is made with them', async () => {
+    const deep = folder.path('a/b/store.db');
+    await (await open({ path: deep })).close();
+    expect(existsSync(deep)).toBe(true);
+  });
+});
+
+describe('a disk without space', () => {
+  test('appends fail with store_full, and the store goes on when there is space again', async () => {
+    await makeStore();
+    const store = await open({ maxPages: 60 });
+    const writer = await store.create('t', HEAD);
+    await append(writer, { expectedSeq: 0, events: lines(3, 0) });
+    const big = `{"x":"${'x'.repeat(400_000)}"}`;
+    const [failed, behind] = await Promise.all([
+      outcome(writer, { expectedSeq: 3, events: [big] }),
+      outcome(writer, { expectedSeq: 4, events: ['{"n":"behind"}'] }),
+    ]);
+    expect(failed).toMatchObject({ code: 'store_full', retryable: true });
+    expect(behind).toMatchObject({ code: 'store_full' });
+    expect(await outcome(writer, { expectedSeq: 5, events: ['{}'] })).toMatchObject({ code: 'store_full' });
+    expect(await store.read('t')).toEqual(lines(3, 0));
+    await append(writer, { expectedSeq: 3, events: ['{"n":"small"}'] });
+    await append(writer, { expectedSeq: 4, events: ['{"n":"smaller"}'] });
+    expect(await store.read('t', { from: 4 })).toEqual(['{"n":"small"}', '{"n":"smaller"}']);
+    await store.close();
+  });
+
+  test('other requests fail with store_full, too, and reading goes on', async () => {
+    await makeStore();
+    const store = await open({ maxPages: 60 });
+    await expect(store.tables.set('t', 'k', 'x'.repeat(400_000))).rejects.toMatchObject({
+      code: 'store_full',
+    });
+    expect(await store.read('s')).toHaveLength(40);
+    await store.tables.set('t', 'k', 'short');
+    expect(await store.tables.get('t', 'k')).toBe('short');
+    await store.close();
+  });
+
+  test(
+    'what a limit on the size of files stops fails, is not there, and all before it is',
+    PATIENT,
+    async () => {
+      // A process that may write files of 256 KiB only, which the kernel enforces.
+      const script = new URL('./fixtures/until-it-fails.ts', import.meta.url).pathname;
+      const command = `ulimit -f 256; exec "${process.execPath}" "${script}" "${path}"`;
+      const { stdout, status } = spawnSync('bash', ['-c', command], { encoding: 'utf8' });
+      expect(status).toBe(0);
+      const { committed, code } = JSON.parse(stdout) as { committed: number; code: string };
+      expect(code).toMatch(/^store_(full|failed)$/);
+      const store = await open();
+      expect((await store.read('s')).length).toBe(committed);
+      await store.close();
+    },
+  );
+});

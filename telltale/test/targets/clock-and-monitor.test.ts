@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { agentTargets } from './agent-targets.ts';
+
+const given = () =>
+  agentTargets({
+    agent: 'import: { tools: ["builtin:clock", "builtin:system_monitor"] }',
+    options: { clock: createSimulatedClock(Date.UTC(2026, 6, 1, 22, 30)) },
+  });
+
+test('the time is told in UTC, or in a zone', async () => {
+  const { call } = await given();
+  expect(await call('clock')).toEqual({
+    iso: '2026-07-01T22:30:00+00:00',
+    utc: '2026-07-01T22:30:00.000Z',
+    unix_ms: Date.UTC(2026, 6, 1, 22, 30),
+    time_zone: 'UTC',
+    weekday: 'Wednesday',
+  });
+  expect(await call('clock', { operation: 'now', time_zone: 'Asia/Kolkata' })).toMatchObject({
+    iso: '2026-07-02T04:00:00+05:30',
+    weekday: 'Thursday',
+  });
+});
+
+test('a time zone that is misspelt is named', async () => {
+  const { failure } = await given();
+  const error = await failure('clock', { time_zone: 'Europe/Berln' });
+  expect(error.code).toBe('bad_parameters');
+  expect(error.hint).toContain('Europe/Berlin');
+});
+
+test('the time between two moments is counted, and what has no zone is UTC', async () => {
+  const { call, failure } = await given();
+  expect(
+    await call('clock', { operation: 'difference', from: '2026-07-01', to: '2026-07-03T01:02:03.5' }),
+  ).toEqual({
+    ms: 176_523_500,
+    seconds: 176_523.5,
+    days: 176_523_500 / 86_400_000,
+    text: '2 d 1 h 2 min 3.5 s',
+  });
+  expect(await call('clock', { operation: 'difference', from: '2026-07-01T23:30:00+01:00' })).toMatchObject({
+    ms: 0,
+    text: '0 s',
+  });
+  expect(await call('clock', { operation: 'difference', from: '2026-07-01T22:31:00Z' })).toMatchObject({
+    text: '-1 min',
+  });
+  expect((await failure('clock', { operation: 'difference', from: 'yesterday' })).message).toContain(
+    '"/from"',
+  );
+  expect((await failure('clock', { operation: 'difference' })).message).toContain('"from" is missing');
+});
+
+test('the clock may be read again after a crash', async () => {
+  const { tool } = await given();
+  expect(tool('clock').idempotentFor?.({})).toBe(true);
+});
+
+test('the machine says how it fares', async () => {
+  const { call } = await given();
+  const result = (await call('system_monitor')) as Record<string, Record<string, number>>;
+  expect(result.memory?.total_bytes).toBeGreaterThan(0);
+  expect(result.disk?.free_bytes).toBeGreaterThan(0);
+  expect(result.load).toHaveProperty('one_minute');
+  expect(result.uptime_seconds).toBeGreaterThan(0);
+});

@@ -1,0 +1,147 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryProject } from '../manifest/temporary-project.ts';
+import { agentTargets } from './agent-targets.ts';
+
+const given = async (permissions = '') => {
+  const targets = await agentTargets({
+    agent: `import: { tools: ["builtin:git"] }\n${permissions}`,
+    files: { 'a.txt': 'one\n' },
+  });
+  return {
+    ...targets,
+    git: (operation: string, input = {}) => targets.call('git', { operation, ...input }),
+    fails: (operation: string, input = {}) => targets.failure('git', { operation, ...input }),
+    raw: (...args: string[]) => execFileSync('git', args, { cwd: targets.folder, encoding: 'utf8' }).trim(),
+  };
+};
+
+test('a repository is made, and a change staged, committed and shown', async () => {
+  const { git, raw, folder } = await given();
+  await git('init');
+  expect(await git('status')).toContain('?? a.txt');
+  await git('add', { paths: ['a.txt'] });
+  expect(await git('diff', { staged: true })).toContain('+one');
+  await git('commit', { message: '-m is no option here' });
+  expect(raw('log', '-1', '--format=%an <%ae> %s')).toBe(
+    'tester (Telltale) <agent@telltale.invalid> -m is no option here',
+  );
+  writeFileSync(join(folder, 'a.txt'), 'two\n');
+  expect(await git('diff', { stat: true })).toContain('a.txt');
+  await git('commit', { message: 'second', all: true });
+  expect(await git('log', { limit: 1 })).toContain('second');
+  expect(await git('log')).toContain('no option here');
+  expect(await git('show', { ref: 'HEAD~1', file: 'a.txt' })).toBe('one');
+  expect(await git('show')).toContain('+two');
+});
+
+test('an identity that git knows is used', async () => {
+  const { git, raw } = await given();
+  await git('init');
+  raw('config', 'user.email', 'me@example.com');
+  raw('config', 'user.name', 'Me');
+  await git('add', { paths: ['a.txt'] });
+  await git('commit', { message: 'mine' });
+  expect(raw('log', '-1', '--format=%ae')).toBe('me@example.com');
+});
+
+test('branches are made, gone to and merged', async () => {
+  const { git, raw, folder } = await given();
+  await git('init');
+  await git('add', { paths: ['a.txt'] });
+  await git('commit', { message: 'first' });
+  const trunk = raw('branch', '--show-current');
+  await git('checkout', { ref: 'topic', create: true });
+  writeFileSync(join(folder, 'b.txt'), 'b');
+  await git('add', { paths: ['b.txt'] });
+  await git('commit', { message: 'topic' });
+  await git('checkout', { ref: trunk });
+  expect(existsSync(join(folder, 'b.txt'))).toBe(false);
+  await git('merge', { ref: 'topic' });
+  expect(existsSync(join(folder, 'b.txt'))).toBe(true);
+  await git('branch', { name: 'other' });
+  expect(await git('branch')).toContain('other');
+  writeFileSync(join(folder, 'b.txt'), 'changed');
+  await git('checkout', { paths: ['b.txt'] });
+  expect(await git('status')).not.toContain('b.txt');
+});
+
+test('what git says of a failure is in the error', async () => {
+  const { git, fails } = await given();
+  await git('init');
+  const error = await fails('checkout', { ref: 'nowhere' });
+  expect(error.code).toBe('command_failed');
+  expect(error.message).toContain('nowhere');
+  expect((await fails('commit', { message: 'nothing' })).code).toBe('command_failed');
+});
+
+test.each([
+  ['diff', { from: '--output=/tmp/stolen' }],
+  ['diff', { from: '--no-index' }],
+  ['log', { ref: '--output=x' }],
+  ['show', { ref: '--ext-diff' }],
+  ['checkout', { ref: '-f' }],
+  ['branch', { name: '-D' }],
+  ['fetch', { remote: '--upload-pack=touch x' }],
+  ['fetch', { remote: 'ext::sh -c touch% x' }],
+  ['push', { remote: 'https://evil.example/x' }],
+])('git %s %j passes no option on', async (operation, input) => {
+  const { git, fails } = await given();
+  await git('init');
+  expect((await fails(operation, input)).code).toBe('bad_parameters');
+});
+
+test('a path is a path, whatever it looks like', async () => {
+  const { git, fails, folder } = await given();
+  await git('init');
+  writeFileSync(join(folder, '--all'), 'x');
+  await git('add', { paths: ['--all'] });
+  expect(await git('status')).toContain('A  --all');
+  expect((await fails('add', { paths: [':(exclude)a.txt', '*.nothing'] })).code).toBe('command_failed');
+});
+
+test('a repository that begins outside the permitted paths is not found', async () => {
+  const { fails, raw, folder } = await given('permissions: { paths: [inner] }');
+  raw('init', '--quiet');
+  execFileSync('mkdir', [join(folder, 'inner')]);
+  const error = await fails('status', { path: 'inner' });
+  expect(error.message).toContain('outside the permitted paths');
+  expect((await fails('status')).code).toBe('not_permitted');
+});
+
+test('a remote is reached only where its host or folder is permitted', async () => {
+  const elsewhere = temporaryProject();
+  const { git, fails, raw, folder } = await given('permissions: { paths: [.], network: [git.example.com] }');
+  execFileSync('git', ['init', '--quiet', '--bare', join(folder, 'bare.git')]);
+  await git('init');
+  await git('add', { paths: ['a.txt'] });
+  await git('commit', { message: 'first' });
+  for (const address of [
+    'https://evil.example/x.git',
+    'ssh://git@evil.example/x.git',
+    'git@evil.example:x.git',
+    'ext::sh -c id',
+    elsewhere,
+    `file://${elsewhere}`,
+  ]) {
+    raw('config', 'remote.origin.url', address);
+    for (const operation of ['fetch', 'pull', 'push'])
+      expect((await fails(operation)).code, `${operation} ${address}`).toBe('not_permitted');
+  }
+  raw('config', 'remote.origin.url', join(folder, 'bare.git'));
+  await git('push', { branch: 'HEAD' });
+  expect(
+    execFileSync('git', ['--git-dir', join(folder, 'bare.git'), 'log', '--all', '--format=%s'], {
+      encoding: 'utf8',
+    }),
+  ).toContain('first');
+});
+
+test('only what changes history may not be run again', async () => {
+  const { tool } = await given();
+  const again = (operation: string) => tool('git').idempotentFor?.({ operation });
+  expect(['status', 'diff', 'log', 'show', 'add'].map(again)).toEqual([true, true, true, true, true]);
+  expect(['commit', 'merge', 'push', 'checkout'].map(again)).toEqual([false, false, false, false]);
+});

@@ -1,0 +1,128 @@
+import { expect, test } from 'vitest';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { agentTargets } from './agent-targets.ts';
+import { memoryTables } from './memory-tables.ts';
+
+const given = (relic: string, more = '') => {
+  const clock = createSimulatedClock();
+  return agentTargets({
+    agent: 'import: { relics: [./r.yml] }',
+    files: { 'r.yml': `kind: Relic\nname: notes\ndriver: ${relic}\n${more}\n` },
+    options: { clock, store: { location: 'memory', tables: memoryTables(() => clock.now()) } },
+  }).then((targets) => ({ ...targets, clock }));
+};
+
+test('kv keeps values by key, and get is its default', async () => {
+  const { call, table } = await given('kv');
+  expect(table.find('relic', 'notes')?.kind).toBe('relic');
+  expect(await call('notes', { key: 'a' })).toBeNull();
+  expect(await call('notes', { operation: 'set', key: 'a', value: { n: [1] } })).toEqual({ key: 'a' });
+  expect(await call('notes', { key: 'a' })).toEqual({ n: [1] });
+  expect(await call('notes', { operation: 'delete', key: 'a' })).toEqual({ deleted: true });
+  expect(await call('notes', { operation: 'delete', key: 'a' })).toEqual({ deleted: false });
+});
+
+test('a time to live is a duration or seconds', async () => {
+  const { call, failure, clock } = await given('kv');
+  expect(await call('notes', { operation: 'set', key: 'a', value: 1, ttl: '2m' })).toEqual({
+    key: 'a',
+    expires_in_ms: 120_000,
+  });
+  await call('notes', { operation: 'set', key: 'b', value: 1, ttl: 30 });
+  await clock.advance(60_000);
+  expect(await call('notes', { operation: 'keys' })).toEqual({ keys: ['a'] });
+  await clock.advance(60_000);
+  expect(await call('notes', { key: 'a' })).toBeNull();
+  expect((await failure('notes', { operation: 'set', key: 'a', value: 1, ttl: 'soon' })).message).toContain(
+    '"/ttl"',
+  );
+  expect((await failure('notes', { operation: 'set', key: 'a', value: 1, ttl: 0 })).message).toContain(
+    'above zero',
+  );
+});
+
+test('keys are listed in order and in pages', async () => {
+  const { call } = await given('kv');
+  for (const key of ['b2', 'a1', 'b1', 'b3']) await call('notes', { operation: 'set', key, value: key });
+  expect(await call('notes', { operation: 'list', prefix: 'b', limit: 2 })).toEqual({
+    keys: ['b1', 'b2'],
+    next: 'b2',
+  });
+  expect(await call('notes', { operation: 'keys', prefix: 'b', after: 'b2', limit: 2 })).toEqual({
+    keys: ['b3'],
+  });
+});
+
+test('increment counts, and only numbers', async () => {
+  const { call, failure } = await given('kv');
+  expect(await call('notes', { operation: 'increment', key: 'n' })).toBe(1);
+  expect(await call('notes', { operation: 'increment', key: 'n', by: -3 })).toBe(-2);
+  await call('notes', { operation: 'set', key: 't', value: 'text' });
+  expect((await failure('notes', { operation: 'increment', key: 't' })).message).toContain('no number');
+});
+
+test('each operation has its own parameters', async () => {
+  const { failure, tool } = await given('kv');
+  expect((await failure('notes', { operation: 'set', key: 'a' })).message).toContain(
+    'operation "set", are wrong: "value" is missing',
+  );
+  expect((await failure('notes', { operation: 'get', key: 'a', ttl: 1 })).message).toContain(
+    'there is no parameter "/ttl"',
+  );
+  expect((await failure('notes', { operation: 'gett', key: 'a' })).hint).toBe('Did you mean "get"?');
+  expect((await failure('notes', { operation: 'set', key: 'a', value: 'x'.repeat(2_000_000) })).code).toBe(
+    'bad_parameters',
+  );
+  expect(tool('notes').parameters).toMatchObject({ properties: { operation: { default: 'get' } } });
+});
+
+test('what may be run again: get and set, not increment, unless the manifest says so', async () => {
+  const kv = await given('kv');
+  const again = (operation: string) => kv.tool('notes').idempotentFor?.({ operation });
+  expect(['get', 'set', 'delete', 'keys', 'increment'].map(again)).toEqual([true, true, true, true, false]);
+  const all = await given('kv', 'idempotent: true');
+  expect(all.tool('notes').idempotentFor?.({ operation: 'increment' })).toBe(true);
+});
+
+test('a log is appended to by default, and read from the start or the end', async () => {
+  const { call, tool } = await given('log');
+  for (const value of ['one', { two: 2 }, 'three']) await call('notes', { value });
+  const at = '2026-01-01T00:00:00.000Z';
+  expect(await call('notes', { operation: 'read', after: 1, limit: 1 })).toEqual({
+    entries: [{ n: 2, at, value: { two: 2 } }],
+  });
+  expect(await call('notes', { operation: 'tail', limit: 2 })).toMatchObject({
+    entries: [{ n: 2 }, { n: 3 }],
+  });
+  expect(tool('notes').idempotentFor?.({ value: 1 })).toBe(false);
+  expect(tool('notes').idempotentFor?.({ operation: 'read' })).toBe(true);
+});
+
+test.each(['kv', 'log'])('the %s driver tells its health', async (driver) => {
+  const { call } = await given(driver);
+  expect(await call('notes', { operation: 'health' })).toEqual({ ok: true, where: 'memory' });
+});
+
+test.each([
+  ['sql', 'connection: ./x.db'],
+  ['redis', 'connection: redis://localhost'],
+  ['queue', ''],
+])('the driver %s is refused before anything runs, with the file', async (driver, more) => {
+  const refused = await given(driver, more).catch((thrown: unknown) => thrown);
+  expect(refused).toBeInstanceOf(RuntimeError);
+  expect(refused).toMatchObject({ code: 'driver_missing' });
+  expect((refused as RuntimeError).message).toContain('r.yml');
+});
+
+test('two relics do not share their keys', async () => {
+  const tables = memoryTables();
+  const { call } = await agentTargets({
+    agent: 'import: { relics: [./a.yml, ./b.yml] }',
+    files: { 'a.yml': 'kind: Relic\nname: a\ndriver: kv\n', 'b.yml': 'kind: Relic\nname: b\ndriver: kv\n' },
+    options: { store: { location: 'memory', tables } },
+  });
+  await call('a', { operation: 'set', key: 'k', value: 1 });
+  expect(await call('b', { key: 'k' })).toBeNull();
+  expect(await tables.get('relic:a', 'k')).toBe(1);
+});

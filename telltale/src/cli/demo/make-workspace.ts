@@ -45,6 +45,7 @@ async function emptyFolder(folder: string, asked: string): Promise<string> {
   const found = await readdir(folder).catch((thrown: NodeJS.ErrnoException) => thrown);
   if (Array.isArray(found) && found.length > 0) throw notEmpty(asked);
   if (found instanceof Error && found.code === 'ENOTDIR') throw notAFolder(asked);
-  await mkdir(folder, { recursive: true });
+  // Not with its parents: what is mistyped should not be made, and in /proc Node would try for ever.
+  if (!Array.isArray(found)) await mkdir(folder);
   return folder;
 }

@@ -28,7 +28,8 @@ export function runNode(args: readonly string[], cwd?: string): Promise<unknown>
     child.on('error', reject);
     child.on('close', (code, signal) => {
       const last = out.trimEnd().split('\n').at(-1) ?? '';
-      if (code !== 0) return reject(new Error(`${signal ?? `exit code ${code}`}: ${said.trim().slice(-2000)}`));
+      if (code !== 0)
+        return reject(new Error(`${signal ?? `exit code ${code}`}: ${said.trim().slice(-2000)}`));
       try {
         resolve(JSON.parse(last));
       } catch {

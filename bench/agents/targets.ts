@@ -35,7 +35,12 @@ export function judgeAgent(figures: readonly AgentFigures[]): readonly Verdict[]
     verdicts.push(atMost(`a step of ${ours.name} takes at most ${most} µs of CPU`, own, most, 'µs', false));
     if (aiSdk?.steps)
       verdicts.push(
-        atLeast(`a step of ${ours.name} is at least 50 times under AI SDK 7’s`, cpuOf(aiSdk.steps) / own, 50, 'times'),
+        atLeast(
+          `a step of ${ours.name} is at least 50 times under AI SDK 7’s`,
+          cpuOf(aiSdk.steps) / own,
+          50,
+          'times',
+        ),
       );
     if (ours === durable && langGraph?.steps)
       verdicts.push(
@@ -51,7 +56,9 @@ export function judgeAgent(figures: readonly AgentFigures[]): readonly Verdict[]
     const own = cpuOf(durable.deltas);
     verdicts.push(atMost('a delta takes at most 1 µs of CPU', own, 1, 'µs', false));
     if (aiSdk?.deltas)
-      verdicts.push(atLeast('a delta is at least 40 times under AI SDK 7’s', cpuOf(aiSdk.deltas) / own, 40, 'times'));
+      verdicts.push(
+        atLeast('a delta is at least 40 times under AI SDK 7’s', cpuOf(aiSdk.deltas) / own, 40, 'times'),
+      );
   }
   if (durable?.held)
     verdicts.push(atMost('1,000 sessions in mid-turn keep at most 10 MB', durable.held.heapMb, 10, 'MB'));

@@ -6,7 +6,13 @@ export interface Verdict {
   readonly decides: boolean;
 }
 
-export const atMost = (target: string, found: number, most: number, unit: string, decides = true): Verdict => ({
+export const atMost = (
+  target: string,
+  found: number,
+  most: number,
+  unit: string,
+  decides = true,
+): Verdict => ({
   target,
   found: `${short(found)} ${unit}`,
   met: found <= most,

@@ -4,6 +4,5 @@ import { openGraph } from './langgraph.js';
 
 export const contestant = {
   name: 'LangGraph 1.4, SQLite',
-  open: (script, folder) =>
-    openGraph(script, SqliteSaver.fromConnString(join(folder, 'checkpoints.db'))),
+  open: (script, folder) => openGraph(script, SqliteSaver.fromConnString(join(folder, 'checkpoints.db'))),
 };

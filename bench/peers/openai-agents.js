@@ -1,4 +1,4 @@
-import { Agent, run, setTracingDisabled, tool, Usage } from '@openai/agents';
+import { Agent, run, setTracingDisabled, tool } from '@openai/agents';
 import { z } from 'zod';
 import { answer, INSTRUCTIONS, PROMPT, TOOL, TOOL_DESCRIPTION } from '../agents/scenario.ts';
 

@@ -34,7 +34,8 @@ export async function runLoop(
     const limit = reachedLimit(state, manifest.limits, clock.now());
     if (limit !== undefined) return { kind: 'failed', error: limit };
     const previous = conversation.prompt;
-    await compactIfNeeded(context, conversation);
+    const compacting = compactIfNeeded(context, conversation);
+    if (compacting !== undefined) await compacting;
     if (stop.reason !== undefined) return { kind: 'stopped' };
     const cost = manifest.budget?.costs.turn ?? 0;
     if (state.balance !== undefined && cost > 0)

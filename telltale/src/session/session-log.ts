@@ -1,7 +1,7 @@
 import { encodeEvent } from '../events/codec.ts';
 import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../events/event.ts';
-import { reduce } from '../events/reduce.ts';
-import { createSnapshotWriter, SNAPSHOT_EVERY } from '../events/snapshot.ts';
+import { reduceParts } from '../events/reduce.ts';
+import { SNAPSHOT_EVERY, type SnapshotWriter } from '../events/snapshot.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
@@ -42,6 +42,7 @@ export interface SessionLog {
 export interface SessionLogEdges {
   readonly writer: StreamWriter;
   readonly state: SessionState;
+  readonly snapshots: SnapshotWriter;
   readonly clock: Clock;
   /** The stream was lost to another writer, or cannot be written. Called once. */
   readonly onLost: (error: RuntimeError) => void;
@@ -49,21 +50,33 @@ export interface SessionLogEdges {
 }
 
 interface Batch {
-  readonly events: SessionEvent[];
   readonly lines: string[];
-  consumed: number[];
-  writes: TableWrite[];
+  /** The same events, for those who listen; empty where nobody does. */
+  readonly events: SessionEvent[];
+  consumed: number[] | undefined;
+  writes: TableWrite[] | undefined;
 }
 
 /** Live events that wait for a commit; where a store takes longer than that, they are shown at once. */
 const MAX_HELD = 4_096;
 
-const emptyBatch = (): Batch => ({ events: [], lines: [], consumed: [], writes: [] });
+const emptyBatch = (): Batch => ({ lines: [], events: [], consumed: undefined, writes: undefined });
 
-export function createSessionLog({ writer, state, clock, onLost, crashPoint }: SessionLogEdges): SessionLog {
+function takeBeside(batch: Batch, { consumed, writes }: Beside): void {
+  if (consumed !== undefined) (batch.consumed ??= []).push(...consumed);
+  if (writes !== undefined) (batch.writes ??= []).push(...writes);
+}
+
+export function createSessionLog({
+  writer,
+  state,
+  snapshots,
+  clock,
+  onLost,
+  crashPoint,
+}: SessionLogEdges): SessionLog {
   const session = writer.stream;
   const listeners = new Set<(event: ObservedEvent) => void>();
-  const snapshots = createSnapshotWriter();
   let waiters: { seq: number; then: (error?: RuntimeError) => void }[] = [];
   /** Live events, each with the durable one that they came behind. */
   let held: { readonly behind: number; readonly event: LiveEvent }[] = [];
@@ -76,25 +89,30 @@ export function createSessionLog({ writer, state, clock, onLost, crashPoint }: S
   let origin: Cause = { stream: session, seq: 0, depth: 0 };
   let turnOrigin: Cause | undefined;
 
-  const settle = (events: readonly SessionEvent[], error: RuntimeError | undefined) => {
+  const settle = (through: number, events: readonly SessionEvent[], error: RuntimeError | undefined) => {
     if (error !== undefined) {
       if (lost === undefined) {
         lost = error;
         onLost(error);
       }
     } else {
-      committedSeq = events.at(-1)?.seq ?? committedSeq;
-      const due = held;
-      let at = 0;
+      committedSeq = through;
       for (const event of events) {
         crashPoint?.(`committed:${event.type}`);
         tell(event);
-        for (let live = due[at]; live !== undefined && live.behind <= event.seq; live = due[++at])
-          tell(live.event);
+        showHeld(event.seq);
       }
-      if (at > 0) held = due.slice(at);
+      showHeld(through);
     }
     wake(error);
+  };
+
+  const showHeld = (through: number) => {
+    if (held.length === 0) return;
+    const due = held;
+    let at = 0;
+    for (let live = due[at]; live !== undefined && live.behind <= through; live = due[++at]) tell(live.event);
+    if (at > 0) held = due.slice(at);
   };
 
   const tell = (event: ObservedEvent) => {
@@ -112,17 +130,23 @@ export function createSessionLog({ writer, state, clock, onLost, crashPoint }: S
     scheduled = false;
     if (batch.lines.length === 0) return;
     const { events, lines, consumed, writes } = batch;
+    const through = state.seq;
+    const status = state.status === writtenStatus ? undefined : state.status;
     batch = emptyBatch();
-    const append: Append = {
-      expectedSeq: (events[0]?.seq ?? 1) - 1,
-      events: lines,
-      ...(state.status === writtenStatus ? {} : { status: state.status }),
-      ...(consumed.length === 0 ? {} : { consumed }),
-      ...(writes.length === 0 ? {} : { writes }),
-    };
     writtenStatus = state.status;
     if (crashPoint !== undefined) for (const { type } of events) crashPoint(`append:${type}`);
-    writer.append(append, (error) => settle(events, error));
+    const expectedSeq = through - lines.length;
+    const append: Append =
+      status === undefined && consumed === undefined && writes === undefined
+        ? { expectedSeq, events: lines }
+        : {
+            expectedSeq,
+            events: lines,
+            ...(status === undefined ? {} : { status }),
+            ...(consumed === undefined ? {} : { consumed }),
+            ...(writes === undefined ? {} : { writes }),
+          };
+    writer.append(append, (error) => settle(through, events, error));
     if (snapshots.due >= SNAPSHOT_EVERY) writer.snapshot(state.seq, snapshots.take(state));
   };
 
@@ -141,13 +165,12 @@ export function createSessionLog({ writer, state, clock, onLost, crashPoint }: S
       };
       const place: Cause = { stream: session, seq: head.seq, depth: from.depth + 1 };
       if (sealed || lost !== undefined) return place;
-      const event: SessionEvent = { ...head, ...body };
-      reduce(state, event);
-      snapshots.note(event);
-      batch.events.push(event);
+      reduceParts(state, head, body);
+      snapshots.note(body);
       batch.lines.push(encodeEvent(head, body));
-      if (beside?.consumed !== undefined) batch.consumed.push(...beside.consumed);
-      if (beside?.writes !== undefined) batch.writes.push(...beside.writes);
+      // Putting the two together costs as much as all the rest: only where somebody looks.
+      if (listeners.size > 0 || crashPoint !== undefined) batch.events.push({ ...body, ...head });
+      if (beside !== undefined) takeBeside(batch, beside);
       if (body.type === 'session.started' || body.type === 'session.resumed') {
         origin = place;
         turnOrigin = undefined;

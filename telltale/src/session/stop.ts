@@ -16,8 +16,8 @@ export interface Stop {
   now(reason: StopReason): void;
   /** Called once, when it stops; at once if it has. The returned function forgets it. */
   onStop(then: () => void): () => void;
-  /** Resolves when `start`'s callback is called, or when the session stops. */
-  until(start: (done: () => void) => void): Promise<void>;
+  /** Resolves when `start`'s callback is called, or when the session stops; undefined where that was at once. */
+  until(start: (done: () => void) => void): Promise<void> | undefined;
 }
 
 export function createStop(): Stop {
@@ -41,19 +41,23 @@ export function createStop(): Stop {
       waiting.add(then);
       return () => waiting.delete(then);
     },
-    until: (start) =>
-      new Promise((resolve) => {
-        if (reason !== undefined) {
-          resolve();
-          return;
-        }
-        const done = () => {
-          waiting.delete(done);
-          resolve();
-        };
-        waiting.add(done);
-        start(done);
-      }),
+    until(start) {
+      if (reason !== undefined) return undefined;
+      let over = false;
+      let wake: (() => void) | undefined;
+      const done = () => {
+        if (over) return;
+        over = true;
+        waiting.delete(done);
+        wake?.();
+      };
+      start(done);
+      if (over) return undefined;
+      waiting.add(done);
+      return new Promise((resolve) => {
+        wake = resolve;
+      });
+    },
   };
   return stop;
 }

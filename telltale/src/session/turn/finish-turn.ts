@@ -29,7 +29,10 @@ export async function finishTurn(
   heard: Pick<Hearing, 'responses' | 'text' | 'observed'>,
 ): Promise<Next> {
   const { stop, scheduler, log, state } = context;
-  for (const { stream } of heard.responses) await stop.until((done) => stream.whenOut(done));
+  for (const { stream } of heard.responses) {
+    const waiting = stop.until(stream.whenOut);
+    if (waiting !== undefined) await waiting;
+  }
   const final = heard.responses.findLast((response) => response.final);
   if (final !== undefined) {
     await allEnded(context);

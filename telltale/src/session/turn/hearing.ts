@@ -44,7 +44,9 @@ export function createHearing(context: SessionContext, cut: (reason: CutReason) 
   const branches = createBranches();
   const spoken = createSpoken(log);
   const responses: HeardResponse[] = [];
-  const groups: { readonly id: string | undefined; readonly members: string[] }[] = [];
+  /** The `<parallel>`s that are open; one without an id gets one that no model can write. */
+  const groups: string[] = [];
+  let parallels = 0;
   let response: ResponseStream | undefined;
   let responseFinal = false;
   /** Once a final response has closed, nothing that follows counts. */
@@ -59,7 +61,7 @@ export function createHearing(context: SessionContext, cut: (reason: CutReason) 
 
   const declare = (intent: ActionIntent, consumed: number) => {
     const group = groups.at(-1);
-    const action = toAction(intent, group?.id);
+    const action = toAction(intent, group);
     if (!action.ok) {
       const { code, message, hint } = action.error;
       record({ type: 'fault', code, message: `${message} ${hint ?? ''}`.trim() }, consumed);
@@ -71,8 +73,7 @@ export function createHearing(context: SessionContext, cut: (reason: CutReason) 
       group === undefined || mode !== 'sync' ? action.value : { ...action.value, mode: 'async' },
       log.here(),
     );
-    if (group !== undefined) group.members.push(id);
-    else if (mode === 'sync') waitFor([id], id);
+    if (group === undefined && mode === 'sync') waitFor([id], id);
   };
 
   /** At a sync action: holds what follows, or cuts the stream and shows the model the result at once. */
@@ -155,7 +156,7 @@ export function createHearing(context: SessionContext, cut: (reason: CutReason) 
         return;
       case 'foreach': {
         spoken.write(consumed);
-        const actions = event.actions.map((intent) => toAction(intent, groups.at(-1)?.id));
+        const actions = event.actions.map((intent) => toAction(intent, groups.at(-1)));
         const bad = actions.find((action) => !action.ok);
         if (bad !== undefined && !bad.ok)
           record({ type: 'fault', code: bad.error.code, message: bad.error.message }, consumed);
@@ -172,11 +173,11 @@ export function createHearing(context: SessionContext, cut: (reason: CutReason) 
       }
       case 'parallel': {
         if (event.body === 'open') {
-          groups.push({ id: event.id, members: [] });
+          groups.push(event.id ?? `parallel:${state.turn}.${++parallels}`);
           return;
         }
         const group = groups.pop();
-        if (group !== undefined && group.members.length > 0) waitFor(group.members);
+        if (group !== undefined) waitFor([group]);
         return;
       }
       case 'fault':

@@ -72,7 +72,8 @@ export async function runTurn(
     hearing.abandon();
     return { kind: 'stopped' };
   }
-  await stop.until((done) => hearing.end(done));
+  const acting = stop.until(hearing.end);
+  if (acting !== undefined) await acting;
   if (stop.reason !== undefined) {
     hearing.abandon();
     return { kind: 'stopped' };

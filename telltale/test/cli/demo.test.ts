@@ -37,12 +37,12 @@ describe('telltale demo', { timeout: TIMEOUT_MS }, () => {
     expect(out).toContain('The tests: all 4 passed.');
     expect(out).toMatch(/diff git in .*report\.js/);
     expect(out).toContain('  project/src/report.js        +3 -2\n');
-    expect(out).toContain(`export TELLTALE_STORE=${join(folder, '.telltale', 'telltale.db')}\n`);
+    expect(out).toContain(`export TELLTALE_STORE=${join(folder, 'demo.db')}\n`);
     expect(recorded.err()).toBe('');
     expect(readFileSync(join(folder, 'project', 'README.md'), 'utf8')).toContain('with --json');
 
     const looked = realIo();
-    const store = ['--store', join(folder, '.telltale', 'telltale.db')];
+    const store = ['--store', join(folder, 'demo.db')];
     expect(await main(['show', 'last', ...store], looked.io)).toBe(0);
     expect(looked.recorded.out()).toContain('status: DONE');
   });
@@ -53,7 +53,7 @@ describe('telltale demo', { timeout: TIMEOUT_MS }, () => {
     const { recorded, io } = realIo({ terminal: true, columns: 80, env });
     expect(await main(['demo', '--dir', folder, '--rate', '100000'], io)).toBe(0);
     const lines = printed(recorded.out());
-    const paths = /\.telltale|rm -r|\/work$/; // as long as the folder is deep
+    const paths = /demo\.db|rm -r|\/work$/; // as long as the folder is deep
     expect(lines.filter((line) => line.length > 80 && !paths.test(line))).toEqual([]);
     expect(recorded.out()).toContain('The tests: all 4 passed.');
     expect(existsSync(join(folder, 'project', '.git'))).toBe(false);
@@ -67,9 +67,8 @@ describe('telltale demo', { timeout: TIMEOUT_MS }, () => {
     recorded.interrupt();
     expect(await running).toBe(130);
     expect(recorded.out()).not.toContain('Next:');
-    const command = /(ses_\w+) --store (\S+)/.exec(recorded.err());
-    const [, session = '', store = ''] = command ?? [];
-    expect(store).toBe(join(folder, '.telltale', 'telltale.db'));
+    const [, session = '', store = ''] = /resume (\S+) --store (\S+)/.exec(recorded.err()) ?? [];
+    expect(store).toBe(join(folder, 'demo.db'));
 
     const script = readFileSync(join(folder, 'turns.yml'), 'utf8').replace(/^tokens_per_second.*$/m, '');
     writeFileSync(join(folder, 'instant.yml'), script);
@@ -117,8 +116,8 @@ describe('what the demo says', () => {
     );
     expect(nextLines(workspace).join('\n')).toContain('npm start -- replay last');
     expect(nextLines(workspace)).toContain("  export TELLTALE_STORE='/tmp/x y/log.db'");
-    expect(resumeLines(workspace, 'ses_1', installed)).toContain(
-      "  npx telltale resume ses_1 --store '/tmp/x y/log.db'",
+    expect(resumeLines(workspace, installed)).toContain(
+      "  npx telltale resume last --store '/tmp/x y/log.db'",
     );
   });
 

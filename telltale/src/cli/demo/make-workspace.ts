@@ -8,7 +8,7 @@ import type { TemplateFile } from './template.ts';
 export interface Workspace {
   readonly folder: string;
   readonly manifest: string;
-  /** The file of its log: the one that is taken anyway by whoever stands in the folder. */
+  /** The file of its log. */
   readonly store: string;
 }
 
@@ -32,7 +32,7 @@ export async function makeWorkspace(
     return {
       folder,
       manifest: join(folder, 'agent.yml'),
-      store: join(folder, '.telltale', 'telltale.db'),
+      store: join(folder, 'demo.db'),
     };
   } catch (thrown) {
     if (thrown instanceof Error && 'syscall' in thrown)

@@ -37,7 +37,7 @@ export interface SnapshotWriter {
   /** Called with each event, after it was folded. */
   note(event: EventBody): void;
   /** Events noted since the last part. */
-  readonly due: number;
+  due(): number;
   /** The next part: all that changed since the last one. */
   take(state: SessionState): string;
 }
@@ -55,9 +55,7 @@ export function createSnapshotWriter(
       if (event.type === 'action.declared') touched.add(event.action.id);
       else if ('id' in event && event.type.startsWith('action.')) touched.add(event.id);
     },
-    get due() {
-      return due;
-    },
+    due: () => due,
     take(state) {
       const { turns, actions, open, outputs, called, variables, metadata, ...live } = state;
       const changed = [...touched].flatMap((id) => actions.get(id) ?? []);

@@ -27,7 +27,7 @@ export function compactIfNeeded(
   // The coming prompt also holds what the model said last, and one block of results.
   const said = estimateTokens(state.turns.at(-1)?.output ?? '');
   const promptTokens =
-    (conversation.prompt?.tokens ?? 0) + said + Math.min(MAX_BLOCK_TOKENS, contextWindow / 8);
+    (conversation.prompt()?.tokens ?? 0) + said + Math.min(MAX_BLOCK_TOKENS, contextWindow / 8);
   if (!whenToCompact({ promptTokens, contextWindow })) return undefined;
   return compact(context, conversation, contextWindow);
 }

@@ -147,7 +147,7 @@ export function createSessionLog({
             ...(writes === undefined ? {} : { writes }),
           };
     writer.append(append, (error) => settle(through, events, error));
-    if (snapshots.due >= SNAPSHOT_EVERY) writer.snapshot(state.seq, snapshots.take(state));
+    if (snapshots.due() >= SNAPSHOT_EVERY) writer.snapshot(state.seq, snapshots.take(state));
   };
 
   const log: SessionLog & { watched: boolean } = {

@@ -22,19 +22,17 @@ export interface Stop {
 
 export function createStop(): Stop {
   const waiting = new Set<() => void>();
-  let reason: StopReason | undefined;
-  const stop: Stop = {
-    get reason() {
-      return reason;
-    },
+  // A field, not a getter: objects with a getter of their own each have a shape of their own, and are slow to look at.
+  const stop: Stop & { reason: StopReason | undefined } = {
+    reason: undefined,
     now(given) {
-      if (reason !== undefined) return;
-      reason = given;
+      if (stop.reason !== undefined) return;
+      stop.reason = given;
       for (const then of waiting) then();
       waiting.clear();
     },
     onStop(then) {
-      if (reason !== undefined) {
+      if (stop.reason !== undefined) {
         then();
         return () => undefined;
       }
@@ -42,7 +40,7 @@ export function createStop(): Stop {
       return () => waiting.delete(then);
     },
     until(start) {
-      if (reason !== undefined) return undefined;
+      if (stop.reason !== undefined) return undefined;
       let over = false;
       let wake: (() => void) | undefined;
       const done = () => {

@@ -66,7 +66,7 @@ describe('folding', () => {
         let through = 0;
         for (const event of log) {
           snapshots.note(reduce(state, event) && event);
-          if (snapshots.due < every) continue;
+          if (snapshots.due() < every) continue;
           parts.push(snapshots.take(state));
           through = event.seq;
         }
@@ -84,7 +84,7 @@ describe('folding', () => {
           for (const event of events) {
             reduce(state, event);
             writer.note(event);
-            if (writer.due < every) continue;
+            if (writer.due() < every) continue;
             parts.push(writer.take(state));
             through = event.seq;
           }

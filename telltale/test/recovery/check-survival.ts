@@ -119,7 +119,7 @@ function checkFolds(log: readonly SessionEvent[], state: SessionState): void {
   for (const event of log) {
     fold([event], live);
     snapshots.note(event);
-    if (snapshots.due < every) continue;
+    if (snapshots.due() < every) continue;
     parts.push(snapshots.take(live));
     covered = event.seq;
     assert.deepEqual(

@@ -6,11 +6,12 @@ import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { costWith } from '../cost.ts';
-import { type CutReason, createHearing, type Hearing } from './hearing.ts';
+import { abandonHearing, endHearing, hear, heardIn } from './hearing.ts';
+import { type CutReason, createHearing, type Heard } from './hearing-state.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
 export type TurnEnd =
-  | { readonly kind: 'heard'; readonly hearing: Hearing }
+  | { readonly kind: 'heard'; readonly heard: Heard }
   /** The next turn begins after `retryInMs`; without it, the session cannot go on. */
   | { readonly kind: 'broken'; readonly error: RuntimeError; readonly retryInMs: number | undefined }
   | { readonly kind: 'stopped' };
@@ -45,7 +46,7 @@ export async function runTurn(
       firstMs ??= clock.monotonic() - started;
       if (stop.reason !== undefined) return;
       heard += delta.length;
-      hearing.push(delta);
+      hear(hearing, delta);
     },
     reasoning(text) {
       firstMs ??= clock.monotonic() - started;
@@ -69,13 +70,13 @@ export async function runTurn(
   const streamMs = clock.monotonic() - started;
   forget();
   if (stop.reason !== undefined) {
-    hearing.abandon();
+    abandonHearing(hearing);
     return { kind: 'stopped' };
   }
-  const acting = stop.until(hearing.end);
+  const acting = stop.until((done) => endHearing(hearing, done));
   if (acting !== undefined) await acting;
   if (stop.reason !== undefined) {
-    hearing.abandon();
+    abandonHearing(hearing);
     return { kind: 'stopped' };
   }
   const counted = (): Usage => ({
@@ -96,7 +97,7 @@ export async function runTurn(
     finish: cut !== undefined || !ended.ok ? 'cut' : ended.value.finish,
   });
   scheduler.turnEnded('well');
-  return { kind: 'heard', hearing };
+  return { kind: 'heard', heard: heardIn(hearing) };
 }
 
 type Streamed =

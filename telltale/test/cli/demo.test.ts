@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { countLines } from '../../src/cli/demo/changed-files.ts';
@@ -11,6 +11,7 @@ import { readTemplate } from '../../src/cli/demo/template.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { main } from '../../src/cli/main.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
+import { demoScreen, steadyScreen } from './demo-screen.ts';
 import { type RecordedIo, type RecordedIoOptions, recordedIo } from './recorded-io.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -22,8 +23,6 @@ function realIo(options: RecordedIoOptions = {}): { readonly recorded: RecordedI
   const recorded = recordedIo({ env: { PATH: process.env.PATH }, ...options });
   return { recorded, io: { ...recorded, clock: createSystemClock() } };
 }
-
-const printed = (text: string) => stripVTControlCharacters(text).split(/[\r\n]/);
 
 describe('telltale demo', { timeout: TIMEOUT_MS }, () => {
   it.concurrent('changes real files, sees a test fail, mends it, and says what it changed and what to type next', async () => {
@@ -47,16 +46,23 @@ describe('telltale demo', { timeout: TIMEOUT_MS }, () => {
     expect(looked.recorded.out()).toContain('status: DONE');
   });
 
-  it.concurrent('does without git, and fits a terminal of 80 columns', async () => {
+  it.concurrent('does without git', async () => {
     const folder = newFolder();
-    const env = nodeOnPath({}, process.execPath);
-    const { recorded, io } = realIo({ terminal: true, columns: 80, env });
-    expect(await main(['demo', '--dir', folder, '--rate', '100000'], io)).toBe(0);
-    const lines = printed(recorded.out());
-    const paths = /demo\.db|rm -r|\/work$/; // as long as the folder is deep
-    expect(lines.filter((line) => line.length > 80 && !paths.test(line))).toEqual([]);
+    const { recorded, io } = realIo({ env: nodeOnPath({}, process.execPath) });
+    expect(await main(['demo', '--dir', folder, '--quiet'], io)).toBe(0);
     expect(recorded.out()).toContain('The tests: all 4 passed.');
+    expect(recorded.out()).not.toContain('Next:');
     expect(existsSync(join(folder, 'project', '.git'))).toBe(false);
+  });
+
+  it.concurrent('shows on a terminal of 80 columns what examples/coding/expected.screen.txt says', async () => {
+    const { code, lines } = await demoScreen();
+    expect(code).toBe(0);
+    const hasPath = (line: string) => /telltale-demo-|\/again/.test(line);
+    expect(lines.filter((line) => line.length > 80 && !hasPath(line))).toEqual([]);
+    await expect(`${steadyScreen(lines.join('\n'))}\n`).toMatchFileSnapshot(
+      fileURLToPath(new URL('../../../examples/coding/expected.screen.txt', import.meta.url)),
+    );
   });
 
   it.concurrent('stops at Ctrl-C with 130, says how to go on, and goes on from there', async () => {

@@ -52,7 +52,7 @@ export async function runLoop(
         const disarm = clock.after(retryInMs, done);
         stop.onStop(disarm);
       });
-      await responsesOut(context, end.heard);
+      await responsesOut(context, end.heard.responses);
       continue;
     }
     const next = await finishTurn(context, end.heard);

@@ -67,7 +67,7 @@ export async function finishLast(context: SessionContext, left: Left): Promise<N
     case 'undecided':
       return finishTurn(context, left.heard);
     case 'broken':
-      await responsesOut(context, left.heard);
+      await responsesOut(context, left.heard.responses);
       return { kind: 'turn' };
     case 'final': {
       const output = context.checkOutput(left.text);

@@ -4,7 +4,7 @@ import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SessionContext } from '../context.ts';
-import type { Heard } from './hearing-state.ts';
+import type { Heard, HeardResponse } from './hearing-state.ts';
 
 /** What follows a turn. */
 export type Next =
@@ -26,7 +26,7 @@ const SETTLE_MS = 100;
 /** Decides, once the stream has ended and all of it was acted on, whether and how the session goes on. */
 export async function finishTurn(context: SessionContext, heard: Heard): Promise<Next> {
   const { stop, scheduler, log, state } = context;
-  if (heard.responses.length > 0) await responsesOut(context, heard);
+  if (heard.responses.length > 0) await responsesOut(context, heard.responses);
   const final = heard.responses.findLast((response) => response.final);
   if (final !== undefined) {
     await allEnded(context);
@@ -67,24 +67,18 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
   if (stop.reason !== undefined) return { kind: 'stopped' };
   if (state.idleTurns >= MAX_IDLE_TURNS && running.length === 0)
     return { kind: 'stalled', error: stalled(state) };
-  if (
-    state.idleTurns > 0 &&
-    running.length === 0 &&
-    !state.news.messages.some(({ text }) => text === REMINDER)
-  )
+  const reminded = state.news.messages.some(({ text }) => text === REMINDER);
+  if (state.idleTurns > 0 && running.length === 0 && !reminded)
     log.append({ type: 'message.received', from: 'runtime', text: REMINDER });
   return { kind: 'turn' };
 }
 
-/** Waits until all responses of a turn are on the log: each belongs to the turn it was said in. */
+/** Waits until all of these are on the log: a response belongs to the turn it was said in. */
 export async function responsesOut(
   { stop }: SessionContext,
-  { responses }: Pick<Heard, 'responses'>,
+  responses: readonly HeardResponse[],
 ): Promise<void> {
-  for (const { stream } of responses) {
-    const waiting = stop.until(stream.whenOut);
-    if (waiting !== undefined) await waiting;
-  }
+  for (const { stream } of responses) await stop.until(stream.whenOut);
 }
 
 /** Waits until no tracked action is left, those that ended ones set off included. */

@@ -18,7 +18,7 @@ export interface ResponseStream {
   whenOut(then: () => void): void;
 }
 
-/** `after` is the response before it in the turn: what that one waits for, this one does, so that they go out in order. */
+/** `after` is the response before it in the turn: what it waits for is waited for here, too, so that they go out in order. */
 export function createResponseStream(
   scheduler: Pick<Scheduler, 'resolve' | 'whenEnded'>,
   emit: (text: string) => void,

@@ -17,7 +17,6 @@ export interface Spoken {
   run: string;
   /** All text outside tags. */
   bare: string;
-  /** What goes on the log with the raw stream around it. */
   deferred: EventBody[];
   /** Thoughts that are open, innermost last. */
   readonly thoughts: { text: string; readonly depth: number }[];
@@ -35,36 +34,33 @@ export const createSpoken = (log: SessionLog): Spoken => ({
 
 /** Writes the raw stream up to `consumed`, if it is not on the log yet, and what was put off until then. */
 export function writeOutput(spoken: Spoken, consumed: number): void {
-  const length = consumed - spoken.offset;
+  const { pending, offset, log } = spoken;
+  const length = consumed - offset;
   if (length > 0) {
-    const { pending, offset } = spoken;
     const text = length >= pending.length ? pending : pending.slice(0, length);
-    spoken.log.append({ type: 'model.output', offset, text });
+    log.append({ type: 'model.output', offset, text });
     spoken.pending = pending.slice(text.length);
     spoken.offset = offset + text.length;
   }
-  if (spoken.deferred.length > 0) writeDeferred(spoken);
-}
-
-function writeDeferred(spoken: Spoken): void {
+  if (spoken.deferred.length === 0) return;
   const due = spoken.deferred;
   spoken.deferred = [];
-  for (const body of due) spoken.log.append(body);
+  for (const body of due) log.append(body);
 }
 
 /**
- * Puts an event off until the raw stream around it is written. What acts on nothing waits like this, so that the log
- * does not end inside an element that has only been opened: after a crash the model goes on from where the log ends.
+ * Writes an event with the raw stream around it, once that is written. What acts on nothing waits like this, so that the
+ * log does not end inside an element that has only been opened: after a crash the model goes on from there.
  */
-export function defer(spoken: Spoken, body: EventBody, consumed: number): void {
+export function writeLater(spoken: Spoken, body: EventBody, consumed: number): void {
   spoken.deferred.push(body);
   if (spoken.deferred.length >= MAX_DEFERRED) writeOutput(spoken, consumed);
 }
 
 /** Writes what is left, white space at the very end of the turn aside. */
 export function writeRest(spoken: Spoken): void {
-  if (/\S/.test(spoken.pending)) writeOutput(spoken, spoken.offset + spoken.pending.length);
-  else writeDeferred(spoken);
+  const left = /\S/.test(spoken.pending) ? spoken.pending.length : 0;
+  writeOutput(spoken, spoken.offset + left);
 }
 
 export function sayText(spoken: Spoken, text: string): void {
@@ -77,7 +73,7 @@ export function endRun(spoken: Spoken, consumed: number): void {
   if (spoken.run === '') return;
   const text = spoken.run;
   spoken.run = '';
-  defer(spoken, { type: 'text', text }, consumed);
+  writeLater(spoken, { type: 'text', text }, consumed);
 }
 
 export function think(spoken: Spoken, text: string): void {

@@ -111,7 +111,6 @@ async function examine(entrant: Entrant): Promise<AgentFigures> {
       return undefined;
     }
   };
-  // A peer is worth fewer of its slow sessions where the figure is by the delta or the session.
   const taken: { -readonly [Key in keyof AgentFigures]?: AgentFigures[Key] | undefined } = {};
   if (does('steps')) taken.steps = await take<readonly UnitSample[]>('steps', 'steps');
   if (does('deltas')) taken.deltas = await take<readonly UnitSample[]>('deltas', 'deltas');

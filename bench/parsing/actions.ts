@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../telltale/src/kernel/json.ts';
+import type { Palette } from './palette.ts';
 import { plainSentence } from './prose.ts';
 import type { Seeded } from './seeded.ts';
-import { plainSnippets, taggedSnippets } from './snippets.ts';
 
 /** What was put into an action's body, to be found again on the other side. */
 export interface SaidAction {
@@ -9,8 +9,6 @@ export interface SaidAction {
   readonly parameters: JsonObject;
 }
 
-/** The share of code-carrying bodies whose code looks like tags; of all bodies, 35 in 100 do. */
-const TAGGED = 0.58;
 const FOLDERS = ['src', 'src/api', 'web/components', 'crates/core/src', 'docs', 'tests/größe', 'infra'];
 const FILES = [
   'index.ts',
@@ -24,26 +22,20 @@ const FILES = [
 ];
 
 const path = (s: Seeded) => `${s.pick(FOLDERS)}/${s.pick(FILES)}`;
-const code = (s: Seeded) => codes(s, 1, 1);
-function codes(s: Seeded, low: number, high: number): string {
-  const shelf = s.chance(TAGGED) ? taggedSnippets : plainSnippets;
-  return Array.from({ length: s.between(low, high) }, () => s.pick(shelf)(s)).join('\n');
-}
-
 // biome-ignore format: one maker a line is the table this is
-const makers: readonly ((s: Seeded) => SaidAction)[] = [
-  (s) => ({ name: 'write_file', parameters: { path: path(s), content: codes(s, 1, 9), mode: 0o644 } }),
-  (s) => ({
+const makers: readonly ((s: Seeded, palette: Palette) => SaidAction)[] = [
+  (s, { code }) => ({ name: 'write_file', parameters: { path: path(s), content: code(s, 1, 9), mode: 0o644 } }),
+  (s, { code }) => ({
     name: 'edit_file',
-    parameters: { path: path(s), edits: [{ find: `line ${s.between(1, 400)}\n`, replace: codes(s, 1, 6), all: s.chance(0.5) }] },
+    parameters: { path: path(s), edits: [{ find: `line ${s.between(1, 400)}\n`, replace: code(s, 1, 6), all: s.chance(0.5) }] },
   }),
   (s) => ({
     name: 'run_command',
     parameters: { command: `rg -n "${s.pick(['fn main', 'TODO', 'retry\\('])}" ${path(s)} | head -${s.between(5, 50)}`, cwd: '.', env: { CI: '1', LANG: 'C.UTF-8' } },
   }),
-  (s) => ({
+  (s, { ends }) => ({
     name: 'search',
-    parameters: { query: plainSentence(s), globs: ['**/*.ts', '!**/dist/**'], limit: s.between(5, 100), after: null },
+    parameters: { query: plainSentence(s, ends), globs: ['**/*.ts', '!**/dist/**'], limit: s.between(5, 100), after: null },
   }),
   (s) => ({
     name: 'http_request',
@@ -54,21 +46,22 @@ const makers: readonly ((s: Seeded) => SaidAction)[] = [
       body: { items: [{ sku: `A-${s.between(100, 999)}`, n: s.between(1, 9), price: s.between(1, 99999) / 100 }], meta: { nested: { deep: [[1, 2], [3, [4, -5e-7]]] }, ok: true } },
     },
   }),
-  (s) => ({
+  (s, { ends }) => ({
     name: 'send_message',
-    parameters: { to: ['ops@example.com', 'Jürgen'], text: `${plainSentence(s)}\n\n${plainSentence(s)} 🚀👩‍💻\n– bot`, silent: s.chance(0.3) },
+    parameters: { to: ['ops@example.com', 'Jürgen'], text: `${plainSentence(s, ends)}\n\n${plainSentence(s, ends)} 🚀👩‍💻\n– bot`, silent: s.chance(0.3) },
   }),
-  (s) => ({
+  (s, { code, ends }) => ({
     name: 'create_ticket',
-    parameters: { title: plainSentence(s), severity: s.between(1, 4), body: `${plainSentence(s)}\n\n\`\`\`\n${code(s)}\`\`\`\n`, labels: ['bug', 'höchste-priorität', '日本語'] },
+    parameters: { title: plainSentence(s, ends), severity: s.between(1, 4), body: `${plainSentence(s, ends)}\n\n\`\`\`\n${code(s, 1, 1)}\`\`\`\n`, labels: ['bug', 'höchste-priorität', '日本語'] },
   }),
-  (s) => ({ name: 'remember', parameters: { key: `note.${s.between(1, 5000)}`, value: plainSentence(s), ttl: null } }),
+  (s, { ends }) => ({ name: 'remember', parameters: { key: `note.${s.between(1, 5000)}`, value: plainSentence(s, ends), ttl: null } }),
 ];
 
 /** Twice as many of the kinds that carry code: that is what coding agents mostly write. */
 const MIX = [0, 0, 0, 0, 1, 1, 1, 2, 3, 4, 5, 6, 6, 7];
 
-export const sayAction = (seeded: Seeded): SaidAction => makers[seeded.pick(MIX)]!(seeded);
+export const sayAction = (palette: Palette, seeded: Seeded): SaidAction =>
+  makers[seeded.pick(MIX)]!(seeded, palette);
 
 /** As models write JSON: mostly on one line with spaces, sometimes compact, sometimes indented, sometimes escaped. */
 export function writeJson(seeded: Seeded, value: JsonObject): string {

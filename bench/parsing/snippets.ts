@@ -54,3 +54,35 @@ export const taggedSnippets: readonly Snippet[] = [
   (s) =>
     `<?xml version="1.0"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n  <entry id="${number(s)}"><title type="text">R&amp;D – ${name(s)}</title>\n    <content><![CDATA[ if (x < y) { z(); } ]]></content>\n  </entry>\n</feed>\n`,
 ];
+
+/** More code without a tag in it; a comparison here and there. */
+export const generalSnippets: readonly Snippet[] = [
+  (s) =>
+    `import { readFile } from 'node:fs/promises';\n\nexport async function load${number(s)}(path) {\n  const text = await readFile(path, 'utf8');\n  const rows = text.split('\\n').filter((line) => line.trim() !== '');\n  for (let i = 0; i < rows.length; i++) {\n    if (rows[i].startsWith('${name(s)}')) return rows.slice(i, i + ${number(s)});\n  }\n  throw new Error(\`no ${name(s)} in \${path}\`);\n}\n`,
+  (s) =>
+    `class ${name(s)}Store:\n    """Keeps what was said, by key."""\n\n    def __init__(self, limit=${number(s)}):\n        self.limit = limit\n        self.items = {}\n\n    def put(self, key, value):\n        if len(self.items) >= self.limit:\n            oldest = min(self.items, key=lambda k: self.items[k].at)\n            del self.items[oldest]\n        self.items[key] = value\n        return value\n`,
+  (s) =>
+    `describe('${name(s)}', () => {\n  it('is charged once', async () => {\n    const ledger = createLedger({ currency: 'EUR', limit: ${number(s)} });\n    await ledger.charge('a', 12.5);\n    await ledger.charge('a', 12.5);\n    expect(ledger.total()).toBe(12.5);\n    expect(ledger.entries).toHaveLength(1);\n  });\n});\n`,
+  (s) =>
+    `.${name(s)} {\n  display: grid;\n  grid-template-columns: repeat(auto-fill, minmax(${number(s)}px, 1fr));\n  gap: 12px;\n  color: var(--ink, #1c1c1c);\n}\n\n.${name(s)}:hover > .title { text-decoration: underline; }\n`,
+];
+
+/** Code as most of it is: plain, with one to three `<` in it that an HTML or XML parser takes for a tag. */
+export const lightSnippets: readonly Snippet[] = [
+  (s) =>
+    `export async function fetch${number(s)}(url: string): Promise<Response> {\n  const started = Date.now();\n  const answer = await fetch(url, { headers: { accept: 'application/json' } });\n  if (!answer.ok) throw new Error(\`${name(s)}: \${answer.status}\`);\n  log.debug('fetched', { url, ms: Date.now() - started });\n  return answer;\n}\n`,
+  (s) =>
+    `const ${name(s)}ById = new Map<string, number>();\nfor (const row of rows) {\n  const before = ${name(s)}ById.get(row.id) ?? 0;\n  ${name(s)}ById.set(row.id, before + row.cents);\n}\nreturn [...${name(s)}ById.entries()].sort(([, a], [, b]) => b - a).slice(0, ${number(s)});\n`,
+  (s) =>
+    `#include <stdio.h>\n#include <string.h>\n\nint count_${name(s)}(const char *text, char wanted) {\n  int found = 0;\n  for (size_t i = 0; i < strlen(text); i++) {\n    if (text[i] == wanted) found += 1;\n  }\n  printf("%d of %d\\n", found, ${number(s)});\n  return found;\n}\n`,
+  (s) =>
+    `impl Ledger {\n    pub fn total(&self, rows: Vec<u64>) -> u64 {\n        let mut sum = 0;\n        for row in rows.iter().take(${number(s)}) {\n            sum += row;\n        }\n        self.audit("${name(s)}", sum);\n        sum\n    }\n}\n`,
+  (s) =>
+    `@@ -${number(s)},9 +${number(s)},9 @@ export function Panel() {\n   const [open, setOpen] = useState(false);\n   const label = open ? 'close' : 'open';\n   useEffect(() => track('${name(s)}', { open }), [open]);\n-  const items = load('${name(s)}');\n+  const items = useMemo(() => load('${name(s)}'), []);\n   return render(items, { label, onClick: () => setOpen(!open) });\n     </div>\n`,
+  (s) =>
+    `# ${name(s)}\n\nInstall it, then point it at a folder:\n\n    npx ${name(s)} --out <folder> --limit ${number(s)}\n\nIt reads every file once and writes a report. Nothing is sent anywhere. Options that are not given are taken from the file \`.${name(s)}rc\` beside the package.\n`,
+  (s) =>
+    `## Calling a tool\n\nThe arguments are one JSON object. The call is over at </action>, so close it before you go on.\nResults come back in the next turn, at most ${number(s)} lines of each, and name the call they belong to.\nIf a call for ${name(s)} failed, say so and try another way.\n`,
+  (s) =>
+    `public List<String> names(Path folder) throws IOException {\n    try (var files = Files.list(folder)) {\n        return files.map(Path::getFileName).map(Path::toString)\n            .filter(name -> name.endsWith(".${name(s)}"))\n            .limit(${number(s)}).sorted().toList();\n    }\n}\n`,
+];

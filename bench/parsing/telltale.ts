@@ -15,8 +15,14 @@ export const createTelltale = (handicap = 1): Contestant => ({
     let witness = 0;
     const take = (events: readonly ParserEvent[]) => {
       for (const event of events) {
-        if (event.type === 'delta' || event.type === 'text') witness += event.text.length;
-        else if (event.type === 'action') bodies.push(event);
+        switch (event.type) {
+          case 'text':
+          case 'delta':
+            witness += event.text.length;
+            break;
+          case 'action':
+            bodies.push(event);
+        }
       }
     };
     for (const chunks of turns) {

@@ -22,9 +22,10 @@ export interface Input extends AsyncIterable<Uint8Array> {
   readonly isTerminal: boolean;
   /**
    * The next line that a person types, without its end; undefined at the end of the input and when `signal` is aborted.
-   * For a terminal, one call at a time: what is read as a whole is iterated over instead.
+   * For a terminal, one call at a time: what is read as a whole is iterated over instead. What comes within `ignoreMs`
+   * was typed before it was asked for, and does not count.
    */
-  readLine(signal: AbortSignal): Promise<string | undefined>;
+  readLine(signal: AbortSignal, ignoreMs?: number): Promise<string | undefined>;
 }
 
 /** Everything a command may know of the process it runs in. Tests pass a recorded one; see `processIo`. */

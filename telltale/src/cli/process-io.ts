@@ -96,24 +96,30 @@ function standardInput(signal: AbortSignal): Input {
       for await (const chunk of addAbortSignal(signal, process.stdin))
         yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     },
-    readLine: (until) => readLine(AbortSignal.any([signal, until])),
+    readLine: (until, ignoreMs = 0) => readLine(process.stdin, AbortSignal.any([signal, until]), ignoreMs),
   };
 }
 
-/** Without raw mode: Ctrl-C stays the signal it is. Standard input is let go of afterwards, so that the process can end. */
-function readLine(signal: AbortSignal): Promise<string | undefined> {
+/** Without raw mode: Ctrl-C stays the signal it is. The input is let go of afterwards, so that the process can end. */
+export function readLine(
+  input: NodeJS.ReadableStream,
+  signal: AbortSignal,
+  ignoreMs: number,
+): Promise<string | undefined> {
   if (signal.aborted) return Promise.resolve(undefined);
   return new Promise((resolve) => {
-    const lines = createInterface({ input: process.stdin, terminal: false });
+    const asked = performance.now();
+    const lines = createInterface({ input, terminal: false });
     const stop = () => lines.close();
     let line: string | undefined;
-    lines.once('line', (text) => {
+    lines.on('line', (text) => {
+      if (line !== undefined || performance.now() - asked < ignoreMs) return;
       line = text;
       lines.close();
     });
     lines.once('close', () => {
       signal.removeEventListener('abort', stop);
-      process.stdin.pause();
+      input.pause();
       resolve(line);
     });
     signal.addEventListener('abort', stop, { once: true });

@@ -1,5 +1,5 @@
 import { RuntimeError } from '../kernel/runtime-error.ts';
-import type { Cause, EventBody, SessionEvent } from './event.ts';
+import type { EventBody, EventHead, SessionEvent } from './event.ts';
 
 /** The form in which events are written now. Older ones are brought up to date by `UPCASTS` when they are read. */
 const VERSION = 1;
@@ -16,15 +16,6 @@ interface StoredEvent {
   readonly turn: number;
   readonly cause: StoredCause;
   readonly type: string;
-}
-
-/** Where an event stands on its log. */
-export interface EventHead {
-  readonly seq: number;
-  readonly at: number;
-  readonly session: string;
-  readonly turn: number;
-  readonly cause: Cause;
 }
 
 /**

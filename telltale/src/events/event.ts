@@ -162,8 +162,8 @@ export type EventBody =
   | { readonly type: 'timer.fired'; readonly id: string }
   | { readonly type: 'custom'; readonly name: string; readonly data: Json };
 
-/** An event on the log. */
-export type SessionEvent = EventBody & {
+/** Where an event stands on its log. */
+export interface EventHead {
   /** Counts from 1, without gaps, in each stream. */
   readonly seq: number;
   /** Milliseconds since the Unix epoch. */
@@ -172,9 +172,13 @@ export type SessionEvent = EventBody & {
   /** 0 before the first turn. */
   readonly turn: number;
   readonly cause: Cause;
-};
+}
+
+/** An event on the log. */
+export type SessionEvent = EventBody & EventHead;
 
 export type EventType = EventBody['type'];
+export type BodyOf<Type extends EventType> = Extract<EventBody, { readonly type: Type }>;
 export type EventOf<Type extends EventType> = Extract<SessionEvent, { readonly type: Type }>;
 
 /** What is shown as it comes and never written: no seq, and lost if nobody looks. */

@@ -1,6 +1,6 @@
 import type { Json } from '../kernel/json.ts';
-import { type ActionState, isShown, isTracked } from './action.ts';
-import type { EventOf, SessionEvent, Usage } from './event.ts';
+import { type ActionState, type DeclaredAction, isShown, isTracked } from './action.ts';
+import type { BodyOf, EventBody, EventHead, SessionEvent, Usage } from './event.ts';
 import { emptyNews, emptyState, noSigns, RECENT_ACTIONS, type SessionState } from './state.ts';
 
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
@@ -16,13 +16,17 @@ const MAX_FAULTS = 50;
  * Folds one event into `state`, in place, and returns it. The only way a session's state changes. Total: an event that
  * names an action nobody declared changes nothing but the place on the log.
  */
-export function reduce(state: SessionState, event: SessionEvent): SessionState {
-  if (event.type === 'session.resumed') state.downMs += Math.max(0, event.at - state.at);
-  state.seq = event.seq;
-  state.at = event.at;
+export const reduce = (state: SessionState, event: SessionEvent): SessionState =>
+  reduceParts(state, event, event);
+
+/** The same for an event in its two parts: whoever appends need not put them together, which costs more than the fold. */
+export function reduceParts(state: SessionState, head: EventHead, event: EventBody): SessionState {
+  if (event.type === 'session.resumed') state.downMs += Math.max(0, head.at - state.at);
+  state.seq = head.seq;
+  state.at = head.at;
   switch (event.type) {
     case 'session.started':
-      begin(state, event);
+      begin(state, head, event);
       break;
     case 'session.completed':
       state.status = 'completed';
@@ -46,7 +50,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       state.status = 'waiting';
       break;
     case 'turn.started':
-      beginTurn(state, event);
+      beginTurn(state, head.turn);
       break;
     case 'turn.completed':
       endTurn(state);
@@ -66,7 +70,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'text':
       break;
     case 'response':
-      state.response = { text: event.text, final: event.final, turn: event.turn };
+      state.response = { text: event.text, final: event.final, turn: head.turn };
       state.signs.responses++;
       state.bareTurns = 0;
       state.idleTurns = 0;
@@ -76,7 +80,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       state.news.messages.push({ from: event.from, text: event.text });
       break;
     case 'action.declared':
-      declare(state, event);
+      declare(state, event.action, head.turn);
       break;
     case 'action.started': {
       const action = state.actions.get(event.id);
@@ -130,8 +134,12 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       if (action !== undefined) action.status = 'compensated';
       break;
     }
-    case 'action.retrying':
+    case 'action.retrying': {
+      // Its last try is known to have failed: after a crash it is not in doubt, and goes on with the next.
+      const action = state.actions.get(event.id);
+      if (action !== undefined) action.status = 'waiting';
       break;
+    }
     case 'metadata.changed':
       changeMetadata(state, event);
       break;
@@ -176,8 +184,8 @@ export function fold(events: Iterable<SessionEvent>, state: SessionState = empty
   return state;
 }
 
-function begin(state: SessionState, event: EventOf<'session.started'>): void {
-  state.id = event.session;
+function begin(state: SessionState, head: EventHead, event: BodyOf<'session.started'>): void {
+  state.id = head.session;
   state.agent = event.agent;
   state.manifest = event.manifest;
   state.model = event.model;
@@ -186,7 +194,7 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
   if (event.balance !== undefined) state.balance = event.balance;
   state.input = event.input;
-  state.startedAt = event.at;
+  state.startedAt = head.at;
   for (const [field, value] of Object.entries(event.metadata ?? {})) state.metadata[field] = value;
   for (const [name, value] of Object.entries(event.vars ?? {}))
     state.variables.set(name, { value, class: 'runtime', by: 'start' });
@@ -200,9 +208,9 @@ function goOn(state: SessionState): void {
   state.totals.failedTurns = 0;
 }
 
-function beginTurn(state: SessionState, event: EventOf<'turn.started'>): void {
+function beginTurn(state: SessionState, turn: number): void {
   state.status = 'running';
-  state.turn = event.turn;
+  state.turn = turn;
   state.turnOpen = true;
   state.signs = noSigns();
   const running: string[] = [];
@@ -211,7 +219,7 @@ function beginTurn(state: SessionState, event: EventOf<'turn.started'>): void {
     if (action !== undefined && isTracked(action) && isShown(action)) running.push(id);
   }
   state.turns.push({
-    turn: event.turn,
+    turn,
     news: state.news,
     running,
     metadata: { ...state.metadata },
@@ -228,7 +236,7 @@ function endTurn(state: SessionState): void {
   state.idleTurns = state.signs.deeds ? 0 : state.idleTurns + 1;
 }
 
-function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): void {
+function breakTurn(state: SessionState, event: BodyOf<'turn.failed'>): void {
   state.turnOpen = false;
   const said = state.turns.at(-1)?.output.length ?? 0;
   state.news.broken = { error: event.error, at: said };
@@ -261,7 +269,7 @@ function chargeUsage(state: SessionState, data: Json): void {
   charge(state, { input: number(used?.input), output: number(used?.output) }, number(used?.cost_usd));
 }
 
-function declare(state: SessionState, { action, turn }: EventOf<'action.declared'>): void {
+function declare(state: SessionState, action: DeclaredAction, turn: number): void {
   state.signs.tags = true;
   state.signs.deeds = true;
   state.actions.set(action.id, { action, turn, status: 'waiting', attempts: 0 });
@@ -278,7 +286,7 @@ function settle(state: SessionState, id: string, end: (action: ActionState) => v
   if (isTracked(action.action) && isShown(action.action)) state.news.results.push(id);
 }
 
-function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>): void {
+function changeMetadata(state: SessionState, event: BodyOf<'metadata.changed'>): void {
   state.signs.tags = true;
   state.signs.deeds = true;
   for (const [field, { to }] of Object.entries(event.changes) as [string, { to: Json }][]) {

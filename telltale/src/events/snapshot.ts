@@ -1,7 +1,7 @@
 import type { Json } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { ActionState } from './action.ts';
-import type { SessionEvent } from './event.ts';
+import type { EventBody } from './event.ts';
 import { emptyState, type SessionState, type TurnRecord, type Variable } from './state.ts';
 
 /** Events between two snapshots. */
@@ -16,6 +16,8 @@ const VERSION = 1;
  */
 interface SnapshotPart {
   readonly v: number;
+  /** The seq that the part before this one stands for; 0 where this one holds all there is. */
+  readonly since: number;
   readonly live: Omit<
     SessionState,
     'turns' | 'actions' | 'open' | 'outputs' | 'called' | 'variables' | 'metadata'
@@ -33,36 +35,38 @@ interface SnapshotPart {
 /** Keeps account of what changed since the last snapshot. */
 export interface SnapshotWriter {
   /** Called with each event, after it was folded. */
-  note(event: SessionEvent): void;
+  note(event: EventBody): void;
   /** Events noted since the last part. */
-  readonly due: number;
+  due(): number;
   /** The next part: all that changed since the last one. */
   take(state: SessionState): string;
 }
 
-export function createSnapshotWriter(): SnapshotWriter {
+/** `base` is the state that the parts so far stand for; nothing, where there are none. */
+export function createSnapshotWriter(
+  base: Pick<SessionState, 'seq' | 'turn'> = { seq: 0, turn: 0 },
+): SnapshotWriter {
   let due = 0;
   let touched = new Set<string>();
-  let fromTurn = 0;
+  let { seq: since, turn: firstTurn } = base;
   return {
     note(event) {
       due++;
       if (event.type === 'action.declared') touched.add(event.action.id);
       else if ('id' in event && event.type.startsWith('action.')) touched.add(event.id);
     },
-    get due() {
-      return due;
-    },
+    due: () => due,
     take(state) {
       const { turns, actions, open, outputs, called, variables, metadata, ...live } = state;
       const changed = [...touched].flatMap((id) => actions.get(id) ?? []);
       const part: SnapshotPart = {
         v: VERSION,
+        since,
         live,
         open: [...open],
         metadata: Object.entries(metadata),
         variables: [...variables],
-        turns: newest(turns, fromTurn),
+        turns: newest(turns, firstTurn),
         actions: changed,
         outputs: changed.flatMap(({ action: { id, output_key } }) =>
           output_key !== undefined && outputs.get(output_key) === id ? [[output_key, id] as const] : [],
@@ -73,7 +77,8 @@ export function createSnapshotWriter(): SnapshotWriter {
       };
       due = 0;
       touched = new Set();
-      fromTurn = state.turn; // it may still grow
+      since = state.seq;
+      firstTurn = state.turn; // it may still grow
       return JSON.stringify(part);
     },
   };
@@ -86,12 +91,16 @@ function newest(turns: readonly TurnRecord[], from: number): readonly TurnRecord
   return turns.slice(at);
 }
 
-/** The state that these parts, oldest first, stand for. Throws `snapshot_unreadable`: then the log is folded whole. */
+/**
+ * The state that these parts, oldest first, stand for. Throws `snapshot_unreadable` where one cannot be read or is not
+ * there: then the log is folded whole.
+ */
 export function restoreSnapshot(parts: readonly string[]): SessionState {
   const state = emptyState();
   const turns = new Map<number, TurnRecord>();
   for (const text of parts) {
     const part = parse(text);
+    if (part.since !== state.seq) throw unreadable();
     Object.assign(state, part.live);
     if (part.live.error === undefined) delete state.error;
     state.open = new Set(part.open);

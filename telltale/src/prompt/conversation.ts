@@ -18,7 +18,7 @@ export interface ConversationOptions {
 /** The prompt of a session, as it grows. Nothing in it is ever rewritten. */
 export interface Conversation {
   /** The prompt of the last turn; undefined before the first. */
-  readonly prompt: Prompt | undefined;
+  prompt(): Prompt | undefined;
   /**
    * Call it once before each `turn.started`, and only then: adds what the model said in the last turn and one block
    * with the news, at a cost that depends on these alone.
@@ -67,9 +67,7 @@ export function createConversation({ system, agent, seal }: ConversationOptions)
   };
 
   return {
-    get prompt() {
-      return prompt;
-    },
+    prompt: () => prompt,
     extend(state) {
       const last = state.turns.at(-1);
       if (last?.turn !== asked || state.compaction?.through !== compacted) throw outOfStep(last?.turn, asked);

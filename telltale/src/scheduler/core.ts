@@ -41,6 +41,7 @@ export function declare(
     waitsFor: [],
     dependents,
     gates,
+    makesMembers,
   };
   graph.nodes.set(id, node);
   appear(graph, node);

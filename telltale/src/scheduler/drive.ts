@@ -11,7 +11,7 @@ import { ended, failSession, rollback } from './rollback.ts';
 import { QUEUED } from './run.ts';
 import type { Scheduler, SchedulerOptions } from './scheduler.ts';
 import { start } from './start.ts';
-import { openOf, stop, whenIdle } from './stop.ts';
+import { lose, openOf, stop, whenIdle } from './stop.ts';
 import { freshLoopId, isTaken, openLoop, take } from './take.ts';
 import { whenEnded } from './when-ended.ts';
 import { createWorks, type Works } from './works.ts';
@@ -82,6 +82,10 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
       const running = stop(works, those, reason);
       goOn();
       return ended(works, running);
+    },
+    abandon() {
+      lose(works);
+      return new Promise((resolve) => whenIdle(works, resolve));
     },
     restore(state) {
       starting = true; // nothing starts before all is known again

@@ -2,7 +2,6 @@ import type { Json } from '../kernel/json.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import { giveUpUnseen } from './core.ts';
 import { loopFailed } from './faults.ts';
-import { seal } from './gates.ts';
 import { resolveInput } from './input.ts';
 import { itemsOf, loopOf, rounds } from './loops.ts';
 import { apply, complete, fail } from './record.ts';
@@ -33,7 +32,6 @@ export function expand(works: Works, run: Run): void {
     if (!state.actions.has(member.id)) take(works, member, at, { turn: run.turn, undoes: undefined });
   }
   if (run.turn !== 'open' && graph.unseen.size > 0) apply(works, giveUpUnseen(graph, new Set(ids)), at);
-  for (const gate of run.node.gates) apply(works, seal(graph, gate), at);
   complete(works, run, { ids });
 }
 

@@ -12,6 +12,8 @@ export interface ActionNode {
   readonly dependents: ActionNode[];
   /** The collections it belongs to. */
   readonly gates: readonly Gate[];
+  /** Whether it makes the members of its gates and is none of them: a `<foreach>`. */
+  readonly makesMembers: boolean;
 }
 
 /**

@@ -31,10 +31,15 @@ export function resolveInput<T extends Json>(
   );
 }
 
+/** Deeper ones are left to whoever resolves references, and refused there. */
+const MAX_SEARCH_DEPTH = 64;
+
 /** Most parameters hold no dollar: then there is nothing to copy. */
-function hasDollar(value: Json): boolean {
+function hasDollar(value: Json, depth = 0): boolean {
   if (typeof value === 'string') return value.includes('$');
   if (typeof value !== 'object' || value === null) return false;
-  for (const key in value) if (hasDollar((value as Readonly<Record<string, Json>>)[key] as Json)) return true;
+  if (depth === MAX_SEARCH_DEPTH) return true;
+  for (const key in value)
+    if (hasDollar((value as Readonly<Record<string, Json>>)[key] as Json, depth + 1)) return true;
   return false;
 }

@@ -29,7 +29,11 @@ export function end(graph: Graph, first: ActionNode, because: string | undefined
     node.dependents.length = 0;
     if (node.gates.length > 0) gatesLeft.push(node);
   }
-  for (const node of gatesLeft) leave(node, changes);
+  for (const node of gatesLeft) {
+    // However a `<foreach>` ended, it makes nothing any more.
+    if (node.makesMembers) for (const gate of node.gates) gate.sealed = true;
+    leave(node, changes);
+  }
 }
 
 /** Each of these waits for one thing less. */

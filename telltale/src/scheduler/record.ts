@@ -26,7 +26,7 @@ export function apply(works: Works, changes: readonly Change[], cause: Cause | u
         break;
       case 'deadlock': {
         const { why } = change;
-        const at = works.edges.append(deadlocked(run.action.id, why), cause);
+        const at = works.edges.append(deadlocked(run.action.id, why), cause ?? run.cause);
         const because = why.kind === 'cycle' ? why.path.join(' → ') : why.id;
         close(works, run, skipped(run, 'deadlock', because), at);
         break;

@@ -40,6 +40,11 @@ export interface Scheduler {
   /** Aborts what runs, drops what waits (these ids only, if given), and resolves when all of it has stopped. */
   cancel(reason: string, ids?: readonly string[]): Promise<void>;
   /**
+   * Aborts what runs and records nothing any more, so that another process can take the session over from its log;
+   * resolves when all has stopped.
+   */
+  abandon(): Promise<void>;
+  /**
    * Takes over a folded session after a restart: what had been started without a result is run again with the same
    * attempt's key if its target is idempotent, else `action.interrupted`; what waited goes on waiting or starts.
    */

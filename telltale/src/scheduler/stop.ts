@@ -45,7 +45,7 @@ export function openOf({ runs, graph }: Works, id: string): readonly Run[] {
   return [...open];
 }
 
-/** The log is lost: nothing can be recorded any more, so nothing may happen any more. */
+/** The log is lost, or somebody else's: nothing can be recorded any more, so nothing may happen any more. */
 export function lose(works: Works): void {
   if (works.life === 'lost') return;
   works.life = 'lost';
@@ -53,7 +53,7 @@ export function lose(works: Works): void {
   works.free.clear();
   works.bell.mute();
   for (const run of [...works.runs.values()]) {
-    if (run.stage.at === 'running') run.stage.attempt?.stop(cancelled('The log of this session was lost.'));
+    if (run.stage.at === 'running') run.stage.attempt?.stop(cancelled('This process let go of the session.'));
     else {
       if (run.stage.at === 'resting') run.stage.forget();
       leave(works, run);

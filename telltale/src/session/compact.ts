@@ -17,14 +17,27 @@ const MAX_SUMMARY_CHARS = 32_768;
  * Puts a summary in the place of old turns when the context window nears its end: once, in a big step. The log keeps
  * the originals. Where no model can write the summary, a script does.
  */
-export async function compactIfNeeded(context: SessionContext, conversation: Conversation): Promise<void> {
-  const { model, state, log, manifest } = context;
+export function compactIfNeeded(
+  context: SessionContext,
+  conversation: Conversation,
+): Promise<void> | undefined {
+  const { model, state } = context;
+  const { contextWindow } = model;
+  if (contextWindow === undefined) return undefined;
   // The coming prompt also holds what the model said last, and one block of results.
   const said = estimateTokens(state.turns.at(-1)?.output ?? '');
   const promptTokens =
-    (conversation.prompt?.tokens ?? 0) + said + Math.min(MAX_BLOCK_TOKENS, (model.contextWindow ?? 0) / 8);
-  const { contextWindow } = model;
-  if (contextWindow === undefined || !whenToCompact({ promptTokens, contextWindow })) return;
+    (conversation.prompt()?.tokens ?? 0) + said + Math.min(MAX_BLOCK_TOKENS, contextWindow / 8);
+  if (!whenToCompact({ promptTokens, contextWindow })) return undefined;
+  return compact(context, conversation, contextWindow);
+}
+
+async function compact(
+  context: SessionContext,
+  conversation: Conversation,
+  contextWindow: number,
+): Promise<void> {
+  const { state, log, manifest } = context;
   const plan = planCompaction(state, { agent: manifest, seal: state.seal, contextWindow });
   if (plan === undefined) return;
   const written = await writeSummary(context, plan);

@@ -49,6 +49,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     async resume(id, resume = {}) {
       mustBeOpen();
       const state = await readSession(store, id);
+      if (state.seq === 0) throw sessionEmpty(id);
       const agent = resume.agent ?? (await loadAgent(state.manifest.path, { env, cwd, name: state.agent }));
       if (agent.hash !== state.manifest.hash && resume.acceptChanges !== true)
         throw manifestChanged(id, state.manifest.path);
@@ -76,6 +77,11 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
 
 const runtimeClosed = () =>
   new RuntimeError('runtime_closed', 'The runtime was closed.', { hint: 'Create another one.' });
+
+const sessionEmpty = (session: string) =>
+  new RuntimeError('session_empty', `${session} was made, but nothing is on its log: it never began.`, {
+    hint: 'Start it again under the same id.',
+  });
 
 const manifestChanged = (session: string, path: string) =>
   new RuntimeError('manifest_changed', `The manifest ${path} is not the one that ${session} started with.`, {

@@ -8,7 +8,8 @@ const MAX_QUEUED = 4_096;
 const PAGE = 1_000;
 
 export interface EventQueue extends AsyncIterable<ObservedEvent> {
-  push(event: ObservedEvent): void;
+  /** Where events come from, once there is such a place. Nothing is asked of it before somebody reads. */
+  attach(subscribe: (listener: (event: ObservedEvent) => void) => unknown): void;
   /** Nothing comes any more: readers end once they have read all up to `lastSeq`, which is committed. */
   end(lastSeq: number): void;
 }
@@ -20,9 +21,19 @@ export interface EventQueue extends AsyncIterable<ObservedEvent> {
 export function createEventQueue(store: Store, session: string): EventQueue {
   const readers = new Set<Reader>();
   let lastSeq: number | undefined;
-  return {
-    push(event) {
+  let source: ((listener: (event: ObservedEvent) => void) => unknown) | undefined;
+  let listening = false;
+  const listen = () => {
+    if (listening || source === undefined || readers.size === 0) return;
+    listening = true;
+    source((event) => {
       for (const reader of readers) reader.push(event);
+    });
+  };
+  return {
+    attach(subscribe) {
+      source = subscribe;
+      listen();
     },
     end(seq) {
       lastSeq = seq;
@@ -31,6 +42,7 @@ export function createEventQueue(store: Store, session: string): EventQueue {
     [Symbol.asyncIterator]() {
       const reader = createReader();
       readers.add(reader);
+      listen();
       return iterate(reader);
     },
   };

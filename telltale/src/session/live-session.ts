@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Cause, EventBody, FieldError, ObservedEvent } from '../events/event.ts';
+import { createSnapshotWriter, type SnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json } from '../kernel/json.ts';
@@ -11,11 +12,12 @@ import type { Store, StreamWriter } from '../store/store.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
-import { readSession } from './read-session.ts';
+import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
 import type { LoadedAgent, ResumeOptions, Session, SessionResult, StartOptions } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
 import { createStop, type Stop } from './stop.ts';
+import { takeNewStream } from './take-new-stream.ts';
 
 /** Characters of the input that a list of sessions shows. */
 const MAX_TITLE = 200;
@@ -68,7 +70,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       const opened = await open(edges, begin, stop, (made) => {
         writer = made.writer;
         log = made.log;
-        log.subscribe(queue.push);
+        queue.attach(log.subscribe);
         for (const listener of early) log.subscribe((event) => early.has(listener) && listener(event));
       });
       begun();
@@ -133,29 +135,29 @@ async function open(
       ? prepared.model
       : recordToFile(prepared.model, resolve(edges.cwd, choice.record), edges.clock);
   const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });
-  const toLog = (writer: StreamWriter, state: SessionState): SessionLog => {
-    const log = createSessionLog({ ...edges, writer, state, onLost });
+  const toLog = (writer: StreamWriter, state: SessionState, snapshots: SnapshotWriter): SessionLog => {
+    const log = createSessionLog({ ...edges, writer, state, snapshots, onLost });
     onLog({ writer, log });
     return log;
   };
   if (begin.kind === 'start') {
     const { started, dropped } = await firstEvent(edges, begin, prepared);
-    const writer = await edges.store.create(begin.id, {
+    const writer = await takeNewStream(edges.store, begin.id, {
       kind: 'session',
       name: started.agent,
       status: 'running',
       title: started.input.slice(0, MAX_TITLE),
     });
-    const log = toLog(writer, emptyState());
+    const log = toLog(writer, emptyState(), createSnapshotWriter());
     const origin = log.append(started);
     if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
     return { prepared, model, writer, log, origin, resumed: false };
   }
   const writer = await edges.store.acquire(begin.id);
   try {
-    const state = await readSession(edges.store, begin.id);
+    const { state, snapshots } = await openSession(edges.store, begin.id);
     if (state.status === 'completed') throw sessionCompleted(begin.id);
-    const log = toLog(writer, state);
+    const log = toLog(writer, state, snapshots);
     const origin = log.append({ type: 'session.resumed', by: 'user' });
     return { prepared, model, writer, log, origin, resumed: true };
   } catch (thrown) {

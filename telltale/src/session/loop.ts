@@ -33,8 +33,9 @@ export async function runLoop(
     if (stop.reason !== undefined) return { kind: 'stopped' };
     const limit = reachedLimit(state, manifest.limits, clock.now());
     if (limit !== undefined) return { kind: 'failed', error: limit };
-    const previous = conversation.prompt;
-    await compactIfNeeded(context, conversation);
+    const previous = conversation.prompt();
+    const compacting = compactIfNeeded(context, conversation);
+    if (compacting !== undefined) await compacting;
     if (stop.reason !== undefined) return { kind: 'stopped' };
     const cost = manifest.budget?.costs.turn ?? 0;
     if (state.balance !== undefined && cost > 0)
@@ -53,7 +54,7 @@ export async function runLoop(
       });
       continue;
     }
-    const next = await finishTurn(context, end.hearing);
+    const next = await finishTurn(context, end.heard);
     if (next.kind !== 'turn') return next;
   }
 }

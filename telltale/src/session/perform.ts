@@ -1,8 +1,8 @@
 import type { DeclaredAction } from '../events/action.ts';
 import { LLM_USAGE } from '../events/reduce.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
-import type { SchedulerEdges, TargetTraits } from '../scheduler/edges.ts';
-import type { Target } from '../targets/target.ts';
+import type { PerformCall, SchedulerEdges, TargetTraits } from '../scheduler/edges.ts';
+import type { Target, TargetCall } from '../targets/target.ts';
 import { unknownTarget } from '../targets/unknown-target.ts';
 import type { AgentView } from './agent-view.ts';
 import { costWith } from './cost.ts';
@@ -39,36 +39,41 @@ export function createPerformer(
   return {
     traits: (action): TargetTraits | undefined => find(action),
     unknownTarget: unknown,
-    async perform({ action, input, attempt, signal }) {
+    perform(call) {
+      const { action, attempt } = call;
       const target = find(action);
-      if (target === undefined) throw unknown(action);
+      if (target === undefined) return Promise.reject(unknown(action));
       if (cost > 0 && attempt === 1 && state.balance !== undefined)
         log.append({ type: 'budget.charged', what: 'action', amount: cost, balance: state.balance - cost });
       crashPoint?.(`perform:${action.id}`);
-      const output = await target.run({
-        session: state.id,
-        id: action.id,
-        input,
-        attempt,
-        signal,
-        idempotencyKey: `${state.id}:${action.id}`,
-        get agent() {
-          return view();
-        },
-        charge(usage, model) {
-          log.append({
-            type: 'custom',
-            name: LLM_USAGE,
-            data: { action: action.id, model: model.id, ...usage, cost_usd: costWith(model, usage) },
-          });
-        },
-        progress(data) {
-          if (log.watched)
-            log.show({ type: 'action.progress', session: state.id, turn: state.turn, id: action.id, data });
-        },
-      });
-      crashPoint?.(`performed:${action.id}`);
-      return output;
+      const running = target.run(toTargetCall(call, log, view));
+      if (crashPoint === undefined) return running;
+      return running.finally(() => crashPoint(`performed:${action.id}`));
+    },
+  };
+}
+
+function toTargetCall(
+  { action, input, attempt, signal }: PerformCall,
+  log: SessionLog,
+  view: AgentView,
+): TargetCall {
+  const { id } = action;
+  const { id: session } = log.state;
+  return {
+    session,
+    id,
+    input,
+    attempt,
+    signal,
+    idempotencyKey: `${session}:${id}`,
+    agent: view,
+    charge(usage, model) {
+      const data = { action: id, model: model.id, ...usage, cost_usd: costWith(model, usage) };
+      log.append({ type: 'custom', name: LLM_USAGE, data });
+    },
+    progress(data) {
+      if (log.watched) log.show({ type: 'action.progress', session, turn: log.state.turn, id, data });
     },
   };
 }

@@ -1,7 +1,7 @@
 import { decodeEvent } from '../events/codec.ts';
 import type { SessionEvent } from '../events/event.ts';
-import { fold } from '../events/reduce.ts';
-import { restoreSnapshot } from '../events/snapshot.ts';
+import { fold, reduce } from '../events/reduce.ts';
+import { createSnapshotWriter, restoreSnapshot, type SnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store } from '../store/store.ts';
@@ -27,6 +27,24 @@ export async function readSession(store: Store, session: string, seq?: number): 
     if (wanted.length < page.length) break;
   }
   return state;
+}
+
+/**
+ * A session as it is taken up again: its state, and the writer of its further snapshots, which knows all that no
+ * snapshot holds yet.
+ */
+export async function openSession(
+  store: Store,
+  session: string,
+): Promise<{ readonly state: SessionState; readonly snapshots: SnapshotWriter }> {
+  const state = await fromSnapshots(store, session, Number.POSITIVE_INFINITY);
+  const snapshots = createSnapshotWriter(state);
+  for await (const page of pages(store, session, state.seq + 1))
+    for (const event of page) {
+      reduce(state, event);
+      snapshots.note(event);
+    }
+  return { state, snapshots };
 }
 
 /** What the snapshots up to `seq` stand for. Those that cannot be read are left out: the log has it all. */

@@ -151,7 +151,7 @@ async function stopAll(
     case 'interrupt':
     case 'lost':
       log.seal();
-      await scheduler.cancel('The process let go of the session.');
+      await scheduler.abandon();
       return;
     case 'cancel':
       await scheduler.cancel(`The session was cancelled: ${reason.reason}`);

@@ -1,7 +1,7 @@
 import { encodeEvent } from '../events/codec.ts';
 import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../events/event.ts';
-import { reduce } from '../events/reduce.ts';
-import { createSnapshotWriter, SNAPSHOT_EVERY } from '../events/snapshot.ts';
+import { reduceParts } from '../events/reduce.ts';
+import { SNAPSHOT_EVERY, type SnapshotWriter } from '../events/snapshot.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
@@ -26,7 +26,7 @@ export interface SessionLog {
   here(): Cause;
   /** Calls back once all events up to `seq` are committed, or with the reason why they never will be. */
   committed(seq: number, then: (error?: RuntimeError) => void): void;
-  /** Shows what is never written. */
+  /** Shows what is never written, behind the events appended before it: nobody reads an answer before its question. */
   show(event: LiveEvent): void;
   /** Whether anybody would see what is shown. */
   readonly watched: boolean;
@@ -42,6 +42,7 @@ export interface SessionLog {
 export interface SessionLogEdges {
   readonly writer: StreamWriter;
   readonly state: SessionState;
+  readonly snapshots: SnapshotWriter;
   readonly clock: Clock;
   /** The stream was lost to another writer, or cannot be written. Called once. */
   readonly onLost: (error: RuntimeError) => void;
@@ -49,19 +50,36 @@ export interface SessionLogEdges {
 }
 
 interface Batch {
-  readonly events: SessionEvent[];
   readonly lines: string[];
-  consumed: number[];
-  writes: TableWrite[];
+  /** The same events, for those who listen; empty where nobody does. */
+  readonly events: SessionEvent[];
+  consumed: number[] | undefined;
+  writes: TableWrite[] | undefined;
 }
 
-const emptyBatch = (): Batch => ({ events: [], lines: [], consumed: [], writes: [] });
+/** Live events that wait for a commit; where a store takes longer than that, they are shown at once. */
+const MAX_HELD = 4_096;
 
-export function createSessionLog({ writer, state, clock, onLost, crashPoint }: SessionLogEdges): SessionLog {
+const emptyBatch = (): Batch => ({ lines: [], events: [], consumed: undefined, writes: undefined });
+
+function takeBeside(batch: Batch, { consumed, writes }: Beside): void {
+  if (consumed !== undefined) (batch.consumed ??= []).push(...consumed);
+  if (writes !== undefined) (batch.writes ??= []).push(...writes);
+}
+
+export function createSessionLog({
+  writer,
+  state,
+  snapshots,
+  clock,
+  onLost,
+  crashPoint,
+}: SessionLogEdges): SessionLog {
   const session = writer.stream;
   const listeners = new Set<(event: ObservedEvent) => void>();
-  const snapshots = createSnapshotWriter();
   let waiters: { seq: number; then: (error?: RuntimeError) => void }[] = [];
+  /** Live events, each with the durable one that they came behind. */
+  let held: { readonly behind: number; readonly event: LiveEvent }[] = [];
   let batch = emptyBatch();
   let scheduled = false;
   let sealed = false;
@@ -71,20 +89,34 @@ export function createSessionLog({ writer, state, clock, onLost, crashPoint }: S
   let origin: Cause = { stream: session, seq: 0, depth: 0 };
   let turnOrigin: Cause | undefined;
 
-  const settle = (events: readonly SessionEvent[], error: RuntimeError | undefined) => {
+  const settle = (through: number, events: readonly SessionEvent[], error: RuntimeError | undefined) => {
     if (error !== undefined) {
       if (lost === undefined) {
         lost = error;
         onLost(error);
       }
     } else {
-      committedSeq = events.at(-1)?.seq ?? committedSeq;
+      committedSeq = through;
       for (const event of events) {
         crashPoint?.(`committed:${event.type}`);
-        for (const listener of listeners) listener(event);
+        tell(event);
+        showHeld(event.seq);
       }
+      showHeld(through);
     }
     wake(error);
+  };
+
+  const showHeld = (through: number) => {
+    if (held.length === 0) return;
+    const due = held;
+    let at = 0;
+    for (let live = due[at]; live !== undefined && live.behind <= through; live = due[++at]) tell(live.event);
+    if (at > 0) held = due.slice(at);
+  };
+
+  const tell = (event: ObservedEvent) => {
+    for (const listener of listeners) listener(event);
   };
 
   const wake = (error: RuntimeError | undefined) => {
@@ -98,18 +130,24 @@ export function createSessionLog({ writer, state, clock, onLost, crashPoint }: S
     scheduled = false;
     if (batch.lines.length === 0) return;
     const { events, lines, consumed, writes } = batch;
+    const through = state.seq;
+    const status = state.status === writtenStatus ? undefined : state.status;
     batch = emptyBatch();
-    const append: Append = {
-      expectedSeq: (events[0]?.seq ?? 1) - 1,
-      events: lines,
-      ...(state.status === writtenStatus ? {} : { status: state.status }),
-      ...(consumed.length === 0 ? {} : { consumed }),
-      ...(writes.length === 0 ? {} : { writes }),
-    };
     writtenStatus = state.status;
     if (crashPoint !== undefined) for (const { type } of events) crashPoint(`append:${type}`);
-    writer.append(append, (error) => settle(events, error));
-    if (snapshots.due >= SNAPSHOT_EVERY) writer.snapshot(state.seq, snapshots.take(state));
+    const expectedSeq = through - lines.length;
+    const append: Append =
+      status === undefined && consumed === undefined && writes === undefined
+        ? { expectedSeq, events: lines }
+        : {
+            expectedSeq,
+            events: lines,
+            ...(status === undefined ? {} : { status }),
+            ...(consumed === undefined ? {} : { consumed }),
+            ...(writes === undefined ? {} : { writes }),
+          };
+    writer.append(append, (error) => settle(through, events, error));
+    if (snapshots.due() >= SNAPSHOT_EVERY) writer.snapshot(state.seq, snapshots.take(state));
   };
 
   const log: SessionLog & { watched: boolean } = {
@@ -127,13 +165,12 @@ export function createSessionLog({ writer, state, clock, onLost, crashPoint }: S
       };
       const place: Cause = { stream: session, seq: head.seq, depth: from.depth + 1 };
       if (sealed || lost !== undefined) return place;
-      const event: SessionEvent = { ...head, ...body };
-      reduce(state, event);
-      snapshots.note(event);
-      batch.events.push(event);
+      reduceParts(state, head, body);
+      snapshots.note(body);
       batch.lines.push(encodeEvent(head, body));
-      if (beside?.consumed !== undefined) batch.consumed.push(...beside.consumed);
-      if (beside?.writes !== undefined) batch.writes.push(...beside.writes);
+      // Putting the two together costs as much as all the rest: only where somebody looks.
+      if (listeners.size > 0 || crashPoint !== undefined) batch.events.push({ ...body, ...head });
+      if (beside !== undefined) takeBeside(batch, beside);
       if (body.type === 'session.started' || body.type === 'session.resumed') {
         origin = place;
         turnOrigin = undefined;
@@ -151,7 +188,8 @@ export function createSessionLog({ writer, state, clock, onLost, crashPoint }: S
       else waiters.push({ seq, then });
     },
     show(event) {
-      for (const listener of listeners) listener(event);
+      if (committedSeq === state.seq || held.length >= MAX_HELD) tell(event);
+      else held.push({ behind: state.seq, event });
     },
     subscribe(listener) {
       listeners.add(listener);

@@ -16,44 +16,46 @@ export interface Stop {
   now(reason: StopReason): void;
   /** Called once, when it stops; at once if it has. The returned function forgets it. */
   onStop(then: () => void): () => void;
-  /** Resolves when `start`'s callback is called, or when the session stops. */
-  until(start: (done: () => void) => void): Promise<void>;
+  /** Resolves when `start`'s callback is called, or when the session stops; undefined where that was at once. */
+  until(start: (done: () => void) => void): Promise<void> | undefined;
 }
 
 export function createStop(): Stop {
   const waiting = new Set<() => void>();
-  let reason: StopReason | undefined;
-  const stop: Stop = {
-    get reason() {
-      return reason;
-    },
+  // A field, not a getter: objects with a getter of their own each have a shape of their own, and are slow to look at.
+  const stop: Stop & { reason: StopReason | undefined } = {
+    reason: undefined,
     now(given) {
-      if (reason !== undefined) return;
-      reason = given;
+      if (stop.reason !== undefined) return;
+      stop.reason = given;
       for (const then of waiting) then();
       waiting.clear();
     },
     onStop(then) {
-      if (reason !== undefined) {
+      if (stop.reason !== undefined) {
         then();
         return () => undefined;
       }
       waiting.add(then);
       return () => waiting.delete(then);
     },
-    until: (start) =>
-      new Promise((resolve) => {
-        if (reason !== undefined) {
-          resolve();
-          return;
-        }
-        const done = () => {
-          waiting.delete(done);
-          resolve();
-        };
-        waiting.add(done);
-        start(done);
-      }),
+    until(start) {
+      if (stop.reason !== undefined) return undefined;
+      let over = false;
+      let wake: (() => void) | undefined;
+      const done = () => {
+        if (over) return;
+        over = true;
+        waiting.delete(done);
+        wake?.();
+      };
+      start(done);
+      if (over) return undefined;
+      waiting.add(done);
+      return new Promise((resolve) => {
+        wake = resolve;
+      });
+    },
   };
   return stop;
 }

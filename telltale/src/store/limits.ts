@@ -1,14 +1,13 @@
+import type { Append } from './store.ts';
 import { appendTooLarge, eventMalformed, messageTooLarge, nameMalformed } from './store-errors.ts';
 
-/** What may wait to be written, over all streams of a store, before appends are turned away. */
-export const MAX_QUEUED_APPENDS = 200_000;
+/** What may wait, over all streams of a store, before more is turned away. */
+export const MAX_QUEUED = 200_000;
 export const MAX_QUEUED_CHARS = 256 * 1024 * 1024;
 const MAX_APPEND_CHARS = 64 * 1024 * 1024;
 export const MAX_INBOX_MESSAGES = 10_000;
 const MAX_MESSAGE_CHARS = 4 * 1024 * 1024;
 const MAX_NAME_CHARS = 1024;
-/** Older ones are dropped: they can be made again from the log. */
-export const KEPT_SNAPSHOTS = 8;
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
@@ -20,14 +19,19 @@ export function checkName(what: string, name: string): void {
   if (name.includes('\0')) throw nameMalformed(what, 'a text with a NUL in it');
 }
 
-/** Throws what makes an append of these events impossible. */
-export function checkEvents(stream: string, events: readonly string[]): void {
+/** Throws what makes an append impossible wherever the log lives. */
+export function checkAppend(stream: string, { events, writes }: Append): void {
   let chars = 0;
   for (const event of events) {
     if (event.includes('\n')) throw eventMalformed(stream);
     chars += event.length + 1;
   }
   if (chars > MAX_APPEND_CHARS) throw appendTooLarge(stream, chars, MAX_APPEND_CHARS);
+  if (writes === undefined) return;
+  for (const { table, key } of writes) {
+    checkName('A table', table);
+    checkName('A key', key);
+  }
 }
 
 export function checkMessage(stream: string, encoded: string): void {

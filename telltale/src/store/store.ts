@@ -105,7 +105,7 @@ export interface Store {
     stream: string,
     options?: { readonly from?: number; readonly limit?: number },
   ): Promise<readonly string[]>;
-  /** The stream's snapshots, oldest first. */
+  /** The stream's snapshots, all of them, oldest first: each may hold only what changed since the one before. */
   snapshots(stream: string): Promise<readonly StoredSnapshot[]>;
   info(stream: string): Promise<StreamInfo | undefined>;
   /** Streams, newest first. */

@@ -17,8 +17,8 @@ export interface TargetCall {
   readonly signal: AbortSignal;
   /** The same for every try of one action, also after a restart. */
   readonly idempotencyKey: string;
-  /** The frozen `${agent.*}` snapshot. */
-  readonly agent: JsonObject;
+  /** The frozen `${agent.*}` snapshot, made when it is asked for. */
+  readonly agent: () => JsonObject;
   /** Partial results, shown live. */
   readonly progress: (data: Json) => void;
   /** What a call of a model used; called before `run` ends, also where it fails. */

@@ -13,7 +13,7 @@ import type {
   StartOptions,
 } from '../../src/session/runtime-types.ts';
 import type { Append, InboxMessage, Store, StreamInfo } from '../../src/store/store.ts';
-import { BEGAN, SESSION } from './event-list.ts';
+import { SESSION } from './event-list.ts';
 
 /** A store that holds these logs; sessions that are run come from `live`. */
 export interface FakeOptions {
@@ -39,7 +39,7 @@ export interface FakeRuntime extends RuntimePort {
   commit(events: readonly SessionEvent[]): void;
 }
 
-export const AGENT = { path: '/p/agent.yml', hash: 'h' } as LoadedAgent;
+const AGENT = { path: '/p/agent.yml', hash: 'h' } as LoadedAgent;
 
 export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
   const logs = new Map<string, SessionEvent[]>();
@@ -183,6 +183,3 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
     },
   };
 }
-
-/** Since when the fake's sessions are. */
-export const LATER = BEGAN + 3_600_000;

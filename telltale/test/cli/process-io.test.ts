@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { wantsColour } from '../../src/cli/colour.ts';
-import { streamOutput } from '../../src/cli/process-io.ts';
+import { readLine, streamOutput } from '../../src/cli/process-io.ts';
 
 const failing = (code: string) =>
   new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
@@ -67,5 +67,38 @@ describe('colour', () => {
     [{ FORCE_COLOR: '', NO_COLOR: '1' }, false, true],
   ])('with %j on a terminal (%s) is %s', (env, isTerminal, expected) => {
     expect(wantsColour(env, isTerminal)).toBe(expected);
+  });
+});
+
+describe('a line that a person types', () => {
+  const never = new AbortController().signal;
+
+  it('comes without its end, one for each time it is asked for', async () => {
+    const input = new PassThrough();
+    const first = readLine(input, never, 0);
+    input.write('yes\r\n');
+    expect(await first).toBe('yes');
+    const second = readLine(input, never, 0);
+    input.write('no\n');
+    expect(await second).toBe('no');
+  });
+
+  it('does not count where it was typed before it was asked for', async () => {
+    const input = new PassThrough();
+    input.write('y\n');
+    const answer = readLine(input, never, 10_000);
+    input.end();
+    expect(await answer).toBeUndefined();
+  });
+
+  it('is none at the end of the input, and after an abort', async () => {
+    const ended = new PassThrough();
+    ended.end();
+    expect(await readLine(ended, never, 0)).toBeUndefined();
+    const controller = new AbortController();
+    const waiting = readLine(new PassThrough(), controller.signal, 0);
+    controller.abort();
+    expect(await waiting).toBeUndefined();
+    expect(await readLine(new PassThrough(), controller.signal, 0)).toBeUndefined();
   });
 });

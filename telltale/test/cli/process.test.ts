@@ -44,8 +44,8 @@ describe('as a process', { timeout: 30_000 }, () => {
 
   it('ends with 130 when it is interrupted while it waits for standard input', async () => {
     const { code, err } = await run(['validate', '-'], (child) => {
-      child.stdin?.write('kind: Agent\n');
-      setTimeout(() => child.kill('SIGINT'), 2000);
+      // More than a pipe holds: once all of it is gone the command is reading.
+      child.stdin?.write(`kind: Agent # ${'x'.repeat(500_000)}\n`, () => child.kill('SIGINT'));
     });
     expect({ code, err }).toEqual({ code: 130, err: '' });
   });

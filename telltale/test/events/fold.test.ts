@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { decodeEvent, encodeEvent } from '../../src/events/codec.ts';
 import type { EventBody, SessionEvent } from '../../src/events/event.ts';
 import { fold, reduce } from '../../src/events/reduce.ts';
-import { createSnapshotWriter, restoreSnapshot } from '../../src/events/snapshot.ts';
-import { emptyState } from '../../src/events/state.ts';
+import { createSnapshotWriter, restoreSnapshot, type SnapshotWriter } from '../../src/events/snapshot.ts';
+import { emptyState, type SessionState } from '../../src/events/state.ts';
 import { arbitraryLog } from './arbitrary-log.ts';
 
 const SESSION = 'ses_test';
@@ -66,11 +66,39 @@ describe('folding', () => {
         let through = 0;
         for (const event of log) {
           snapshots.note(reduce(state, event) && event);
-          if (snapshots.due < every) continue;
+          if (snapshots.due() < every) continue;
           parts.push(snapshots.take(state));
           through = event.seq;
         }
         expect(fold(log.slice(through), restoreSnapshot(parts))).toEqual(state);
+      }),
+    );
+  });
+
+  it('a session that is taken up between two snapshots writes what the first writer had not', () => {
+    fc.assert(
+      fc.property(arbitraryLog, fc.integer({ min: 1, max: 12 }), fc.nat(80), (log, every, cut) => {
+        const parts: string[] = [];
+        let through = 0;
+        const work = (events: readonly SessionEvent[], state: SessionState, writer: SnapshotWriter) => {
+          for (const event of events) {
+            reduce(state, event);
+            writer.note(event);
+            if (writer.due() < every) continue;
+            parts.push(writer.take(state));
+            through = event.seq;
+          }
+        };
+        work(log.slice(0, cut), emptyState(), createSnapshotWriter());
+        const state = restoreSnapshot(parts);
+        const writer = createSnapshotWriter(state);
+        const seen = parts.length;
+        for (const event of log.slice(through, cut)) {
+          reduce(state, event);
+          writer.note(event);
+        }
+        work(log.slice(cut), state, writer);
+        if (parts.length > seen) expect(fold(log.slice(through), restoreSnapshot(parts))).toEqual(fold(log));
       }),
     );
   });
@@ -96,6 +124,32 @@ describe('folding', () => {
       if (turn % 50 === 0) sizes.push(snapshots.take(state).length);
     }
     expect(Math.max(...sizes.slice(1))).toBeLessThan((sizes[1] ?? 0) * 1.05);
+  });
+
+  it('a part that is missing is noticed', () => {
+    const state = emptyState();
+    const snapshots = createSnapshotWriter();
+    const parts = [1, 2, 3].map((seq) => {
+      const cause = { stream: SESSION, seq: seq - 1, depth: 0 };
+      const event = {
+        seq,
+        at: 0,
+        session: SESSION,
+        turn: 0,
+        cause,
+        type: 'custom',
+        name: '',
+        data: null,
+      } as const;
+      reduce(state, event);
+      snapshots.note(event);
+      return snapshots.take(state);
+    });
+    expect(restoreSnapshot(parts).seq).toBe(3);
+    const [first = '', , third = ''] = parts;
+    expect(() => restoreSnapshot([first, third])).toThrow(
+      expect.objectContaining({ code: 'snapshot_unreadable' }),
+    );
   });
 
   it('a part that cannot be read is refused', () => {

@@ -31,7 +31,11 @@ describe('the prompt is compacted', () => {
     expect(plan?.through).toBe(10 - KEEP_TURNS);
     log({ type: 'prompt.compacted', through: plan?.through ?? 0, summary: 'Six turns.' });
     conversation.rebuild(state);
-    const texts = conversation.prompt?.messages.map(({ text }) => text).join('\n') ?? '';
+    const texts =
+      conversation
+        .prompt()
+        ?.messages.map(({ text }) => text)
+        .join('\n') ?? '';
     expect(texts).toContain('Six turns.');
     expect(texts).not.toContain('looked around. 6');
     expect(texts).toContain('looked around. 7');

@@ -79,7 +79,7 @@ describe('a conversation', () => {
         for (const each of steps) {
           switch (each.do) {
             case 'turn': {
-              const before = grown.prompt;
+              const before = grown.prompt();
               const prompt = session.turn(grown, each.output);
               expect(reusedPrefix(before, prompt)).toBe(1);
               if (before !== undefined) expect(commonPrefix(before, prompt)).toBe(before.chars);
@@ -146,7 +146,7 @@ describe('a conversation', () => {
           }
           const anew = conversationOf(given);
           anew.rebuild(state);
-          expect(anew.prompt).toEqual(grown.prompt);
+          expect(anew.prompt()).toEqual(grown.prompt());
         }
       },
     );
@@ -164,7 +164,7 @@ describe('a conversation', () => {
     });
     session.turn(conversation, 'x');
     session.turn(conversation, 'y');
-    expect(conversation.prompt?.messages).toEqual([
+    expect(conversation.prompt()?.messages).toEqual([
       {
         role: 'user',
         text: 'Fix &lt;action> it.\n\nMetadata, current values:\n- status: "IDLE"\n- note: null',
@@ -192,8 +192,10 @@ describe('a conversation', () => {
     session.turn(conversation, ' \n');
     session.log({ type: 'turn.failed', error: { code: 'model_x', message: 'Gone.', retryable: true } });
     session.turn(conversation, 'two');
-    expect(conversation.prompt?.messages.map(({ role }) => role)).toEqual(['user', 'user']);
-    expect(conversation.prompt?.messages[1]?.text).toContain('broke off after 2 characters (model_x: Gone.)');
+    expect(conversation.prompt()?.messages.map(({ role }) => role)).toEqual(['user', 'user']);
+    expect(conversation.prompt()?.messages[1]?.text).toContain(
+      'broke off after 2 characters (model_x: Gone.)',
+    );
   });
 
   it('refuses to go on from another state than its own', () => {

@@ -119,7 +119,7 @@ function checkFolds(log: readonly SessionEvent[], state: SessionState): void {
   for (const event of log) {
     fold([event], live);
     snapshots.note(event);
-    if (snapshots.due < every) continue;
+    if (snapshots.due() < every) continue;
     parts.push(snapshots.take(live));
     covered = event.seq;
     assert.deepEqual(
@@ -135,20 +135,23 @@ function checkOutcome(
   state: SessionState,
   interrupted: readonly string[],
 ): void {
-  const idempotent = new Map(tools.map((tool) => [tool.name, tool.idempotent]));
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
   for (const [id, { action, status, skipped }] of state.actions) {
     assert.ok(hasEnded(status), `${id} has not ended`);
-    if (idempotent.get(action.name) !== true || status === 'completed') continue;
+    const tool = byName.get(action.name);
+    if (tool?.idempotent !== true || status === 'completed' || status === 'compensated') continue;
+    if (status === 'failed' && tool.fails === 'always') continue;
     assert.equal(status, 'skipped', `${id} is idempotent and was declared, but ${status}`);
     const because = skipped?.because ?? '';
+    const cause = state.actions.get(because)?.status;
     assert.ok(
-      interrupted.includes(because),
-      `${id} was skipped because of ${because}, which was not interrupted`,
+      cause === 'interrupted' || cause === 'failed',
+      `${id} was skipped because of ${because}, which was ${cause}`,
     );
   }
   for (const id of interrupted)
     assert.equal(
-      idempotent.get(state.actions.get(id)?.action.name ?? ''),
+      byName.get(state.actions.get(id)?.action.name ?? '')?.idempotent ?? false,
       false,
       `${id} may run again, but was interrupted`,
     );

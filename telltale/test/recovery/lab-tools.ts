@@ -10,6 +10,8 @@ export interface LabTool {
   readonly start?: 'on_turn_end';
   /** What it gives, where that is not its name and the text it was called with. */
   readonly gives?: readonly string[];
+  /** Always, or the first time it is called in this folder. */
+  readonly fails?: 'always' | 'once';
 }
 
 const JOURNAL = 'journal.txt';
@@ -61,14 +63,21 @@ const shell = ({ name, ms }: LabTool) =>
     `echo ${name}:`,
   ].join('; ');
 
-const toolModule = ({ name, ms, gives }: LabTool) => `
-import { appendFileSync } from 'node:fs';
+const failing = ({ fails }: LabTool) => {
+  if (fails === undefined) return '';
+  const first = "readFileSync(journal, 'utf8').split(idempotencyKey).length <= 3";
+  return `if (${fails === 'always' ? 'true' : first}) throw new Error('no luck');`;
+};
+
+const toolModule = (tool: LabTool) => `
+import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 const journal = join(import.meta.dirname, '..', ${JSON.stringify(JOURNAL)});
 export async function run({ text = '' }, { idempotencyKey }) {
-  appendFileSync(journal, \`start ${name} \${idempotencyKey}\\n\`);
-  await new Promise((resolve) => setTimeout(resolve, ${ms}));
-  appendFileSync(journal, \`done ${name} \${idempotencyKey}\\n\`);
-  return ${gives === undefined ? `\`${name}:\${text}\`` : JSON.stringify(gives)};
+  appendFileSync(journal, \`start ${tool.name} \${idempotencyKey}\\n\`);
+  await new Promise((resolve) => setTimeout(resolve, ${tool.ms}));
+  appendFileSync(journal, \`done ${tool.name} \${idempotencyKey}\\n\`);
+  ${failing(tool)}
+  return ${tool.gives === undefined ? `\`${tool.name}:\${text}\`` : JSON.stringify(tool.gives)};
 }
 `;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { GRACE_MS } from '../../src/scheduler/attempt.ts';
-import { stage } from './stage.ts';
+import { restart, stage } from './stage.ts';
 
 describe('cancel', () => {
   test('ends what waits at once and what runs when it has stopped', async () => {
@@ -98,6 +98,31 @@ describe('cancel', () => {
     s.declare('a');
     await s.settle();
     expect(s.story()).toEqual(['declared a', 'started a', 'cancelled a']);
+  });
+});
+
+describe('abandon', () => {
+  test('stops everything without a word, and the next process takes over', async () => {
+    const s = stage();
+    s.declare('a');
+    s.declare('b', { depends_on: ['a'] });
+    s.declare('c', { retry: 1 });
+    await s.fail('c');
+    const before = s.story();
+    let stopped = false;
+    const stopping = s.scheduler.abandon().then(() => {
+      stopped = true;
+    });
+    expect(s.call('a').signal.reason).toMatchObject({ code: 'cancelled' });
+    await s.settle();
+    expect(stopped).toBe(false);
+    await s.complete('a');
+    await stopping;
+    expect(s.story()).toEqual(before);
+    expect(s.clock.pending).toBe(0);
+    const after = restart(s);
+    await after.complete('a');
+    expect(after.running()).toContain('b');
   });
 });
 

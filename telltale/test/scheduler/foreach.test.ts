@@ -154,6 +154,19 @@ describe('foreach', () => {
     expect(closed).toBe(true);
   });
 
+  test('a parallel around it is over when it failed, or was cancelled', async () => {
+    const s = stage();
+    s.declare('list');
+    loop(s, '$nope', action('page', { group: 'g' }));
+    loop(s, '$list', action('text', { group: 'h' }));
+    const over: string[] = [];
+    for (const id of ['g', 'page', 'h', 'text']) s.scheduler.whenEnded([id], () => over.push(id));
+    expect(over).toEqual(['g', 'page']);
+    await s.scheduler.cancel('enough', ['text']);
+    expect(over).toEqual(['g', 'page', 'text', 'h']);
+    expect(s.story().at(-1)).toBe('cancelled foreach_2');
+  });
+
   test('made after its turn broke off, targets of the turn’s end are skipped', async () => {
     const s = stage({ targets: { mail: { start: 'on_turn_end' } } });
     s.declare('list');

@@ -126,7 +126,15 @@ describe('parameters', () => {
     for (let i = 0; i < 70; i++) deep = { deep };
     const s = stage({ outside: { a: 1 } });
     s.declare('a', { parameters: deep as never, retry: 3 });
-    expect(s.story()).toEqual(['declared a', 'failed a bad_parameters']);
+    let abyss: object = {};
+    for (let i = 0; i < 100_000; i++) abyss = { deep: abyss };
+    s.declare('b', { parameters: abyss as never });
+    expect(s.story()).toEqual([
+      'declared a',
+      'failed a bad_parameters',
+      'declared b',
+      'failed b bad_parameters',
+    ]);
   });
 });
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCloseSplitter } from '../../src/session/turn/close-splitter.ts';
+import { createCloseSplitter, splitAtCloses } from '../../src/session/turn/close-splitter.ts';
 
 const split = (chunks: readonly string[]) => {
   const splitter = createCloseSplitter();
-  return chunks.flatMap((chunk) => splitter.split(chunk));
+  return chunks.flatMap((chunk) => splitAtCloses(splitter, chunk) ?? [chunk]);
 };
 
 /** Where a closing tag ends: behind the first `>` after each `</` that is not inside another one. */

@@ -17,7 +17,7 @@ import type {
 } from '../../src/session/runtime-types.ts';
 
 /** A folder with an agent in it; `files` are written beside its manifest. */
-function agentFolder(manifest: string, files: Readonly<Record<string, string>> = {}): string {
+export function agentFolder(manifest: string, files: Readonly<Record<string, string>> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'telltale-agent-'));
   const all = {
     'telltale.yml': '',
@@ -42,6 +42,8 @@ export interface RunOptions {
   readonly start?: Partial<StartOptions>;
   /** Called with the session as soon as it is there. */
   readonly during?: (session: Session, runtime: Runtime) => void | Promise<void>;
+  /** Called once it has ended, before the store is closed. */
+  readonly after?: (session: string, runtime: Runtime) => void | Promise<void>;
 }
 
 export interface Ran {
@@ -76,6 +78,7 @@ export async function runAgent(options: RunOptions): Promise<Ran> {
   session.subscribe((event) => observed.push(event));
   await options.during?.(session, runtime);
   const result = await session.result;
+  await options.after?.(session.id, runtime);
   const events = await runtime.events(session.id);
   await runtime.close();
   return {

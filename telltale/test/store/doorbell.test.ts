@@ -23,6 +23,18 @@ test('whoever rings is heard by the one he rings at', async () => {
   await eventually(() => expect(rung).toBe(2));
 });
 
+test('a doorbell that cannot be hung up is no failure', async () => {
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = '/nowhere';
+  const host = make();
+  if (before === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = before;
+  host.listen(() => undefined);
+  make().ring(host.path);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(existsSync(host.path)).toBe(false);
+});
+
 test('ringing where nobody listens does nothing', async () => {
   const [host, guest] = [make(), make()];
   guest.ring(host.path);

@@ -1,4 +1,6 @@
-const PATIENCE_MS = 8000;
+const PATIENCE_MS = 20_000;
+/** For tests that start threads and processes: a busy machine takes its time. */
+export const PATIENT = { timeout: 30_000 } as const;
 const PAUSE_MS = 5;
 
 /** Tries until it no longer throws: for what another thread or process does. */

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { PATIENT } from './eventually.ts';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
 
 const clock = createSystemClock();
@@ -16,7 +17,7 @@ test('memory is a store without a file', async () => {
   expect((await openStore('memory', { clock })).location).toBe('memory');
 });
 
-test('sqlite:PATH and a path alone are files, relative to the folder given', async () => {
+test('sqlite:PATH and a path alone are files, relative to the folder given', PATIENT, async () => {
   const cwd = dirname(folder.path('x'));
   for (const [location, file] of [
     ['sqlite:./one.db', 'one.db'],

@@ -17,6 +17,7 @@ import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { openSqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { append, lines, outcome } from './appending.ts';
+import { PATIENT } from './eventually.ts';
 import { openInlineStore } from './open-inline-store.ts';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
 
@@ -110,7 +111,7 @@ describe('a file that is not a store', () => {
 });
 
 describe('a store that cannot be used', () => {
-  test('the thread hands on why it could not open the file', async () => {
+  test('the thread hands on why it could not open the file', PATIENT, async () => {
     mkdirSync(path);
     const opening = openSqliteStore({ path, clock: createSystemClock(), pid: process.pid });
     await expect(opening).rejects.toMatchObject({
@@ -222,16 +223,20 @@ describe('a disk without space', () => {
     await store.close();
   });
 
-  test('what a limit on the size of files stops fails, is not there, and all before it is', async () => {
-    // A process that may write files of 256 KiB only, which the kernel enforces.
-    const script = new URL('./fixtures/until-it-fails.ts', import.meta.url).pathname;
-    const command = `ulimit -f 256; exec "${process.execPath}" "${script}" "${path}"`;
-    const { stdout, status } = spawnSync('bash', ['-c', command], { encoding: 'utf8' });
-    expect(status).toBe(0);
-    const { committed, code } = JSON.parse(stdout) as { committed: number; code: string };
-    expect(code).toMatch(/^store_(full|failed)$/);
-    const store = await open();
-    expect((await store.read('s')).length).toBe(committed);
-    await store.close();
-  });
+  test(
+    'what a limit on the size of files stops fails, is not there, and all before it is',
+    PATIENT,
+    async () => {
+      // A process that may write files of 256 KiB only, which the kernel enforces.
+      const script = new URL('./fixtures/until-it-fails.ts', import.meta.url).pathname;
+      const command = `ulimit -f 256; exec "${process.execPath}" "${script}" "${path}"`;
+      const { stdout, status } = spawnSync('bash', ['-c', command], { encoding: 'utf8' });
+      expect(status).toBe(0);
+      const { committed, code } = JSON.parse(stdout) as { committed: number; code: string };
+      expect(code).toMatch(/^store_(full|failed)$/);
+      const store = await open();
+      expect((await store.read('s')).length).toBe(committed);
+      await store.close();
+    },
+  );
 });

@@ -81,3 +81,15 @@ test('the file itself refuses an append to a stream that has moved on behind its
     message: expect.stringContaining('7'),
   });
 });
+
+test('more than the queue holds is turned away, and what it holds is written', async () => {
+  const codes = new Map<string | undefined, number>();
+  for (let n = 0; n < 200_010; n++)
+    a.append({ expectedSeq: 0, events: [] }, (error) =>
+      codes.set(error?.code, (codes.get(error?.code) ?? 0) + 1),
+    );
+  await append(b, { expectedSeq: 0, events: ['{}'] }).catch(() => undefined);
+  expect([...codes.keys()]).toEqual([undefined, 'store_overloaded']);
+  expect(codes.get(undefined)).toBeGreaterThan(100_000);
+  await append(a, { expectedSeq: 0, events: ['{}'] });
+});

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import { append, outcome } from './appending.ts';
-import { eventually } from './eventually.ts';
+import { eventually, PATIENT } from './eventually.ts';
 import { openInlineStore } from './open-inline-store.ts';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
 
@@ -90,7 +90,7 @@ test('whoever becomes an owner clears away the dead ones, whatever they owned', 
   expect(meddle('SELECT pid FROM owners')).toEqual([{ pid: process.pid }]);
 });
 
-test('a message wakes the owner although nobody can ring at his door', async () => {
+test('a message wakes the owner although nobody can ring at his door', PATIENT, async () => {
   const writer = await open().create('s', HEAD);
   let woken = 0;
   writer.onWake(() => woken++);

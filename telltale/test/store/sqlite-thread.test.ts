@@ -5,6 +5,7 @@ import { createProcessView } from '../../src/store/sqlite/process-view.ts';
 import { createSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { startStoreThread } from '../../src/store/sqlite/store-thread.ts';
 import { outcome } from './appending.ts';
+import { PATIENT } from './eventually.ts';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
 
 let folder: TemporaryFolder;
@@ -13,20 +14,30 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-test('when the thread breaks down, everything that waits and all that comes later fails with store_failed', async () => {
-  const view = createProcessView({ pid: process.pid });
-  const path = folder.path('store.db');
-  const settings = { path, durability: 'power', lockTimeoutMs: 1000, maxPages: null, ...view.self } as const;
-  const thread = await startStoreThread(settings);
-  const store = createSqliteStore({ location: 'sqlite:x', clock: createSystemClock(), thread, view });
-  const writer = await store.create('s', { kind: 'session', name: 'n', status: 'running', title: 't' });
-  thread.post({ kind: 'group', now: 0, writes: null, reads: [] } as unknown as ToThread);
-  const waiting = [0, 1, 2].map((n) => outcome(writer, { expectedSeq: n, events: ['{}'] }));
-  const reading = store.read('s').catch((error: unknown) => error);
-  const failed = { code: 'store_failed', message: expect.stringContaining(path) };
-  expect(await Promise.all(waiting)).toMatchObject([failed, failed, failed]);
-  expect(await reading).toMatchObject(failed);
-  expect(await outcome(writer, { expectedSeq: 3, events: ['{}'] })).toMatchObject(failed);
-  await expect(store.list()).rejects.toMatchObject(failed);
-  await expect(store.close()).rejects.toMatchObject(failed);
-});
+test(
+  'when the thread breaks down, everything that waits and all that comes later fails with store_failed',
+  PATIENT,
+  async () => {
+    const view = createProcessView({ pid: process.pid });
+    const path = folder.path('store.db');
+    const settings = {
+      path,
+      durability: 'power',
+      lockTimeoutMs: 1000,
+      maxPages: null,
+      ...view.self,
+    } as const;
+    const thread = await startStoreThread(settings);
+    const store = createSqliteStore({ location: 'sqlite:x', clock: createSystemClock(), thread, view });
+    const writer = await store.create('s', { kind: 'session', name: 'n', status: 'running', title: 't' });
+    thread.post({ kind: 'group', now: 0, writes: null, reads: [] } as unknown as ToThread);
+    const waiting = [0, 1, 2].map((n) => outcome(writer, { expectedSeq: n, events: ['{}'] }));
+    const reading = store.read('s').catch((error: unknown) => error);
+    const failed = { code: 'store_failed', message: expect.stringContaining(path) };
+    expect(await Promise.all(waiting)).toMatchObject([failed, failed, failed]);
+    expect(await reading).toMatchObject(failed);
+    expect(await outcome(writer, { expectedSeq: 3, events: ['{}'] })).toMatchObject(failed);
+    await expect(store.list()).rejects.toMatchObject(failed);
+    await expect(store.close()).rejects.toMatchObject(failed);
+  },
+);

@@ -93,7 +93,7 @@ export const callOf = (input: JsonObject, more: Partial<TargetCall>): TargetCall
   attempt: 1,
   signal: new AbortController().signal,
   idempotencyKey: 's1/a1',
-  agent: Object.freeze({ session_id: 's1', agent_name: 'tester' }),
+  agent: () => Object.freeze({ session_id: 's1', agent_name: 'tester' }),
   progress: () => undefined,
   ...more,
 });

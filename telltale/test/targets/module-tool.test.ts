@@ -204,14 +204,11 @@ test('a call that is stopped does not wait for the answer of a person', async ()
 
 test('the snapshot of the agent is made only for code that reads it', async () => {
   let reads = 0;
-  const lazily = {
-    get agent() {
-      reads++;
-      return { n: 1 };
-    },
+  const agent = () => {
+    reads++;
+    return { n: 1 };
   };
-  const target = (input: JsonObject) =>
-    Object.defineProperties(callOf(input, {}), Object.getOwnPropertyDescriptors(lazily));
+  const target = (input: JsonObject) => ({ ...callOf(input, {}), agent });
   const { tool } = await given(
     'export const run = ({ read }, context) => (read ? context.agent.n : "unread");',
   );

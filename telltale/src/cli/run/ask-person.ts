@@ -6,6 +6,8 @@ import type { RunView } from './run-view.ts';
 
 /** What is longer cannot be judged by reading it. */
 const MAX_SHOWN = 16 * 1024;
+/** Nobody reads and answers a question within this time: the line was typed before, for something else. */
+const TYPED_AHEAD_MS = 150;
 
 /**
  * Asks on the terminal, one question at a time, with everything that would be done spelt out. Undefined where there is
@@ -39,7 +41,7 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
     ...indented(given).map(dim),
   ];
   await stderr.write(`${lines.join('\n')}\n  Allow it? [y/N] `);
-  const answer = await stdin.readLine(signal);
+  const answer = await stdin.readLine(signal, TYPED_AHEAD_MS);
   if (answer === undefined) {
     await stderr.write('\n');
     return false;

@@ -1,15 +1,6 @@
 import type { ObservedEvent } from '../../events/event.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
-import { paletteFor } from '../colour.ts';
-import type { Io } from '../io.ts';
-import { startProgress } from '../progress.ts';
-import { closingLines } from '../view/closing-lines.ts';
-import { eventJson, jsonText } from '../view/json-line.ts';
 import type { Overlap } from '../view/overlap.ts';
-import { createPlainLines } from '../view/plain-lines.ts';
-import { resultText } from '../view/result-text.ts';
-import type { RunMode } from './run-mode.ts';
-import { createTerminalView } from './terminal-view.ts';
 
 /** Where the events of a run go. */
 export interface RunView {
@@ -23,68 +14,4 @@ export interface RunView {
   leave(): Promise<void>;
   /** Leaves the terminal to `ask` while it lasts. */
   aside<T>(ask: () => Promise<T>): Promise<T>;
-}
-
-export function createRunView(mode: RunMode, io: Io): RunView {
-  switch (mode) {
-    case 'live':
-      return createTerminalView(io);
-    case 'plain':
-      return plainView(io);
-    case 'quiet':
-      return silentView(io, ({ result }) => (result === undefined ? '' : resultText(result, io.stdout)));
-    case 'json':
-      return silentView(io, (result) => jsonText(result, 2));
-    case 'events':
-      return {
-        show: (event) => io.stdout.write(eventJson(event)),
-        recall: () => {},
-        end: async () => {},
-        leave: async () => {},
-        aside: (ask) => ask(),
-      };
-  }
-}
-
-function plainView({ stdout }: Io): RunView {
-  const lines = createPlainLines();
-  return {
-    show: (event) =>
-      stdout.write(
-        lines(event)
-          .map((line) => `${line}\n`)
-          .join(''),
-      ),
-    recall: (event) => void lines(event),
-    end: (result, overlap) =>
-      stdout.write(`${closingLines(result, overlap, paletteFor(stdout)).join('\n')}\n`),
-    leave: async () => {},
-    aside: (ask) => ask(),
-  };
-}
-
-/** Prints only how it ended. While it lasts, a terminal sees that something goes on. */
-function silentView(io: Io, print: (result: SessionResult) => string): RunView {
-  let turn = 0;
-  const start = () => startProgress(io, () => (turn === 0 ? 'Starting…' : `Running, turn ${turn}…`));
-  let leave = start();
-  return {
-    async show(event) {
-      turn = event.turn;
-    },
-    recall: () => {},
-    async end(result) {
-      await leave();
-      await io.stdout.write(print(result));
-    },
-    leave: () => leave(),
-    async aside(ask) {
-      await leave();
-      try {
-        return await ask();
-      } finally {
-        leave = start();
-      }
-    },
-  };
 }

@@ -87,7 +87,7 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
   return {
     async show(event: ObservedEvent) {
       if (failure !== undefined) throw failure;
-      screen.show(event);
+      screen.show(event, clock.now());
       if (still || isDue || isAside) return;
       isDue = true;
       arm(FRAME_MS);
@@ -98,7 +98,7 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
     leave,
     async end(result, overlap) {
       await leave();
-      await stdout.write(`\n${closingLines(result, overlap, paint).join('\n')}\n`);
+      await stdout.write(`\n${closingLines(result, overlap, paint, columns() - 1).join('\n')}\n`);
     },
     async aside(ask) {
       isAside = true;

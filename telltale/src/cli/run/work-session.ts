@@ -5,9 +5,9 @@ import { isInMemory, storeFlag, storeLocation } from '../session/store-location.
 import { withRuntime } from '../session/with-runtime.ts';
 import { askPerson } from './ask-person.ts';
 import { conclude } from './conclude.ts';
+import { createRunView } from './create-run-view.ts';
 import { type Followed, followSession } from './follow-session.ts';
 import { type ModeOptions, runMode } from './run-mode.ts';
-import { createRunView } from './run-view.ts';
 
 export interface WorkOptions extends ModeOptions {
   readonly store?: string;

@@ -1,5 +1,6 @@
 import type { Palette } from '../../manifest/palette.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
+import { wrap } from './columns.ts';
 import { costText, countText, spanText } from './figures.ts';
 import type { Overlap } from './overlap.ts';
 
@@ -14,8 +15,13 @@ const SIGNS: Readonly<
   interrupted: { sign: '–', paint: 'yellow' },
 };
 
-/** The last lines of a run: how it ended, what it took, and what was saved by not waiting. */
-export function closingLines(result: SessionResult, overlap: Overlap, paint: Palette): readonly string[] {
+/** The last lines of a run: how it ended, what it took, and what was saved by not waiting; wrapped if `columns` is given. */
+export function closingLines(
+  result: SessionResult,
+  overlap: Overlap,
+  paint: Palette,
+  columns = Number.POSITIVE_INFINITY,
+): readonly string[] {
   const { sign, paint: colour } = SIGNS[result.status];
   const { usage } = result;
   const about = usage.estimated === true ? 'about ' : '';
@@ -27,7 +33,7 @@ export function closingLines(result: SessionResult, overlap: Overlap, paint: Pal
   ];
   const lines = [`${paint[colour](`${sign} ${result.status}`)}  ${parts.join(' · ')}`];
   const saved = overlapText(overlap);
-  if (saved !== undefined) lines.push(paint.dim(saved));
+  if (saved !== undefined) lines.push(...wrap(saved, columns).map(paint.dim));
   return lines;
 }
 

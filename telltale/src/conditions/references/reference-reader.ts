@@ -10,7 +10,7 @@ export interface ReferenceReader {
   /** Says that the text is over; the reader can then be used for another. */
   end(): ReferencePiece[];
   /** Whether nothing is held back: a piece without a dollar would leave as it is. */
-  readonly idle: boolean;
+  isIdle(): boolean;
 }
 
 export function createReferenceReader(): ReferenceReader {
@@ -51,9 +51,7 @@ export function createReferenceReader(): ReferenceReader {
   return {
     push: (chunk) => (chunk === '' ? [] : read(held + chunk, false)),
     end: () => read(held, true),
-    get idle() {
-      return held === '';
-    },
+    isIdle: () => held === '',
   };
 }
 

@@ -1,6 +1,8 @@
-import { ACTION_KINDS, ACTION_MODES, type ActionIntent, type SpeechTag } from '../intents.ts';
+import { ACTION_KINDS, ACTION_MODES, type ActionIntent } from '../intents.ts';
 import { AS, ATTRIBUTE_NAMES, FINAL, ID, IN, KEY, MODE, TEST, TYPE } from './attribute-names.ts';
 import type { Attributes } from './attributes.ts';
+import { MINUS, NINE, UNDERSCORE, ZERO } from './chars.ts';
+import type { Elements } from './elements.ts';
 import type { Envelope } from './envelope.ts';
 import { badValue, type Fault, repeatedAttribute, unknownAttribute, unreadableAttributes } from './faults.ts';
 import type { TagName } from './tag-names.ts';
@@ -28,8 +30,16 @@ const KNOWN: Readonly<Record<TagName, number>> = {
   context_feed: 0,
 };
 
-const ID_PATTERN = /^[A-Za-z0-9_-]+$/;
-export const isId = (text: string): boolean => ID_PATTERN.test(text);
+/** A loop, since most ids are a few characters: nothing has to be entered and left, as for a regular expression. */
+export function isId(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    const lower = c | 32;
+    const isLetter = lower >= 97 && lower <= 122;
+    if (!isLetter && !(c >= ZERO && c <= NINE) && c !== UNDERSCORE && c !== MINUS) return false;
+  }
+  return text !== '';
+}
 export const ID_FORM = 'letters, digits, "_" and "-"';
 
 const TYPES: readonly string[] = [...ACTION_KINDS, 'context_feed'];
@@ -61,17 +71,16 @@ export function attributeFault(tag: ReadTag): Fault | undefined {
   return id === undefined || isId(id) ? undefined : badValue(name, 'id', id, ID_FORM);
 }
 
-export interface ActionSetting {
-  readonly id: string;
-  readonly inParallel: boolean;
-  readonly in: SpeechTag | undefined;
-  readonly repaired: boolean;
-}
-
 /** The event of an action whose attributes and body have been checked, fields always in the same order. */
-export function actionIntent({ attributes }: ReadTag, body: Envelope, setting: ActionSetting): ActionIntent {
-  const { id, inParallel } = setting;
+export function actionIntent(
+  { attributes }: ReadTag,
+  body: Envelope,
+  id: string,
+  { place, last }: Elements,
+  repaired: boolean,
+): ActionIntent {
   const { name, template, parameters = {} } = body;
+  const inParallel = last.parallel >= 0;
   const type = attributes.values[TYPE];
   const mode = attributes.values[MODE];
   const kind = type === 'context_feed' ? 'internal' : type;
@@ -94,7 +103,7 @@ export function actionIntent({ attributes }: ReadTag, body: Envelope, setting: A
   if (body.if !== undefined) intent.if = body.if;
   if (body.compensate !== undefined) intent.compensate = body.compensate;
   if (template !== undefined) intent.template = template;
-  if (setting.in !== undefined) intent.in = setting.in;
-  if (setting.repaired) intent.repaired = true;
+  if (place !== 'outside') intent.in = place;
+  if (repaired) intent.repaired = true;
   return intent as unknown as ActionIntent;
 }

@@ -1,5 +1,5 @@
 import { ATTRIBUTE_NAMES, OTHER } from './attribute-names.ts';
-import { SPAN, type TagScan } from './tag-scan.ts';
+import { SPAN, type TagScan } from './tag-scan-state.ts';
 
 /** The attributes of a finished tag. */
 export interface Attributes {
@@ -20,7 +20,7 @@ const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&',
 export function readAttributes(scan: TagScan, tag: string): Attributes {
   const { spans, spanCount } = scan;
   if (spanCount === 0) return NO_ATTRIBUTES;
-  const values: (string | undefined)[] = Array(ATTRIBUTE_NAMES.length).fill(undefined);
+  const values = noValues();
   let present = 0;
   let others: Set<string> | undefined;
   let repeated: string | undefined;
@@ -40,6 +40,19 @@ export function readAttributes(scan: TagScan, tag: string): Attributes {
   }
   return { values, present, other: others?.values().next().value, repeated };
 }
+
+/** One for each code. Written out: `Array(9).fill()` is a call into the engine's C++. */
+const noValues = (): (string | undefined)[] => [
+  undefined,
+  undefined,
+  undefined,
+  undefined,
+  undefined,
+  undefined,
+  undefined,
+  undefined,
+  undefined,
+];
 
 /** The five entities, once: `&amp;lt;` is `&lt;`. */
 function decode(value: string): string {

@@ -1,7 +1,9 @@
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, isSpace, LF, QUOTE, SLASH } from './chars.ts';
+import { type BodyText, isInString, keep, OUTSIDE, parses, STRING } from './body-text.ts';
+import { isSpace, LF, SLASH } from './chars.ts';
 import { indexOfTag } from './index-of-mark.ts';
 import { type BodyTag, mayBeginTag } from './tag-names.ts';
-import { COMPLETE, createTagScan, PENDING, startTag, stepTag, type TagScan } from './tag-scan.ts';
+import { COMPLETE, PENDING, stepTag } from './tag-scan.ts';
+import { createTagScan, startTag, type TagScan } from './tag-scan-state.ts';
 
 /** The body goes on. */
 export const READING = 0;
@@ -20,31 +22,15 @@ const TAG = 1;
 /** After an own closing tag in a string: nothing but white space so far on its line. */
 const STRING_TAIL = 2;
 
-// Where JSON stands at the end of what was scanned for quotes.
-const OUTSIDE = 0;
-const STRING = 1;
-const ESCAPE = 2;
-
 /**
  * Finds where a body ends. Most bodies are strict JSON without a tag in their strings, and of those only `<` is looked
  * for: at the own closing tag one JSON.parse tells that the tag stands outside strings. Where that fails, or another
  * tag shows up, what came so far is scanned for quotes, each character once.
  */
-export interface BodyScan {
+export interface BodyScan extends BodyText {
   state: BodyState;
   phase: number;
   tag: BodyTag;
-  /** The text that was scanned for quotes, and what came after it. */
-  scanned: string;
-  unscanned: string;
-  quotes: number;
-  /** Characters between the tags so far, kept or not. */
-  length: number;
-  maxLength: number;
-  tooLarge: boolean;
-  /** What JSON.parse made of the body, if it could; and the length at which it last could not. */
-  value: unknown;
-  triedLength: number;
   /** A possible tag's text, which is not part of the body if it turns out to be one. */
   candidate: string;
   scan: TagScan;
@@ -84,20 +70,15 @@ export function startBody(body: BodyScan, tag: BodyTag, before: string): void {
   keep(body, before);
 }
 
-function keep(body: BodyScan, text: string): void {
-  body.length += text.length;
-  body.unscanned += text;
-  if (body.length > body.maxLength) {
-    scanQuotes(body);
-    body.tooLarge = true;
-    body.scanned = '';
-  }
+/** No possible tag is being read: `goesOn` may be asked. */
+export function isBetweenTags(body: BodyScan): boolean {
+  return body.phase === JSON_TEXT;
 }
 
 /** Most pushes: a piece of the body without a tag. False, and nothing done, where it has to be scanned. */
 export function goesOn(body: BodyScan, chunk: string): boolean {
   const length = body.length + chunk.length;
-  if (body.phase !== JSON_TEXT || length > body.maxLength) return false;
+  if (length > body.maxLength) return false;
   for (let i = indexOfTag(chunk, 0); i < chunk.length; i = indexOfTag(chunk, i + 1)) {
     if (mayBeginTag(chunk, i)) return false;
   }
@@ -117,6 +98,18 @@ export function scanBody(body: BodyScan, chunk: string, from: number): number {
       if (i < end && mayBeginTag(chunk, i)) {
         if (start < i) keep(body, chunk.slice(start, i));
         start = i;
+        const closer = body.tag === 'action' ? '</action>' : '</metadata>';
+        if (chunk.startsWith(closer, i)) {
+          // Read at once rather than by steps: most bodies end so.
+          i += closer.length;
+          const next = stepOwnClose(body);
+          if (next === CLOSED) {
+            body.state = CLOSED;
+            return i;
+          }
+          if (next === IS_TAIL) body.phase = STRING_TAIL;
+          continue;
+        }
         if (mayClose(body.tag, chunk, i) || !isInString(body)) {
           startTag(body.scan);
           body.phase = TAG;
@@ -155,22 +148,6 @@ function mayClose(tag: BodyTag, chunk: string, at: number): boolean {
   return at + 2 >= chunk.length || chunk.charCodeAt(at + 2) === tag.charCodeAt(0);
 }
 
-function isInString(body: BodyScan): boolean {
-  scanQuotes(body);
-  return body.quotes !== OUTSIDE;
-}
-
-/** The body's text, from the opening tag's `>` on. */
-export function bodyText(body: BodyScan): string {
-  return body.scanned + body.unscanned;
-}
-
-/** What JSON.parse makes of a body that has ended; undefined where it is not strict JSON. */
-export function strictValue(body: BodyScan): unknown {
-  if (body.value === undefined && body.triedLength !== body.length) parse(body);
-  return body.value;
-}
-
 /** At the end of the stream: whether an own closing tag in a "string" was the last thing on its line. */
 export function endsInStringTail(body: BodyScan): boolean {
   return body.phase === STRING_TAIL;
@@ -187,70 +164,18 @@ function stepCandidate(body: BodyScan, c: number): Step {
   const verdict = stepTag(scan, c);
   const isTag = verdict === COMPLETE || (verdict === PENDING && scan.certain);
   if (!isTag) return verdict === PENDING ? GOES_ON : IS_TEXT;
-  const own = scan.closing && scan.name === body.tag;
-  if (own && parses(body)) return CLOSED;
-  scanQuotes(body);
-  if (body.quotes === OUTSIDE) return own ? CLOSED : BROKEN_BY_TAG;
-  return own && body.quotes === STRING ? IS_TAIL : IS_TEXT;
+  if (scan.closing && scan.name === body.tag) return stepOwnClose(body);
+  return isInString(body) ? IS_TEXT : BROKEN_BY_TAG;
+}
+
+/** What the own closing tag means after what came so far. */
+function stepOwnClose(body: BodyScan): typeof CLOSED | typeof IS_TAIL | typeof IS_TEXT {
+  if (parses(body)) return CLOSED;
+  if (!isInString(body)) return CLOSED;
+  return body.quotes === STRING ? IS_TAIL : IS_TEXT;
 }
 
 function stepTail(c: number): Step {
   if (c === LF) return BROKEN_BY_CLOSE;
   return isSpace(c) ? GOES_ON : IS_TEXT;
-}
-
-/**
- * Whether all of the body so far is strict JSON: then the closing tag stands outside strings. Not tried where it looks
- * quoted (a JSON.parse that fails costs more than the scan it saves), nor again before the body has doubled, so that
- * the tries together stay linear.
- */
-function parses(body: BodyScan): boolean {
-  if (body.tooLarge || body.length < 2 * body.triedLength || !looksEnded(body.unscanned)) return false;
-  parse(body);
-  return body.value !== undefined;
-}
-
-/** The text ends in `}`, and the last thing before the closing brackets is no escaped quote. */
-function looksEnded(text: string): boolean {
-  let i = text.length - 1;
-  while (i >= 0 && isSpace(text.charCodeAt(i))) i--;
-  if (i < 0 || text.charCodeAt(i) !== CLOSE_BRACE) return false;
-  for (let c = CLOSE_BRACE; c === CLOSE_BRACE || c === CLOSE_BRACKET || isSpace(c); c = text.charCodeAt(i))
-    i--;
-  return !(text.charCodeAt(i) === QUOTE && text.charCodeAt(i - 1) === BACKSLASH);
-}
-
-function parse(body: BodyScan): void {
-  body.triedLength = body.length;
-  try {
-    body.value = JSON.parse(bodyText(body));
-  } catch {
-    body.value = undefined;
-  }
-}
-
-/** Goes from quote to quote; a quote in a string counts unless an odd number of backslashes stands before it. */
-function scanQuotes(body: BodyScan): void {
-  const text = body.unscanned;
-  let { quotes } = body;
-  let from = 0;
-  if (quotes === ESCAPE && text !== '') {
-    quotes = STRING;
-    from = 1;
-  }
-  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', from)) {
-    if (quotes === OUTSIDE) quotes = STRING;
-    else if (backslashesBefore(text, at, from) % 2 === 0) quotes = OUTSIDE;
-    from = at + 1;
-  }
-  if (quotes === STRING && backslashesBefore(text, text.length, from) % 2 === 1) quotes = ESCAPE;
-  body.quotes = quotes;
-  if (!body.tooLarge) body.scanned += text;
-  body.unscanned = '';
-}
-
-function backslashesBefore(text: string, at: number, from: number): number {
-  let i = at;
-  while (i > from && text.charCodeAt(i - 1) === BACKSLASH) i--;
-  return at - i;
 }

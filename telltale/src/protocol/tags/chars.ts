@@ -18,6 +18,7 @@ export const EQUALS = 61;
 export const GT = 62;
 export const BACKSLASH = 92;
 export const CLOSE_BRACKET = 93;
+export const UNDERSCORE = 95;
 export const BACKTICK = 96;
 export const OPEN_BRACE = 123;
 export const CLOSE_BRACE = 125;

@@ -1,5 +1,5 @@
 import type { ParserEvent, Place } from '../intents.ts';
-import { createRun, finish, leave, mayBeHeld, put, type Run, startRun } from './run.ts';
+import { createRun, finish, leave, put, type Run, startRun } from './run.ts';
 
 /** The events of one push, and the run of prose they are written from. */
 export interface Output {
@@ -32,16 +32,13 @@ export function emit(output: Output, event: ParserEvent, at: number): void {
   else output.events.push(event);
 }
 
-/**
- * Prose of which nothing has to be held and before which nothing is: most pushes. False, and nothing done, where
- * `putText` has to look closer. `last` is its last character.
- */
-export function passText(output: Output, text: string, last: number, at: number): boolean {
-  const { run, place } = output;
-  if (!run.started || run.held !== '' || output.events !== NO_EVENTS || mayBeHeld(last)) return false;
-  output.consumed = at;
-  output.events = [place === 'outside' ? { type: 'text', text } : { type: 'delta', tag: place, text }];
-  return true;
+/** The run gives events, and nothing is held before what comes next. */
+export function holdsNothing({ run }: Output): boolean {
+  return run.started && run.held === '';
+}
+
+export function textEvent(place: Place, text: string): ParserEvent {
+  return place === 'outside' ? { type: 'text', text } : { type: 'delta', tag: place, text };
 }
 
 /** Prose that ends at offset `at` of the stream; what rule 2.2 lets us hold stays in the run. */
@@ -85,5 +82,5 @@ function emitText(output: Output, text: string, at: number): void {
       return;
     }
   }
-  emit(output, place === 'outside' ? { type: 'text', text } : { type: 'delta', tag: place, text }, at);
+  emit(output, textEvent(place, text), at);
 }

@@ -1,14 +1,9 @@
 import type { ReadTag } from './action-intent.ts';
-import {
-  BROKEN_BY_CLOSE,
-  BROKEN_BY_TAG,
-  bodyText,
-  READING,
-  scanBody,
-  startBody,
-  strictValue,
-} from './body-scan.ts';
+import { BROKEN_BY_CLOSE, BROKEN_BY_TAG, READING, scanBody, startBody } from './body-scan.ts';
+import { bodyText, strictValue } from './body-text.ts';
+import { beginBody, breakBody, endBody } from './end-body.ts';
 import { bodyTooLarge, noBody } from './faults.ts';
+import { emit } from './output.ts';
 import { BEGINS, stepPrelude, WAITING } from './prelude.ts';
 import { BODY, counted, type Reader, release } from './reader-state.ts';
 import type { BodyTag } from './tag-names.ts';
@@ -20,7 +15,7 @@ export function readPrelude(r: Reader, chunk: string, from: number): number {
     const text = r.held + chunk.slice(from, i);
     const name = r.tag?.name as BodyTag;
     if (verdict !== BEGINS) return release(r, text, r.offset + i, i, noBody(name));
-    r.turn.beginBody(r.offset + i - text.length);
+    beginBody(r.turn, r.offset + i - text.length);
     counted(r);
     r.mode = BODY;
     r.saidTooLarge = false;
@@ -36,7 +31,7 @@ export function readBody(r: Reader, chunk: string, from: number): number {
   const next = scanBody(body, chunk, from);
   if (body.tooLarge && !r.saidTooLarge) {
     r.saidTooLarge = true;
-    r.turn.fault(bodyTooLarge(body.tag, body.maxLength), r.offset + next);
+    emit(r.output, bodyTooLarge(body.tag, body.maxLength), r.offset + next);
   }
   if (body.state !== READING) leaveBody(r, r.offset + next);
   return next;
@@ -48,11 +43,11 @@ function leaveBody(r: Reader, at: number): void {
   const tag = r.tag as ReadTag;
   counted(r);
   if (body.state === BROKEN_BY_TAG) {
-    turn.breakBody(tag, body.tooLarge, at - candidate.length);
+    breakBody(turn, tag, body.tooLarge, at - candidate.length);
     r.again = candidate;
   } else if (body.state === BROKEN_BY_CLOSE) {
     const space = candidate.slice(candidate.indexOf('>') + 1);
-    turn.breakBody(tag, body.tooLarge, at - space.length);
+    breakBody(turn, tag, body.tooLarge, at - space.length);
     if (space !== '') release(r, space, at, 0);
-  } else if (!body.tooLarge) turn.endBody(tag, bodyText(body), strictValue(body), at);
+  } else if (!body.tooLarge) endBody(turn, tag, bodyText(body), strictValue(body), at);
 }

@@ -1,20 +1,16 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import { MAX_DEPTH, readTolerantJson } from './tolerant-json.ts';
 
-export interface ReadBody {
-  readonly value: JsonObject;
-  readonly repaired: boolean;
-}
-
 /**
  * The object a body holds: `strict`, what JSON.parse made of it, else the tolerant reading. Undefined where neither
  * gives an object, and where it is nested deeper than `MAX_DEPTH`: who walks the value later may not take any depth.
  */
-export function readBody(text: string, strict: unknown): ReadBody | undefined {
-  const repaired = strict === undefined;
-  const value = repaired ? readTolerantJson(text) : strict;
-  if (!isObject(value) || (!repaired && isTooDeep(value, text))) return undefined;
-  return { value, repaired };
+export function readBody(text: string, strict: unknown): JsonObject | undefined {
+  if (strict === undefined) {
+    const value = readTolerantJson(text);
+    return isObject(value) ? value : undefined;
+  }
+  return isObject(strict) && !isTooDeep(strict, text) ? strict : undefined;
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -1,4 +1,5 @@
 import { BACKTICK, LF, LT } from './chars.ts';
+import { closable } from './close-tag.ts';
 import { WORTH_A_CALL } from './index-of-mark.ts';
 import {
   BLOCK,
@@ -10,25 +11,30 @@ import {
   SPAN,
   stepMarkdown,
 } from './markdown.ts';
-import { endPair, passText, putText } from './output.ts';
+import { endPair, putText } from './output.ts';
+import { readWholeTag } from './read-tag.ts';
 import { AFTER_CLOSING_RUN, ALONE_IN_BLOCK, IN_PROSE, IN_SPAN, type Reader, TAG } from './reader-state.ts';
+import { mayBeHeld } from './run.ts';
 import { skipCalm } from './skip-calm.ts';
-import { ALL_NAMES, bitOf, mayBeginTag } from './tag-names.ts';
-import { startTag } from './tag-scan.ts';
+import { ALL_NAMES, bitOf, tagNode } from './tag-names.ts';
+import { startTag } from './tag-scan-state.ts';
 
 /** To Markdown a `<` is a character like any other; this one spares it the watch for tags in fences. */
 const PLAIN = 120;
 
-/** Most pushes of prose: a short piece in which nothing can happen. False, and nothing done, where it has to be read. */
-export function passes({ md, output, length }: Reader, chunk: string): boolean {
+/**
+ * Most pushes of calm prose: a short piece in which nothing can happen and which leaves as it is. Long ones are searched
+ * for their marks one by one, which is faster.
+ */
+export function passes(chunk: string): boolean {
   const end = chunk.length;
-  if (end >= WORTH_A_CALL || end === 0 || !isCalm(md)) return false;
+  if (end >= WORTH_A_CALL || end === 0) return false;
   let c = 0;
   for (let i = 0; i < end; i++) {
     c = chunk.charCodeAt(i);
     if (c === LT || c === LF || c === BACKTICK) return false;
   }
-  return passText(output, chunk, c, length);
+  return !mayBeHeld(c);
 }
 
 export function readText(r: Reader, chunk: string, from: number): number {
@@ -40,10 +46,13 @@ export function readText(r: Reader, chunk: string, from: number): number {
     if (i >= end) break;
     let c = chunk.charCodeAt(i);
     if (c === LT) {
-      if (!mayBeginTag(chunk, i)) c = PLAIN;
+      const node = tagNode(chunk, i);
+      if (node === 0) c = PLAIN;
       else if (mayBeTag(r)) {
         if (i > from) putText(r.output, chunk.slice(from, i), r.offset + i);
         if (r.output.run.held !== '') endPair(r.output, r.offset + i);
+        const after = readWholeTag(r, chunk, i, node);
+        if (after !== 0) return after;
         r.mode = TAG;
         r.held = '<';
         return i + 1;
@@ -71,7 +80,7 @@ function mayBeTag(r: Reader): boolean {
   r.lineWasBlank = md.line === LINE_BLANK;
   r.placeChecked = false;
   if (r.stands !== IN_PROSE && innermost !== undefined) r.closable = bitOf(innermost);
-  else r.closable = turn.closable();
+  else r.closable = closable(turn);
   r.restricted = r.stands !== IN_PROSE || r.closable !== ALL_NAMES;
   return true;
 }

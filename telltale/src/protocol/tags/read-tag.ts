@@ -1,6 +1,9 @@
 import { readAttributes } from './attributes.ts';
 import { isSpace, LF } from './chars.ts';
+import { closeInFence, closeTag } from './close-tag.ts';
 import { controlUnread, type Fault, tagTooLong, unreadableAttributes } from './faults.ts';
+import { openTag, openThought } from './open-tag.ts';
+import { placement } from './placement.ts';
 import { startPrelude } from './prelude.ts';
 import {
   ALONE_IN_BLOCK,
@@ -14,7 +17,28 @@ import {
 } from './reader-state.ts';
 import { canReach, isControl, type TagName } from './tag-names.ts';
 import { BROKEN, COMPLETE, PENDING, stepTag, TOO_LONG } from './tag-scan.ts';
-import type { Meaning } from './turn.ts';
+import { startTag } from './tag-scan-state.ts';
+import { COUNTED, type Meaning, misplaced as misplacedIn, NEEDS_BODY } from './turn.ts';
+import { scanWholeTag } from './whole-tag.ts';
+
+/** Reads at once a plain tag that lies whole in the chunk; 0, and nothing done, for any other. */
+export function readWholeTag(r: Reader, chunk: string, at: number, node: number): number {
+  const { scan } = r;
+  if (r.restricted) return 0;
+  const after = scanWholeTag(scan, chunk, at, node);
+  if (after === 0) return 0;
+  if (!scan.closing) {
+    // One that may not stand here is text from where that is certain, which only the steps tell.
+    const { elements, actionsIn } = r.turn;
+    if (placement(elements, actionsIn, scan.name as TagName, r.lineWasBlank) !== undefined) {
+      startTag(scan);
+      return 0;
+    }
+    r.placeChecked = true;
+  }
+  r.held = '';
+  return endTag(r, chunk, at, after);
+}
 
 export function readTag(r: Reader, chunk: string, from: number): number {
   const { scan } = r;
@@ -31,7 +55,7 @@ export function readTag(r: Reader, chunk: string, from: number): number {
         }
       }
     } else if (verdict === COMPLETE) {
-      return endTag(r, r.held + chunk.slice(from, after), r.offset + after, after);
+      return endTag(r, chunk, from, after);
     } else if (verdict === TOO_LONG) {
       const fault = unfinished(r, tagTooLong(scan.name));
       return release(r, r.held + chunk.slice(from, after), r.offset + after, after, fault);
@@ -51,13 +75,13 @@ function cannotCount({ scan, stands, closable }: Reader): boolean {
 
 function misplaced(r: Reader, name: TagName): Fault | undefined {
   r.placeChecked = true;
-  return r.turn.misplaced(name, r.lineWasBlank);
+  return misplacedIn(r.turn, name, r.lineWasBlank);
 }
 
 /** The fault of a tag that never ended. In code it is no tag; a control tag guards what follows it. */
 function unfinished({ scan, stands, turn }: Reader, fault: Fault | undefined): Fault | undefined {
   if (stands !== IN_PROSE) return undefined;
-  if (!scan.closing && scan.name !== undefined && isControl(scan.name)) turn.putInDoubt();
+  if (!scan.closing && scan.name !== undefined && isControl(scan.name)) turn.doubt = true;
   return fault;
 }
 
@@ -66,37 +90,50 @@ function brokenTag(name: TagName | undefined): Fault | undefined {
   return isControl(name) ? controlUnread(name, undefined) : unreadableAttributes(name);
 }
 
-function endTag(r: Reader, text: string, at: number, next: number): number {
+/** The tag ends before `next`: what was held of it, and the chunk from `from` on. */
+function endTag(r: Reader, chunk: string, from: number, next: number): number {
   const { scan, turn, stands } = r;
   const name = scan.name as TagName;
+  const at = r.offset + next;
   if (stands === IN_SPAN || stands === ALONE_IN_BLOCK) {
     r.mode = TAIL;
-    r.held = text;
-    r.tagLength = text.length;
+    r.held += chunk.slice(from, next);
+    r.tagLength = r.held.length;
     return next;
   }
   if (!scan.closing && !r.placeChecked) {
     const fault = misplaced(r, name);
-    if (fault !== undefined) return release(r, text, at, next, fault);
+    if (fault !== undefined) return release(r, r.held + chunk.slice(from, next), at, next, fault);
   }
-  const meaning = scan.closing ? turn.close(name, at) : openTag(r, name, text, at);
-  if (meaning.is === 'text') return release(r, text, at, next, meaning.fault);
-  if (meaning.is === 'counted') {
+  if (!scan.closing && name !== 'thought')
+    return endOpeningTag(r, name, r.held + chunk.slice(from, next), at, next);
+  if (scan.closing) {
+    const meaning = closeTag(turn, name, at);
+    if (meaning !== COUNTED) return release(r, r.held + chunk.slice(from, next), at, next, faultOf(meaning));
+  } else openThought(turn, scan.selfClosing, at);
+  counted(r);
+  return next;
+}
+
+function endOpeningTag(r: Reader, name: TagName, text: string, at: number, next: number): number {
+  const { scan, turn } = r;
+  const tag = { name, attributes: readAttributes(scan, text), readable: scan.readable };
+  const meaning = openTag(turn, tag, scan.selfClosing, at);
+  if (meaning === COUNTED) {
     counted(r);
     return next;
   }
+  if (meaning !== NEEDS_BODY) return release(r, text, at, next, faultOf(meaning));
   r.mode = PRELUDE;
   r.held = text;
-  r.tag = meaning.tag;
+  r.tag = tag;
   r.tagLength = text.length;
   startPrelude(r.prelude);
   return next;
 }
 
-function openTag({ scan, turn }: Reader, name: TagName, text: string, at: number): Meaning {
-  if (name === 'thought') return turn.openThought(scan.selfClosing, at);
-  const tag = { name, attributes: readAttributes(scan, text), readable: scan.readable };
-  return turn.open(tag, scan.selfClosing, at);
+function faultOf(meaning: Meaning): Fault | undefined {
+  return typeof meaning === 'object' ? meaning : undefined;
 }
 
 export function readTail(r: Reader, chunk: string, from: number): number {
@@ -119,8 +156,8 @@ export function closeFromCode(r: Reader, at: number): void {
   const space = r.held.slice(r.tagLength);
   const name = turn.elements.innermost;
   if (name === undefined) return;
-  if (r.stands === ALONE_IN_BLOCK) turn.closeInFence(name, at - space.length);
-  else turn.close(name, at - space.length);
+  if (r.stands === ALONE_IN_BLOCK) closeInFence(turn, name, at - space.length);
+  else closeTag(turn, name, at - space.length);
   counted(r);
   if (space !== '') release(r, space, at, 0);
 }

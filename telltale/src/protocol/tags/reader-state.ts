@@ -6,8 +6,8 @@ import { createMarkdown, type Markdown, restartLine, stepMarkdown } from './mark
 import { createOutput, type Output, putText } from './output.ts';
 import { createPrelude, type Prelude } from './prelude.ts';
 import { ALL_NAMES } from './tag-names.ts';
-import { createTagScan, type TagScan } from './tag-scan.ts';
-import { createTurn, type Turn } from './turn.ts';
+import { createTagScan, type TagScan } from './tag-scan-state.ts';
+import { createTurn, faultBeforeText, type Turn } from './turn.ts';
 
 // What the next character belongs to.
 export const TEXT = 0;
@@ -17,6 +17,13 @@ export const TAIL = 2;
 /** Between an opening tag and the `{` of its body. */
 export const PRELUDE = 3;
 export const BODY = 4;
+
+// What the next chunk may be taken for at a glance.
+export const UNKNOWN = 0;
+/** Prose in which only `<`, a backtick or a line break changes anything, with nothing held before it. */
+export const CALM_PROSE = 1;
+/** A body, outside a possible tag. */
+export const CALM_BODY = 2;
 
 // Where a possible tag stands. In code only the closing tag of the innermost element can count (rule 2.3).
 export const IN_PROSE = 1;
@@ -43,6 +50,8 @@ export interface Reader {
   readonly prelude: Prelude;
   readonly body: BodyScan;
   mode: number;
+  /** What `mode` and the parts come to for the next chunk: one look instead of eight. */
+  outlook: number;
   /** Where the chunk being read begins in the stream, and how much has been pushed. */
   offset: number;
   length: number;
@@ -72,6 +81,7 @@ export function createReader({ maxBody, actionsIn, key, ids }: ReaderOptions): R
     prelude: createPrelude(),
     body: createBodyScan(maxBody),
     mode: TEXT,
+    outlook: UNKNOWN,
     offset: 0,
     length: 0,
     held: '',
@@ -89,7 +99,7 @@ export function createReader({ maxBody, actionsIn, key, ids }: ReaderOptions): R
 
 /** What was held is text: its Markdown counts, but it is not searched for tags. Goes on at `next`. */
 export function release(r: Reader, text: string, at: number, next: number, fault?: Fault): number {
-  if (fault !== undefined) r.turn.faultBeforeText(fault, at - text.length);
+  if (fault !== undefined) faultBeforeText(r.turn, fault, at - text.length);
   putText(r.output, text, at);
   for (let i = 0; i < text.length; i++) stepMarkdown(r.md, text.charCodeAt(i));
   r.mode = TEXT;

@@ -1,32 +1,64 @@
+import type { ParserEvent } from '../intents.ts';
 import type { ReadTag } from './action-intent.ts';
-import { endsInStringTail, goesOn } from './body-scan.ts';
+import { endsInStringTail, goesOn, isBetweenTags } from './body-scan.ts';
+import { finishTurn } from './close-tag.ts';
+import { breakBody } from './end-body.ts';
 import { noBody, truncatedBody } from './faults.ts';
-import { endText } from './markdown.ts';
+import { endText, isCalm } from './markdown.ts';
+import { emit, holdsNothing, takeEvents, textEvent } from './output.ts';
 import { readBody, readPrelude } from './read-action.ts';
 import { passes, readText } from './read-prose.ts';
 import { closeFromCode, readTag, readTail } from './read-tag.ts';
-import { BODY, PRELUDE, type Reader, release, TAG, TAIL, TEXT } from './reader-state.ts';
+import {
+  BODY,
+  CALM_BODY,
+  CALM_PROSE,
+  PRELUDE,
+  type Reader,
+  release,
+  TAG,
+  TAIL,
+  TEXT,
+  UNKNOWN,
+} from './reader-state.ts';
 import type { BodyTag } from './tag-names.ts';
 
 /** A long push is read in parts, so that a search for a mark that is far away is not made again and again. */
 const WINDOW = 1024;
 
-export function read(r: Reader, chunk: string): void {
+/**
+ * Reads on and returns the events. What most chunks are comes first, and goes past the output: an event that is stored
+ * in a record which lives as long as the turn costs the collector's book-keeping each time.
+ */
+export function read(r: Reader, chunk: string): ParserEvent[] {
   const at = r.length;
   r.length = at + chunk.length;
-  if (r.mode === BODY ? goesOn(r.body, chunk) : r.mode === TEXT && passes(r, chunk)) return;
+  if (r.outlook === CALM_BODY) {
+    if (goesOn(r.body, chunk)) return [];
+  } else if (r.outlook === CALM_PROSE && passes(chunk)) {
+    r.output.consumed = r.length;
+    return [textEvent(r.output.place, chunk)];
+  }
   if (chunk.length <= WINDOW) feed(r, chunk, at);
   else for (let i = 0; i < chunk.length; i += WINDOW) feed(r, chunk.slice(i, i + WINDOW), at + i);
+  r.outlook = lookAhead(r);
+  return takeEvents(r.output);
 }
 
-export function endStream(r: Reader): void {
+function lookAhead({ mode, body, md, output }: Reader): number {
+  if (mode === BODY) return isBetweenTags(body) ? CALM_BODY : UNKNOWN;
+  return mode === TEXT && isCalm(md) && holdsNothing(output) ? CALM_PROSE : UNKNOWN;
+}
+
+export function endStream(r: Reader): ParserEvent[] {
   const { mode, turn, body, length } = r;
   if (mode === TAG) release(r, r.held, length, 0);
   else if (mode === TAIL) closeFromCode(r, length);
   else if (mode === PRELUDE) release(r, r.held, length, 0, noBody(r.tag?.name as BodyTag));
-  else if (mode === BODY && endsInStringTail(body)) turn.breakBody(r.tag as ReadTag, body.tooLarge, length);
-  else if (mode === BODY && !body.tooLarge) turn.fault(truncatedBody(body.tag), length);
-  turn.finish(endText(r.md), length);
+  else if (mode === BODY && endsInStringTail(body)) breakBody(turn, r.tag as ReadTag, body.tooLarge, length);
+  else if (mode === BODY && !body.tooLarge) emit(r.output, truncatedBody(body.tag), length);
+  finishTurn(turn, endText(r.md), length);
+  return takeEvents(r.output);
 }
 
 function feed(r: Reader, chunk: string, at: number): void {

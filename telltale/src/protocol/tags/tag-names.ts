@@ -53,11 +53,32 @@ export function nextNode(node: number, c: number): number {
   return stepTrie(table, node, c);
 }
 
-/**
- * Whether the `<` at `at` may begin a tag, as far as the text goes. A glance that spares most of the `<` in prose and
- * code a scan: it reads the name only.
- */
+/** How many characters the name has that ends at this node. */
+const lengths = new Uint8Array(table.length / WIDTH);
+for (let node = ROOT; node < lengths.length; node++) {
+  for (let c = 0; c < WIDTH; c++) {
+    const next = table[node * WIDTH + c] ?? 0;
+    if (next !== 0) lengths[next] = (lengths[node] ?? 0) + 1;
+  }
+}
+
+export function spellingLength(node: number): number {
+  return lengths[node] ?? 0;
+}
+
+/** The text is over before it is certain. */
+const UNDECIDED = 255;
+
+/** Whether the `<` at `at` may begin a tag, as far as the text goes. */
 export function mayBeginTag(text: string, at: number): boolean {
+  return tagNode(text, at) !== 0;
+}
+
+/**
+ * The node of the name of the tag that the `<` at `at` begins; 0 where it begins none, and a node without a name where
+ * the text is over before that is certain. A glance that spares most of the `<` in prose and code a scan.
+ */
+export function tagNode(text: string, at: number): number {
   let i = at + 1;
   const closing = i < text.length && text.charCodeAt(i) === SLASH;
   if (closing) i++;
@@ -65,10 +86,13 @@ export function mayBeginTag(text: string, at: number): boolean {
   for (; i < text.length; i++) {
     const c = text.charCodeAt(i);
     const next = nextNode(node, c);
-    if (next === 0) return names[node] !== undefined && (c === GT || isSpace(c) || (c === SLASH && !closing));
+    if (next === 0) {
+      const ends = c === GT || isSpace(c) || (c === SLASH && !closing);
+      return ends && names[node] !== undefined ? node : 0;
+    }
     node = next;
   }
-  return true;
+  return UNDECIDED;
 }
 
 export function nameAt(node: number): TagName | undefined {

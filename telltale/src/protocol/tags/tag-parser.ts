@@ -1,6 +1,5 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ParserEvent, Place } from '../intents.ts';
-import { takeEvents } from './output.ts';
 import { endStream, read } from './reader.ts';
 import { createReader } from './reader-state.ts';
 
@@ -42,15 +41,16 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
     consumed: 0,
     push(chunk: string): ParserEvent[] {
       if (ended) throw pushedAfterEnd();
-      read(reader, chunk);
+      const events = read(reader, chunk);
       parser.consumed = output.consumed;
-      return takeEvents(output);
+      return events;
     },
     end(): ParserEvent[] {
-      if (!ended) endStream(reader);
+      if (ended) return [];
       ended = true;
+      const events = endStream(reader);
       parser.consumed = output.consumed;
-      return takeEvents(output);
+      return events;
     },
   };
   return parser;

@@ -1,7 +1,8 @@
 import { attributeCode, FINAL, nextAttributeNode } from './attribute-names.ts';
 import { APOSTROPHE, EQUALS, GT, isSpace, LT, QUOTE, SLASH } from './chars.ts';
 import { ROOT } from './name-trie.ts';
-import { isControl, nameAt, nextNode, type TagName } from './tag-names.ts';
+import { isControl, nameAt, nextNode } from './tag-names.ts';
+import { AFTER_LT, addSpan, endValue, SPAN, startValue, type TagScan } from './tag-scan-state.ts';
 
 /** No tag is longer than this, `<` and `>` included. */
 export const MAX_TAG = 4096;
@@ -18,7 +19,7 @@ export const BROKEN = 3;
 export const TOO_LONG = 4;
 export type Verdict = 0 | 1 | 2 | 3 | 4;
 
-const AFTER_LT = 0;
+// Where the next character stands; a scan begins `AFTER_LT`, 0.
 const NAME = 1;
 const AFTER_CLOSE_NAME = 2;
 const BETWEEN = 3;
@@ -29,65 +30,6 @@ const QUOTED = 7;
 const AFTER_QUOTED = 8;
 const UNQUOTED = 9;
 const AFTER_SLASH = 10;
-
-/** How many numbers a span has. */
-export const SPAN = 5;
-
-/** A possible tag, read one character at a time. Reused: `startTag` makes it new. */
-export interface TagScan {
-  phase: number;
-  node: number;
-  name: TagName | undefined;
-  closing: boolean;
-  /** It can no longer turn out to be prose: `>`, an `attribute=` or the name of a control tag has been seen. */
-  certain: boolean;
-  selfClosing: boolean;
-  /** Every attribute could be read. */
-  readable: boolean;
-  quote: number;
-  slashBefore: boolean;
-  length: number;
-  nameFrom: number;
-  attributeNode: number;
-  /**
-   * Five numbers for each attribute: its code, then offsets into the tag: name from, name to, value from, value to
-   * (-1 for a bare one). Only the first `spanCount` hold; the array is kept, for its room.
-   */
-  spans: number[];
-  spanCount: number;
-}
-
-export function createTagScan(): TagScan {
-  return {
-    phase: AFTER_LT,
-    node: ROOT,
-    name: undefined,
-    closing: false,
-    certain: false,
-    selfClosing: false,
-    readable: true,
-    quote: 0,
-    slashBefore: false,
-    length: 0,
-    nameFrom: 0,
-    attributeNode: 0,
-    spans: [],
-    spanCount: 0,
-  };
-}
-
-/** Begins with a `<` just seen. */
-export function startTag(scan: TagScan): void {
-  scan.phase = AFTER_LT;
-  scan.node = ROOT;
-  scan.name = undefined;
-  scan.closing = false;
-  scan.certain = false;
-  scan.selfClosing = false;
-  scan.readable = true;
-  scan.length = 1;
-  scan.spanCount = 0;
-}
 
 export function stepTag(scan: TagScan, c: number): Verdict {
   if (scan.phase === NAME) {
@@ -125,7 +67,7 @@ function advance(scan: TagScan, c: number): Verdict {
         scan.attributeNode = nextAttributeNode(scan.attributeNode, c);
         return PENDING;
       }
-      addSpan(scan, attributeCode(scan.attributeNode), scan.nameFrom);
+      addSpan(scan, attributeCode(scan.attributeNode), scan.nameFrom, scan.length);
       scan.phase = AFTER_ATTRIBUTE;
       return afterAttribute(scan, c);
     case AFTER_ATTRIBUTE:
@@ -190,7 +132,7 @@ function between(scan: TagScan, c: number): Verdict {
   scan.readable = false;
   if (c === EQUALS) {
     // A value without a name: what is quoted after it is still quoted.
-    addSpan(scan, attributeCode(0), scan.length);
+    addSpan(scan, attributeCode(0), scan.length, scan.length);
     scan.phase = BEFORE_VALUE;
   }
   return PENDING;
@@ -245,24 +187,6 @@ function unquoted(scan: TagScan, c: number): Verdict {
   if (c === LT) return BROKEN;
   scan.slashBefore = c === SLASH;
   return PENDING;
-}
-
-function addSpan(scan: TagScan, code: number, nameFrom: number): void {
-  const { spans, spanCount } = scan;
-  spans[spanCount] = code;
-  spans[spanCount + 1] = nameFrom;
-  spans[spanCount + 2] = scan.length;
-  spans[spanCount + 3] = -1;
-  spans[spanCount + 4] = -1;
-  scan.spanCount = spanCount + SPAN;
-}
-
-function startValue(scan: TagScan, offset: number): void {
-  scan.spans[scan.spanCount - 2] = offset;
-}
-
-function endValue(scan: TagScan, offset: number): void {
-  scan.spans[scan.spanCount - 1] = offset;
 }
 
 function isNameStart(c: number): boolean {

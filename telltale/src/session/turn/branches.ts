@@ -4,35 +4,30 @@ import { parseExpression } from '../../conditions/cel/parse-expression.ts';
 /** Which of the `<if>`s that are open hold. What stands in a branch that does not hold counts for nothing. */
 export interface Branches {
   /** Whether all of them hold. */
-  readonly live: boolean;
-  /** `decide` is asked only where the `<if>` itself counts. */
-  open(decide: () => boolean): void;
-  otherwise(): void;
-  close(): void;
+  live: boolean;
+  /** For each open `<if>`: whether its branch counts, and whether the other one would. */
+  readonly stack: { live: boolean; readonly other: boolean }[];
 }
 
-export function createBranches(): Branches {
-  /** For each open `<if>`: whether its branch counts, and whether the other one would. */
-  const stack: { live: boolean; readonly other: boolean }[] = [];
-  const branches = {
-    live: true,
-    open(decide: () => boolean) {
-      const held = branches.live && decide();
-      stack.push({ live: held, other: branches.live && !held });
-      branches.live = held;
-    },
-    otherwise() {
-      const top = stack.at(-1);
-      if (top === undefined) return;
-      top.live = top.other;
-      branches.live = top.live;
-    },
-    close() {
-      stack.pop();
-      branches.live = stack.every(({ live }) => live);
-    },
-  };
-  return branches;
+export const createBranches = (): Branches => ({ live: true, stack: [] });
+
+/** `decide` is asked only where the `<if>` itself counts. */
+export function openBranch(branches: Branches, decide: () => boolean): void {
+  const held = branches.live && decide();
+  branches.stack.push({ live: held, other: branches.live && !held });
+  branches.live = held;
+}
+
+export function otherBranch(branches: Branches): void {
+  const top = branches.stack.at(-1);
+  if (top === undefined) return;
+  top.live = top.other;
+  branches.live = top.live;
+}
+
+export function closeBranch(branches: Branches): void {
+  branches.stack.pop();
+  branches.live = branches.stack.every(({ live }) => live);
 }
 
 /** What the test of an `<if>` comes to; one that cannot be read or decided does not hold, and says why. */

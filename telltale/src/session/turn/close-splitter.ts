@@ -4,36 +4,34 @@
  * and nothing else.
  */
 export interface CloseSplitter {
-  split(chunk: string): readonly string[];
+  /** Whether `</` has come and its `>` has not. */
+  closing: boolean;
+  endsWithLess: boolean;
 }
 
-export function createCloseSplitter(): CloseSplitter {
-  /** Whether `</` has come and its `>` has not. */
-  let closing = false;
-  let endsWithLess = false;
-  return {
-    split(chunk) {
-      if (endsWithLess && chunk.startsWith('/')) closing = true;
-      endsWithLess = chunk.endsWith('<');
-      if (!closing && !chunk.includes('</')) return [chunk];
-      const pieces: string[] = [];
-      let from = 0;
-      for (let at = 0; ; ) {
-        if (!closing) {
-          const open = chunk.indexOf('</', at);
-          if (open === -1) break;
-          closing = true;
-          at = open + 2;
-        }
-        const end = chunk.indexOf('>', at);
-        if (end === -1) break;
-        closing = false;
-        at = end + 1;
-        pieces.push(chunk.slice(from, at));
-        from = at;
-      }
-      if (from < chunk.length) pieces.push(chunk.slice(from));
-      return pieces;
-    },
-  };
+export const createCloseSplitter = (): CloseSplitter => ({ closing: false, endsWithLess: false });
+
+/** The pieces of a chunk; undefined where it is one piece. */
+export function splitAtCloses(splitter: CloseSplitter, chunk: string): readonly string[] | undefined {
+  if (splitter.endsWithLess && chunk.startsWith('/')) splitter.closing = true;
+  splitter.endsWithLess = chunk.endsWith('<');
+  if (!splitter.closing && !chunk.includes('</')) return undefined;
+  const pieces: string[] = [];
+  let from = 0;
+  for (let at = 0; ; ) {
+    if (!splitter.closing) {
+      const open = chunk.indexOf('</', at);
+      if (open === -1) break;
+      splitter.closing = true;
+      at = open + 2;
+    }
+    const end = chunk.indexOf('>', at);
+    if (end === -1) break;
+    splitter.closing = false;
+    at = end + 1;
+    pieces.push(chunk.slice(from, at));
+    from = at;
+  }
+  if (from < chunk.length) pieces.push(chunk.slice(from));
+  return pieces;
 }

@@ -4,7 +4,7 @@ import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SessionContext } from '../context.ts';
-import type { Hearing } from './hearing.ts';
+import type { Heard } from './hearing-state.ts';
 
 /** What follows a turn. */
 export type Next =
@@ -24,17 +24,17 @@ const MAX_IDLE_TURNS = 3;
 const SETTLE_MS = 100;
 
 /** Decides, once the stream has ended and all of it was acted on, whether and how the session goes on. */
-export async function finishTurn(
-  context: SessionContext,
-  heard: Pick<Hearing, 'responses' | 'text' | 'observed'>,
-): Promise<Next> {
+export async function finishTurn(context: SessionContext, heard: Heard): Promise<Next> {
   const { stop, scheduler, log, state } = context;
-  for (const { stream } of heard.responses) await stop.until((done) => stream.whenOut(done));
+  for (const { stream } of heard.responses) {
+    const waiting = stop.until(stream.whenOut);
+    if (waiting !== undefined) await waiting;
+  }
   const final = heard.responses.findLast((response) => response.final);
   if (final !== undefined) {
     await allEnded(context);
     if (stop.reason !== undefined) return { kind: 'stopped' };
-    return concludeWith(context, final.stream.text, final.stream.source);
+    return concludeWith(context, final.stream.text(), final.stream.source());
   }
   if (heard.observed !== undefined) {
     const { observed } = heard;

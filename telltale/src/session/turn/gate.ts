@@ -11,66 +11,67 @@ const EVENT_WEIGHT = 64;
  * `<parallel>` is waited for. Reading and parsing go on meanwhile.
  */
 export interface Gate {
-  /** `consumed`: how far the stream had been read when the event came. */
-  pass(event: ParserEvent, consumed: number): void;
-  /** Holds back all that follows until `release` calls back. */
-  hold(release: (open: () => void) => void): void;
   /** Whether something is held back. */
-  readonly held: boolean;
-  /** Calls back once nothing is; at once if nothing is. */
-  whenOpen(then: () => void): void;
+  held: boolean;
+  queue: { readonly event: ParserEvent; readonly consumed: number }[];
+  at: number;
+  weight: number;
+  full: boolean;
+  waiting: (() => void)[];
 }
 
-export function createGate(act: (event: ParserEvent, consumed: number) => void, onFull: () => void): Gate {
-  let queue: { readonly event: ParserEvent; readonly consumed: number }[] = [];
-  let at = 0;
-  let weight = 0;
-  let full = false;
-  let waiting: (() => void)[] = [];
+export const createGate = (): Gate => ({
+  held: false,
+  queue: [],
+  at: 0,
+  weight: 0,
+  full: false,
+  waiting: [],
+});
 
-  const open = () => {
-    gate.held = false;
-    for (let next = queue[at]; next !== undefined && !gate.held; next = queue[at]) {
-      at++;
-      act(next.event, next.consumed);
-    }
-    if (gate.held) return;
-    queue = [];
-    at = 0;
-    weight = 0;
-    const due = waiting;
-    waiting = [];
-    for (const then of due) then();
-  };
+/** Keeps an event for later. Returns whether there is too much of it now: once. */
+export function queueAt(gate: Gate, event: ParserEvent, consumed: number): boolean {
+  gate.queue.push({ event, consumed });
+  gate.weight += weigh(event);
+  if (gate.weight <= MAX_HELD_CHARS || gate.full) return false;
+  gate.full = true;
+  return true;
+}
 
-  const gate = {
-    held: false,
-    pass(event: ParserEvent, consumed: number) {
-      if (!gate.held) {
-        act(event, consumed);
-        return;
-      }
-      queue.push({ event, consumed });
-      weight += weigh(event);
-      if (weight <= MAX_HELD_CHARS || full) return;
-      full = true;
-      onFull();
-    },
-    hold(release: (open: () => void) => void) {
-      gate.held = true;
-      let opened = false;
-      release(() => {
-        if (opened) return;
-        opened = true;
-        open();
-      });
-    },
-    whenOpen(then: () => void) {
-      if (gate.held) waiting.push(then);
-      else then();
-    },
-  };
-  return gate;
+/** Holds back all that follows until `release` calls back; then lets it through with `act`, up to the next hold. */
+export function holdAt(
+  gate: Gate,
+  release: (open: () => void) => void,
+  act: (event: ParserEvent, consumed: number) => void,
+): void {
+  gate.held = true;
+  let opened = false;
+  release(() => {
+    if (opened) return;
+    opened = true;
+    open(gate, act);
+  });
+}
+
+function open(gate: Gate, act: (event: ParserEvent, consumed: number) => void): void {
+  gate.held = false;
+  for (let next = gate.queue[gate.at]; next !== undefined && !gate.held; next = gate.queue[gate.at]) {
+    gate.at++;
+    act(next.event, next.consumed);
+  }
+  if (gate.held) return;
+  gate.queue = [];
+  gate.at = 0;
+  gate.weight = 0;
+  const due = gate.waiting;
+  gate.waiting = [];
+  for (const then of due) then();
+}
+
+/** Calls back once nothing is held back; at once if nothing is. */
+export function whenOpen(gate: Gate, then: () => void): void {
+  if (gate.held) gate.waiting.push(then);
+  else then();
 }
 
 function weigh(event: ParserEvent): number {

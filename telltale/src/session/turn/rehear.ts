@@ -1,15 +1,12 @@
 import type { SessionState } from '../../events/state.ts';
 import { createTagParser } from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../context.ts';
-import { createBranches } from './branches.ts';
-import type { HeardResponse } from './hearing.ts';
+import { closeBranch, createBranches, openBranch, otherBranch } from './branches.ts';
+import type { Heard, HeardResponse } from './hearing-state.ts';
 import { createResponseStream, type ResponseStream } from './response-stream.ts';
 
 /** What a turn said that is not on the log as an event of its own yet: read again from its text. */
-export interface Reheard {
-  readonly responses: readonly HeardResponse[];
-  readonly text: string;
-  readonly observed: undefined;
+export interface Reheard extends Heard {
   /** Whether its final response had been closed: then the turn was over, whether or not the log says so. */
   readonly final: boolean;
   /** Ids of actions that are in its text but were not put on the log. */
@@ -39,9 +36,9 @@ export function rehear({ state, manifest, scheduler, log }: SessionContext): Reh
   for (const event of [...parser.push(output), ...parser.end()]) {
     if (final) break;
     if (event.type === 'if') {
-      if (event.body === 'else') branches.otherwise();
-      else if (event.body === 'close') branches.close();
-      else branches.open(() => state.signs.ifs[decided++] ?? false);
+      if (event.body === 'else') otherBranch(branches);
+      else if (event.body === 'close') closeBranch(branches);
+      else openBranch(branches, () => state.signs.ifs[decided++] ?? false);
     } else if (!branches.live) continue;
     else if (event.type === 'text') text += event.text;
     else if (event.type === 'open' && event.tag === 'response')
@@ -54,7 +51,7 @@ export function rehear({ state, manifest, scheduler, log }: SessionContext): Reh
       // Those before it are on the log: they are counted there in the order in which they were closed.
       if (seen++ >= state.signs.responses && event.truncated !== true) {
         responses.push({ stream, final });
-        if (!final) stream.whenOut(() => log.append({ type: 'response', text: stream.text, final: false }));
+        if (!final) stream.whenOut(() => log.append({ type: 'response', text: stream.text(), final: false }));
       }
       open = undefined;
     } else if (event.type === 'action' && !state.actions.has(event.id)) lost.push(event.id);

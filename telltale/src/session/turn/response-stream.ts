@@ -11,9 +11,9 @@ export interface ResponseStream {
   push(text: string): void;
   end(): void;
   /** What has gone out. */
-  readonly text: string;
+  text(): string;
   /** What the model wrote. */
-  readonly source: string;
+  source(): string;
   /** Calls back once all of it has gone out; at once if it has. */
   whenOut(then: () => void): void;
 }
@@ -78,7 +78,7 @@ export function createResponseStream(
     push(text) {
       stream.source += text;
       // Most pieces hold no dollar and nothing waits: they go straight out.
-      if (!held && queue.length === 0 && reader.idle && !text.includes('$')) out(text);
+      if (!held && queue.length === 0 && reader.isIdle() && !text.includes('$')) out(text);
       else take(reader.push(text));
     },
     end() {
@@ -86,12 +86,8 @@ export function createResponseStream(
       ended = true;
       take(reader.end());
     },
-    get text() {
-      return stream.text;
-    },
-    get source() {
-      return stream.source;
-    },
+    text: () => stream.text,
+    source: () => stream.source,
     whenOut(then) {
       if (ended && !held && queue.length === 0) then();
       else waiting.push(then);

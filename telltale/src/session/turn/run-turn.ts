@@ -6,11 +6,12 @@ import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { costWith } from '../cost.ts';
-import { type CutReason, createHearing, type Hearing } from './hearing.ts';
+import { abandonHearing, endHearing, hear, heardIn } from './hearing.ts';
+import { type CutReason, createHearing, type Heard } from './hearing-state.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
 export type TurnEnd =
-  | { readonly kind: 'heard'; readonly hearing: Hearing }
+  | { readonly kind: 'heard'; readonly heard: Heard }
   /** The next turn begins after `retryInMs`; without it, the session cannot go on. */
   | { readonly kind: 'broken'; readonly error: RuntimeError; readonly retryInMs: number | undefined }
   | { readonly kind: 'stopped' };
@@ -45,7 +46,7 @@ export async function runTurn(
       firstMs ??= clock.monotonic() - started;
       if (stop.reason !== undefined) return;
       heard += delta.length;
-      hearing.push(delta);
+      hear(hearing, delta);
     },
     reasoning(text) {
       firstMs ??= clock.monotonic() - started;
@@ -65,14 +66,17 @@ export async function runTurn(
       sink,
     ),
   );
+  // What is held back behind a sync action is acted on later: that is no time of the model's.
+  const streamMs = clock.monotonic() - started;
   forget();
   if (stop.reason !== undefined) {
-    hearing.abandon();
+    abandonHearing(hearing);
     return { kind: 'stopped' };
   }
-  await stop.until((done) => hearing.end(done));
+  const acting = stop.until((done) => endHearing(hearing, done));
+  if (acting !== undefined) await acting;
   if (stop.reason !== undefined) {
-    hearing.abandon();
+    abandonHearing(hearing);
     return { kind: 'stopped' };
   }
   const counted = (): Usage => ({
@@ -88,12 +92,12 @@ export async function runTurn(
     type: 'turn.completed',
     usage,
     cost_usd: costWith(model, usage),
-    ms: round(clock.monotonic() - started),
-    first_token_ms: round(firstMs ?? clock.monotonic() - started),
+    ms: round(streamMs),
+    first_token_ms: round(firstMs ?? streamMs),
     finish: cut !== undefined || !ended.ok ? 'cut' : ended.value.finish,
   });
   scheduler.turnEnded('well');
-  return { kind: 'heard', hearing };
+  return { kind: 'heard', heard: heardIn(hearing) };
 }
 
 type Streamed =

@@ -1,80 +1,74 @@
 import type { SessionLog } from '../session-log.ts';
 
-/** Keeps what the model says until it is written: the raw stream, thoughts and runs of text. */
+/**
+ * What the model says until it is written: the raw stream, thoughts and runs of text. A record and functions, like the
+ * rest of a turn: closures of each turn would be new call targets to the engine, which is most of what they cost.
+ */
 export interface Spoken {
-  /** A piece of the raw stream. */
-  hear(piece: string): void;
-  /** Writes the raw stream up to `consumed`, if it is not on the log yet. */
-  write(consumed: number): void;
-  /** Writes what is left, white space at the very end of the turn aside. */
-  writeAll(): void;
-  text(text: string): void;
-  /** A tag ends the run of text before it. */
-  endRun(consumed: number): void;
-  openThought(depth: number): void;
-  think(text: string): void;
-  closeThought(consumed: number): void;
+  readonly log: SessionLog;
+  /** Raw and not written yet; begins at `offset` of the turn. Never sliced from the turn's start: that is quadratic. */
+  pending: string;
+  offset: number;
+  /** The run of text that no tag has ended yet. */
+  run: string;
   /** All text outside tags. */
-  readonly bare: string;
+  bare: string;
+  /** Thoughts that are open, innermost last. */
+  readonly thoughts: { text: string; readonly depth: number }[];
 }
 
-export function createSpoken(log: SessionLog): Spoken {
-  const { state } = log;
-  const thoughts: { text: string; readonly depth: number }[] = [];
-  /** Not written yet; begins at `offset` of the turn. Never sliced from the turn's start: that would be quadratic. */
-  let pending = '';
-  let offset = 0;
-  let run = '';
+export const createSpoken = (log: SessionLog): Spoken => ({
+  log,
+  pending: '',
+  offset: 0,
+  run: '',
+  bare: '',
+  thoughts: [],
+});
 
-  const spoken = {
-    bare: '',
-    hear(piece: string) {
-      pending += piece;
-    },
-    write(consumed: number) {
-      const length = consumed - offset;
-      if (length <= 0) return;
-      const text = length >= pending.length ? pending : pending.slice(0, length);
-      log.append({ type: 'model.output', offset, text });
-      pending = pending.slice(text.length);
-      offset += text.length;
-    },
-    writeAll() {
-      if (/\S/.test(pending)) spoken.write(offset + pending.length);
-    },
-    text(text: string) {
-      run += text;
-      spoken.bare += text;
-    },
-    endRun(consumed: number) {
-      if (run === '') return;
-      const text = run;
-      run = '';
-      spoken.write(consumed);
-      log.append({ type: 'text', text });
-    },
-    openThought(depth: number) {
-      thoughts.push({ text: '', depth });
-    },
-    think(text: string) {
-      const thought = thoughts.at(-1);
-      if (thought === undefined) return;
-      thought.text += text;
-      if (!log.watched) return;
-      log.show({
-        type: 'thought.delta',
-        session: state.id,
-        turn: state.turn,
-        depth: thought.depth,
-        text,
-      });
-    },
-    closeThought(consumed: number) {
-      const thought = thoughts.pop();
-      if (thought === undefined) return;
-      spoken.write(consumed);
-      log.append({ type: 'thought', text: thought.text, depth: thought.depth });
-    },
-  };
-  return spoken;
+/** Writes the raw stream up to `consumed`, if it is not on the log yet. */
+export function writeOutput(spoken: Spoken, consumed: number): void {
+  const length = consumed - spoken.offset;
+  if (length <= 0) return;
+  const { pending, offset } = spoken;
+  const text = length >= pending.length ? pending : pending.slice(0, length);
+  spoken.log.append({ type: 'model.output', offset, text });
+  spoken.pending = pending.slice(text.length);
+  spoken.offset = offset + text.length;
+}
+
+/** Writes what is left, white space at the very end of the turn aside. */
+export function writeRest(spoken: Spoken): void {
+  if (/\S/.test(spoken.pending)) writeOutput(spoken, spoken.offset + spoken.pending.length);
+}
+
+export function sayText(spoken: Spoken, text: string): void {
+  spoken.run += text;
+  spoken.bare += text;
+}
+
+/** A tag ends the run of text before it. */
+export function endRun(spoken: Spoken, consumed: number): void {
+  if (spoken.run === '') return;
+  const text = spoken.run;
+  spoken.run = '';
+  writeOutput(spoken, consumed);
+  spoken.log.append({ type: 'text', text });
+}
+
+export function think(spoken: Spoken, text: string): void {
+  const thought = spoken.thoughts.at(-1);
+  if (thought === undefined) return;
+  thought.text += text;
+  const { log } = spoken;
+  if (!log.watched) return;
+  const { id: session, turn } = log.state;
+  log.show({ type: 'thought.delta', session, turn, depth: thought.depth, text });
+}
+
+export function closeThought(spoken: Spoken, consumed: number): void {
+  const thought = spoken.thoughts.pop();
+  if (thought === undefined) return;
+  writeOutput(spoken, consumed);
+  spoken.log.append({ type: 'thought', text: thought.text, depth: thought.depth });
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import { checkEvents, KEPT_SNAPSHOTS } from '../limits.ts';
+import { checkAppend } from '../limits.ts';
 import type { Append, StreamOwner, StreamWriter } from '../store.ts';
 import { streamLost, streamMoved, streamReleased } from '../store-errors.ts';
 import type { MemoryHome, MemoryStream } from './memory-home.ts';
@@ -22,8 +22,9 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
   const wakes = new Set<() => void>();
   let refusal: RuntimeError | undefined;
 
-  const write = ({ expectedSeq, events, status, consumed, writes }: Append) => {
-    checkEvents(stream.stream, events);
+  const write = (append: Append) => {
+    const { expectedSeq, events, status, consumed, writes } = append;
+    checkAppend(stream.stream, append);
     if (stream.epoch !== owner.epoch) refusal = streamLost(stream.stream, owner.epoch);
     else if (stream.events.length !== expectedSeq)
       refusal = streamMoved(stream.stream, expectedSeq, stream.events.length);
@@ -58,7 +59,7 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
     snapshot(seq, body) {
       if (refusal !== undefined || stream.epoch !== owner.epoch || seq > stream.events.length) return;
       const others = stream.snapshots.filter((other) => other.seq !== seq);
-      stream.snapshots = [...others, { seq, body }].sort((a, b) => a.seq - b.seq).slice(-KEPT_SNAPSHOTS);
+      stream.snapshots = [...others, { seq, body }].sort((a, b) => a.seq - b.seq);
     },
     inbox: async () => [...stream.inbox],
     onWake(wake) {

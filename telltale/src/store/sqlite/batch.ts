@@ -34,8 +34,8 @@ export interface Batch {
   /** In the order of the calls; `settledBy` is each one's entry. */
   readonly settled: Settled[];
   readonly settledBy: AppendEntry[];
-  /** The entry of each writer that may take more of its events. */
-  readonly open: Map<WriterState, AppendEntry>;
+  /** The newest entry of each writer. */
+  readonly last: Map<WriterState, AppendEntry>;
   chars: number;
 }
 
@@ -44,9 +44,12 @@ export const emptyBatch = (): Batch => ({
   reads: [],
   settled: [],
   settledBy: [],
-  open: new Map(),
+  last: new Map(),
   chars: 0,
 });
+
+/** Rows do not grow beyond this by joining appends: a reader gets them whole. */
+const JOINED_CHARS = 256 * 1024;
 
 /**
  * Puts an append into the batch. One that follows another of the same writer becomes part of it, since both go through
@@ -60,16 +63,17 @@ export function addAppend(
   settled: Settled,
 ): void {
   const { expectedSeq, events, status, consumed, writes } = append;
-  const open = batch.open.get(writer);
+  const last = batch.last.get(writer);
+  const isNext = last !== undefined && last.expectedSeq + last.count === expectedSeq;
   batch.settled.push(settled);
   batch.chars += body.length;
   writer.queued += events.length;
-  if (open !== undefined && writes === undefined) {
-    if (events.length > 0) open.body = open.count === 0 ? body : `${open.body}\n${body}`;
-    open.count += events.length;
-    if (status !== undefined) open.status = status;
-    if (consumed !== undefined) open.consumed = [...(open.consumed ?? []), ...consumed];
-    batch.settledBy.push(open);
+  if (isNext && writes === undefined && last.body.length + body.length < JOINED_CHARS) {
+    if (events.length > 0) last.body = last.count === 0 ? body : `${last.body}\n${body}`;
+    last.count += events.length;
+    if (status !== undefined) last.status = status;
+    if (consumed !== undefined) last.consumed = [...(last.consumed ?? []), ...consumed];
+    batch.settledBy.push(last);
     return;
   }
   const entry: AppendEntry = {
@@ -88,7 +92,7 @@ export function addAppend(
       ]) ?? null,
     error: undefined,
   };
-  batch.open.set(writer, entry);
+  batch.last.set(writer, entry);
   batch.writes.push(entry);
   batch.settledBy.push(entry);
 }

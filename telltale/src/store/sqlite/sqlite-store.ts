@@ -4,7 +4,7 @@ import { createListeners } from '../listeners.ts';
 import type { Store, StreamInfo, StreamWriter } from '../store.ts';
 import { storeClosed, streamOwned } from '../store-errors.ts';
 import { createCommitQueue } from './commit-queue.ts';
-import type { FromThread, ListedStream, Taken } from './messages.ts';
+import type { FromThread, ListedStream, NotedOwner, Results, Taken } from './messages.ts';
 import type { ProcessView } from './process-view.ts';
 import { readEvents } from './read-events.ts';
 import { createSqliteTables } from './sqlite-tables.ts';
@@ -20,6 +20,8 @@ export interface SqliteStoreEdges {
 }
 
 const LIST_CHUNK = 1000;
+/** How many owners may die in succession while a stream is being taken. */
+const MAX_TAKEOVERS = 10;
 const ALL = Number.MAX_SAFE_INTEGER;
 
 export function createSqliteStore({ location, clock, thread, view }: SqliteStoreEdges): Store {
@@ -88,12 +90,16 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
   };
 
   /** Tries again without an owner that turns out to be dead; another may have been quicker and is then looked at. */
-  const acquire = async (stream: string, dead: number | null): Promise<StreamWriter> => {
-    const taken = await queue.write({ op: 'acquire', stream, dead });
-    if (!('ownedBy' in taken)) return writerOf(stream, taken);
-    const { ownedBy } = taken;
-    if (view.isAlive(ownedBy)) throw streamOwned(stream, ownedBy.pid, ownedBy.pid === view.self.pid);
-    return acquire(stream, ownedBy.id);
+  const acquire = async (stream: string): Promise<StreamWriter> => {
+    let dead: number | null = null;
+    for (let left = MAX_TAKEOVERS; ; left--) {
+      const taken: Results['acquire'] = await queue.write({ op: 'acquire', stream, dead });
+      if (!('ownedBy' in taken)) return writerOf(stream, taken);
+      const owner: NotedOwner = taken.ownedBy;
+      if (left === 0 || view.isAlive(owner))
+        throw streamOwned(stream, owner.pid, owner.pid === view.self.pid);
+      dead = owner.id;
+    }
   };
 
   return {
@@ -103,7 +109,7 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
       checkName('A stream', stream);
       return writerOf(stream, await queue.write({ op: 'create', stream, head }));
     },
-    acquire: (stream) => acquire(stream, null),
+    acquire,
     read: (stream, { from = 1, limit = ALL } = {}) => readEvents(queue, stream, from, limit),
     snapshots: (stream) => queue.read({ op: 'snapshots', stream }),
     async info(stream) {
@@ -119,7 +125,7 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
           kind: kind ?? null,
           status: status ?? null,
           before,
-          limit: Math.min(limit - found.length, LIST_CHUNK),
+          limit: Math.min(Math.max(0, limit - found.length), LIST_CHUNK),
         });
         for (const one of chunk) found.push(toInfo(one));
         before = chunk.at(-1)?.id ?? null;

@@ -29,7 +29,7 @@ export function createSqliteTables(queue: CommitQueue, clock: Pick<Clock, 'now'>
     },
     async keys(table, { prefix = '', after = '', limit = ALL } = {}) {
       checkName('A table', table);
-      return queue.read({ op: 'keys', table, prefix, after, limit });
+      return queue.read({ op: 'keys', table, prefix, after, limit: Math.max(0, limit) });
     },
     async increment(table, key, by) {
       checkKey(table, key);
@@ -42,7 +42,13 @@ export function createSqliteTables(queue: CommitQueue, clock: Pick<Clock, 'now'>
     },
     async entries(list, { after = 0, last, limit = ALL } = {}) {
       checkName('A list', list);
-      const rows = await queue.read({ op: 'entries', list, after, last: last ?? null, limit });
+      const rows = await queue.read({
+        op: 'entries',
+        list,
+        after,
+        last: last === undefined ? null : Math.max(0, last),
+        limit: Math.max(0, limit),
+      });
       return rows.map(({ n, at, value }) => ({ n, at, value: JSON.parse(value) as Json }));
     },
   };

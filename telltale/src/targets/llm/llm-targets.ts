@@ -39,7 +39,7 @@ function llmTarget(name: string, prompt: Prompt, model: string | undefined, open
     async run(call) {
       if (model === undefined) throw noModel(what);
       const { system } = prompt;
-      const message = prompt.message(call.input, call.agent);
+      const message = prompt.message(call.input, call.agent());
       const text = await askModel(await open(model), { what, system, message }, call);
       return prompt.result(text, call.input);
     },

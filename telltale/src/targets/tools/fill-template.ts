@@ -12,10 +12,10 @@ export interface FillScope {
 }
 
 /** The scope of one call: the snapshot is read only by a template that names it. */
-export const fillScope = (input: JsonObject, call: { readonly agent: JsonObject }): FillScope => ({
+export const fillScope = (input: JsonObject, call: { readonly agent: () => JsonObject }): FillScope => ({
   input,
   get agent() {
-    return call.agent;
+    return call.agent();
   },
 });
 

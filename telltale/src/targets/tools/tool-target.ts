@@ -4,7 +4,7 @@ import { isMap } from '../../manifest/schema/is-map.ts';
 import type { ToolManifest } from '../../manifest/schema/kinds.ts';
 import { compileCheck, compileViolation } from '../check-parameters.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
-import type { Target } from '../target.ts';
+import type { Target, TargetCall } from '../target.ts';
 import type { TargetEdges } from '../target-edges.ts';
 import { commandTool } from './command-tool.ts';
 import { httpTool } from './http-tool.ts';
@@ -32,6 +32,18 @@ export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges)
   const outputViolation =
     output?.schema === undefined ? undefined : compileViolation(output.schema, `"output.schema" of ${what}`);
 
+  const guarded = async (call: TargetCall): Promise<Json> => {
+    const input = { ...defaults, ...call.input };
+    if (approval === 'always')
+      await edges.permissions.ask(
+        { target: what, what: `call ${what}`, input, signal: call.signal },
+        `approval: always of ${what}`,
+      );
+    const result = await implementation(input, call);
+    const violation = outputViolation?.(result);
+    if (violation !== undefined) throw outputViolates(what, violation.message);
+    return result;
+  };
   return {
     kind: 'tool',
     name,
@@ -41,18 +53,10 @@ export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges)
     start: tool.start,
     ...(tool.timeout === undefined ? {} : { timeoutMs: tool.timeout.ms }),
     check: compileCheck(parameters, what),
-    async run(call) {
-      const input = { ...defaults, ...call.input };
-      if (approval === 'always')
-        await edges.permissions.ask(
-          { target: what, what: `call ${what}`, input, signal: call.signal },
-          `approval: always of ${what}`,
-        );
-      const result = await implementation(input, call);
-      const violation = outputViolation?.(result);
-      if (violation !== undefined) throw outputViolates(what, violation.message);
-      return result;
-    },
+    run: (call) =>
+      approval === 'never' && outputViolation === undefined
+        ? implementation({ ...defaults, ...call.input }, call)
+        : guarded(call),
   };
 }
 

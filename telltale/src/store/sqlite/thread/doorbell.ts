@@ -52,7 +52,12 @@ export function createDoorbell(): Doorbell {
       call.on('error', () => call.destroy()); // nobody listens there; his poll finds the message
     },
     remove(other) {
-      if (!isWindows && other.startsWith(tmpdir()) && NAME.test(other)) rmSync(other, { force: true });
+      if (isWindows || !other.startsWith(tmpdir()) || !NAME.test(other)) return;
+      try {
+        rmSync(other, { force: true });
+      } catch (error) {
+        if (!(error instanceof Error && 'code' in error)) throw error; // another user's: his to clear away
+      }
     },
     close() {
       server?.close();

@@ -49,14 +49,18 @@ function open(
   const appends = createAppendRows(db, tables);
   const attention = createAttention({ db, ownership, tell });
   const checkpoints = createCheckpoints(db);
-  let messaged: number[] = [];
+  /** Doorbells of owners whose streams got a message. */
+  const toRing = new Set<string>();
   const rows: Rows = {
     appends,
     tables,
     streams: createStreamRows(db, ownership),
     lists: createListStreams(db, ownership),
     readStream: createReadStream(db, settings.path),
-    messaged: (owner) => messaged.push(owner),
+    messaged(owner) {
+      const path = owner === ownership.id ? undefined : ownership.doorbellOf(owner);
+      if (path !== undefined) toRing.add(path);
+    },
   };
   const runGroup = createRunGroup({
     db,
@@ -66,20 +70,12 @@ function open(
     perform: (request, now) => performWrite(rows, request, now),
   });
 
-  const ringOwners = () => {
-    for (const owner of messaged) {
-      const path = owner === ownership.id ? undefined : ownership.doorbellOf(owner);
-      if (path !== undefined) bell.ring(path);
-    }
-    messaged = [];
-  };
-
   const write = ({ writes, now }: Group): FromThread => {
     try {
       const outcomes = runGroup(writes, now);
       return outcomes.size === 0 ? { kind: 'committed' } : { kind: 'written', outcomes: [...outcomes] };
     } catch (error) {
-      messaged = [];
+      toRing.clear();
       return { kind: 'failed', error: toRuntimeError(error).toJSON() };
     }
   };
@@ -88,7 +84,8 @@ function open(
   const tidy = ({ writes }: Group) => {
     let chars = 0;
     for (const item of writes) if (Array.isArray(item)) chars += item[4].length;
-    if (messaged.length > 0) ringOwners();
+    for (const path of toRing) bell.ring(path);
+    toRing.clear();
     if (ownership.id !== null) {
       attention.startOwning();
       bell.listen(attention.look);

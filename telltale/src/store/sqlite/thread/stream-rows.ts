@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { KEPT_SNAPSHOTS, MAX_INBOX_MESSAGES } from '../../limits.ts';
+import { MAX_INBOX_MESSAGES } from '../../limits.ts';
 import type { StreamHead } from '../../store.ts';
 import { inboxFull, streamExists, streamUnknown } from '../../store-errors.ts';
 import type { Results, Taken } from '../messages.ts';
@@ -33,13 +33,7 @@ export function createStreamRows(db: DatabaseSync, ownership: Ownership): Stream
   const keepSnapshot = db.prepare(
     'INSERT OR REPLACE INTO snapshots (stream, seq, body) SELECT id, ?1, ?2 FROM heads WHERE id = ?3 AND epoch = ?4 AND head >= ?1',
   );
-  const dropSnapshots = db.prepare(
-    `DELETE FROM snapshots WHERE stream = ?1 AND seq <=
-      (SELECT seq FROM snapshots WHERE stream = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ${KEPT_SNAPSHOTS})`,
-  );
-  const snapshots = db.prepare(
-    'SELECT seq, body FROM snapshots WHERE stream = (SELECT id FROM streams WHERE stream = ?) ORDER BY seq',
-  );
+  const snapshots = db.prepare('SELECT seq, body FROM snapshots WHERE stream = ? ORDER BY seq');
   const waiting = db.prepare('SELECT count(*) AS n FROM inbox WHERE stream = ?');
   const send = db.prepare('INSERT INTO inbox (stream, at, message) VALUES (?, ?, ?)');
   const inbox = db.prepare('SELECT id, at, message FROM inbox WHERE stream = ? ORDER BY id');
@@ -70,12 +64,9 @@ export function createStreamRows(db: DatabaseSync, ownership: Ownership): Stream
     dissolve: ownership.dissolve,
     owners: ownership.all,
     release: (stream, epoch) => void release.run(stream, epoch),
-    snapshot(stream, epoch, seq, body) {
-      keepSnapshot.run(seq, body, stream, epoch);
-      dropSnapshots.run(stream);
-    },
+    snapshot: (stream, epoch, seq, body) => void keepSnapshot.run(seq, body, stream, epoch),
     snapshots: (stream) =>
-      snapshots.all(stream).map((row) => ({ seq: Number(row.seq), body: String(row.body) })),
+      snapshots.all(find(stream).id).map((row) => ({ seq: Number(row.seq), body: String(row.body) })),
     send(stream, message, now) {
       const { id, owner } = find(stream);
       if (Number(waiting.get(id)?.n) >= MAX_INBOX_MESSAGES) throw inboxFull(stream, MAX_INBOX_MESSAGES);

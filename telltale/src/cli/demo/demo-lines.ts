@@ -1,0 +1,94 @@
+import { dirname, join } from 'node:path';
+import type { Palette } from '../../manifest/palette.ts';
+import type { Followed } from '../run/follow-session.ts';
+import { wrap } from '../view/columns.ts';
+import { countText, spanText } from '../view/figures.ts';
+import type { ChangedFile } from './changed-files.ts';
+import type { Workspace } from './make-workspace.ts';
+import { TEMPLATE } from './template.ts';
+
+export interface DemoLines {
+  readonly columns: number;
+  readonly paint: Palette;
+}
+
+/** Less is noise of the machine, not something that was gained. */
+const WORTH_MS = 50;
+
+export function openingLines({ folder }: Workspace, input: string, { columns, paint }: DemoLines) {
+  return [
+    paint.bold(`An agent at work: "${input}"`),
+    ...wrap(
+      'The files, the commands and the tests are real; the model is scripted, so no key is needed. An action (▶) starts the moment its tag closes, while the model still speaks.',
+      columns,
+    ).map(paint.dim),
+    paint.dim(folder),
+    '',
+  ];
+}
+
+/** How it ended and what that took, against the same run with actions that wait for the end of each response. */
+export function closingLines(
+  { result, overlap }: Pick<Followed, 'result' | 'overlap'>,
+  changed: readonly ChangedFile[],
+  isPaced: boolean,
+  { columns, paint }: DemoLines,
+): readonly string[] {
+  const { actualMs, waitingMs, early, leadMs } = overlap;
+  const gained = waitingMs - actualMs >= WORTH_MS && early > 0;
+  const times = gained
+    ? `${spanText(actualMs)}; ${spanText(waitingMs)} if actions had waited for each response to end. ${countText(early, 'action')} started while the model spoke, the earliest ${spanText(leadMs)} before it was done.`
+    : `${spanText(actualMs)}.`;
+  const [first = '', ...rest] = wrap(`✓ ${countText(result.turns, 'turn')}, ${times}`, columns - 2);
+  const widest = Math.max(0, ...changed.map(({ path }) => path.length));
+  return [
+    '',
+    paint.green(first),
+    ...rest.map((line) => paint.green(`  ${line}`)),
+    ...(isPaced
+      ? []
+      : wrap(
+          'In a pipe the model speaks all at once. On a terminal, or with --rate 85, one sees actions start while it speaks.',
+          columns - 2,
+        ).map((line) => paint.dim(`  ${line}`))),
+    '',
+    'Changed on disk:',
+    ...changed.map(
+      ({ path, added, removed }) =>
+        `  ${path.padEnd(widest)}  ${paint.green(`+${added}`)} ${paint.red(`-${removed}`)}`,
+    ),
+  ];
+}
+
+/** What to type next, as it has to be typed: in a clone, or where the package is installed. */
+export function nextLines({ folder, store }: Workspace, template: string = TEMPLATE): readonly string[] {
+  const command = commandFor(template);
+  const again = shellWord(join(dirname(folder), 'again'));
+  return [
+    '',
+    'Next:',
+    `  export TELLTALE_STORE=${shellWord(store)}`,
+    `  ${command} logs last      # every event of this run, and when it came`,
+    `  ${command} show last      # what the session is: a fold of that log`,
+    `  ${command} replay last    # the run again, event by event`,
+    `  ${command} --help         # everything else`,
+    '',
+    'It can be stopped at any instant, kill -9 included, and goes on from there:',
+    `  ${command} demo --dir ${again}`,
+    `  ${command} resume last --store ${again}/.telltale/telltale.db`,
+    '',
+    `This one's workspace stays until you remove it: rm -r ${shellWord(folder)}`,
+  ];
+}
+
+/** How to go on with a demo that was stopped. */
+export const resumeLines = ({ store }: Workspace, session: string, template: string = TEMPLATE) => [
+  `Stopped. All that happened is on the log; go on where it was:`,
+  `  ${commandFor(template)} resume ${session} --store ${shellWord(store)}`,
+];
+
+const commandFor = (template: string): string =>
+  /[\\/]node_modules[\\/]/.test(template) ? 'npx telltale' : 'npm start --';
+
+const shellWord = (path: string): string =>
+  /^[\w./:@-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;

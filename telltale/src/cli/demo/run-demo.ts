@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import { paletteFor } from '../colour.ts';
+import type { CommandContext } from '../command.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { EXIT } from '../exit-code.ts';
+import type { Io } from '../io.ts';
+import { conclude } from '../run/conclude.ts';
+import { createRunView } from '../run/create-run-view.ts';
+import { followSession } from '../run/follow-session.ts';
+import { loadForRun } from '../run/load-for-run.ts';
+import type { RunMode } from '../run/run-mode.ts';
+import type { RunView } from '../run/run-view.ts';
+import { createTerminalView } from '../run/terminal-view.ts';
+import { withRuntime } from '../session/with-runtime.ts';
+import { changedFiles } from './changed-files.ts';
+import { closingLines, nextLines, openingLines, resumeLines } from './demo-lines.ts';
+import { makeRepository } from './make-repository.ts';
+import { makeWorkspace } from './make-workspace.ts';
+import { nodeOnPath } from './node-on-path.ts';
+import { pacedModel } from './paced-model.ts';
+import { readTemplate } from './template.ts';
+
+export interface DemoOptions {
+  readonly mode: RunMode;
+  /** Tokens a second; the script's own on a terminal by default, and all at once elsewhere. */
+  readonly rate: number | undefined;
+  readonly dir: string | undefined;
+}
+
+const INPUT = 'Add a --json flag to the report command';
+const DEFAULT_COLUMNS = 80;
+const MAX_COLUMNS = 100;
+
+/** Lays the demo's project out, lets the agent work on it, and says what came of it and what to type next. */
+export async function runDemo(
+  { mode, rate, dir }: DemoOptions,
+  { io, runtimes }: Pick<CommandContext, 'io' | 'runtimes'>,
+): Promise<ExitCode> {
+  const { stdout, clock } = io;
+  const isShown = mode === 'live' || mode === 'plain';
+  const isPaced = rate !== undefined || stdout.isTerminal;
+  const look = {
+    columns: Math.min(stdout.columns ?? DEFAULT_COLUMNS, MAX_COLUMNS) - 1,
+    paint: paletteFor(stdout),
+  };
+  const print = (lines: readonly string[]) => (isShown ? stdout.write(`${lines.join('\n')}\n`) : undefined);
+
+  const files = await readTemplate();
+  const workspace = await makeWorkspace(files, dir, io);
+  const context = { io: { ...io, env: nodeOnPath(io.env, process.execPath) }, runtimes };
+  const git = await makeRepository(join(workspace.folder, 'project'), context.io.env);
+  const agent = await loadForRun(workspace.manifest, context, mode === 'json' ? { json: true } : {});
+  if (agent === undefined) return EXIT.usage;
+  const model = isPaced && rate === undefined ? undefined : await pacedModel(agent, rate, clock);
+  await print(openingLines(workspace, INPUT, look));
+  const followed = await withRuntime(context, { store: workspace.store }, (runtime) => {
+    const start = { input: INPUT, vars: { git }, ...(model === undefined ? {} : { model }) };
+    return followSession(runtime.start(agent, start), io, { view: demoView(mode, io), seen: 0 });
+  });
+
+  const { result } = followed;
+  if (result.status === 'interrupted' && isShown) {
+    await io.stderr.write(`${resumeLines(workspace, result.session).join('\n')}\n`);
+    return EXIT.interrupted;
+  }
+  const code = await conclude(followed, io, { mode, storeFlag: ` --store ${workspace.store}` });
+  if (result.status === 'completed')
+    await print([
+      ...closingLines(followed, await changedFiles(files, workspace.folder), isPaced, look),
+      ...nextLines(workspace),
+    ]);
+  return code;
+}
+
+/** The view of `telltale run`, without its last lines: the demo has its own. */
+function demoView(mode: RunMode, io: Io): RunView {
+  if (mode === 'live') {
+    const view = createTerminalView(io);
+    return { ...view, end: () => view.leave() };
+  }
+  const view = createRunView(mode, io);
+  return mode === 'plain' ? { ...view, end: async () => {} } : view;
+}

@@ -1,0 +1,55 @@
+import type { ParserEvent } from '../intents.ts';
+import { actionIntent, attributeFault, type ReadTag } from './action-intent.ts';
+import { ID } from './attribute-names.ts';
+import { openForeach } from './elements.ts';
+import { readEnvelope } from './envelope.ts';
+import { badAction, badJson, brokenBody, duplicateId, inDoubt } from './faults.ts';
+import { automaticId, isFree, takeId } from './id-book.ts';
+import { emit } from './output.ts';
+import { readBody } from './read-body.ts';
+import type { BodyTag } from './tag-names.ts';
+import { endRun, newRun, type Turn } from './turn.ts';
+
+/** The `{` of a body has been seen: the tag counts, and the run before it is over. */
+export function beginBody(turn: Turn, at: number): void {
+  endRun(turn, at);
+  newRun(turn, false);
+}
+
+/** A body that ended where it should. `strict` is what JSON.parse made of it, if it could. */
+export function endBody(turn: Turn, tag: ReadTag, text: string, strict: unknown, at: number): void {
+  const event = act(turn, tag, text, strict);
+  const foreach = openForeach(turn.elements);
+  if (event.type !== 'action' || foreach === undefined) emit(turn.output, event, at);
+  else {
+    foreach.actions.push(event);
+    turn.output.consumed = at;
+  }
+}
+
+export function breakBody(turn: Turn, tag: ReadTag, tooLarge: boolean, at: number): void {
+  const name = tag.name as BodyTag;
+  if (!tooLarge)
+    emit(turn.output, turn.doubt ? inDoubt(name) : (attributeFault(tag) ?? brokenBody(name)), at);
+  turn.doubt = true;
+}
+
+/** The event of a body, or the one fault that keeps it from acting. */
+function act({ elements, book, doubt }: Turn, tag: ReadTag, text: string, strict: unknown): ParserEvent {
+  const name = tag.name as BodyTag;
+  const bad = doubt ? inDoubt(name) : attributeFault(tag);
+  if (bad !== undefined) return bad;
+  const value = readBody(text, strict);
+  if (value === undefined) return badJson(name);
+  const repaired = strict === undefined;
+  if (name === 'metadata') {
+    return repaired ? { type: 'metadata', value, repaired } : { type: 'metadata', value };
+  }
+  const envelope = readEnvelope(value);
+  if (typeof envelope === 'string') return badAction(envelope);
+  const asked = tag.attributes.values[ID];
+  if (asked !== undefined && !isFree(book, asked)) return duplicateId(asked);
+  const id = asked ?? automaticId(book);
+  takeId(book, id);
+  return actionIntent(tag, envelope, id, elements, repaired);
+}

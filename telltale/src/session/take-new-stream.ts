@@ -1,0 +1,19 @@
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { Store, StreamHead, StreamWriter } from '../store/store.ts';
+
+/**
+ * Makes the stream of a new session. One that is there and holds nothing is taken: a process died between making it and
+ * writing its first event.
+ */
+export async function takeNewStream(store: Store, id: string, head: StreamHead): Promise<StreamWriter> {
+  try {
+    return await store.create(id, head);
+  } catch (thrown) {
+    if (!(thrown instanceof RuntimeError) || thrown.code !== 'stream_exists') throw thrown;
+    if ((await store.info(id))?.head !== 0) throw thrown;
+    const writer = await store.acquire(id);
+    if (writer.head === 0) return writer;
+    await writer.release(); // another one was quicker
+    throw thrown;
+  }
+}

@@ -1,0 +1,158 @@
+import type { EventBody } from '../../events/event.ts';
+import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
+import { closeBranch, decideTest, openBranch, otherBranch } from './branches.ts';
+import { holdAt } from './gate.ts';
+import type { Hearing } from './hearing-state.ts';
+import { createResponseStream } from './response-stream.ts';
+import { closeThought, endRun, sayText, think, writeOutput } from './spoken.ts';
+
+/** Acts on what the model said, in the order in which it did. `consumed` is how far the stream had been read. */
+export function act(hearing: Hearing, event: ParserEvent, consumed: number): void {
+  if (hearing.over) {
+    passOver(hearing, event, consumed);
+    return;
+  }
+  const { spoken, branches, context } = hearing;
+  if (event.type !== 'text' && event.type !== 'fault') endRun(spoken, consumed);
+  if (!branches.live && event.type !== 'if') return;
+  switch (event.type) {
+    case 'text':
+      sayText(spoken, event.text);
+      return;
+    case 'open':
+      if (event.tag === 'thought') spoken.thoughts.push({ text: '', depth: event.depth });
+      else openResponse(hearing, event.final);
+      return;
+    case 'delta':
+      if (event.tag === 'thought') think(spoken, event.text);
+      else hearing.response?.push(event.text);
+      return;
+    case 'close':
+      if (event.tag === 'thought') closeThought(spoken, consumed);
+      else closeResponse(hearing, event.truncated === true, consumed);
+      return;
+    case 'action':
+      declare(hearing, event, consumed);
+      return;
+    case 'metadata':
+      writeOutput(spoken, consumed);
+      context.applyMetadata(event.value, 'model');
+      return;
+    case 'if':
+      if (event.body === 'else') otherBranch(branches);
+      else if (event.body === 'close') closeBranch(branches);
+      else
+        openBranch(branches, () => {
+          const decided = decideTest(event.test, context.testContext);
+          record(hearing, { type: 'if.decided', test: event.test, ...decided }, consumed);
+          return decided.held;
+        });
+      return;
+    case 'foreach':
+      loop(hearing, event, consumed);
+      return;
+    case 'parallel': {
+      if (event.body === 'open') {
+        hearing.groups.push(event.id ?? `parallel:${context.state.turn}.${++hearing.parallels}`);
+        return;
+      }
+      const group = hearing.groups.pop();
+      if (group !== undefined) waitFor(hearing, group);
+      return;
+    }
+    case 'fault':
+      record(hearing, { type: 'fault', code: event.code, message: event.message }, consumed);
+      return;
+  }
+}
+
+/** Behind a closed final response. The end of the `<if>` that it stood in is no new tag, nor is its other branch. */
+function passOver(hearing: Hearing, event: ParserEvent, consumed: number): void {
+  const { branches } = hearing;
+  if (event.type === 'if' && event.body === 'else') otherBranch(branches);
+  else if (event.type === 'if' && event.body === 'close') closeBranch(branches);
+  else if (!hearing.afterFinal && branches.live && event.type !== 'text' && event.type !== 'fault') {
+    hearing.afterFinal = true;
+    record(hearing, afterFinalFault, consumed);
+  }
+  if (event.type === 'if' && event.body === 'open') openBranch(branches, () => false);
+}
+
+function record({ spoken, context }: Hearing, body: EventBody, consumed: number): void {
+  writeOutput(spoken, consumed);
+  context.log.append(body);
+}
+
+function declare(hearing: Hearing, intent: ActionIntent, consumed: number): void {
+  const { context, groups, spoken } = hearing;
+  const group = groups.at(-1);
+  const action = context.toAction(intent, group);
+  if (!action.ok) {
+    const { code, message, hint } = action.error;
+    record(hearing, { type: 'fault', code, message: `${message} ${hint ?? ''}`.trim() }, consumed);
+    return;
+  }
+  writeOutput(spoken, consumed);
+  const { id, mode } = action.value;
+  context.scheduler.declare(action.value, context.log.here());
+  if (group !== undefined || mode !== 'sync') return;
+  if (context.manifest.protocol.on_sync === 'buffer') waitFor(hearing, id);
+  else {
+    // The model is shown the result at once: no tokens are spent on guessing it.
+    hearing.observed = id;
+    hearing.over = true;
+    hearing.afterFinal = true;
+    hearing.cut('sync');
+  }
+}
+
+/** Holds back what follows until the action or group has ended. */
+function waitFor(hearing: Hearing, id: string): void {
+  holdAt(
+    hearing.gate,
+    (open) => hearing.context.scheduler.whenEnded([id], open),
+    (event, consumed) => act(hearing, event, consumed),
+  );
+}
+
+function loop(hearing: Hearing, event: Extract<ParserEvent, { type: 'foreach' }>, consumed: number): void {
+  const { context, groups, spoken } = hearing;
+  writeOutput(spoken, consumed);
+  const actions = event.actions.map((intent) => context.toAction(intent, groups.at(-1)));
+  const bad = actions.find((action) => !action.ok);
+  if (bad !== undefined && !bad.ok) {
+    record(hearing, { type: 'fault', code: bad.error.code, message: bad.error.message }, consumed);
+    return;
+  }
+  const declared = actions.flatMap((action) => (action.ok ? [action.value] : []));
+  context.scheduler.loop({ in: event.in, as: event.as, actions: declared }, context.log.here());
+}
+
+function openResponse(hearing: Hearing, final: boolean): void {
+  const { log, scheduler, state } = hearing.context;
+  hearing.responseFinal = final;
+  hearing.response = createResponseStream(scheduler, (text) => {
+    if (log.watched) log.show({ type: 'response.delta', session: state.id, turn: state.turn, text });
+  });
+}
+
+function closeResponse(hearing: Hearing, truncated: boolean, consumed: number): void {
+  const { response: stream, responses, spoken, context } = hearing;
+  if (stream === undefined) return;
+  const final = hearing.responseFinal && !truncated;
+  hearing.response = undefined;
+  responses.push({ stream, final });
+  writeOutput(spoken, consumed);
+  stream.end();
+  if (final) {
+    hearing.over = true;
+    hearing.cut('final');
+  } else stream.whenOut(() => context.log.append({ type: 'response', text: stream.text(), final: false }));
+}
+
+const afterFinalFault: EventBody = {
+  type: 'fault',
+  code: 'after_final',
+  message:
+    'Tags followed the closed final response and were not read: a final response ends the turn. Put actions and metadata before it, or write <response final="false">.',
+};

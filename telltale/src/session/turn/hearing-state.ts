@@ -1,0 +1,74 @@
+import { createTagParser, type TagParser } from '../../protocol/tags/tag-parser.ts';
+import type { SessionContext } from '../context.ts';
+import { type Branches, createBranches } from './branches.ts';
+import { type CloseSplitter, createCloseSplitter } from './close-splitter.ts';
+import { createGate, type Gate } from './gate.ts';
+import type { ResponseStream } from './response-stream.ts';
+import { createSpoken, type Spoken } from './spoken.ts';
+
+/** Why the runtime ends the model's stream before the model does. */
+export type CutReason = 'final' | 'sync' | 'buffer_full';
+
+export interface HeardResponse {
+  readonly stream: ResponseStream;
+  /** Whether it was meant to end the session, and was closed. */
+  readonly final: boolean;
+}
+
+/** What a turn said, for whoever decides what follows it. */
+export interface Heard {
+  /** In the order in which they were opened. */
+  readonly responses: readonly HeardResponse[];
+  /** What was said outside every tag. */
+  readonly text: string;
+  /** The sync action at which the stream was cut. */
+  readonly observed: string | undefined;
+}
+
+/** One turn of the model, as it is read and acted on. */
+export interface Hearing {
+  readonly context: SessionContext;
+  readonly cut: (reason: CutReason) => void;
+  readonly parser: TagParser;
+  readonly splitter: CloseSplitter;
+  readonly gate: Gate;
+  readonly branches: Branches;
+  readonly spoken: Spoken;
+  readonly responses: HeardResponse[];
+  /** The `<parallel>`s that are open; one without an id gets one that no model can write. */
+  readonly groups: string[];
+  parallels: number;
+  response: ResponseStream | undefined;
+  responseFinal: boolean;
+  /** Once a final response has closed, nothing that follows counts, and the model hears of it once. */
+  over: boolean;
+  afterFinal: boolean;
+  observed: string | undefined;
+}
+
+export function createHearing(context: SessionContext, cut: (reason: CutReason) => void): Hearing {
+  const { protocol } = context.manifest;
+  const { seal } = context.state;
+  return {
+    context,
+    cut,
+    parser: createTagParser({
+      max_body: protocol.max_body.bytes,
+      actions_in: protocol.actions_in,
+      ids: context.ids,
+      ...(seal === undefined ? {} : { key: seal }),
+    }),
+    splitter: createCloseSplitter(),
+    gate: createGate(),
+    branches: createBranches(),
+    spoken: createSpoken(context.log),
+    responses: [],
+    groups: [],
+    parallels: 0,
+    response: undefined,
+    responseFinal: false,
+    over: false,
+    afterFinal: false,
+    observed: undefined,
+  };
+}

@@ -1,0 +1,89 @@
+import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import { type Batch, toOp, type WriteEntry } from './batch.ts';
+import { fromJson } from './from-json.ts';
+import type { AppendOp, FromThread, ReadRequest, WriteRequest } from './messages.ts';
+import { noteFailure } from './writer-state.ts';
+
+/** A batch on its way to the thread and back. */
+export interface Flight {
+  readonly batch: Batch;
+  /** The writes that were sent, in order: without those whose writer had come to grief. */
+  readonly sent: readonly WriteEntry[];
+  readonly writes: readonly (AppendOp | WriteRequest)[];
+  readonly reads: readonly ReadRequest[];
+}
+
+export type GroupReply = Extract<
+  FromThread,
+  { readonly kind: 'committed' | 'written' | 'failed' | 'answers' }
+>;
+
+export function takeOff(batch: Batch): Flight {
+  const sent: WriteEntry[] = [];
+  const writes: (AppendOp | WriteRequest)[] = [];
+  for (const entry of batch.writes) {
+    const op = entry.kind === 'append' ? toOp(entry) : entry.request;
+    if (op === undefined) continue;
+    sent.push(entry);
+    writes.push(op);
+  }
+  return { batch, sent, writes, reads: batch.reads.map(({ request }) => request) };
+}
+
+/** Notes what became of a flight, and answers its requests. Those who appended are told later, in order. */
+export function conclude({ batch, sent }: Flight, reply: GroupReply): void {
+  switch (reply.kind) {
+    case 'committed':
+      for (const entry of sent) succeed(entry);
+      return;
+    case 'written': {
+      const outcomes = new Map(reply.outcomes);
+      for (const [place, entry] of sent.entries()) {
+        const outcome = outcomes.get(place);
+        if (outcome !== undefined && 'error' in outcome) failEntry(entry, fromJson(outcome.error));
+        else if (entry.kind === 'append') succeed(entry);
+        else if (outcome !== undefined) entry.resolve(outcome.value);
+      }
+      return;
+    }
+    case 'failed': {
+      const error = fromJson(reply.error);
+      for (const entry of sent) failEntry(entry, error);
+      return;
+    }
+    case 'answers':
+      for (const [place, outcome] of reply.outcomes.entries()) {
+        if ('error' in outcome) batch.reads[place]?.reject(fromJson(outcome.error));
+        else batch.reads[place]?.resolve(outcome.value);
+      }
+  }
+}
+
+/** Nothing of the batch will be written or answered any more. */
+export function abandon({ writes, reads, settledBy }: Batch, error: RuntimeError): void {
+  for (const entry of writes) failEntry(entry, error);
+  for (const { reject } of reads) reject(error);
+  for (const entry of settledBy) entry.error ??= error;
+}
+
+/** The streams that have new events. */
+export function movedBy({ sent }: Flight): ReadonlySet<string> {
+  const moved = new Set<string>();
+  for (const entry of sent)
+    if (entry.kind === 'append' && entry.count > 0 && entry.error === undefined)
+      moved.add(entry.writer.stream);
+  return moved;
+}
+
+function succeed(entry: WriteEntry): void {
+  if (entry.kind === 'append') entry.writer.committed = entry.expectedSeq + entry.count;
+}
+
+function failEntry(entry: WriteEntry, error: RuntimeError): void {
+  if (entry.kind === 'request') {
+    entry.reject(error);
+    return;
+  }
+  entry.error = error;
+  noteFailure(entry.writer, error);
+}

@@ -1,0 +1,77 @@
+import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
+import { pacedModel } from '../../src/cli/demo/paced-model.ts';
+import type { SessionEvent } from '../../src/events/event.ts';
+import { fold } from '../../src/events/reduce.ts';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { createRuntime } from '../../src/session/create-runtime.ts';
+import { loadAgent } from '../../src/session/load-agent.ts';
+import type { SessionResult } from '../../src/session/runtime-types.ts';
+import { normaliseEvents } from './normalise-events.ts';
+
+export const examples = fileURLToPath(new URL('../../../examples', import.meta.url));
+
+export interface ExampleOptions {
+  /** Where `agent.yml` is. */
+  readonly folder: string;
+  readonly input: string;
+  readonly vars?: JsonObject;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface ExampleRun {
+  readonly result: SessionResult;
+  readonly events: readonly SessionEvent[];
+}
+
+/** Runs an example to its end: its own manifest, tools and script, which says all at once what it says at a pace. */
+export async function runExample({ folder, input, vars, env = {} }: ExampleOptions): Promise<ExampleRun> {
+  const clock = createSystemClock();
+  const all = { PATH: process.env.PATH, ...env };
+  const agent = await loadAgent('agent.yml', { cwd: folder, env: all });
+  // Without jitter: a retry comes at once.
+  const runtime = await createRuntime({ store: 'memory', clock, cwd: folder, env: all, random: () => 0 });
+  try {
+    const model = await pacedModel(agent, undefined, clock);
+    const session = runtime.start(agent, { input, model, ...(vars === undefined ? {} : { vars }) });
+    const result = await session.result;
+    return { result, events: await runtime.events(session.id) };
+  } finally {
+    await runtime.close();
+  }
+}
+
+/**
+ * What every example shows beside its own events: prompts only grow, nothing starts before what it depends on has
+ * succeeded, and the log can be folded from any point on.
+ */
+export function expectSoundLog(events: readonly SessionEvent[]): void {
+  const turns = events.flatMap((event) => (event.type === 'turn.started' ? [event] : []));
+  expect(turns.map(({ prompt }) => prompt.reused_prefix)).toEqual(turns.map(() => 1));
+  expect(startedEarly(events)).toEqual([]);
+  const whole = fold(events);
+  for (let cut = 0; cut <= events.length; cut++)
+    expect(fold(events.slice(cut), fold(events.slice(0, cut)))).toEqual(whole);
+}
+
+function startedEarly(events: readonly SessionEvent[]): readonly string[] {
+  const needs = new Map<string, readonly string[]>();
+  const succeeded = new Set<string>();
+  const early: string[] = [];
+  for (const event of events) {
+    if (event.type === 'action.declared') needs.set(event.action.id, event.action.depends_on ?? []);
+    else if (event.type === 'action.completed') succeeded.add(event.id).add(event.id.replace(/\[\d+\]$/, ''));
+    else if (event.type === 'action.started' && !needs.get(event.id)?.every((id) => succeeded.has(id)))
+      early.push(event.id);
+  }
+  return early;
+}
+
+/** Compares with `examples/NAME/expected.events.jsonl`. `places` are what differs from machine to machine. */
+export const expectEvents = (
+  name: string,
+  events: readonly SessionEvent[],
+  places: Readonly<Record<string, string>>,
+): Promise<void> =>
+  expect(normaliseEvents(events, places)).toMatchFileSnapshot(`${examples}/${name}/expected.events.jsonl`);

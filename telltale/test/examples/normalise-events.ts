@@ -1,0 +1,68 @@
+import type { SessionEvent } from '../../src/events/event.ts';
+
+/** What differs from run to run: places on the log, times, ids of sessions, and counts that hang on these. */
+const VARYING: ReadonlySet<string> = new Set([
+  'seq',
+  'at',
+  'session',
+  'cause',
+  'ms',
+  'first_token_ms',
+  'delay_ms',
+  'usage',
+  'cost_usd',
+  'manifest',
+  'model',
+  // Its tokens vary with the times in it; that it only grows is tested for itself.
+  'prompt',
+]);
+
+/**
+ * A log as lines of JSON that are the same in every run. First what the model said and what came of it, turn by turn;
+ * then each action with all that happened to it, in the order of declaration: actions run side by side, so that the
+ * order of their events among each other means nothing. The raw stream is left out: it is in the script.
+ */
+export function normaliseEvents(
+  events: readonly SessionEvent[],
+  places: Readonly<Record<string, string>>,
+): string {
+  const said: object[] = [];
+  const ends = new Map<number, object>();
+  const actions = new Map<string, { action: object; events: object[] }>();
+  let turn = 0;
+  const endTurn = () => {
+    const end = ends.get(turn);
+    if (end !== undefined) said.push(end);
+    ends.delete(turn);
+  };
+  for (const event of events) {
+    if (event.turn !== turn || event.type === 'session.completed') endTurn();
+    turn = event.turn;
+    if (event.type === 'model.output') continue;
+    if (event.type === 'action.declared') actions.set(event.action.id, { action: event.action, events: [] });
+    else if (event.type === 'turn.completed') ends.set(turn, lasting(event));
+    else {
+      const { turn: _, id: __, ...about } = lasting(event);
+      const id = actionOf(event);
+      if (id === undefined) said.push(lasting(event));
+      else if (event.type !== 'custom') actions.get(id)?.events.push(about);
+    }
+  }
+  endTurn();
+  const lines = [...said, ...actions.values()].map((each) => JSON.stringify(each));
+  // The longest first: one place may lie in another.
+  const known = Object.entries(places).toSorted(([, a], [, b]) => b.length - a.length);
+  return `${lines.map((line) => known.reduce((text, [name, place]) => text.replaceAll(place, name), line)).join('\n')}\n`;
+}
+
+function actionOf(event: SessionEvent): string | undefined {
+  if (event.type.startsWith('action.')) return 'id' in event ? event.id : undefined;
+  if (event.type !== 'custom') return undefined;
+  return (event.data as { readonly action?: string } | null)?.action;
+}
+
+function lasting(event: SessionEvent): Readonly<Record<string, unknown>> {
+  const { type, turn, ...body } = event;
+  const kept = Object.fromEntries(Object.entries(body).filter(([name]) => !VARYING.has(name)));
+  return { turn, type, ...kept };
+}

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import type { Store } from '../../../src/store/store.ts';
+import { append } from '../appending.ts';
+import { type Contract, SESSION } from './contract.ts';
+
+export function listContract(contract: Contract): void {
+  describe('the list of streams', () => {
+    test('streams are listed newest first, with all that is known of them', () =>
+      contract.alone(async (open) => {
+        const { clock, home } = contract;
+        const store = await open();
+        const start = clock.now();
+        const parent = await store.create('parent', SESSION);
+        await clock.advance(5);
+        await store.create('child', { ...SESSION, kind: 'run', parent: 'parent', title: 'Child' });
+        await clock.advance(5);
+        await append(parent, { expectedSeq: 0, events: ['{}'], status: 'waiting' });
+        const owner = { pid: home.pid, startedAt: expect.any(Number), epoch: 1 };
+        expect(await store.list()).toEqual([
+          {
+            stream: 'child',
+            kind: 'run',
+            name: 'writer',
+            status: 'running',
+            title: 'Child',
+            parent: 'parent',
+            createdAt: start + 5,
+            updatedAt: start + 5,
+            head: 0,
+            owner,
+          },
+          {
+            stream: 'parent',
+            kind: 'session',
+            name: 'writer',
+            status: 'waiting',
+            title: 'A title',
+            createdAt: start,
+            updatedAt: start + 10,
+            head: 1,
+            owner,
+          },
+        ]);
+        await parent.release();
+        expect(await store.info('parent')).not.toHaveProperty('owner');
+      }));
+
+    test('an owner that is dead is not shown', async () => {
+      const { store, dead } = contract;
+      await dead.create('s', SESSION);
+      expect(await store.info('s')).not.toHaveProperty('owner');
+    });
+
+    test('the list is narrowed by kind, by status and to a number', () =>
+      contract.alone(async (open) => {
+        const store = await open();
+        for (const [name, kind, status] of [
+          ['a', 'session', 'running'],
+          ['b', 'run', 'running'],
+          ['c', 'session', 'completed'],
+          ['d', 'session', 'waiting'],
+        ] as const)
+          await store.create(name, { ...SESSION, kind, status });
+        const names = async (filter: Parameters<Store['list']>[0]) =>
+          (await store.list(filter)).map(({ stream }) => stream);
+        expect(await names({ kind: 'session' })).toEqual(['d', 'c', 'a']);
+        expect(await names({ status: ['running', 'waiting'] })).toEqual(['d', 'b', 'a']);
+        expect(await names({ kind: 'session', status: ['running'] })).toEqual(['a']);
+        expect(await names({ limit: 2 })).toEqual(['d', 'c']);
+        expect(await names({ status: [] })).toEqual([]);
+        expect(await names({ limit: 0 })).toEqual([]);
+        expect(await names({ limit: -1 })).toEqual([]);
+      }));
+  });
+}

@@ -181,9 +181,10 @@ function report(): void {
   ]);
   console.log(table(head, rows));
   const rounds = own?.throughput;
+  const perSecond = (pick: (round: ThroughputRound) => number) => figure(median(rounds?.map(pick) ?? []));
   if (rounds !== undefined)
     console.log(
-      `\nSteps a second of wall time: ours, durable ${figure(median(rounds.map((round) => round.oursPerSecond)))}; bare group-commit loop ${figure(median(rounds.map((round) => round.barePerSecond)))}.`,
+      `\nSteps a second of wall time: ours, durable ${perSecond(({ ours }) => ours)}; bare group-commit loop ${perSecond(({ bare }) => bare)} (with a row for each of our events: ${perSecond(({ bareWithOurRows }) => bareWithOurRows)}).`,
     );
   for (const failure of failures) console.log(`\n✗ ${failure}`);
 }

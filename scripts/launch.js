@@ -26,6 +26,7 @@ const COMMANDS = new Map([
   ],
   ['test', { builds: false, program: ['scripts/check.ts', ...args] }],
   ['bench', { builds: true, program: ['scripts/bench.ts', ...args] }],
+  ['lab', { builds: false, program: ['scripts/lab.ts', ...args] }],
   ['fix', { builds: false, program: ['node_modules/@biomejs/biome/bin/biome', 'check', '--write', '.'] }],
   ['build', { builds: true, program: [] }],
 ]);

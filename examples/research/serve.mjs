@@ -21,6 +21,7 @@ export function serve(port = DEFAULT_PORT) {
     const name = /^\/([a-z]+\.(?:json|md))$/.exec(path)?.[1];
     const text =
       name === undefined ? undefined : await readFile(new URL(name, PAGES), 'utf8').catch(() => undefined);
+    response.sendDate = false; // the same answer at any time
     response.statusCode = text === undefined ? 404 : 200;
     response.setHeader('content-type', path.endsWith('.json') ? 'application/json' : 'text/markdown');
     response.end(text ?? 'There is no such page.\n');

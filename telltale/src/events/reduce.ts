@@ -203,6 +203,8 @@ function begin(state: SessionState, head: EventHead, event: BodyOf<'session.star
 
 /** A session that had come to an end of any kind runs again. */
 function goOn(state: SessionState): void {
+  // Otherwise it would stall again at once, before the model has seen what it was given to go on with.
+  if (state.status === 'stalled') state.idleTurns = 0;
   state.status = 'running';
   delete state.error;
   state.totals.failedTurns = 0;

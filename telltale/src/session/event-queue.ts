@@ -16,9 +16,10 @@ export interface EventQueue extends AsyncIterable<ObservedEvent> {
 
 /**
  * What `session.events` is: each reader gets every durable event once, in order, from `from` on, and live events for as
- * long as it keeps up. A slow reader costs a bounded amount of memory: it is put off to the log.
+ * long as it keeps up. A slow reader costs a bounded amount of memory: it is put off to the log, which is there once
+ * `ready` resolves.
  */
-export function createEventQueue(store: Store, session: string): EventQueue {
+export function createEventQueue(store: Store, session: string, ready: Promise<void>): EventQueue {
   const readers = new Set<Reader>();
   let lastSeq: number | undefined;
   let source: ((listener: (event: ObservedEvent) => void) => unknown) | undefined;
@@ -52,6 +53,7 @@ export function createEventQueue(store: Store, session: string): EventQueue {
     /** Whether the log may hold more than has been read of it. */
     let behind = true;
     try {
+      await ready;
       for (;;) {
         if (behind) {
           const missed = await page(next);

@@ -52,7 +52,6 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
   const { store } = edges;
   const { id } = begin;
   const stop = createStop();
-  const queue = createEventQueue(store, id);
   /** Those that came before the log was there. */
   const early = new Set<(event: ObservedEvent) => void>();
   let log: SessionLog | undefined;
@@ -63,6 +62,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
     refused = reject;
   });
   ready.catch(() => undefined); // whoever waits for the result hears of it there
+  const queue = createEventQueue(store, id, ready);
 
   const run = async (): Promise<SessionResult> => {
     let writer: StreamWriter | undefined;

@@ -3,8 +3,8 @@ import type { Conversation } from '../prompt/conversation.ts';
 import { compactIfNeeded } from './compact.ts';
 import type { SessionContext } from './context.ts';
 import { reachedLimit } from './limits.ts';
-import { finishTurn, type Next } from './turn/finish-turn.ts';
-import type { Reheard } from './turn/rehear.ts';
+import { finishLast, type Left } from './recover.ts';
+import { finishTurn, type Next, responsesOut } from './turn/finish-turn.ts';
 import { runTurn } from './turn/run-turn.ts';
 
 /** How a session's loop ended by itself; `stopped` where somebody ended it. */
@@ -13,18 +13,18 @@ export type LoopEnd =
   | { readonly kind: 'failed'; readonly error: RuntimeError };
 
 /**
- * Turn after turn until the session ends. `open` is what the last turn before a restart left undecided; `beforeTurn`
+ * Turn after turn until the session ends. `left` is what the last turn before a restart left to do; `beforeTurn`
  * is called with nothing in flight.
  */
 export async function runLoop(
   context: SessionContext,
   conversation: Conversation,
-  open: Reheard | undefined,
+  left: Left | undefined,
   beforeTurn: () => Promise<void> | undefined,
 ): Promise<LoopEnd> {
   const { state, stop, clock, manifest, log } = context;
-  if (open !== undefined) {
-    const next = await finishTurn(context, open);
+  if (left !== undefined) {
+    const next = await finishLast(context, left);
     if (next.kind !== 'turn') return next;
   }
   for (;;) {
@@ -52,6 +52,7 @@ export async function runLoop(
         const disarm = clock.after(retryInMs, done);
         stop.onStop(disarm);
       });
+      await responsesOut(context, end.heard.responses);
       continue;
     }
     const next = await finishTurn(context, end.heard);

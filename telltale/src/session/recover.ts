@@ -2,36 +2,46 @@ import { TURN_CUT_SHORT } from '../events/reduce.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import type { SessionContext } from './context.ts';
 import { costWith } from './cost.ts';
+import { finishTurn, type Next, responsesOut } from './turn/finish-turn.ts';
 import { type Reheard, rehear } from './turn/rehear.ts';
+
+/** What the last turn before a restart left to do. */
+export type Left =
+  /** It is over, and nobody has decided on what follows. */
+  | { readonly kind: 'undecided'; readonly heard: Reheard }
+  /** It broke off: its responses still have to go out. */
+  | { readonly kind: 'broken'; readonly heard: Reheard }
+  /** Its final response is on the log, and the session's end is not. */
+  | { readonly kind: 'final'; readonly text: string };
 
 /**
  * Takes a folded session up where its log ends. What had been started without a result is run again or written down as
- * interrupted; the turn that was open is closed. Returns what the last turn said and nobody has decided on yet.
+ * interrupted; the turn that was open is closed.
  */
-export function recover(context: SessionContext): Reheard | undefined {
+export function recover(context: SessionContext): Left | undefined {
   const { state, log, scheduler, model } = context;
   scheduler.restore(state);
   if (state.turn === 0) return undefined;
+  const { response } = state;
+  if (response?.final === true && response.turn === state.turn) return { kind: 'final', text: response.text };
+  const heard = rehear(context);
   if (!state.turnOpen) {
     scheduler.turnEnded('well');
-    return lastTurnBroke(context) ? undefined : rehear(context);
+    if (state.news.broken === undefined) return { kind: 'undecided', heard };
+    tellLost(context, heard);
+    return { kind: 'broken', heard };
   }
-  const heard = rehear(context);
   const said = state.turns.at(-1)?.output ?? '';
   const usage = { input: 0, output: estimateTokens(said), estimated: true } as const;
   const cost_usd = costWith(model, usage);
-  if (heard.final) {
-    // Its final response had been closed: the rest of the generation would have been cancelled anyway.
+  if (heard.final || heard.observed !== undefined) {
+    // Its final response had been closed, or it was to wait for a sync action: the stream would have been cut anyway.
     log.append({ type: 'turn.completed', usage, cost_usd, ms: 0, first_token_ms: 0, finish: 'cut' });
     scheduler.turnEnded('well');
-    return heard;
+    return { kind: 'undecided', heard };
   }
-  for (const id of heard.lost)
-    log.append({
-      type: 'fault',
-      code: 'not_run',
-      message: `The action "${id}" of your last message was not run: the runtime was restarted before it could be. Ask for it again under another id if it is still needed.`,
-    });
+  for (const thought of heard.thoughts) log.append({ type: 'thought', ...thought });
+  tellLost(context, heard);
   const error = {
     code: TURN_CUT_SHORT,
     message: 'The runtime was restarted while you were speaking.',
@@ -39,8 +49,29 @@ export function recover(context: SessionContext): Reheard | undefined {
   };
   log.append({ type: 'turn.failed', error, retry_in: 0, usage, cost_usd });
   scheduler.turnEnded('broken');
-  return undefined;
+  return { kind: 'broken', heard };
 }
 
-/** Whether the last turn failed: then there is nothing in it to decide on. */
-const lastTurnBroke = ({ state }: SessionContext): boolean => state.news.broken !== undefined;
+/** Tells the model, once, which of its actions were never run. */
+function tellLost({ log, state }: SessionContext, { lost }: Reheard): void {
+  for (const id of lost) {
+    const message = `The action "${id}" of your last message was not run: the runtime was stopped before it could be. Ask for it again under another id if it is still needed.`;
+    if (!state.news.faults.some((fault) => fault.message === message))
+      log.append({ type: 'fault', code: 'not_run', message });
+  }
+}
+
+/** Does what was left to do, and says what follows. */
+export async function finishLast(context: SessionContext, left: Left): Promise<Next> {
+  switch (left.kind) {
+    case 'undecided':
+      return finishTurn(context, left.heard);
+    case 'broken':
+      await responsesOut(context, left.heard.responses);
+      return { kind: 'turn' };
+    case 'final': {
+      const output = context.checkOutput(left.text);
+      return output.ok ? { kind: 'completed', result: output.value } : { kind: 'turn' };
+    }
+  }
+}

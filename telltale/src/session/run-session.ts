@@ -19,6 +19,7 @@ import { recover } from './recover.ts';
 import type { SessionResult } from './runtime-types.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop, StopReason } from './stop.ts';
+import { takenIds } from './taken-ids.ts';
 import { createTestContext } from './test-context.ts';
 
 /** `fire_and_forget` actions get this long at the end of a session. */
@@ -97,9 +98,9 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const disarm = armWall(context);
   try {
     await inbox.drain();
-    const open = edges.resumed ? recover(context) : undefined;
+    const left = edges.resumed ? recover(context) : undefined;
     if (edges.resumed) conversation.rebuild(state);
-    const end = await runLoop(context, conversation, open, () => undefined);
+    const end = await runLoop(context, conversation, left, () => undefined);
     return await conclude(context, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
@@ -189,17 +190,6 @@ function armWall({ manifest, state, clock, stop }: SessionContext): () => void {
   if (wall === undefined) return () => undefined;
   const left = wall.ms - elapsedMs(state, clock.now());
   return clock.after(Math.max(0, left), () => stop.now({ kind: 'fail', error: wallReached(wall.ms) }));
-}
-
-/** Ids that a new action may not take: of actions, groups and loops. */
-function takenIds(state: SessionState): Set<string> {
-  const ids = new Set<string>();
-  for (const [id, { action }] of state.actions) {
-    ids.add(id);
-    if (action.group !== undefined) ids.add(action.group);
-    if (action.base !== undefined) ids.add(action.base);
-  }
-  return ids;
 }
 
 const ownField = (state: SessionState, name: string) =>

@@ -63,8 +63,8 @@ const MAX_HELD = 4_096;
 const emptyBatch = (): Batch => ({ lines: [], events: [], consumed: undefined, writes: undefined });
 
 function takeBeside(batch: Batch, { consumed, writes }: Beside): void {
-  if (consumed !== undefined) (batch.consumed ??= []).push(...consumed);
-  if (writes !== undefined) (batch.writes ??= []).push(...writes);
+  if (consumed !== undefined) batch.consumed = [...(batch.consumed ?? []), ...consumed];
+  if (writes !== undefined) batch.writes = [...(batch.writes ?? []), ...writes];
 }
 
 export function createSessionLog({

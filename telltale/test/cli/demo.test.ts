@@ -1,72 +1,151 @@
+import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { whatNext } from '../../src/cli/commands/demo.ts';
+import { countLines } from '../../src/cli/demo/changed-files.ts';
+import { nextLines, resumeLines } from '../../src/cli/demo/demo-lines.ts';
+import { nodeOnPath } from '../../src/cli/demo/node-on-path.ts';
+import { readTemplate } from '../../src/cli/demo/template.ts';
+import type { Io } from '../../src/cli/io.ts';
 import { main } from '../../src/cli/main.ts';
-import { type RecordedIo, recordedIo } from './recorded-io.ts';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import { demoScreen, steadyScreen } from './demo-screen.ts';
+import { type RecordedIo, type RecordedIoOptions, recordedIo } from './recorded-io.ts';
 
-/** The transcript has been read and the replay waits for its first piece. */
-const replaying = (io: RecordedIo) => vi.waitFor(() => expect(io.clock.pending).toBe(1));
+const TIMEOUT_MS = 60_000;
 
-describe('telltale demo', () => {
-  it('shows actions handed over before the stream has ended', async () => {
-    const io = recordedIo();
-    expect(await main(['demo'], io)).toBe(0);
-    const out = io.out();
-    const times = [...out.matchAll(/([\d.]+) s ▶/g)].map((match) => Number(match[1]));
-    const total = Number(/┤ ([\d.]+) s of stream/.exec(out)?.[1]);
-    expect(times).toHaveLength(5);
-    expect(Math.max(...times)).toBeLessThan(total);
-    expect(out).toContain(`the first after ${times[0]?.toFixed(1)} s`);
-    expect(out).toContain('`<action>{"name": "rm"}</action>`\n  stays text');
-    expect(out).toContain('Did you mean');
-    expect(out).toContain('Next:');
+const newFolder = () => join(realpathSync(mkdtempSync(join(tmpdir(), 'telltale-demo-test-'))), 'work');
+
+/** Real time, for real commands. */
+function realIo(options: RecordedIoOptions = {}): { readonly recorded: RecordedIo; readonly io: Io } {
+  const recorded = recordedIo({ env: { PATH: process.env.PATH }, ...options });
+  return { recorded, io: { ...recorded, clock: createSystemClock() } };
+}
+
+describe('telltale demo', { timeout: TIMEOUT_MS }, () => {
+  it.concurrent('changes real files, sees a test fail, mends it, and says what it changed and what to type next', async () => {
+    const folder = newFolder();
+    const { recorded, io } = realIo();
+    expect(await main(['demo', '--dir', folder], io)).toBe(0);
+    const out = recorded.out();
+    expect(out).toContain('status PLANNING → CODING');
+    expect(out).toContain('run run_tests in ');
+    expect(out).toContain('1 of 4 failed: --json gives amounts as the table does (1250 !== 12.5)');
+    expect(out).toContain('The tests: all 4 passed.');
+    expect(out).toMatch(/diff git in .*report\.js/);
+    expect(out).toContain('  project/src/report.js        +3 -2\n');
+    expect(out).toContain(`export TELLTALE_STORE=${join(folder, 'demo.db')}\n`);
+    expect(recorded.err()).toBe('');
+    expect(readFileSync(join(folder, 'project', 'README.md'), 'utf8')).toContain('with --json');
+
+    const looked = realIo();
+    const store = ['--store', join(folder, 'demo.db')];
+    expect(await main(['show', 'last', ...store], looked.io)).toBe(0);
+    expect(looked.recorded.out()).toContain('status: DONE');
   });
 
-  it('streams at the asked rate on the clock', async () => {
-    const io = recordedIo();
-    const running = main(['demo', '--rate', '1000'], io);
-    await replaying(io);
-    await io.clock.advance(1100);
-    expect(io.out()).toContain('▶ edit');
-    expect(io.out()).not.toContain('of stream');
-    await io.clock.advance(10_000);
-    expect(await running).toBe(0);
-    expect(io.out()).toContain('of stream');
+  it.concurrent('does without git', async () => {
+    const folder = newFolder();
+    const { recorded, io } = realIo({ env: nodeOnPath({}, process.execPath) });
+    expect(await main(['demo', '--dir', folder, '--quiet'], io)).toBe(0);
+    expect(recorded.out()).toContain('The tests: all 4 passed.');
+    expect(recorded.out()).not.toContain('Next:');
+    expect(existsSync(join(folder, 'project', '.git'))).toBe(false);
   });
 
-  it('stops at Ctrl-C with 130 and no summary', async () => {
-    const io = recordedIo({ terminal: true });
-    const running = main(['demo'], io);
-    await replaying(io);
-    await io.clock.advance(1000);
-    io.interrupt();
+  it.concurrent('shows on a terminal of 80 columns what examples/coding/expected.screen.txt says', async () => {
+    const { code, lines } = await demoScreen();
+    expect(code).toBe(0);
+    const hasPath = (line: string) => /telltale-demo-|\/again/.test(line);
+    expect(lines.filter((line) => line.length > 80 && !hasPath(line))).toEqual([]);
+    await expect(`${steadyScreen(lines.join('\n'))}\n`).toMatchFileSnapshot(
+      fileURLToPath(new URL('../../../examples/coding/expected.screen.txt', import.meta.url)),
+    );
+  });
+
+  it.concurrent('stops at Ctrl-C with 130, says how to go on, and goes on from there', async () => {
+    const folder = newFolder();
+    const { recorded, io } = realIo();
+    const running = main(['demo', '--dir', folder, '--rate', '150'], io);
+    await vi.waitFor(() => expect(recorded.out()).toContain('PLANNING → CODING'), TIMEOUT_MS);
+    recorded.interrupt();
     expect(await running).toBe(130);
-    expect(io.out()).not.toContain('of stream');
-    expect(io.out()).not.toContain('truncated');
+    expect(recorded.out()).not.toContain('Next:');
+    const [, session = '', store = ''] = /resume (\S+) --store (\S+)/.exec(recorded.err()) ?? [];
+    expect(store).toBe(join(folder, 'demo.db'));
+
+    const script = readFileSync(join(folder, 'turns.yml'), 'utf8').replace(/^tokens_per_second.*$/m, '');
+    writeFileSync(join(folder, 'instant.yml'), script);
+    const resumed = realIo({ env: nodeOnPath({ PATH: process.env.PATH }, process.execPath) });
+    const argv = ['resume', session, '--store', store, '--model', 'scripted:./instant.yml'];
+    expect(await main(argv, resumed.io)).toBe(0);
+    expect(resumed.recorded.out()).toContain('all 4 passed');
   });
 
-  it('fits a terminal of 80 columns', async () => {
-    const io = recordedIo({ terminal: true, columns: 80 });
-    const running = main(['demo'], io);
-    await replaying(io);
-    await io.clock.advance(10_000);
-    expect(await running).toBe(0);
-    expect(
-      io
-        .out()
-        .split('\n')
-        .filter((line) => line.length > 80),
-    ).toEqual([]);
+  it('overwrites nothing', async () => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-demo-test-')));
+    const file = join(folder, 'mine.txt');
+    writeFileSync(file, 'mine');
+    for (const [dir, problem] of [
+      [folder, 'is not empty'],
+      [file, 'is no folder'],
+    ] as const) {
+      const io = recordedIo();
+      expect(await main(['demo', '--dir', dir], io)).toBe(2);
+      expect(io.err()).toContain(`--dir '${dir}' ${problem}.`);
+    }
   });
 
-  it('says what to type next as it has to be typed where it is installed', () => {
-    const next = whatNext('/home/ann/bot/node_modules/telltale/transcripts/first-look.txt', '/home/ann/bot');
-    expect(next).toContain('  telltale parse node_modules/telltale/transcripts/first-look.txt');
-    expect(next.join('\n')).not.toContain('npm start');
+  it('says where it cannot write, and what to do', async () => {
+    const io = recordedIo();
+    expect(await main(['demo', '--dir', '/nowhere/demo'], io)).toBe(1);
+    expect(io.err()).toMatch(/The demo cannot be laid out in \/nowhere\/demo \(ENOENT\)\./);
+    expect(io.err()).toContain('--dir DIR');
   });
 
   it('refuses a rate that is none', async () => {
     const io = recordedIo();
     expect(await main(['demo', '--rate', 'fast'], io)).toBe(2);
     expect(io.err()).toContain("--rate 'fast' is no number above 0.");
+  });
+});
+
+describe('what the demo says', () => {
+  const workspace = { folder: '/tmp/x y', manifest: '/tmp/x y/agent.yml', store: '/tmp/x y/log.db' };
+  const installed = '/home/ann/bot/node_modules/telltale/transcripts/coding';
+
+  it('is typed as it has to be where it is installed, and in a clone', () => {
+    expect(nextLines(workspace, installed)).toContain(
+      '  npx telltale replay last    # the run again, event by event',
+    );
+    expect(nextLines(workspace).join('\n')).toContain('npm start -- replay last');
+    expect(nextLines(workspace)).toContain("  export TELLTALE_STORE='/tmp/x y/log.db'");
+    expect(resumeLines(workspace, installed)).toContain(
+      "  npx telltale resume last --store '/tmp/x y/log.db'",
+    );
+  });
+
+  it('names files of the package that are missing', async () => {
+    await expect(readTemplate('/nowhere/coding')).rejects.toMatchObject({
+      code: 'demo_missing',
+      message: 'The files of the demo cannot be read at /nowhere/coding (ENOENT).',
+    });
+  });
+
+  it('counts the lines that a change added and removed', () => {
+    expect(countLines('a\nb\nc\n', 'a\nx\nc\nd\n')).toEqual({ added: 2, removed: 1 });
+    expect(countLines('', 'a\n')).toEqual({ added: 1, removed: 0 });
+    const text = fc
+      .array(fc.constantFrom('a', 'b', 'c'), { minLength: 1 })
+      .map((lines) => `${lines.join('\n')}\n`);
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        const { added, removed } = countLines(before, after);
+        expect(added - removed).toBe(after.split('\n').length - before.split('\n').length);
+        expect(countLines(after, before)).toEqual({ added: removed, removed: added });
+      }),
+    );
   });
 });

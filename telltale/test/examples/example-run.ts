@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { pacedModel } from '../../src/cli/demo/paced-model.ts';
+import type { DeclaredAction } from '../../src/events/action.ts';
 import type { SessionEvent } from '../../src/events/event.ts';
 import { fold } from '../../src/events/reduce.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
@@ -56,14 +57,23 @@ export function expectSoundLog(events: readonly SessionEvent[]): void {
 }
 
 function startedEarly(events: readonly SessionEvent[]): readonly string[] {
-  const needs = new Map<string, readonly string[]>();
+  const declared = new Map<string, DeclaredAction>();
   const succeeded = new Set<string>();
+  /** An action, or all of a `<parallel>` or `<foreach>`. */
+  const hasSucceeded = (id: string) =>
+    declared.has(id)
+      ? succeeded.has(id)
+      : [...declared.values()].every(
+          (action) => (action.group !== id && action.base !== id) || succeeded.has(action.id),
+        );
   const early: string[] = [];
   for (const event of events) {
-    if (event.type === 'action.declared') needs.set(event.action.id, event.action.depends_on ?? []);
-    else if (event.type === 'action.completed') succeeded.add(event.id).add(event.id.replace(/\[\d+\]$/, ''));
-    else if (event.type === 'action.started' && !needs.get(event.id)?.every((id) => succeeded.has(id)))
-      early.push(event.id);
+    if (event.type === 'action.declared') declared.set(event.action.id, event.action);
+    else if (event.type === 'action.completed') succeeded.add(event.id);
+    else if (event.type === 'action.started') {
+      const { depends_on: needs = [] } = declared.get(event.id) ?? {};
+      if (!needs.every(hasSucceeded)) early.push(event.id);
+    }
   }
   return early;
 }

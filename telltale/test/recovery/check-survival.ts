@@ -17,8 +17,10 @@ export interface Survivor {
   readonly scenes: readonly Scene[];
   readonly log: readonly SessionEvent[];
   readonly journal: readonly JournalLine[];
-  /** The result of a run that nothing happened to. */
-  readonly undisturbed: string;
+  /** Ids of actions that another session completed, from which this one was branched off. */
+  readonly elsewhere?: readonly string[];
+  /** The responses of a run that nothing happened to, the final one last. */
+  readonly undisturbed: readonly string[];
 }
 
 export interface Survived {
@@ -61,7 +63,10 @@ function checkNothingLost({ log, printed, scenes }: Survivor): void {
     );
 }
 
-function checkNothingTwice({ tools, log, journal, scenes }: Survivor, state: SessionState): void {
+function checkNothingTwice(
+  { tools, log, journal, scenes, elsewhere = [] }: Survivor,
+  state: SessionState,
+): void {
   const declared = of(log, 'action.declared').map(({ action }) => action.id);
   assert.equal(new Set(declared).size, declared.length, `declared twice: ${repeated(declared)}`);
   const ends = log.filter(
@@ -87,6 +92,7 @@ function checkNothingTwice({ tools, log, journal, scenes }: Survivor, state: Ses
       );
   }
   const done = new Set(journal.filter(({ what }) => what === 'done').map(({ id }) => id));
+  for (const id of elsewhere) done.add(id);
   const names = new Set(tools.map(({ name }) => name));
   for (const [id, { status, action }] of state.actions)
     if (status === 'completed' && names.has(action.name))
@@ -131,7 +137,7 @@ function checkFolds(log: readonly SessionEvent[], state: SessionState): void {
 }
 
 function checkOutcome(
-  { tools, undisturbed }: Survivor,
+  { tools, log, undisturbed }: Survivor,
   state: SessionState,
   interrupted: readonly string[],
 ): void {
@@ -155,13 +161,40 @@ function checkOutcome(
       false,
       `${id} may run again, but was interrupted`,
     );
-  const { result } = state;
-  if (interrupted.length === 0) assert.equal(result, undisturbed);
-  const named = (id: string) => undisturbed.split('\n').some((line) => line.startsWith(`${id} is `));
+  const responses = of(log, 'response');
+  const finals = responses.filter(({ final }) => final);
+  assert.equal(finals.length, 1, 'there is not one final response');
+  assert.equal(finals[0]?.text, state.result, 'the result is not the final response');
+  if (interrupted.length === 0)
+    assert.deepEqual(
+      responses.map(({ text }) => text),
+      undisturbed,
+      'the responses are not those of a run that nothing happened to',
+    );
+  assert.deepEqual(
+    beginnings(responses.map(({ text }) => text)),
+    beginnings(undisturbed),
+    'a response is missing, or came twice',
+  );
+  const last = undisturbed.at(-1) ?? '';
+  const named = (id: string) => last.split('\n').some((line) => line.startsWith(`${id} is `));
   for (const [id, { status }] of state.actions)
     if (status !== 'completed' && named(id))
       assert.ok(
-        String(result).includes(`${id} is [unavailable: ${id}`),
-        `the result does not say that ${id} was ${status}: ${result}`,
+        String(state.result).includes(`${id} is [unavailable: ${id}`),
+        `the result does not say that ${id} was ${status}: ${state.result}`,
       );
 }
+
+/** How responses begin: before the first value in them. A final one that was undone comes once more, and counts once. */
+function beginnings(responses: readonly string[]): readonly string[] {
+  const all = responses.map((text) => text.slice(0, 5));
+  return all.filter(
+    (beginning, index) =>
+      beginning !== all[index - 1] || (index < responses.length - 1 && beginning !== all.at(-1)),
+  );
+}
+
+/** The responses of a session, in order: what `undisturbed` is to be compared with. */
+export const responsesOf = (log: readonly SessionEvent[]): readonly string[] =>
+  of(log, 'response').map(({ text }) => text);

@@ -7,17 +7,34 @@ const TIMEOUT_MS = 300_000;
 
 /** Points whose later passings are worth a kill of their own. */
 const LATER: readonly (readonly [string, number])[] = [
-  ['committed:turn.started', 2],
   ['committed:turn.completed', 3],
-  ['append:turn.completed', 3],
-  ['committed:response', 2],
   ['append:response', 2],
   ['committed:text', 2],
-  ['committed:action.started', 9],
   ['committed:action.completed', 8],
   ['committed:model.output', 18],
   ['perform:f', 2],
 ];
+
+/**
+ * Every point once. Of those that were first passed in one go, with nothing in between but the fold of an event, one
+ * stands for all: a kill at any of them leaves the same. `npm run lab -- --points` takes them all, each time they come.
+ */
+function firstPassings(points: readonly string[]): readonly string[] {
+  const known = new Set<string>();
+  const chosen: string[] = [];
+  let going = '';
+  let taken = false;
+  for (const point of points) {
+    const kind = point.slice(0, point.indexOf(':'));
+    if (kind !== going || kind.startsWith('perform')) taken = false;
+    going = kind;
+    if (known.has(point)) continue;
+    known.add(point);
+    if (!taken) chosen.push(point);
+    taken = true;
+  }
+  return chosen;
+}
 
 describe('a process that kills itself between two steps of the runtime', () => {
   let undisturbed: Life;
@@ -28,8 +45,8 @@ describe('a process that kills itself between two steps of the runtime', () => {
   it(
     'is survived at every point: nothing is lost, nothing is done twice',
     async () => {
-      const points = [...new Set(undisturbed.points)];
-      expect(points.length).toBeGreaterThan(60);
+      expect(new Set(undisturbed.points).size).toBeGreaterThan(60);
+      const points = firstPassings(undisturbed.points);
       const left = [...points.map((point) => [point, 1] as const), ...LATER];
       const wrong: string[] = [];
       const worker = async () => {

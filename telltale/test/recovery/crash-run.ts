@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import type { SessionEvent } from '../../src/events/event.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { checkSurvival } from './check-survival.ts';
+import { checkSurvival, responsesOf } from './check-survival.ts';
 import { makeQuickAgent, QUICK_SCRIPT, QUICK_TOOLS } from './quick-agent.ts';
 import { readJournal, type Scene } from './scene.ts';
 import { type Life, startVictim } from './victim-process.ts';
@@ -35,7 +35,7 @@ export async function survivesCrash(
       scenes: [scene],
       log,
       journal: readJournal(folder),
-      undisturbed: String(undisturbed.ended?.result),
+      undisturbed: responsesOf(undisturbed.events),
     });
   } catch (thrown) {
     return `${thrown instanceof Error ? thrown.message : thrown}\n${log.map(summary).join('\n')}`;

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { checkSurvival, type Survived } from './check-survival.ts';
+import { checkSurvival, responsesOf, type Survived } from './check-survival.ts';
 import { LAB_SCRIPT, LAB_TOOLS, makeLabAgent } from './lab-agent.ts';
 import { inspectScene, readJournal, type Scene } from './scene.ts';
 import { seeded } from './seeded.ts';
@@ -22,7 +22,7 @@ function drawKill(random: () => number): Kill {
 }
 
 /** Runs one session through as many kills as the seed says, `most` at most, and checks that it survived them. */
-export async function killRun(seed: number, most: number, undisturbed: string): Promise<KillRun> {
+export async function killRun(seed: number, most: number, undisturbed: readonly string[]): Promise<KillRun> {
   const random = seeded(seed);
   const planned = Math.min(most, 1 + Math.floor(random() * MAX_KILLS));
   const folder = makeLabAgent();
@@ -56,14 +56,14 @@ export async function killRun(seed: number, most: number, undisturbed: string): 
   return { seed, kills: lives.length - 1, events: log.length, ...survived };
 }
 
-/** The result of a session that nothing happens to. */
-export async function undisturbedResult(): Promise<string> {
+/** The responses of a session that nothing happens to. */
+async function undisturbedResponses(): Promise<readonly string[]> {
   const folder = makeLabAgent();
-  const { ended } = await startVictim({ folder, session: SESSION }).life;
-  if (typeof ended?.result !== 'string')
+  const { ended, events } = await startVictim({ folder, session: SESSION }).life;
+  if (ended?.status !== 'completed')
     throw new Error(`The lab's agent does not work: ${JSON.stringify(ended)}`);
   rmSync(folder, { recursive: true });
-  return ended.result;
+  return responsesOf(events);
 }
 
 export interface KillPlan {
@@ -75,7 +75,7 @@ export interface KillPlan {
 
 /** Kills processes until so many kills have been survived. Rejects, with the seed to see it again, at the first failure. */
 export async function killUntil({ seed, kills, sideBySide, onRun }: KillPlan): Promise<readonly KillRun[]> {
-  const undisturbed = await undisturbedResult();
+  const undisturbed = await undisturbedResponses();
   const runs: KillRun[] = [];
   let given = 0;
   let survived = 0;

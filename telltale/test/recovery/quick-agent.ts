@@ -30,7 +30,7 @@ const FINAL = ['l', 's', 'c', 'each', 'f', 'p1', 'p2', 'i'].map((id) => `${id} i
 export const QUICK_SCRIPT: readonly string[] = [
   [
     'I begin with prose. <thought>Then I think.</thought>',
-    action('l', 'list', {}, 'sync'),
+    action('l', 'list'),
     action('s', 'send', { ...text('$l[1]'), output_key: 'sent' }),
     action('c', 'copy', { ...text('$sent'), depends_on: ['s'] }),
     action('pub', 'publish', text('at the end')),

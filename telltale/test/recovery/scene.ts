@@ -9,6 +9,7 @@ import { journalIn } from './lab-tools.ts';
 export interface JournalLine {
   readonly what: 'start' | 'done';
   readonly tool: string;
+  readonly session: string;
   readonly id: string;
 }
 
@@ -27,7 +28,8 @@ export async function inspectScene(folder: string, session: string): Promise<Sce
     pid: process.pid,
   });
   try {
-    const lines = await store.read(session).catch(() => []); // it may have died before there was a stream
+    // It may have died before there was a stream.
+    const lines = (await store.info(session)) === undefined ? [] : await store.read(session);
     const log = lines.map((line) => decodeEvent(line, session));
     return { log, journalLength: readJournal(folder).length };
   } finally {
@@ -44,6 +46,7 @@ export function readJournal(folder: string): readonly JournalLine[] {
     .map((line) => {
       const [what, tool = '', key = ''] = line.split(' ');
       if (what !== 'start' && what !== 'done') throw new Error(`The journal holds the line "${line}".`);
-      return { what, tool, id: key.slice(key.indexOf(':') + 1) };
+      const [session = '', id = ''] = key.split(':');
+      return { what, tool, session, id };
     });
 }

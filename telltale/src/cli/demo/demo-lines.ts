@@ -75,16 +75,16 @@ export function nextLines({ folder, store }: Workspace, template: string = TEMPL
     '',
     'It can be stopped at any instant, kill -9 included, and goes on from there:',
     `  ${command} demo --dir ${again}`,
-    `  ${command} resume last --store ${again}/.telltale/telltale.db`,
+    `  ${command} resume last --store ${again}/demo.db`,
     '',
     `This one's workspace stays until you remove it: rm -r ${shellWord(folder)}`,
   ];
 }
 
 /** How to go on with a demo that was stopped. */
-export const resumeLines = ({ store }: Workspace, session: string, template: string = TEMPLATE) => [
-  `Stopped. All that happened is on the log; go on where it was:`,
-  `  ${commandFor(template)} resume ${session} --store ${shellWord(store)}`,
+export const resumeLines = ({ store }: Workspace, template: string = TEMPLATE): readonly string[] => [
+  'Stopped. All that happened is on the log; to go on from there:',
+  `  ${commandFor(template)} resume last --store ${shellWord(store)}`,
 ];
 
 const commandFor = (template: string): string =>

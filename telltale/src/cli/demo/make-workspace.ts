@@ -8,7 +8,7 @@ import type { TemplateFile } from './template.ts';
 export interface Workspace {
   readonly folder: string;
   readonly manifest: string;
-  /** The file of its log: the one that is taken anyway by whoever stands in the folder. */
+  /** The file of its log. */
   readonly store: string;
 }
 
@@ -32,7 +32,7 @@ export async function makeWorkspace(
     return {
       folder,
       manifest: join(folder, 'agent.yml'),
-      store: join(folder, '.telltale', 'telltale.db'),
+      store: join(folder, 'demo.db'),
     };
   } catch (thrown) {
     if (thrown instanceof Error && 'syscall' in thrown)
@@ -45,6 +45,7 @@ async function emptyFolder(folder: string, asked: string): Promise<string> {
   const found = await readdir(folder).catch((thrown: NodeJS.ErrnoException) => thrown);
   if (Array.isArray(found) && found.length > 0) throw notEmpty(asked);
   if (found instanceof Error && found.code === 'ENOTDIR') throw notAFolder(asked);
-  await mkdir(folder, { recursive: true });
+  // Not with its parents: what is mistyped should not be made, and in /proc Node would try for ever.
+  if (!Array.isArray(found)) await mkdir(folder);
   return folder;
 }

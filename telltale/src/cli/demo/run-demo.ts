@@ -47,20 +47,20 @@ export async function runDemo(
 
   const files = await readTemplate();
   const workspace = await makeWorkspace(files, dir, io);
+  await print(openingLines(workspace, INPUT, look));
   const context = { io: { ...io, env: nodeOnPath(io.env, process.execPath) }, runtimes };
   const git = await makeRepository(join(workspace.folder, 'project'), context.io.env);
   const agent = await loadForRun(workspace.manifest, context, mode === 'json' ? { json: true } : {});
   if (agent === undefined) return EXIT.usage;
   const model = isPaced && rate === undefined ? undefined : await pacedModel(agent, rate, clock);
-  await print(openingLines(workspace, INPUT, look));
   const followed = await withRuntime(context, { store: workspace.store }, (runtime) => {
     const start = { input: INPUT, vars: { git }, ...(model === undefined ? {} : { model }) };
     return followSession(runtime.start(agent, start), io, { view: demoView(mode, io), seen: 0 });
   });
 
   const { result } = followed;
-  if (result.status === 'interrupted' && isShown) {
-    await io.stderr.write(`${resumeLines(workspace, result.session).join('\n')}\n`);
+  if (result.status === 'interrupted' && isShown && !followed.unread) {
+    await io.stderr.write(`${resumeLines(workspace).join('\n')}\n`);
     return EXIT.interrupted;
   }
   const code = await conclude(followed, io, { mode, storeFlag: ` --store ${workspace.store}` });

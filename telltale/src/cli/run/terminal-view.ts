@@ -87,7 +87,7 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
   return {
     async show(event: ObservedEvent) {
       if (failure !== undefined) throw failure;
-      screen.show(event, clock.now());
+      screen.show(event);
       if (still || isDue || isAside) return;
       isDue = true;
       arm(FRAME_MS);

@@ -20,7 +20,7 @@ export interface Frame {
 
 /** Folds events into lines. Pure but for its own memory: time and size are given. */
 export interface LiveScreen {
-  show(event: ObservedEvent, now: number): void;
+  show(event: ObservedEvent): void;
   /** Takes in an event that was shown before, elsewhere: it gets no line, but what follows may be about it. */
   recall(event: ObservedEvent): void;
   /** The lines as of now. Each line is `done` once, in one frame. */
@@ -64,18 +64,9 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
   const push = (rows: readonly Row[]) => {
     for (const row of rows) items.push({ line: rowLine(row) });
   };
-  /** Durable events come after their commit, pieces of text at once: a row that began after the event stands below it. */
-  const breakRow = (event: ObservedEvent) => {
-    if (!('at' in event) || event.at >= speech.since) push(speech.close());
-  };
-  const say = (voice: Voice, depth: number, text: string, now: number) => {
+  const say = (voice: Voice, depth: number, text: string) => {
     const indent = MARGIN.length * (1 + Math.min(depth, MAX_INDENT));
-    push(speech.add(voice, depth, text, Math.max(1, width() - indent), now));
-  };
-  const sayAll = (voice: Voice, depth: number, text: string, now: number) => {
-    push(speech.close());
-    say(voice, depth, text, now);
-    push(speech.close());
+    push(speech.add(voice, depth, text, Math.max(1, width() - indent)));
   };
   const setApart = () => {
     push(speech.close());
@@ -89,38 +80,39 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
     const action = actions.take(event);
     if (action === undefined) return event.type !== 'action.compensated';
     if (event.type === 'action.declared' || (isOver(action) && detached.delete(action))) {
-      breakRow(event);
+      push(speech.close());
       items.push({ action });
     }
     return true;
   };
 
   /** Elements of which pieces have been shown are only ended by the event that holds the whole. */
-  const showSpeech = (event: ObservedEvent, now: number): boolean => {
+  const showSpeech = (event: ObservedEvent): boolean => {
     switch (event.type) {
       case 'thought.delta':
         streamed.thoughts.add(event.depth);
-        say('thought', event.depth, event.text, now);
+        say('thought', event.depth, event.text);
         return true;
       case 'response.delta':
         if (streamed.response === 0) setApart();
         streamed.response += event.text.length;
-        say('response', 0, event.text, now);
+        say('response', 0, event.text);
         return true;
       case 'thought':
-        if (streamed.thoughts.delete(event.depth)) breakRow(event);
-        else sayAll('thought', event.depth, event.text, now);
+        if (!streamed.thoughts.delete(event.depth)) say('thought', event.depth, event.text);
+        push(speech.close());
         return true;
       case 'response':
-        if (streamed.response > 0) breakRow(event);
-        else {
+        if (streamed.response === 0) {
           setApart();
-          sayAll('response', 0, event.text, now);
+          say('response', 0, event.text);
         }
         streamed.response = Math.max(0, streamed.response - event.text.length);
+        push(speech.close());
         return true;
       case 'text':
-        sayAll('text', 0, event.text, now);
+        say('text', 0, event.text);
+        push(speech.close());
         return true;
     }
     return false;
@@ -149,12 +141,12 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
   };
 
   return {
-    show(event, now) {
+    show(event) {
       follow(event);
-      if (showAction(event) || showSpeech(event, now)) return;
+      if (showAction(event) || showSpeech(event)) return;
       const line = noteLine(event, width() - MARGIN.length, paint);
       if (line === undefined) return;
-      breakRow(event);
+      push(speech.close());
       items.push({ line: MARGIN + line });
     },
     recall(event) {

@@ -13,18 +13,15 @@ export interface Row {
 /** Cuts text that comes in pieces into rows of a terminal. */
 export interface Speech {
   /** Rows that are full, of all that came so far. */
-  add(voice: Voice, depth: number, text: string, columns: number, now: number): readonly Row[];
+  add(voice: Voice, depth: number, text: string, columns: number): readonly Row[];
   /** The row that is not full yet. */
   readonly open: Row | undefined;
-  /** When that row began. */
-  readonly since: number;
   /** Ends that row. */
   close(): readonly Row[];
 }
 
 export function createSpeech(): Speech {
   let open: Row | undefined;
-  let since = 0;
   /** Whether the next text begins an element of its own: the blanks in front of it say nothing. */
   let isFresh = true;
 
@@ -36,7 +33,7 @@ export function createSpeech(): Speech {
   };
 
   return {
-    add(voice, depth, text, columns, now) {
+    add(voice, depth, text, columns) {
       const rows: Row[] =
         open !== undefined && (open.voice !== voice || open.depth !== depth) ? [...close()] : [];
       const whole = (open?.text ?? '') + (isFresh ? text.trimStart() : text);
@@ -44,16 +41,12 @@ export function createSpeech(): Speech {
       isFresh = false;
       const lines = harmlessLines(whole).flatMap((line) => wrap(line, columns));
       const last = lines.pop() ?? '';
-      if (open === undefined || lines.length > 0) since = now;
       rows.push(...lines.map((line) => ({ voice, depth, text: line })));
       open = { voice, depth, text: last };
       return rows;
     },
     get open() {
       return open;
-    },
-    get since() {
-      return since;
     },
     close,
   };

@@ -4,7 +4,7 @@ import { closeBranch, decideTest, openBranch, otherBranch } from './branches.ts'
 import { holdAt } from './gate.ts';
 import type { Hearing } from './hearing-state.ts';
 import { createResponseStream } from './response-stream.ts';
-import { closeThought, endRun, sayText, think, writeOutput } from './spoken.ts';
+import { closeThought, endRun, sayText, think, writeLater, writeOutput } from './spoken.ts';
 
 /** Acts on what the model said, in the order in which it did. `consumed` is how far the stream had been read. */
 export function act(hearing: Hearing, event: ParserEvent, consumed: number): void {
@@ -44,7 +44,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       else
         openBranch(branches, () => {
           const decided = decideTest(event.test, context.testContext);
-          record(hearing, { type: 'if.decided', test: event.test, ...decided }, consumed);
+          writeLater(spoken, { type: 'if.decided', test: event.test, ...decided }, consumed);
           return decided.held;
         });
       return;
@@ -61,7 +61,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       return;
     }
     case 'fault':
-      record(hearing, { type: 'fault', code: event.code, message: event.message }, consumed);
+      writeLater(spoken, { type: 'fault', code: event.code, message: event.message }, consumed);
       return;
   }
 }
@@ -130,10 +130,11 @@ function loop(hearing: Hearing, event: Extract<ParserEvent, { type: 'foreach' }>
 
 function openResponse(hearing: Hearing, final: boolean): void {
   const { log, scheduler, state } = hearing.context;
-  hearing.responseFinal = final;
-  hearing.response = createResponseStream(scheduler, (text) => {
+  const show = (text: string) => {
     if (log.watched) log.show({ type: 'response.delta', session: state.id, turn: state.turn, text });
-  });
+  };
+  hearing.responseFinal = final;
+  hearing.response = createResponseStream(scheduler, show, hearing.responses.at(-1)?.stream);
 }
 
 function closeResponse(hearing: Hearing, truncated: boolean, consumed: number): void {

@@ -4,7 +4,7 @@ import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SessionContext } from '../context.ts';
-import type { Heard } from './hearing-state.ts';
+import type { Heard, HeardResponse } from './hearing-state.ts';
 
 /** What follows a turn. */
 export type Next =
@@ -26,10 +26,7 @@ const SETTLE_MS = 100;
 /** Decides, once the stream has ended and all of it was acted on, whether and how the session goes on. */
 export async function finishTurn(context: SessionContext, heard: Heard): Promise<Next> {
   const { stop, scheduler, log, state } = context;
-  for (const { stream } of heard.responses) {
-    const waiting = stop.until(stream.whenOut);
-    if (waiting !== undefined) await waiting;
-  }
+  if (heard.responses.length > 0) await responsesOut(context, heard.responses);
   const final = heard.responses.findLast((response) => response.final);
   if (final !== undefined) {
     await allEnded(context);
@@ -48,7 +45,8 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
       if (stop.reason !== undefined) return { kind: 'stopped' };
       return concludeWith(context, heard.text.trim(), heard.text);
     }
-    log.append(noTags(heard.text));
+    // After a restart it may have been said before.
+    if (!state.news.faults.some(({ code }) => code === 'no_tags')) log.append(noTags(heard.text));
     return { kind: 'turn' };
   }
   const running = scheduler.tracked();
@@ -69,8 +67,18 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
   if (stop.reason !== undefined) return { kind: 'stopped' };
   if (state.idleTurns >= MAX_IDLE_TURNS && running.length === 0)
     return { kind: 'stalled', error: stalled(state) };
-  if (state.idleTurns > 0 && running.length === 0) log.append(reminder);
+  const reminded = state.news.messages.some(({ text }) => text === REMINDER);
+  if (state.idleTurns > 0 && running.length === 0 && !reminded)
+    log.append({ type: 'message.received', from: 'runtime', text: REMINDER });
   return { kind: 'turn' };
+}
+
+/** Waits until all of these are on the log: a response belongs to the turn it was said in. */
+export async function responsesOut(
+  { stop }: SessionContext,
+  responses: readonly HeardResponse[],
+): Promise<void> {
+  for (const { stream } of responses) await stop.until(stream.whenOut);
 }
 
 /** Waits until no tracked action is left, those that ended ones set off included. */
@@ -129,11 +137,8 @@ const noTags = (text: string): EventBody => ({
     : 'Your turn held no tag, so nobody got it. Write what you want to tell in <response>…</response>, and what you want done in <action>…</action>.',
 });
 
-const reminder: EventBody = {
-  type: 'message.received',
-  from: 'runtime',
-  text: 'Your last turn brought no action, no metadata and no response. Go on with the task: act, or give your final response.',
-};
+const REMINDER =
+  'Your last turn brought no action, no metadata and no response. Go on with the task: act, or give your final response.';
 
 const stalled = (state: SessionState) =>
   new RuntimeError(

@@ -1,6 +1,6 @@
-import type { SessionState } from '../../events/state.ts';
 import { createTagParser } from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../context.ts';
+import { takenIds } from '../taken-ids.ts';
 import { closeBranch, createBranches, openBranch, otherBranch } from './branches.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
 import { createResponseStream, type ResponseStream } from './response-stream.ts';
@@ -11,40 +11,57 @@ export interface Reheard extends Heard {
   readonly final: boolean;
   /** Ids of actions that are in its text but were not put on the log. */
   readonly lost: readonly string[];
+  /** Thoughts that were open where it ends. */
+  readonly thoughts: readonly { readonly text: string; readonly depth: number }[];
 }
 
 /**
  * Reads the last turn's text once more after a restart, to find the responses that were still waiting for a value or
  * for a decision. Nothing is acted on: the tests of its `<if>`s come from the log.
  */
-export function rehear({ state, manifest, scheduler, log }: SessionContext): Reheard {
+export function rehear({ state, manifest, scheduler, log, toAction }: SessionContext): Reheard {
   const output = state.turns.at(-1)?.output ?? '';
   const parser = createTagParser({
     max_body: manifest.protocol.max_body.bytes,
     actions_in: manifest.protocol.actions_in,
-    ids: idsBefore(state),
+    // Its own ids are given out again, the same ones.
+    ids: takenIds(state, state.turn),
     ...(state.seal === undefined ? {} : { key: state.seal }),
   });
   const branches = createBranches();
   const responses: HeardResponse[] = [];
   const lost: string[] = [];
+  const thoughts: { text: string; readonly depth: number }[] = [];
+  const cutOff: { readonly text: string; readonly depth: number }[] = [];
+  let observed: string | undefined;
+  let groups = 0;
   let decided = 0;
   let seen = 0;
   let text = '';
   let final = false;
   let open: { readonly stream: ResponseStream; readonly final: boolean } | undefined;
   for (const event of [...parser.push(output), ...parser.end()]) {
-    if (final) break;
+    if (final || observed !== undefined) break;
     if (event.type === 'if') {
       if (event.body === 'else') otherBranch(branches);
       else if (event.body === 'close') closeBranch(branches);
       else openBranch(branches, () => state.signs.ifs[decided++] ?? false);
     } else if (!branches.live) continue;
     else if (event.type === 'text') text += event.text;
-    else if (event.type === 'open' && event.tag === 'response')
-      open = { stream: createResponseStream(scheduler, () => undefined), final: event.final };
-    else if (event.type === 'delta' && event.tag === 'response') open?.stream.push(event.text);
-    else if (event.type === 'close' && event.tag === 'response' && open !== undefined) {
+    else if (event.type === 'parallel') groups += event.body === 'open' ? 1 : -1;
+    else if (event.type === 'open' && event.tag === 'thought')
+      thoughts.push({ text: '', depth: event.depth });
+    else if (event.type === 'open') {
+      const stream = createResponseStream(scheduler, () => undefined, responses.at(-1)?.stream);
+      open = { stream, final: event.final };
+    } else if (event.type === 'delta' && event.tag === 'thought') {
+      const thought = thoughts.at(-1);
+      if (thought !== undefined) thought.text += event.text;
+    } else if (event.type === 'delta') open?.stream.push(event.text);
+    else if (event.type === 'close' && event.tag === 'thought') {
+      const thought = thoughts.pop();
+      if (thought !== undefined && event.truncated === true) cutOff.push(thought);
+    } else if (event.type === 'close' && open !== undefined) {
       const { stream } = open;
       final = open.final && event.truncated !== true;
       stream.end();
@@ -54,19 +71,14 @@ export function rehear({ state, manifest, scheduler, log }: SessionContext): Reh
         if (!final) stream.whenOut(() => log.append({ type: 'response', text: stream.text(), final: false }));
       }
       open = undefined;
-    } else if (event.type === 'action' && !state.actions.has(event.id)) lost.push(event.id);
+    } else if (event.type === 'action') {
+      const action = toAction(event, undefined);
+      // One that could not be made was told as a fault.
+      if (!action.ok) continue;
+      if (!state.actions.has(event.id)) lost.push(event.id);
+      else if (manifest.protocol.on_sync === 'observe' && action.value.mode === 'sync' && groups === 0)
+        observed = event.id;
+    }
   }
-  return { responses, text, observed: undefined, final, lost };
-}
-
-/** The ids that were taken when the turn began: its own are given out again, the same ones. */
-function idsBefore(state: SessionState): Set<string> {
-  const ids = new Set<string>();
-  for (const [id, { action, turn }] of state.actions) {
-    if (turn === state.turn) continue;
-    ids.add(id);
-    if (action.group !== undefined) ids.add(action.group);
-    if (action.base !== undefined) ids.add(action.base);
-  }
-  return ids;
+  return { responses, text, observed, final, lost, thoughts: cutOff };
 }

@@ -18,15 +18,17 @@ export interface ResponseStream {
   whenOut(then: () => void): void;
 }
 
+/** `after` is the response before it in the turn: what it waits for is waited for here, too, so that they go out in order. */
 export function createResponseStream(
   scheduler: Pick<Scheduler, 'resolve' | 'whenEnded'>,
   emit: (text: string) => void,
+  after?: ResponseStream,
 ): ResponseStream {
   const reader = createReferenceReader();
   const queue: ReferencePiece[] = [];
   const waiting: (() => void)[] = [];
   let at = 0;
-  let held = false;
+  let held = after !== undefined;
   let ended = false;
   const stream = { text: '', source: '' };
 
@@ -73,6 +75,8 @@ export function createResponseStream(
     queue.push(...pieces);
     if (!held) drain();
   };
+
+  after?.whenOut(goOn);
 
   return {
     push(text) {

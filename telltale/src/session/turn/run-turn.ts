@@ -13,7 +13,12 @@ import { type CutReason, createHearing, type Heard } from './hearing-state.ts';
 export type TurnEnd =
   | { readonly kind: 'heard'; readonly heard: Heard }
   /** The next turn begins after `retryInMs`; without it, the session cannot go on. */
-  | { readonly kind: 'broken'; readonly error: RuntimeError; readonly retryInMs: number | undefined }
+  | {
+      readonly kind: 'broken';
+      readonly error: RuntimeError;
+      readonly retryInMs: number | undefined;
+      readonly heard: Heard;
+    }
   | { readonly kind: 'stopped' };
 
 /** One request to the model: streams it, acts on what it says, and writes down how it ended. */
@@ -85,7 +90,10 @@ export async function runTurn(
     estimated: true,
   });
   if (!ended.ok && cut === undefined)
-    return breakOff(context, ended.error, heard === 0 ? undefined : counted());
+    return {
+      ...breakOff(context, ended.error, heard === 0 ? undefined : counted()),
+      heard: heardIn(hearing),
+    };
   const usage = ended.ok && ended.value.usage !== undefined ? ended.value.usage : counted();
   if (cut === 'buffer_full') log.append(bufferFull);
   log.append({
@@ -113,7 +121,7 @@ async function streamed(start: () => Promise<ModelEnd>): Promise<Streamed> {
 }
 
 /** What was said stays said; the next turn tells the model where it broke off. */
-function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | undefined): TurnEnd {
+function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | undefined) {
   const { log, state, random, scheduler, model } = context;
   const retryInMs = nextDelay(state.totals.failedTurns + 1, error, random());
   log.append({
@@ -123,7 +131,7 @@ function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | u
     ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }),
   });
   scheduler.turnEnded('broken');
-  return { kind: 'broken', error, retryInMs };
+  return { kind: 'broken', error, retryInMs } as const;
 }
 
 /** Milliseconds with three decimals: what a log can say without noise. */

@@ -1,4 +1,8 @@
+import type { EventBody } from '../../events/event.ts';
 import type { SessionLog } from '../session-log.ts';
+
+/** Events that wait for the raw stream around them to be written; with more, it is written at once. */
+const MAX_DEFERRED = 256;
 
 /**
  * What the model says until it is written: the raw stream, thoughts and runs of text. A record and functions, like the
@@ -13,6 +17,7 @@ export interface Spoken {
   run: string;
   /** All text outside tags. */
   bare: string;
+  deferred: EventBody[];
   /** Thoughts that are open, innermost last. */
   readonly thoughts: { text: string; readonly depth: number }[];
 }
@@ -23,23 +28,39 @@ export const createSpoken = (log: SessionLog): Spoken => ({
   offset: 0,
   run: '',
   bare: '',
+  deferred: [],
   thoughts: [],
 });
 
-/** Writes the raw stream up to `consumed`, if it is not on the log yet. */
+/** Writes the raw stream up to `consumed`, if it is not on the log yet, and what was put off until then. */
 export function writeOutput(spoken: Spoken, consumed: number): void {
-  const length = consumed - spoken.offset;
-  if (length <= 0) return;
-  const { pending, offset } = spoken;
-  const text = length >= pending.length ? pending : pending.slice(0, length);
-  spoken.log.append({ type: 'model.output', offset, text });
-  spoken.pending = pending.slice(text.length);
-  spoken.offset = offset + text.length;
+  const { pending, offset, log } = spoken;
+  const length = consumed - offset;
+  if (length > 0) {
+    const text = length >= pending.length ? pending : pending.slice(0, length);
+    log.append({ type: 'model.output', offset, text });
+    spoken.pending = pending.slice(text.length);
+    spoken.offset = offset + text.length;
+  }
+  if (spoken.deferred.length === 0) return;
+  const due = spoken.deferred;
+  spoken.deferred = [];
+  for (const body of due) log.append(body);
+}
+
+/**
+ * Writes an event with the raw stream around it, once that is written. What acts on nothing waits like this, so that the
+ * log does not end inside an element that has only been opened: after a crash the model goes on from there.
+ */
+export function writeLater(spoken: Spoken, body: EventBody, consumed: number): void {
+  spoken.deferred.push(body);
+  if (spoken.deferred.length >= MAX_DEFERRED) writeOutput(spoken, consumed);
 }
 
 /** Writes what is left, white space at the very end of the turn aside. */
 export function writeRest(spoken: Spoken): void {
-  if (/\S/.test(spoken.pending)) writeOutput(spoken, spoken.offset + spoken.pending.length);
+  const left = /\S/.test(spoken.pending) ? spoken.pending.length : 0;
+  writeOutput(spoken, spoken.offset + left);
 }
 
 export function sayText(spoken: Spoken, text: string): void {
@@ -52,8 +73,7 @@ export function endRun(spoken: Spoken, consumed: number): void {
   if (spoken.run === '') return;
   const text = spoken.run;
   spoken.run = '';
-  writeOutput(spoken, consumed);
-  spoken.log.append({ type: 'text', text });
+  writeLater(spoken, { type: 'text', text }, consumed);
 }
 
 export function think(spoken: Spoken, text: string): void {

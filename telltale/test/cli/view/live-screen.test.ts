@@ -29,7 +29,7 @@ interface Shown {
 /** Draws after every event, on a terminal that is read like a person reads it. */
 function watch(
   events: readonly ObservedEvent[],
-  { columns = 80, rows = 24, now = BEGAN + 2000, arrives = BEGAN } = {},
+  { columns = 80, rows = 24, now = BEGAN + 2000 } = {},
 ): Shown {
   const terminal = createTerminal(columns, rows);
   const screen = createLiveScreen({
@@ -39,7 +39,7 @@ function watch(
   });
   const painter = createPainter();
   const after = events.map((event) => {
-    screen.show(event, 'at' in event ? event.at : arrives);
+    screen.show(event);
     terminal.write(painter.paint(screen.frame(now), columns));
     return terminal.lines();
   });
@@ -101,19 +101,14 @@ describe('the live view', () => {
     expect(watch(events).end).toEqual(['  Hm, yes.', '', '  Hello Ann.', '']);
   });
 
-  it('breaks no text that came after an event which was only committed later', () => {
-    const [thought, declaration] = eventList([
-      [0, { type: 'thought', text: 'Hm.', depth: 0 }],
-      [0, declared('a1')],
-    ]) as [ObservedEvent, ObservedEvent];
-    const events = [thoughtDelta('Hm.'), responseDelta('I'), thought, declaration, responseDelta('t is so.')];
-    expect(watch(events, { arrives: BEGAN + 3 }).end).toEqual([
-      '  Hm.',
-      '',
-      '  ○ a1 run_tests',
-      '  It is so.',
-      '',
-    ]);
+  it('ends a response where the next turn begins, however long its events took to be written', () => {
+    const [, response, turn] = eventList([
+      [0, turnStarted],
+      [0, { type: 'response', text: 'Tests: all passed.', final: false }],
+      [0, turnStarted],
+    ]) as [ObservedEvent, ObservedEvent, ObservedEvent];
+    const events = [responseDelta('Tests: all'), responseDelta(' passed.'), response, turn];
+    expect(watch(events, { columns: 14 }).end).toEqual(['', '  Tests: all', '  passed.', '  ── turn 2', '']);
   });
 
   it('shows the same however the model’s text is cut into pieces', () => {
@@ -250,7 +245,7 @@ describe('the live view', () => {
 describe('the status line', () => {
   const status = (events: readonly ObservedEvent[], now: number) => {
     const screen = createLiveScreen({ paint: plainPalette, size: () => ({ columns: 80, rows: 24 }) });
-    for (const event of events) screen.show(event, now);
+    for (const event of events) screen.show(event);
     return screen.frame(now).live.at(-1);
   };
 

@@ -111,7 +111,6 @@ async function examine(entrant: Entrant): Promise<AgentFigures> {
       return undefined;
     }
   };
-  // A peer is worth fewer of its slow sessions where the figure is by the delta or the session.
   const taken: { -readonly [Key in keyof AgentFigures]?: AgentFigures[Key] | undefined } = {};
   if (does('steps')) taken.steps = await take<readonly UnitSample[]>('steps', 'steps');
   if (does('deltas')) taken.deltas = await take<readonly UnitSample[]>('deltas', 'deltas');
@@ -182,9 +181,10 @@ function report(): void {
   ]);
   console.log(table(head, rows));
   const rounds = own?.throughput;
+  const perSecond = (pick: (round: ThroughputRound) => number) => figure(median(rounds?.map(pick) ?? []));
   if (rounds !== undefined)
     console.log(
-      `\nSteps a second of wall time: ours, durable ${figure(median(rounds.map((round) => round.oursPerSecond)))}; bare group-commit loop ${figure(median(rounds.map((round) => round.barePerSecond)))}.`,
+      `\nSteps a second of wall time: ours, durable ${perSecond(({ ours }) => ours)}; bare group-commit loop ${perSecond(({ bare }) => bare)} (with a row for each of our events: ${perSecond(({ bareWithOurRows }) => bareWithOurRows)}).`,
     );
   for (const failure of failures) console.log(`\n✗ ${failure}`);
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createRuntime, loadAgent } from '../../telltale/src/index.ts';
 import type { Model } from '../../telltale/src/models/model.ts';
-import { createRuntime } from '../../telltale/src/session/create-runtime.ts';
 import { createBareLoop } from '../storing/bare-loop.ts';
 import { PROMPT } from './scenario.ts';
 import { openAction, writeAgent } from './write-agent.ts';
@@ -32,12 +32,17 @@ export async function measureActionStart(
   const commits: number[] = [];
   let closedAt = 0;
   let started: () => void = () => {};
-  const agent = await writeAgent(folder, false, async () => {
-    if (delayMs > 0) await sleep(delayMs);
-    starts.push(performance.now() - closedAt);
-    started();
-    return 'done';
-  });
+  const agent = await writeAgent(
+    folder,
+    false,
+    async () => {
+      if (delayMs > 0) await sleep(delayMs);
+      starts.push(performance.now() - closedAt);
+      started();
+      return 'done';
+    },
+    loadAgent,
+  );
   const model: Model = {
     id: 'fake',
     async stream({ turn }, sink) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createRuntime, loadAgent } from '../../telltale/src/index.ts';
 import type { Model } from '../../telltale/src/models/model.ts';
-import { createRuntime } from '../../telltale/src/session/create-runtime.ts';
 import { PROMPT } from './scenario.ts';
 import { openAction, writeAgent } from './write-agent.ts';
 
@@ -51,13 +51,18 @@ export async function runEarlyTurns(
   let streamEndedAt = 0;
   let tools: { from: number; to: number }[] = [];
   const now = () => performance.now() - began;
-  const agent = await writeAgent(folder, false, async () => {
-    if (delayMs > 0) await sleep(delayMs);
-    const from = now();
-    await sleep(TOOL_MS * scale);
-    tools.push({ from, to: now() });
-    return 'done';
-  });
+  const agent = await writeAgent(
+    folder,
+    false,
+    async () => {
+      if (delayMs > 0) await sleep(delayMs);
+      const from = now();
+      await sleep(TOOL_MS * scale);
+      tools.push({ from, to: now() });
+      return 'done';
+    },
+    loadAgent,
+  );
   const model: Model = {
     id: 'fake',
     async stream(_request, sink) {

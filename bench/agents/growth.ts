@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { createRuntime, loadAgent } from '../../telltale/src/index.ts';
 import type { Model } from '../../telltale/src/models/model.ts';
-import { createRuntime } from '../../telltale/src/session/create-runtime.ts';
 import type { LoadedAgent } from '../../telltale/src/session/runtime-types.ts';
 import { answer, PROMPT, stepScript } from './scenario.ts';
 import { openAction, writeAgent } from './write-agent.ts';
@@ -34,7 +34,7 @@ export async function measureStretches(
   stretch: number,
   extra: (turn: number) => void,
 ): Promise<readonly Stretch[]> {
-  const agent = await writeAgent(folder, true, answer);
+  const agent = await writeAgent(folder, true, answer, loadAgent);
   const runtime = await openRuntime(folder);
   const stretches: Stretch[] = [];
   let cpu = process.cpuUsage();
@@ -60,7 +60,7 @@ export async function measureStretches(
 
 /** Lets a session go after `turns` steps, and takes it over again, `times` times. */
 export async function measureRecovery(folder: string, turns: number, times: number): Promise<Recovery[]> {
-  const agent = await writeAgent(folder, true, answer);
+  const agent = await writeAgent(folder, true, answer, loadAgent);
   const id = await letGoAfter(folder, agent, turns);
   const taken: Recovery[] = [];
   for (let time = 0; time < times; time += 1) {

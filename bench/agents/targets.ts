@@ -79,7 +79,7 @@ export function judgeAgent(figures: readonly AgentFigures[]): readonly Verdict[]
     verdicts.push(
       atLeast(
         'durable steps/s are at least 0.45 times a bare group-commit loop’s',
-        median(durable.throughput.map((round) => round.oursPerSecond / round.barePerSecond)),
+        median(durable.throughput.map((round) => round.ours / round.bare)),
         0.45,
         'times',
       ),

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { Model, ModelRequest, ModelSink } from '../../telltale/src/models/model.ts';
-import { createRuntime } from '../../telltale/src/session/create-runtime.ts';
 import type { AgentContestant } from './contestant.ts';
 import { answer, PROMPT, type Script, type Turn } from './scenario.ts';
 import { openAction, writeAgent } from './write-agent.ts';
@@ -11,15 +10,26 @@ export interface Ours {
   readonly idempotent: boolean;
 }
 
+/** The built package, as a program has it: the first session of a process must not pay for stripping types. */
+const BUILT = new URL('../../telltale/dist/index.js', import.meta.url).href;
+
 /** Ours, through the public runtime: tool and agent are files, as a user writes them. */
 export const createTelltale = ({ store, idempotent }: Ours): AgentContestant => ({
   name: `telltale, ${store === 'memory' ? 'in memory' : 'durable'}${idempotent ? ', idempotent tool' : ''}`,
   async open(script, folder) {
+    const { createRuntime, loadAgent } = (await import(
+      BUILT
+    )) as typeof import('../../telltale/src/index.ts');
     let calls = 0;
-    const agent = await writeAgent(folder, idempotent, (query) => {
-      calls += 1;
-      return answer(query);
-    });
+    const agent = await writeAgent(
+      folder,
+      idempotent,
+      (query) => {
+        calls += 1;
+        return answer(query);
+      },
+      loadAgent,
+    );
     const runtime = await createRuntime({
       store: store === 'memory' ? 'memory' : `sqlite:${join(folder, 'log.db')}`,
       durability: 'power',

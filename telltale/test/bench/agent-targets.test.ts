@@ -14,7 +14,7 @@ const run = (slower: number): readonly AgentFigures[] => [
     steps: units(40 * slower),
     deltas: units(slower),
     held: { heapMb: 10 * slower, rssMb: 90 },
-    throughput: [{ ours: 45 / slower, bare: 100, bareWithOurRows: 50 }],
+    throughput: [{ ours: 45 / slower, bare: 100, bareByEvent: 50 }],
   },
   { name: AI_SDK, steps: units(2000), deltas: units(40), imports: [133] },
   { name: LANGGRAPH_SQLITE, steps: units(4000) },
@@ -47,7 +47,7 @@ it('a figure for a quiet machine decides nothing where the ratio to a peer in th
       : {
           ...figures,
           held: { heapMb: 9, rssMb: 90 },
-          throughput: [{ ours: 50, bare: 100, bareWithOurRows: 50 }],
+          throughput: [{ ours: 50, bare: 100, bareByEvent: 50 }],
         },
   );
   const verdicts = judgeAgent(twiceAsSlow);

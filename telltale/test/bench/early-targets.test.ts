@@ -55,10 +55,12 @@ describe('the verdict on early actions', () => {
     expect(deciding(judgeEarly({ start: { starts, commits: [1] } }))).toEqual([false]);
   });
 
-  it('is bad for a tool that begins when the response has ended', () => {
+  it('is bad for tools that begin when the response has ended, in half of the runs or more', () => {
     const { closedAt, streamEndedAt, endedAt } = turn(0);
     const late = { closedAt, streamEndedAt, endedAt: endedAt + 1000, tools: [{ from: 4000, to: 5000 }] };
     expect(deciding(judgeEarly({ turns: [{ chain: 1, taken: [late] }] }))).toEqual([false, false]);
+    expect(deciding(judgeEarly({ turns: [{ chain: 3, taken: [turn(0), late] }] }))[1]).toBe(false);
+    expect(deciding(judgeEarly({ turns: [{ chain: 3, taken: [turn(0), turn(0), late] }] }))[1]).toBe(true);
   });
 });
 

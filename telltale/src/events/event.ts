@@ -204,5 +204,5 @@ export type LiveEvent =
       readonly data: Json;
     };
 
-/** What a watcher of a session gets: durable events after their commit, live ones at once. */
+/** What a watcher of a session gets: durable events after their commit, live ones behind what was appended before them. */
 export type ObservedEvent = SessionEvent | LiveEvent;

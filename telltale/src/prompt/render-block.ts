@@ -79,7 +79,7 @@ function renderBreak(broken: News['broken'], { safe }: BlockStyle): string {
   const why = safe(clip(errorText(broken.error), MAX_ERROR_SHOWN));
   return broken.at === 0
     ? `Your last turn broke off before you had written anything (${why}). Begin again.`
-    : `Your last turn broke off after ${broken.at} characters (${why}). What you had written stands above, and every action that was complete there has been taken up: go on from there, and repeat none of them.`;
+    : `Your last turn broke off after ${broken.at} characters (${why}). What you had written stands above, and every action that was complete there has been taken up: go on from there, and repeat none of them. Tags that were open there have been closed: open them again.`;
 }
 
 function renderRunning(

@@ -42,22 +42,25 @@ export function createEventQueue(store: Store, session: string, ready: Promise<v
     },
     [Symbol.asyncIterator]() {
       const reader = createReader();
+      // One that is there before the first event misses none: what it need not read, live events cannot fall behind.
+      const isLate = source !== undefined;
       readers.add(reader);
       listen();
-      return iterate(reader);
+      return iterate(reader, isLate);
     },
   };
 
-  async function* iterate(reader: Reader): AsyncGenerator<ObservedEvent, void> {
+  async function* iterate(reader: Reader, isLate: boolean): AsyncGenerator<ObservedEvent, void> {
     let next = 1;
     /** Whether the log may hold more than has been read of it. */
-    let behind = true;
+    let behind = isLate;
     try {
       await ready;
       for (;;) {
         if (behind) {
           const missed = await page(next);
           behind = missed.length > 0;
+          if (!behind) reader.forget(next);
           for (const event of missed) {
             next = event.seq + 1;
             yield event;
@@ -95,6 +98,8 @@ interface Reader {
   push(event: ObservedEvent): void;
   shift(): ObservedEvent | undefined;
   unshift(event: ObservedEvent): void;
+  /** Drops durable events before `seq`, which were read elsewhere, and the live ones in front of them: they are no news. */
+  forget(seq: number): void;
   wake(): void;
   more(): Promise<void>;
 }
@@ -129,6 +134,12 @@ function createReader(): Reader {
     },
     unshift(event) {
       queue = [event, ...queue.slice(at)];
+      at = 0;
+    },
+    forget(seq) {
+      const last = queue.findLastIndex((event, index) => index >= at && 'seq' in event && event.seq < seq);
+      if (last === -1) return;
+      queue = queue.slice(last + 1);
       at = 0;
     },
     wake: notify,

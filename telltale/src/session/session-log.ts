@@ -1,5 +1,5 @@
 import { encodeEvent } from '../events/codec.ts';
-import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../events/event.ts';
+import type { Cause, EventBody, EventHead, LiveEvent, ObservedEvent } from '../events/event.ts';
 import { reduceParts } from '../events/reduce.ts';
 import { SNAPSHOT_EVERY, type SnapshotWriter } from '../events/snapshot.ts';
 import type { SessionState } from '../events/state.ts';
@@ -51,8 +51,9 @@ export interface SessionLogEdges {
 
 interface Batch {
   readonly lines: string[];
-  /** The same events, for those who listen; empty where nobody does. */
-  readonly events: SessionEvent[];
+  /** The same events in their parts: put together only for those who listen, which costs more than all the rest. */
+  readonly heads: EventHead[];
+  readonly bodies: EventBody[];
   consumed: number[] | undefined;
   writes: TableWrite[] | undefined;
 }
@@ -60,7 +61,13 @@ interface Batch {
 /** Live events that wait for a commit; where a store takes longer than that, they are shown at once. */
 const MAX_HELD = 4_096;
 
-const emptyBatch = (): Batch => ({ lines: [], events: [], consumed: undefined, writes: undefined });
+const emptyBatch = (): Batch => ({
+  lines: [],
+  heads: [],
+  bodies: [],
+  consumed: undefined,
+  writes: undefined,
+});
 
 function takeBeside(batch: Batch, { consumed, writes }: Beside): void {
   if (consumed !== undefined) batch.consumed = [...(batch.consumed ?? []), ...consumed];
@@ -89,7 +96,12 @@ export function createSessionLog({
   let origin: Cause = { stream: session, seq: 0, depth: 0 };
   let turnOrigin: Cause | undefined;
 
-  const settle = (through: number, events: readonly SessionEvent[], error: RuntimeError | undefined) => {
+  const settle = (
+    through: number,
+    heads: readonly EventHead[],
+    bodies: readonly EventBody[],
+    error: RuntimeError | undefined,
+  ) => {
     if (error !== undefined) {
       if (lost === undefined) {
         lost = error;
@@ -97,14 +109,20 @@ export function createSessionLog({
       }
     } else {
       committedSeq = through;
-      for (const event of events) {
-        crashPoint?.(`committed:${event.type}`);
-        tell(event);
-        showHeld(event.seq);
-      }
+      if (listeners.size > 0 || crashPoint !== undefined) publish(heads, bodies);
       showHeld(through);
     }
     wake(error);
+  };
+
+  const publish = (heads: readonly EventHead[], bodies: readonly EventBody[]) => {
+    for (const [i, head] of heads.entries()) {
+      const body = bodies[i];
+      if (body === undefined) continue;
+      crashPoint?.(`committed:${body.type}`);
+      tell({ ...body, ...head });
+      showHeld(head.seq);
+    }
   };
 
   const showHeld = (through: number) => {
@@ -129,12 +147,12 @@ export function createSessionLog({
   const flush = () => {
     scheduled = false;
     if (batch.lines.length === 0) return;
-    const { events, lines, consumed, writes } = batch;
+    const { heads, bodies, lines, consumed, writes } = batch;
     const through = state.seq;
     const status = state.status === writtenStatus ? undefined : state.status;
     batch = emptyBatch();
     writtenStatus = state.status;
-    if (crashPoint !== undefined) for (const { type } of events) crashPoint(`append:${type}`);
+    if (crashPoint !== undefined) for (const { type } of bodies) crashPoint(`append:${type}`);
     const expectedSeq = through - lines.length;
     const append: Append =
       status === undefined && consumed === undefined && writes === undefined
@@ -146,7 +164,7 @@ export function createSessionLog({
             ...(consumed === undefined ? {} : { consumed }),
             ...(writes === undefined ? {} : { writes }),
           };
-    writer.append(append, (error) => settle(through, events, error));
+    writer.append(append, (error) => settle(through, heads, bodies, error));
     if (snapshots.due() >= SNAPSHOT_EVERY) writer.snapshot(state.seq, snapshots.take(state));
   };
 
@@ -168,8 +186,8 @@ export function createSessionLog({
       reduceParts(state, head, body);
       snapshots.note(body);
       batch.lines.push(encodeEvent(head, body));
-      // Putting the two together costs as much as all the rest: only where somebody looks.
-      if (listeners.size > 0 || crashPoint !== undefined) batch.events.push({ ...body, ...head });
+      batch.heads.push(head);
+      batch.bodies.push(body);
       if (beside !== undefined) takeBeside(batch, beside);
       if (body.type === 'session.started' || body.type === 'session.resumed') {
         origin = place;

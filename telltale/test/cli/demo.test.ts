@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { countLines } from '../../src/cli/demo/changed-files.ts';
 import { nextLines, resumeLines } from '../../src/cli/demo/demo-lines.ts';
+import { makeRepository } from '../../src/cli/demo/make-repository.ts';
 import { nodeOnPath } from '../../src/cli/demo/node-on-path.ts';
 import { readTemplate } from '../../src/cli/demo/template.ts';
 import type { Io } from '../../src/cli/io.ts';
@@ -46,16 +47,9 @@ describe('telltale demo', { timeout: TIMEOUT_MS }, () => {
     expect(looked.recorded.out()).toContain('status: DONE');
   });
 
-  it.concurrent('does without git', async () => {
-    const folder = newFolder();
-    const { recorded, io } = realIo({ env: nodeOnPath({}, process.execPath) });
-    expect(await main(['demo', '--dir', folder, '--quiet'], io)).toBe(0);
-    expect(recorded.out()).toContain('The tests: all 4 passed.');
-    expect(recorded.out()).not.toContain('Next:');
-    expect(existsSync(join(folder, 'project', '.git'))).toBe(false);
-  });
-
-  it.concurrent('shows on a terminal of 80 columns what examples/coding/expected.screen.txt says', async () => {
+  it.concurrent('shows on a terminal of 80 columns what examples/coding/expected.screen.txt says', async ({
+    expect,
+  }) => {
     const { code, lines } = await demoScreen();
     expect(code).toBe(0);
     const hasPath = (line: string) => /telltale-demo-|\/again/.test(line);
@@ -109,6 +103,16 @@ describe('telltale demo', { timeout: TIMEOUT_MS }, () => {
     const io = recordedIo();
     expect(await main(['demo', '--rate', 'fast'], io)).toBe(2);
     expect(io.err()).toContain("--rate 'fast' is no number above 0.");
+  });
+});
+
+describe('the project of the demo', () => {
+  it('is no git repository where there is no git', async () => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-demo-test-')));
+    expect(await makeRepository(folder, { PATH: '/nowhere' })).toBe(false);
+    expect(existsSync(join(folder, '.git'))).toBe(false);
+    expect(await makeRepository(folder, { PATH: process.env.PATH, GIT_DIR: '/nowhere' })).toBe(true);
+    expect(existsSync(join(folder, '.git'))).toBe(true);
   });
 });
 

@@ -243,6 +243,40 @@ describe('a session that is interrupted and resumed', () => {
     expect((await of('action.declared')).map(({ action: { id } }) => id)).toEqual(['a']);
   });
 
+  it('inside a branch that holds does not enter the other one', async () => {
+    const { start, resume, runtime, of, calls } = await staged({
+      tools: { quick: '' },
+      turns: [
+        `<if test="1 < 2">${action('a', 'quick', { parameters: { text: 'a' } })}${action('b', 'quick', { parameters: { text: 'b' } })}<else/>${action('c', 'quick', { parameters: { text: 'c' } })}</if>`,
+        '<response>Done.</response>',
+      ],
+    });
+    await start().result;
+    const [declared] = await of('action.declared');
+    const session = await resume(await runtime.fork('ses_stage', declared?.seq ?? 0));
+    expect(await session.result).toMatchObject({ result: 'Done.' });
+    expect([...calls()].sort()).toEqual(['quick a', 'quick a', 'quick b', 'quick b']);
+    const faults = (await runtime.events(session.id)).flatMap((event) =>
+      event.type === 'fault' ? [event.code] : [],
+    );
+    expect(faults).toEqual(['stray_close', 'in_doubt', 'stray_close']);
+  });
+
+  it('inside a <parallel> runs the rest of it, too', async () => {
+    const { start, resume, runtime, of, calls } = await staged({
+      tools: { quick: '' },
+      turns: [
+        `<parallel id="g">${action('a', 'quick', { parameters: { text: 'a' } })}${action('b', 'quick', { parameters: { text: 'b' } })}</parallel>${action('c', 'quick', { parameters: { text: 'c' }, depends_on: ['g'] })}`,
+        '<response>$a $b $c</response>',
+      ],
+    });
+    await start().result;
+    const [declared] = await of('action.declared');
+    const session = await resume(await runtime.fork('ses_stage', declared?.seq ?? 0));
+    expect(await session.result).toMatchObject({ result: 'quick done quick done quick done' });
+    expect(calls().slice(3).sort()).toEqual(['quick a', 'quick b', 'quick c']);
+  });
+
   it('has the same state as its folded log', async () => {
     const { start, resume, open, runtime, log } = await staged({
       tools: { slow: '' },

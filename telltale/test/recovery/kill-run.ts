@@ -22,7 +22,7 @@ function drawKill(random: () => number): Kill {
 }
 
 /** Runs one session through as many kills as the seed says, `most` at most, and checks that it survived them. */
-export async function killRun(seed: number, most: number, undisturbed: readonly string[]): Promise<KillRun> {
+async function killRun(seed: number, most: number, undisturbed: readonly string[]): Promise<KillRun> {
   const random = seeded(seed);
   const planned = Math.min(most, 1 + Math.floor(random() * MAX_KILLS));
   const folder = makeLabAgent();

@@ -12,6 +12,7 @@ import { action, text } from './say.ts';
 import { type SpiedStore, spyOn } from './spied-store.ts';
 
 const ID = 'ses_long';
+const TIMEOUT_MS = 60_000;
 const TOOLS = 'import: { tools: [./tools/*.yml] }\nlimits: { turns: 5000 }\n';
 
 /** Ten actions a turn: some forty events. */
@@ -65,7 +66,7 @@ async function longSession(): Promise<Long> {
   };
 }
 
-describe('a long session', () => {
+describe('a long session', { timeout: TIMEOUT_MS }, () => {
   it('is taken up from its last snapshot, not from its first event', async () => {
     const { runtime, store, folder, work } = await longSession();
     await work(70);

@@ -10,6 +10,10 @@ const [folder = '.', id = 'ses_lab', point = '', nth = '1'] = process.argv.slice
 // Synchronous: what was printed has left the process before anything else happens in it.
 const print = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`);
 
+// A test that was itself killed must not leave it behind.
+const { ppid } = process;
+setInterval(() => process.ppid === ppid || process.exit(1), 500).unref();
+
 let passed = 0;
 const crashPoint = (name: string) => {
   if (point === 'list') print({ point: name });

@@ -5,7 +5,7 @@ import { runAgent, tool } from './run-agent.ts';
 
 const TOOLS = 'import: { tools: [./tools/*.yml] }\n';
 const echo = tool('echo', 'return input.text ?? input;');
-const call = (name: string, id: string, extra: object = {}, mode = 'async') =>
+const call = (name: string, id: string, extra: object = {}, mode = 'sync') =>
   `<action id="${id}" mode="${mode}">${JSON.stringify({ name, ...extra })}</action>`;
 const DONE = '<response>Done.</response>';
 

@@ -16,23 +16,21 @@ const run = (slower: number): readonly AgentFigures[] => [
     held: { heapMb: 10 * slower, rssMb: 90 },
     throughput: [{ ours: 45 / slower, bare: 100, bareByEvent: 50 }],
   },
-  { name: AI_SDK, steps: units(2000), deltas: units(40), imports: [133] },
+  { name: AI_SDK, steps: units(1250), deltas: units(40), imports: [133] },
   { name: LANGGRAPH_SQLITE, steps: units(4000) },
 ];
 const missed = (verdicts: readonly Verdict[]) => verdicts.filter(({ met }) => !met);
 
 it('a runtime that is exactly as fast as the targets ask meets them all', () => {
   const verdicts = judgeAgent(run(1));
-  expect(verdicts).toHaveLength(11);
+  expect(verdicts).toHaveLength(10);
   expect(missed(verdicts)).toEqual([]);
   expect(exitCode(verdicts, false)).toBe(0);
 });
 
-it('a runtime five percent worse misses every target but the one in memory that has room', () => {
+it('a runtime five percent worse misses every target', () => {
   const verdicts = judgeAgent(run(1.05));
-  expect(verdicts.filter(({ met }) => met).map(({ target }) => target)).toEqual([
-    'a step of telltale, in memory is at least 50 times under AI SDK 7’s',
-  ]);
+  expect(verdicts.filter(({ met }) => met)).toEqual([]);
   expect(exitCode(verdicts, false)).toBe(1);
 });
 

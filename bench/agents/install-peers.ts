@@ -7,6 +7,9 @@ const LOCK = join(PEERS, 'package-lock.json');
 /** Holds the lock file that was installed: it is written last, so a broken-off installation has none. */
 const MARK = join(PEERS, 'node_modules', '.installed-lock.json');
 
+/** Of what npm says of a failure: the rest is advice. */
+const SHOWN_LINES = 5;
+
 /** Installs the peers beside their modules, once. They are 300 MB and nobody but this bench wants them. */
 export async function installPeers(progress: (line: string) => void): Promise<void> {
   const lock = readFileSync(LOCK, 'utf8');
@@ -39,7 +42,8 @@ function run(command: string, args: readonly string[]): Promise<void> {
 function cannotInstall(said: string): Error {
   const offline = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|ERR_SOCKET/.test(said);
   const why = offline ? 'the npm registry cannot be reached' : 'npm failed';
+  const shown = said.split('\n').slice(0, SHOWN_LINES).join('\n');
   return new Error(
-    `The peers cannot be installed: ${why}.\n${said}\n\nMend that and start again, or measure ours alone: npm run bench -- agent --no-peers`,
+    `The peers cannot be installed: ${why}.\n${shown}\n\nMend that and start again, or measure ours alone: npm run bench -- agent --no-peers`,
   );
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { judgeEarly } from '../../../bench/agents/early-targets.ts';
 import { chainLag, type EarlyTurn, idealEnd } from '../../../bench/agents/early-turn.ts';
+import { trimmedMean } from '../../../bench/agents/growth.ts';
 import { judgeGrowth } from '../../../bench/agents/growth-targets.ts';
 
 /** A chain of three tools of 1 s, each `lag` ms late, closed at 0.8 s in a response of `stream` ms. */
@@ -61,6 +62,14 @@ describe('the verdict on early actions', () => {
     expect(deciding(judgeEarly({ turns: [{ chain: 1, taken: [late] }] }))).toEqual([false, false]);
     expect(deciding(judgeEarly({ turns: [{ chain: 3, taken: [turn(0), late] }] }))[1]).toBe(false);
     expect(deciding(judgeEarly({ turns: [{ chain: 3, taken: [turn(0), turn(0), late] }] }))[1]).toBe(true);
+  });
+});
+
+describe('the cost of a stretch', () => {
+  it('leaves out the dearest fifth of its samples and no more', () => {
+    expect(trimmedMean([900, 1, 2, 3, 4])).toBe(2.5);
+    expect(trimmedMean([900, 900, 1, 2, 3])).toBeGreaterThan(200);
+    expect(trimmedMean([7])).toBe(7);
   });
 });
 

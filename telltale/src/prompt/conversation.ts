@@ -4,7 +4,7 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { blockStyle } from './block-style.ts';
 import type { Prompt, PromptMessage } from './prompt.ts';
-import { renderBlock, type Told } from './render-block.ts';
+import { type BlockStyle, renderBlock, type Told } from './render-block.ts';
 import { renderSummary } from './render-summary.ts';
 
 export interface ConversationOptions {
@@ -14,6 +14,19 @@ export interface ConversationOptions {
   /** The session's key, where `protocol.seal` is on. */
   readonly seal?: string | undefined;
 }
+
+/** How a conversation begins, and how it is written: the same for all sessions of an agent that have no seal. */
+export interface Opening {
+  readonly system: string;
+  readonly systemTokens: number;
+  readonly style: BlockStyle;
+}
+
+export const openingOf = ({ system, agent, seal }: ConversationOptions): Opening => ({
+  system,
+  systemTokens: estimateTokens(system) + TOKENS_PER_MESSAGE,
+  style: blockStyle(agent, seal),
+});
 
 /** The prompt of a session, as it grows. Nothing in it is ever rewritten. */
 export interface Conversation {
@@ -34,11 +47,9 @@ export interface Conversation {
 /** What a request costs beside the text of a message. */
 const TOKENS_PER_MESSAGE = 4;
 
-export function createConversation({ system, agent, seal }: ConversationOptions): Conversation {
-  const style = blockStyle(agent, seal);
+export function createConversation({ system, systemTokens, style }: Opening): Conversation {
   let messages: PromptMessage[] = [];
   let chars = system.length;
-  const systemTokens = estimateTokens(system) + TOKENS_PER_MESSAGE;
   let tokens = systemTokens;
   let prompt: Prompt | undefined;
   /** The turn that the last block was made for, and the compaction that the first one stands behind. */

@@ -2,6 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import { openModel } from '../models/open-model.ts';
+import { type Opening, openingOf } from '../prompt/conversation.ts';
 import { systemPrompt } from '../prompt/primer.ts';
 import type { Store } from '../store/store.ts';
 import { createTargets } from '../targets/create-targets.ts';
@@ -23,7 +24,7 @@ export interface PreparedAgent {
   readonly metadata: Metadata;
   readonly toAction: ToAction;
   readonly checkOutput: (text: string) => CheckedOutput;
-  readonly system: (seal: string | undefined) => string;
+  readonly opening: (seal: string | undefined) => Opening;
 }
 
 export interface PrepareEdges {
@@ -90,9 +91,11 @@ async function prepareAgent(
     approve,
   });
   const internal = allowedInternalActions(manifest.internal_actions);
-  const systemFor = (sealKey: string | undefined) =>
-    systemPrompt(manifest, { targets: targets.all, internalActions: internal, sealKey });
-  const unsealed = systemFor(undefined);
+  const openingFor = (seal: string | undefined) => {
+    const system = systemPrompt(manifest, { targets: targets.all, internalActions: internal, sealKey: seal });
+    return openingOf({ system, agent: manifest, seal });
+  };
+  const unsealed = openingFor(undefined);
   return {
     agent,
     model,
@@ -102,7 +105,7 @@ async function prepareAgent(
     metadata: createMetadata(manifest.metadata),
     toAction: createToAction(manifest.action_templates),
     checkOutput: createOutputCheck(manifest.output?.schema),
-    system: (seal) => (seal === undefined ? unsealed : systemFor(seal)),
+    opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)),
   };
 }
 

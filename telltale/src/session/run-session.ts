@@ -87,11 +87,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     checkOutput: prepared.checkOutput,
     crashPoint: edges.crashPoint,
   };
-  const conversation = createConversation({
-    system: prepared.system(state.seal),
-    agent: manifest,
-    seal: state.seal,
-  });
+  const conversation = createConversation(prepared.opening(state.seal));
   const inbox = createInbox(writer, context, (error) =>
     stop.now({ kind: 'lost', error: toRuntimeError(error) }),
   );

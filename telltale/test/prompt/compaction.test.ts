@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { KEEP_TURNS, planCompaction, whenToCompact } from '../../src/prompt/compaction.ts';
-import { createConversation } from '../../src/prompt/conversation.ts';
+import { createConversation, openingOf } from '../../src/prompt/conversation.ts';
 import { agentWith } from './agent.ts';
 import { completed, drivenSession } from './driven-session.ts';
 
@@ -8,7 +8,7 @@ const agent = agentWith();
 
 function longSession(turns: number, output = 'I looked around.') {
   const session = drivenSession('Fix <action> it.');
-  const conversation = createConversation({ system: 'S', agent });
+  const conversation = createConversation(openingOf({ system: 'S', agent }));
   for (let i = 1; i <= turns; i++) {
     session.turn(conversation, `${output} ${i}`);
     session.declare({ id: `a${i}` });

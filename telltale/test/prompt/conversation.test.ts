@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { estimateTokens } from '../../src/kernel/estimate-tokens.ts';
-import { createConversation } from '../../src/prompt/conversation.ts';
+import { createConversation, openingOf } from '../../src/prompt/conversation.ts';
 import { commonPrefix, reusedPrefix } from '../../src/prompt/prompt.ts';
 import { agentWith } from './agent.ts';
 import { completed, drivenSession, failed } from './driven-session.ts';
@@ -11,7 +11,7 @@ const agent = agentWith({
 });
 
 const conversationOf = (given = agent, seal?: string) =>
-  createConversation({ system: 'You are a coder.', agent: given, seal });
+  createConversation(openingOf({ system: 'You are a coder.', agent: given, seal }));
 
 const lastBlock = (session: ReturnType<typeof drivenSession>, given = agent) =>
   conversationOf(given).extend(session.state).messages.at(-1)?.text;

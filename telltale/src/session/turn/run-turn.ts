@@ -40,9 +40,9 @@ export async function runTurn(
   let cut: CutReason | undefined;
   const hearing = createHearing(context, (reason) => {
     cut ??= reason;
-    abort.abort(turnCut(reason));
+    abort.abort(TURN_CUT);
   });
-  const forget = stop.onStop(() => abort.abort(turnCut('stop')));
+  const forget = stop.onStop(() => abort.abort(TURN_CUT));
   const started = clock.monotonic();
   let firstMs: number | undefined;
   let heard = 0;
@@ -137,8 +137,8 @@ function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | u
 /** Milliseconds with three decimals: what a log can say without noise. */
 const round = (ms: number) => Math.round(ms * 1000) / 1000;
 
-const turnCut = (reason: CutReason | 'stop') =>
-  new RuntimeError('model_cancelled', `The runtime ended the model's stream (${reason}).`);
+/** One for all turns: what an error costs is its stack, and this one's tells nothing. */
+const TURN_CUT = new RuntimeError('model_cancelled', "The runtime ended the model's stream.");
 
 const bufferFull = {
   type: 'fault',

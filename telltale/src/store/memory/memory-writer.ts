@@ -21,6 +21,7 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
   const { home, clock, stream, owner, settling, closed } = edges;
   const wakes = new Set<() => void>();
   let refusal: RuntimeError | undefined;
+  let released = false;
 
   const write = (append: Append) => {
     const { expectedSeq, events, status, consumed, writes } = append;
@@ -48,7 +49,7 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
     head: stream.events.length,
     append(append, settled) {
       try {
-        const why = refusal ?? closed();
+        const why = refusal ?? (released ? streamReleased(stream.stream) : closed());
         if (why !== undefined) throw why;
         write(append);
         settling.settle(settled, undefined, append.events.length > 0 ? stream.stream : undefined);
@@ -57,7 +58,8 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
       }
     },
     snapshot(seq, body) {
-      if (refusal !== undefined || stream.epoch !== owner.epoch || seq > stream.events.length) return;
+      if (released || refusal !== undefined || stream.epoch !== owner.epoch || seq > stream.events.length)
+        return;
       const others = stream.snapshots.filter((other) => other.seq !== seq);
       stream.snapshots = [...others, { seq, body }].sort((a, b) => a.seq - b.seq);
     },
@@ -73,7 +75,7 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
     async release() {
       for (const end of wakes) end();
       wakes.clear();
-      refusal ??= streamReleased(stream.stream);
+      released = true;
       if (stream.epoch === owner.epoch) stream.owner = undefined;
       await settling.settled();
     },

@@ -26,7 +26,21 @@ export function encodeEvent(head: EventHead, body: EventBody): string {
   const { cause } = head;
   const other = cause.stream === head.session ? '' : `,${JSON.stringify(cause.stream)}`;
   const front = `{"v":${VERSION},"seq":${head.seq},"at":${head.at},"turn":${head.turn},"cause":[${cause.seq},${cause.depth}${other}],`;
-  return front + JSON.stringify(body).slice(1);
+  return front + encodeBody(body);
+}
+
+/** What follows the head, closing brace included. The events of every turn are put together by hand: a third of the time. */
+function encodeBody(body: EventBody): string {
+  switch (body.type) {
+    case 'model.output':
+      return `"type":"model.output","offset":${body.offset},"text":${JSON.stringify(body.text)}}`;
+    case 'thought':
+      return `"type":"thought","text":${JSON.stringify(body.text)},"depth":${body.depth}}`;
+    case 'turn.started':
+      return `"type":"turn.started","prompt":{"tokens":${body.prompt.tokens},"reused_prefix":${body.prompt.reused_prefix}}}`;
+    default:
+      return JSON.stringify(body).slice(1);
+  }
 }
 
 /** The event in a line of the log of `session`. Throws `event_unreadable` or `event_newer`: the log itself is wrong. */

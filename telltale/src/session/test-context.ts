@@ -7,7 +7,16 @@ export function createTestContext(
   state: SessionState,
   agent: AgentView,
 ): () => Readonly<Record<string, unknown>> {
-  const context = {
+  // Made for the first test: most sessions have none, and objects with getters of their own are dear.
+  let context: Readonly<Record<string, unknown>> | undefined;
+  return () => {
+    context ??= lazyContext(state, agent);
+    return context;
+  };
+}
+
+function lazyContext(state: SessionState, agent: AgentView): Readonly<Record<string, unknown>> {
+  return {
     get metadata() {
       return state.metadata;
     },
@@ -28,5 +37,4 @@ export function createTestContext(
       return agent();
     },
   };
-  return () => context;
 }

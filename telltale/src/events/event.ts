@@ -178,7 +178,6 @@ export interface EventHead {
 export type SessionEvent = EventBody & EventHead;
 
 export type EventType = EventBody['type'];
-export type BodyOf<Type extends EventType> = Extract<EventBody, { readonly type: Type }>;
 export type EventOf<Type extends EventType> = Extract<SessionEvent, { readonly type: Type }>;
 
 /** What is shown as it comes and never written: no seq, and lost if nobody looks. */

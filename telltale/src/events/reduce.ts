@@ -1,6 +1,6 @@
 import type { Json } from '../kernel/json.ts';
 import { type ActionState, type DeclaredAction, isShown, isTracked } from './action.ts';
-import type { BodyOf, EventBody, EventHead, SessionEvent, Usage } from './event.ts';
+import type { EventOf, SessionEvent, Usage } from './event.ts';
 import { emptyNews, emptyState, noSigns, RECENT_ACTIONS, type SessionState } from './state.ts';
 
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
@@ -16,17 +16,13 @@ const MAX_FAULTS = 50;
  * Folds one event into `state`, in place, and returns it. The only way a session's state changes. Total: an event that
  * names an action nobody declared changes nothing but the place on the log.
  */
-export const reduce = (state: SessionState, event: SessionEvent): SessionState =>
-  reduceParts(state, event, event);
-
-/** The same for an event in its two parts: whoever appends need not put them together, which costs more than the fold. */
-export function reduceParts(state: SessionState, head: EventHead, event: EventBody): SessionState {
-  if (event.type === 'session.resumed') state.downMs += Math.max(0, head.at - state.at);
-  state.seq = head.seq;
-  state.at = head.at;
+export function reduce(state: SessionState, event: SessionEvent): SessionState {
+  if (event.type === 'session.resumed') state.downMs += Math.max(0, event.at - state.at);
+  state.seq = event.seq;
+  state.at = event.at;
   switch (event.type) {
     case 'session.started':
-      begin(state, head, event);
+      begin(state, event);
       break;
     case 'session.completed':
       state.status = 'completed';
@@ -50,7 +46,7 @@ export function reduceParts(state: SessionState, head: EventHead, event: EventBo
       state.status = 'waiting';
       break;
     case 'turn.started':
-      beginTurn(state, head.turn);
+      beginTurn(state, event.turn);
       break;
     case 'turn.completed':
       endTurn(state);
@@ -70,7 +66,7 @@ export function reduceParts(state: SessionState, head: EventHead, event: EventBo
     case 'text':
       break;
     case 'response':
-      state.response = { text: event.text, final: event.final, turn: head.turn };
+      state.response = { text: event.text, final: event.final, turn: event.turn };
       state.signs.responses++;
       state.bareTurns = 0;
       state.idleTurns = 0;
@@ -80,7 +76,7 @@ export function reduceParts(state: SessionState, head: EventHead, event: EventBo
       state.news.messages.push({ from: event.from, text: event.text });
       break;
     case 'action.declared':
-      declare(state, event.action, head.turn);
+      declare(state, event.action, event.turn);
       break;
     case 'action.started': {
       const action = state.actions.get(event.id);
@@ -184,8 +180,8 @@ export function fold(events: Iterable<SessionEvent>, state: SessionState = empty
   return state;
 }
 
-function begin(state: SessionState, head: EventHead, event: BodyOf<'session.started'>): void {
-  state.id = head.session;
+function begin(state: SessionState, event: EventOf<'session.started'>): void {
+  state.id = event.session;
   state.agent = event.agent;
   state.manifest = event.manifest;
   state.model = event.model;
@@ -194,7 +190,7 @@ function begin(state: SessionState, head: EventHead, event: BodyOf<'session.star
   if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
   if (event.balance !== undefined) state.balance = event.balance;
   state.input = event.input;
-  state.startedAt = head.at;
+  state.startedAt = event.at;
   for (const [field, value] of Object.entries(event.metadata ?? {})) state.metadata[field] = value;
   for (const [name, value] of Object.entries(event.vars ?? {}))
     state.variables.set(name, { value, class: 'runtime', by: 'start' });
@@ -238,7 +234,7 @@ function endTurn(state: SessionState): void {
   state.idleTurns = state.signs.deeds ? 0 : state.idleTurns + 1;
 }
 
-function breakTurn(state: SessionState, event: BodyOf<'turn.failed'>): void {
+function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): void {
   state.turnOpen = false;
   const said = state.turns.at(-1)?.output.length ?? 0;
   state.news.broken = { error: event.error, at: said };
@@ -288,7 +284,7 @@ function settle(state: SessionState, id: string, end: (action: ActionState) => v
   if (isTracked(action.action) && isShown(action.action)) state.news.results.push(id);
 }
 
-function changeMetadata(state: SessionState, event: BodyOf<'metadata.changed'>): void {
+function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>): void {
   state.signs.tags = true;
   state.signs.deeds = true;
   for (const [field, { to }] of Object.entries(event.changes) as [string, { to: Json }][]) {

@@ -1,6 +1,6 @@
 import { encodeEvent } from '../events/codec.ts';
-import type { Cause, EventBody, EventHead, LiveEvent, ObservedEvent } from '../events/event.ts';
-import { reduceParts } from '../events/reduce.ts';
+import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../events/event.ts';
+import { reduce } from '../events/reduce.ts';
 import { SNAPSHOT_EVERY, type SnapshotWriter } from '../events/snapshot.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -51,9 +51,7 @@ export interface SessionLogEdges {
 
 interface Batch {
   readonly lines: string[];
-  /** The same events in their parts: put together only for those who listen, which costs more than all the rest. */
-  readonly heads: EventHead[];
-  readonly bodies: EventBody[];
+  readonly events: SessionEvent[];
   consumed: number[] | undefined;
   writes: TableWrite[] | undefined;
 }
@@ -61,13 +59,7 @@ interface Batch {
 /** Live events that wait for a commit; where a store takes longer than that, they are shown at once. */
 const MAX_HELD = 4_096;
 
-const emptyBatch = (): Batch => ({
-  lines: [],
-  heads: [],
-  bodies: [],
-  consumed: undefined,
-  writes: undefined,
-});
+const emptyBatch = (): Batch => ({ lines: [], events: [], consumed: undefined, writes: undefined });
 
 function takeBeside(batch: Batch, { consumed, writes }: Beside): void {
   if (consumed !== undefined) batch.consumed = [...(batch.consumed ?? []), ...consumed];
@@ -96,12 +88,7 @@ export function createSessionLog({
   let origin: Cause = { stream: session, seq: 0, depth: 0 };
   let turnOrigin: Cause | undefined;
 
-  const settle = (
-    through: number,
-    heads: readonly EventHead[],
-    bodies: readonly EventBody[],
-    error: RuntimeError | undefined,
-  ) => {
+  const settle = (through: number, events: readonly SessionEvent[], error: RuntimeError | undefined) => {
     if (error !== undefined) {
       if (lost === undefined) {
         lost = error;
@@ -109,19 +96,17 @@ export function createSessionLog({
       }
     } else {
       committedSeq = through;
-      if (listeners.size > 0 || crashPoint !== undefined) publish(heads, bodies);
+      if (listeners.size > 0 || crashPoint !== undefined) publish(events);
       showHeld(through);
     }
     wake(error);
   };
 
-  const publish = (heads: readonly EventHead[], bodies: readonly EventBody[]) => {
-    for (const [i, head] of heads.entries()) {
-      const body = bodies[i];
-      if (body === undefined) continue;
-      crashPoint?.(`committed:${body.type}`);
-      tell({ ...body, ...head });
-      showHeld(head.seq);
+  const publish = (events: readonly SessionEvent[]) => {
+    for (const event of events) {
+      crashPoint?.(`committed:${event.type}`);
+      tell(event);
+      showHeld(event.seq);
     }
   };
 
@@ -147,12 +132,12 @@ export function createSessionLog({
   const flush = () => {
     scheduled = false;
     if (batch.lines.length === 0) return;
-    const { heads, bodies, lines, consumed, writes } = batch;
+    const { events, lines, consumed, writes } = batch;
     const through = state.seq;
     const status = state.status === writtenStatus ? undefined : state.status;
     batch = emptyBatch();
     writtenStatus = state.status;
-    if (crashPoint !== undefined) for (const { type } of bodies) crashPoint(`append:${type}`);
+    if (crashPoint !== undefined) for (const { type } of events) crashPoint(`append:${type}`);
     const expectedSeq = through - lines.length;
     const append: Append =
       status === undefined && consumed === undefined && writes === undefined
@@ -164,7 +149,7 @@ export function createSessionLog({
             ...(consumed === undefined ? {} : { consumed }),
             ...(writes === undefined ? {} : { writes }),
           };
-    writer.append(append, (error) => settle(through, heads, bodies, error));
+    writer.append(append, (error) => settle(through, events, error));
     if (snapshots.due() >= SNAPSHOT_EVERY) writer.snapshot(state.seq, snapshots.take(state));
   };
 
@@ -174,20 +159,16 @@ export function createSessionLog({
     append(body, cause, beside) {
       const from = cause ?? turnOrigin ?? origin;
       const starts = body.type === 'turn.started';
-      const head = {
-        seq: state.seq + 1,
-        at: clock.now(),
-        session,
-        turn: starts ? state.turn + 1 : state.turn,
-        cause: from,
-      };
-      const place: Cause = { stream: session, seq: head.seq, depth: from.depth + 1 };
+      const seq = state.seq + 1;
+      const place: Cause = { stream: session, seq, depth: from.depth + 1 };
       if (sealed || lost !== undefined) return place;
-      reduceParts(state, head, body);
-      snapshots.note(body);
-      batch.lines.push(encodeEvent(head, body));
-      batch.heads.push(head);
-      batch.bodies.push(body);
+      const turn = starts ? state.turn + 1 : state.turn;
+      // One copy of the body, the head added to it: a head put in front, or a second copy, costs twice as much.
+      const event: SessionEvent = { ...body, seq, at: clock.now(), session, turn, cause: from };
+      reduce(state, event);
+      snapshots.note(event);
+      batch.lines.push(encodeEvent(event, body));
+      batch.events.push(event);
       if (beside !== undefined) takeBeside(batch, beside);
       if (body.type === 'session.started' || body.type === 'session.resumed') {
         origin = place;

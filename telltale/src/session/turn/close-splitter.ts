@@ -13,6 +13,7 @@ export const createCloseSplitter = (): CloseSplitter => ({ closing: false, endsW
 
 /** The pieces of a chunk; undefined where it is one piece. */
 export function splitAtCloses(splitter: CloseSplitter, chunk: string): readonly string[] | undefined {
+  if (chunk === '') return undefined;
   if (splitter.endsWithLess && chunk.startsWith('/')) splitter.closing = true;
   splitter.endsWithLess = chunk.endsWith('<');
   if (!splitter.closing && !chunk.includes('</')) return undefined;

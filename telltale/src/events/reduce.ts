@@ -29,19 +29,19 @@ export function reduceParts(state: SessionState, head: EventHead, event: EventBo
       begin(state, head, event);
       break;
     case 'session.completed':
-      state.status = 'completed';
+      end(state, 'completed');
       state.result = event.result;
       break;
     case 'session.failed':
-      state.status = 'failed';
+      end(state, 'failed');
       state.error = event.error;
       break;
     case 'session.stalled':
-      state.status = 'stalled';
+      end(state, 'stalled');
       state.error = event.error;
       break;
     case 'session.cancelled':
-      state.status = 'cancelled';
+      end(state, 'cancelled');
       break;
     case 'session.resumed':
       goOn(state);
@@ -106,6 +106,7 @@ export function reduceParts(state: SessionState, head: EventHead, event: EventBo
         action.error = event.error;
         action.attempts = event.attempts;
         action.ms = event.ms;
+        if (action.action.on_error === 'fail') state.failing ??= event.id;
       });
       break;
     case 'action.skipped':
@@ -199,6 +200,11 @@ function begin(state: SessionState, head: EventHead, event: BodyOf<'session.star
   for (const [name, value] of Object.entries(event.vars ?? {}))
     state.variables.set(name, { value, class: 'runtime', by: 'start' });
   state.news.messages.push({ from: 'user', text: event.input });
+}
+
+function end(state: SessionState, status: SessionState['status']): void {
+  state.status = status;
+  delete state.failing;
 }
 
 /** A session that had come to an end of any kind runs again. */

@@ -6,6 +6,7 @@ import { type CompactionPlan, planCompaction, whenToCompact } from '../prompt/co
 import type { Conversation } from '../prompt/conversation.ts';
 import type { SessionContext } from './context.ts';
 import { costWith } from './cost.ts';
+import { streamModel } from './stream-model.ts';
 
 /** Tokens that one block of results comes to at most, about. */
 const MAX_BLOCK_TOKENS = 18_000;
@@ -56,14 +57,15 @@ async function writeSummary(
   context: SessionContext,
   { request, plainSummary }: CompactionPlan,
 ): Promise<Written> {
-  const { log, stop } = context;
+  const { log, stop, clock } = context;
   const model = await summariser(context);
   if (model === undefined) return { summary: plainSummary };
   const abort = new AbortController();
   const forget = stop.onStop(() => abort.abort());
   let summary = '';
   try {
-    const { usage } = await model.stream(
+    const { usage } = await streamModel(
+      model,
       { ...request, turn: 1, signal: abort.signal },
       {
         text(delta) {
@@ -72,6 +74,7 @@ async function writeSummary(
         },
         reasoning: () => undefined,
       },
+      clock,
     );
     if (/\S/.test(summary))
       return { summary, ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }) };

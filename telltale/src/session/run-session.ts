@@ -127,22 +127,24 @@ async function conclude(context: SessionContext, end: LoopEnd): Promise<SessionR
   }
   const { reason } = stop;
   const letGo = end.kind === 'stopped' && (reason?.kind === 'interrupt' || reason?.kind === 'lost');
-  if (!letGo) await log.flushed();
+  // An end that could not be written is none: the log says that the session goes on.
+  const lost = reason?.kind === 'lost' ? reason.error : letGo ? undefined : await whyUnwritten(log);
   const { totals } = state;
+  const status = letGo || lost !== undefined || state.status === 'running' ? 'interrupted' : state.status;
+  const error = lost?.toJSON() ?? state.error;
   return {
     session: state.id,
-    status: letGo || state.status === 'running' ? 'interrupted' : state.status,
-    ...(state.result === undefined ? {} : { result: state.result }),
-    ...(reason?.kind === 'lost'
-      ? { error: reason.error.toJSON() }
-      : state.error === undefined
-        ? {}
-        : { error: state.error }),
+    status,
+    ...(status !== 'completed' || state.result === undefined ? {} : { result: state.result }),
+    ...(error === undefined ? {} : { error }),
     turns: totals.turns,
     usage: { input: totals.input, output: totals.output },
     cost_usd: totals.cost_usd,
   };
 }
+
+const whyUnwritten = (log: SessionLog): Promise<RuntimeError | undefined> =>
+  log.flushed().then(() => undefined, toRuntimeError);
 
 async function stopAll(
   { log, scheduler, sessionOrigin, state }: SessionContext,

@@ -291,7 +291,9 @@ function settle(state: SessionState, id: string, end: (action: ActionState) => v
   if (action === undefined) return;
   end(action);
   state.open.delete(id);
-  if (isTracked(action.action) && isShown(action.action)) state.news.results.push(id);
+  // A `<foreach>` is no news, but that one did not run is: what was asked for in it has no result to say so.
+  if (isTracked(action.action) && (isShown(action.action) || action.status !== 'completed'))
+    state.news.results.push(id);
 }
 
 function changeMetadata(state: SessionState, event: BodyOf<'metadata.changed'>): void {

@@ -1,4 +1,5 @@
 import { referencesIn } from '../../conditions/references/resolve-references.ts';
+import { isShown } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
@@ -110,6 +111,8 @@ function whyUndone({ state, manifest }: SessionContext, source: string): string 
     if (action === undefined) continue;
     const failed =
       FAILED.has(action.status) || (action.status === 'skipped' && action.skipped?.reason !== 'if');
+    if (failed && !isShown(action.action))
+      return 'Your final response was not taken as final: a <foreach> of yours did not run, which you had not seen. Mend it, or say so in a new final response.';
     if (failed)
       return `Your final response was not taken as final: the action "${id}" (${action.action.name}) ended as ${action.status}, which you had not seen. Look at its result, then mend it or say so in a new final response.`;
   }

@@ -39,7 +39,7 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
     await stop.until((done) => scheduler.whenEnded([observed], done));
   }
   if (stop.reason !== undefined) return { kind: 'stopped' };
-  if (!state.signs.tags && state.signs.responses === 0 && /\S/.test(heard.text)) {
+  if (!heard.tagged && /\S/.test(heard.text)) {
     if (context.manifest.protocol.bare_text === 'final' || state.bareTurns >= MAX_BARE_TURNS) {
       if (context.manifest.protocol.bare_text !== 'final') log.append(noTags(heard.text));
       await allEnded(context);

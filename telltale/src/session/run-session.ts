@@ -3,12 +3,13 @@ import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
-import { createConversation } from '../prompt/conversation.ts';
+import { type Conversation, createConversation } from '../prompt/conversation.ts';
 import { createScheduler } from '../scheduler/drive.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import { createAgentView } from './agent-view.ts';
 import type { SessionContext } from './context.ts';
+import { costWith, countUsage } from './cost.ts';
 import { createInbox } from './inbox.ts';
 import { elapsedMs, wallReached } from './limits.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
@@ -98,14 +99,14 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const disarm = armWall(context);
   try {
     await inbox.drain();
-    const left = edges.resumed ? recover(context) : undefined;
-    if (edges.resumed) conversation.rebuild(state);
+    const asked = edges.resumed ? conversation.rebuild(state) : undefined;
+    const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
     const end = await runLoop(context, conversation, left, () => undefined);
-    return await conclude(context, end);
+    return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
     stop.now({ kind: 'fail', error: toRuntimeError(thrown) });
-    return await conclude(context, { kind: 'stopped' });
+    return await conclude(context, conversation, { kind: 'stopped' });
   } finally {
     disarm();
     inbox.close();
@@ -113,13 +114,17 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
 }
 
 /** Ends what is still running, writes the last event, and says how it went. */
-async function conclude(context: SessionContext, end: LoopEnd): Promise<SessionResult> {
+async function conclude(
+  context: SessionContext,
+  conversation: Conversation,
+  end: LoopEnd,
+): Promise<SessionResult> {
   const { log, scheduler, state, stop } = context;
   if (end.kind === 'completed') {
     await farewell(context);
     log.append({ type: 'session.completed', result: end.result }, context.sessionOrigin());
   } else if (end.kind === 'stopped') {
-    await stopAll(context, stop.reason ?? { kind: 'interrupt' });
+    await stopAll(context, conversation.prompt()?.tokens ?? 0, stop.reason ?? { kind: 'interrupt' });
   } else {
     await scheduler.cancel(end.error.message);
     const type = end.kind === 'failed' ? 'session.failed' : 'session.stalled';
@@ -146,10 +151,8 @@ async function conclude(context: SessionContext, end: LoopEnd): Promise<SessionR
 const whyUnwritten = (log: SessionLog): Promise<RuntimeError | undefined> =>
   log.flushed().then(() => undefined, toRuntimeError);
 
-async function stopAll(
-  { log, scheduler, sessionOrigin, state }: SessionContext,
-  reason: StopReason,
-): Promise<void> {
+async function stopAll(context: SessionContext, promptTokens: number, reason: StopReason): Promise<void> {
+  const { log, scheduler, sessionOrigin } = context;
   switch (reason.kind) {
     case 'interrupt':
     case 'lost':
@@ -158,20 +161,28 @@ async function stopAll(
       return;
     case 'cancel':
       await scheduler.cancel(`The session was cancelled: ${reason.reason}`);
-      closeTurn(log, state, 'cancelled', 'The session was cancelled.');
+      closeTurn(context, promptTokens, 'cancelled', 'The session was cancelled.');
       log.append({ type: 'session.cancelled', reason: reason.reason, by: reason.by }, sessionOrigin());
       return;
     case 'fail':
       await scheduler.cancel(reason.error.message);
-      closeTurn(log, state, reason.error.code, reason.error.message);
+      closeTurn(context, promptTokens, reason.error.code, reason.error.message);
       log.append({ type: 'session.failed', error: reason.error.toJSON() }, sessionOrigin());
       return;
   }
 }
 
 /** A turn that was cut off by the session's own end is over, too. */
-function closeTurn(log: SessionLog, state: SessionState, code: string, message: string): void {
-  if (state.turnOpen) log.append({ type: 'turn.failed', error: { code, message, retryable: false } });
+function closeTurn(
+  { log, state, model }: SessionContext,
+  promptTokens: number,
+  code: string,
+  message: string,
+): void {
+  if (!state.turnOpen) return;
+  const usage = countUsage(state, promptTokens);
+  const error = { code, message, retryable: false };
+  log.append({ type: 'turn.failed', error, usage, cost_usd: costWith(model, usage) });
 }
 
 async function farewell({ scheduler, clock, stop }: SessionContext): Promise<void> {

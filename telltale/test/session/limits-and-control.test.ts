@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { Model } from '../../src/models/model.ts';
+import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import { runAgent, tool } from './run-agent.ts';
 
 const TOOLS = 'import: { tools: [./tools/*.yml] }\n';
@@ -154,6 +155,37 @@ describe('steering', () => {
     expect(of('action.cancelled')).toHaveLength(1);
     expect(of('session.cancelled')[0]).toMatchObject({ reason: 'changed my mind', by: 'ann' });
     expect(types.at(-1)).toBe('session.cancelled');
+    // What the model had been asked and had said is paid for all the same.
+    const usage = of('turn.failed')[0]?.usage;
+    expect(usage).toMatchObject({ input: of('turn.started')[0]?.prompt.tokens, estimated: true });
+    expect(result.usage).toEqual({ input: usage?.input, output: usage?.output });
+    expect(result.usage.output).toBeGreaterThan(0);
+  });
+
+  it('what an interrupted turn was asked with counts once it is resumed', async () => {
+    const turns = ['<thought>Hm.</thought>', '<response>Done.</response>'];
+    const { of } = await runAgent({
+      turns: [],
+      model: {
+        id: 'test/half',
+        stream: ({ signal }, sink) => {
+          sink.text('<thought>Hm.</thought>');
+          return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        },
+      },
+      during: async (session) => {
+        await new Promise<void>((resolve) =>
+          session.subscribe((event) => event.type === 'thought' && resolve()),
+        );
+        await session.interrupt();
+      },
+      after: async (id, runtime) => {
+        const session = await runtime.resume(id, { model: createScriptedModel({ turns }) });
+        expect((await session.result).status).toBe('completed');
+      },
+    });
+    const asked = of('turn.started')[0]?.prompt.tokens;
+    expect(of('turn.failed')[0]).toMatchObject({ error: { code: 'interrupted' }, usage: { input: asked } });
   });
 });
 

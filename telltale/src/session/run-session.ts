@@ -69,12 +69,16 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       context: testContext,
     },
   );
+  const inbox = createInbox(writer, { log, stop }, (error) =>
+    stop.now({ kind: 'lost', error: toRuntimeError(error) }),
+  );
   const context: SessionContext = {
     manifest,
     state,
     log,
     scheduler,
     stop,
+    inbox,
     sessionOrigin: () => edges.origin,
     clock,
     random: edges.random,
@@ -93,9 +97,6 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     agent: manifest,
     seal: state.seal,
   });
-  const inbox = createInbox(writer, context, (error) =>
-    stop.now({ kind: 'lost', error: toRuntimeError(error) }),
-  );
   const disarm = armWall(context);
   try {
     await inbox.drain();

@@ -135,6 +135,26 @@ describe('steering', () => {
     expect(result.result).toBe('answer 2');
   });
 
+  it('a message reaches a model that waits for an action, and does not wait for it, too', async () => {
+    const { of } = await runAgent({
+      manifest: TOOLS,
+      files: tool('wait', 'await new Promise((resolve) => { globalThis.letGo = resolve; });'),
+      turns: [call('wait', 'w'), '<thought>Waiting.</thought>', '<response>Heard: $w</response>'],
+      during: async (session) => {
+        const ended = (turn: number) =>
+          new Promise<void>((resolve) =>
+            session.subscribe((event) => event.type === 'turn.completed' && event.turn === turn && resolve()),
+          );
+        const [second, third] = [ended(2), ended(3)];
+        await second;
+        await session.steer('Hurry up');
+        await third;
+        (globalThis as unknown as { letGo: () => void }).letGo();
+      },
+    });
+    expect(of('turn.started')).toHaveLength(3);
+  });
+
   it('cancel stops the model and what runs, and says who asked for it', async () => {
     const hang = tool(
       'hang',

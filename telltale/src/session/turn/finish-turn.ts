@@ -52,10 +52,8 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
   }
   const running = scheduler.tracked();
   if (state.idleTurns > 0 && running.length > 0) {
-    // The model has nothing to do but wait: so the runtime waits.
-    await stop.until((done) => {
-      for (const id of running) scheduler.whenEnded([id], done);
-    });
+    // The model has nothing to do but wait: so the runtime waits, unless somebody has a word for it.
+    if (state.news.messages.length === 0) await firstEnd(context, running);
   } else if (running.length > 0) {
     await stop.until((done) => {
       const disarm = context.clock.after(SETTLE_MS, done);
@@ -72,6 +70,18 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
   if (state.idleTurns > 0 && running.length === 0 && !reminded)
     log.append({ type: 'message.received', from: 'runtime', text: REMINDER });
   return { kind: 'turn' };
+}
+
+/** Waits until one of these has ended, or a message has come. */
+async function firstEnd({ stop, scheduler, inbox }: SessionContext, ids: readonly string[]): Promise<void> {
+  await stop.until((done) => {
+    const forget = inbox.onMessage(done);
+    const ended = () => {
+      forget();
+      done();
+    };
+    for (const id of ids) scheduler.whenEnded([id], ended);
+  });
 }
 
 /** Waits until all of these are on the log: a response belongs to the turn it was said in. */

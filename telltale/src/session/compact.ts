@@ -57,13 +57,13 @@ async function writeSummary(
   context: SessionContext,
   { request, plainSummary }: CompactionPlan,
 ): Promise<Written> {
-  const { log, stop, clock } = context;
-  const model = await summariser(context);
-  if (model === undefined) return { summary: plainSummary };
+  const { log, stop, clock, manifest } = context;
   const abort = new AbortController();
   const forget = stop.onStop(() => abort.abort());
   let summary = '';
   try {
+    const model = await summariser(context);
+    if (model === undefined) return { summary: plainSummary };
     const { usage } = await streamModel(
       model,
       { ...request, turn: 1, signal: abort.signal },
@@ -82,7 +82,11 @@ async function writeSummary(
     if (summary.length > MAX_SUMMARY_CHARS) return { summary: summary.slice(0, MAX_SUMMARY_CHARS) };
     const { code, message } = toRuntimeError(thrown);
     log.append(
-      { type: 'audit', who: 'runtime', what: `${model.id} wrote no summary (${code}): ${message}` },
+      {
+        type: 'audit',
+        who: 'runtime',
+        what: `${manifest.models.fast ?? context.model.id} wrote no summary (${code}): ${message}`,
+      },
       context.sessionOrigin(),
     );
   } finally {

@@ -13,7 +13,7 @@ import { costWith, countUsage } from './cost.ts';
 import { createInbox } from './inbox.ts';
 import { elapsedMs, wallReached } from './limits.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
-import { createMetadataWriter } from './metadata-writer.ts';
+import { createMetadataWriter, refreshMetadata } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { recover } from './recover.ts';
@@ -102,7 +102,11 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     await inbox.drain();
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
-    const end = await runLoop(context, conversation, left, () => undefined);
+    const end = await runLoop(context, conversation, left, () =>
+      manifest.metadata.scope === 'agent'
+        ? refreshMetadata(prepared.metadata, manifest, log, edges.store)
+        : undefined,
+    );
     return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.

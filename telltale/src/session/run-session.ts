@@ -98,8 +98,13 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     seal: state.seal,
   });
   const disarm = armWall(context);
+  // Nothing is recorded from there on, so nothing may start any more, however long the model takes to end.
+  stop.onStop(() => {
+    if (isLetGo(stop)) void scheduler.abandon(); // waited for at the end
+  });
   try {
     await inbox.drain();
+    if (isLetGo(stop)) return await conclude(context, conversation, { kind: 'stopped' });
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
     const end = await runLoop(context, conversation, left, () =>
@@ -136,7 +141,7 @@ async function conclude(
     log.append({ type, error: end.error.toJSON() }, context.sessionOrigin());
   }
   const { reason } = stop;
-  const letGo = end.kind === 'stopped' && (reason?.kind === 'interrupt' || reason?.kind === 'lost');
+  const letGo = end.kind === 'stopped' && isLetGo(stop);
   // An end that could not be written is none: the log says that the session goes on.
   const lost = reason?.kind === 'lost' ? reason.error : letGo ? undefined : await whyUnwritten(log);
   const { totals } = state;
@@ -152,6 +157,9 @@ async function conclude(
     cost_usd: totals.cost_usd,
   };
 }
+
+/** Whether this process has nothing to say on the log any more. */
+const isLetGo = ({ reason }: Stop): boolean => reason?.kind === 'interrupt' || reason?.kind === 'lost';
 
 const whyUnwritten = (log: SessionLog): Promise<RuntimeError | undefined> =>
   log.flushed().then(() => undefined, toRuntimeError);

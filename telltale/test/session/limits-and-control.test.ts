@@ -40,6 +40,8 @@ describe('limits', () => {
       start: { maxTurns: 2 },
     });
     expect(result).toMatchObject({ turns: 2, error: { code: 'limit_turns' } });
+    // Raising the manifest's would change nothing.
+    expect(result.error?.hint).not.toContain('manifest');
   });
 
   it('tokens in and out count together', async () => {

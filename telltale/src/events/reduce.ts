@@ -25,19 +25,19 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       begin(state, event);
       break;
     case 'session.completed':
-      state.status = 'completed';
+      end(state, 'completed');
       state.result = event.result;
       break;
     case 'session.failed':
-      state.status = 'failed';
+      end(state, 'failed');
       state.error = event.error;
       break;
     case 'session.stalled':
-      state.status = 'stalled';
+      end(state, 'stalled');
       state.error = event.error;
       break;
     case 'session.cancelled':
-      state.status = 'cancelled';
+      end(state, 'cancelled');
       break;
     case 'session.resumed':
       goOn(state);
@@ -102,6 +102,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
         action.error = event.error;
         action.attempts = event.attempts;
         action.ms = event.ms;
+        if (action.action.on_error === 'fail') state.failing ??= event.id;
       });
       break;
     case 'action.skipped':
@@ -197,6 +198,11 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   state.news.messages.push({ from: 'user', text: event.input });
 }
 
+function end(state: SessionState, status: SessionState['status']): void {
+  state.status = status;
+  delete state.failing;
+}
+
 /** A session that had come to an end of any kind runs again. */
 function goOn(state: SessionState): void {
   // Otherwise it would stall again at once, before the model has seen what it was given to go on with.
@@ -281,7 +287,9 @@ function settle(state: SessionState, id: string, end: (action: ActionState) => v
   if (action === undefined) return;
   end(action);
   state.open.delete(id);
-  if (isTracked(action.action) && isShown(action.action)) state.news.results.push(id);
+  // A `<foreach>` is no news, but that one did not run is: what was asked for in it has no result to say so.
+  if (isTracked(action.action) && (isShown(action.action) || action.status !== 'completed'))
+    state.news.results.push(id);
 }
 
 function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>): void {

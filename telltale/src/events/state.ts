@@ -121,6 +121,8 @@ export interface SessionState {
   asked: Asked;
   /** Milliseconds in which nobody worked on the session. */
   downMs: number;
+  /** The action whose failure ends the session (`on_error: fail`), until it has: what is undone for it comes first. */
+  failing?: string;
   /** The last response, whether or not it was final. */
   response?: { readonly text: string; readonly final: boolean; readonly turn: number };
 }

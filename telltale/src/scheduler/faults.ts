@@ -49,5 +49,13 @@ export const duplicateId = (id: string): Fault =>
     `The id ${quote(id)} is taken; the second action with it does not run. Write another id.`,
   );
 
+export const loopSkipped = (because: string | undefined): Fault =>
+  fault(
+    'bad_list',
+    because === undefined
+      ? 'A <foreach> did not run, and none of its actions did: the turn broke off.'
+      : `A <foreach> did not run, and none of its actions did: its list needs "${because}", which did not succeed.`,
+  );
+
 export const loopFailed = ({ message, hint }: RuntimeError): Fault =>
   fault('bad_list', `A <foreach> did not run: ${message}${hint === undefined ? '' : ` ${hint}`}`);

@@ -3,8 +3,9 @@ import type { Cause, EventBody } from '../events/event.ts';
 import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { settle } from './core.ts';
-import { deadlocked } from './faults.ts';
+import { deadlocked, loopSkipped } from './faults.ts';
 import type { Change } from './graph.ts';
+import { isLoop } from './loops.ts';
 import { ENDED, QUEUED, type Run } from './run.ts';
 import type { Works } from './works.ts';
 
@@ -22,6 +23,9 @@ export function apply(works: Works, changes: readonly Change[], cause: Cause | u
         enqueue(works, run, cause);
         break;
       case 'skip':
+        // A model is shown no foreach among the results: it hears of this one as a fault.
+        if (isLoop(run.action))
+          run.cause = works.edges.append(loopSkipped(change.because), cause ?? run.cause);
         close(works, run, skipped(run, change.reason, change.because), cause);
         break;
       case 'deadlock': {

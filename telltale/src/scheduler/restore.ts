@@ -18,9 +18,8 @@ import type { Works } from './works.ts';
  * failure that was about to end the session, if there is one.
  */
 export function restore(works: Works, from: SessionState): ActionState | undefined {
-  const { graph, runs, completed } = works;
+  const { graph, completed } = works;
   const made: Gate[] = [];
-  let fatal: ActionState | undefined;
   for (const known of from.actions.values()) {
     if (isLoop(known.action)) openLoop(works, loopOf(known.action));
     if (!hasEnded(known.status)) {
@@ -28,14 +27,12 @@ export function restore(works: Works, from: SessionState): ActionState | undefin
       continue;
     }
     recallEnded(works, known, made);
-    // What was open when it failed would have been cancelled, had there been time.
-    if (isFatal(known) && runs.size > 0) fatal ??= known;
   }
   for (const id of completionOrder(from)) completed.push(id);
   // A turn that the process died with never goes on, so that no parallel is open.
   for (const gate of [...made, ...graph.unsealed]) apply(works, seal(graph, gate), undefined);
   if (!from.turnOpen) apply(works, endTurn(graph, 'well'), undefined);
-  return fatal ?? halfUndone(works, from);
+  return from.failing === undefined ? undefined : from.actions.get(from.failing);
 }
 
 /** What has not ended: it waits on, is tried again, or nobody will ever know. */
@@ -78,15 +75,4 @@ function recallEnded(works: Works, { action, status }: ActionState, made: Gate[]
   const undoes = status === 'completed' ? undone(state, action) : undefined;
   if (undoes !== undefined && state.actions.get(undoes)?.status === 'completed')
     works.edges.append({ type: 'action.compensated', id: undoes, by: action.id });
-}
-
-const isFatal = ({ status, action }: ActionState): boolean =>
-  status === 'failed' && action.on_error === 'fail';
-
-/** The failure that everything was being undone for: nobody who asked for a rollback is there. */
-function halfUndone({ runs }: Works, from: SessionState): ActionState | undefined {
-  const open = [...runs.values()];
-  const asked = open.some(({ action: { kind, name } }) => kind === 'internal' && name === 'rollback');
-  if (asked || !open.some(({ undoes }) => undoes !== undefined)) return undefined;
-  return [...from.actions.values()].findLast(isFatal);
 }

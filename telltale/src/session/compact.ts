@@ -6,6 +6,7 @@ import { type CompactionPlan, planCompaction, whenToCompact } from '../prompt/co
 import type { Conversation } from '../prompt/conversation.ts';
 import type { SessionContext } from './context.ts';
 import { costWith } from './cost.ts';
+import { streamModel } from './stream-model.ts';
 
 /** Tokens that one block of results comes to at most, about. */
 const MAX_BLOCK_TOKENS = 18_000;
@@ -56,14 +57,15 @@ async function writeSummary(
   context: SessionContext,
   { request, plainSummary }: CompactionPlan,
 ): Promise<Written> {
-  const { log, stop } = context;
-  const model = await summariser(context);
-  if (model === undefined) return { summary: plainSummary };
+  const { log, stop, clock, manifest } = context;
   const abort = new AbortController();
   const forget = stop.onStop(() => abort.abort());
   let summary = '';
   try {
-    const { usage } = await model.stream(
+    const model = await summariser(context);
+    if (model === undefined) return { summary: plainSummary };
+    const { usage } = await streamModel(
+      model,
       { ...request, turn: 1, signal: abort.signal },
       {
         text(delta) {
@@ -72,6 +74,7 @@ async function writeSummary(
         },
         reasoning: () => undefined,
       },
+      clock,
     );
     if (/\S/.test(summary))
       return { summary, ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }) };
@@ -79,7 +82,11 @@ async function writeSummary(
     if (summary.length > MAX_SUMMARY_CHARS) return { summary: summary.slice(0, MAX_SUMMARY_CHARS) };
     const { code, message } = toRuntimeError(thrown);
     log.append(
-      { type: 'audit', who: 'runtime', what: `${model.id} wrote no summary (${code}): ${message}` },
+      {
+        type: 'audit',
+        who: 'runtime',
+        what: `${manifest.models.fast ?? context.model.id} wrote no summary (${code}): ${message}`,
+      },
       context.sessionOrigin(),
     );
   } finally {

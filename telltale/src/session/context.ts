@@ -6,6 +6,7 @@ import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../store/store.ts';
+import type { Inbox } from './inbox.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
@@ -18,6 +19,7 @@ export interface SessionContext {
   readonly log: SessionLog;
   readonly scheduler: Scheduler;
   readonly stop: Stop;
+  readonly inbox: Pick<Inbox, 'onMessage'>;
   /** What turns come from: the event that began or resumed the session. */
   readonly sessionOrigin: () => Cause;
   readonly clock: Clock;

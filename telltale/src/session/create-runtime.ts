@@ -53,6 +53,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       const agent = resume.agent ?? (await loadAgent(state.manifest.path, { env, cwd, name: state.agent }));
       if (agent.hash !== state.manifest.hash && resume.acceptChanges !== true)
         throw manifestChanged(id, state.manifest.path);
+      mustBeOpen(); // it may have been closed meanwhile
       const session = keep(createLiveSession(edges, { kind: 'resume', id, agent, resume }));
       await session.ready;
       return session;

@@ -7,9 +7,11 @@ const MAX_QUEUED = 4_096;
 /** Events that are read from the log at a time. */
 const PAGE = 1_000;
 
+type Subscribe = (listener: (event: ObservedEvent) => void) => () => void;
+
 export interface EventQueue extends AsyncIterable<ObservedEvent> {
   /** Where events come from, once there is such a place. Nothing is asked of it before somebody reads. */
-  attach(subscribe: (listener: (event: ObservedEvent) => void) => unknown): void;
+  attach(subscribe: Subscribe): void;
   /** Nothing comes any more: readers end once they have read all up to `lastSeq`, which is committed. */
   end(lastSeq: number): void;
 }
@@ -22,12 +24,12 @@ export interface EventQueue extends AsyncIterable<ObservedEvent> {
 export function createEventQueue(store: Store, session: string, ready: Promise<void>): EventQueue {
   const readers = new Set<Reader>();
   let lastSeq: number | undefined;
-  let source: ((listener: (event: ObservedEvent) => void) => unknown) | undefined;
-  let listening = false;
+  let source: Subscribe | undefined;
+  /** Undefined while nobody reads: then the session need not show anything. */
+  let unsubscribe: (() => void) | undefined;
   const listen = () => {
-    if (listening || source === undefined || readers.size === 0) return;
-    listening = true;
-    source((event) => {
+    if (unsubscribe !== undefined || source === undefined || readers.size === 0) return;
+    unsubscribe = source((event) => {
       for (const reader of readers) reader.push(event);
     });
   };
@@ -83,6 +85,10 @@ export function createEventQueue(store: Store, session: string, ready: Promise<v
       }
     } finally {
       readers.delete(reader);
+      if (readers.size === 0) {
+        unsubscribe?.();
+        unsubscribe = undefined;
+      }
     }
   }
 

@@ -1,9 +1,10 @@
 import { encodeEvent } from '../events/codec.ts';
-import type { Cause, EventBody, SessionEvent } from '../events/event.ts';
+import type { BodyOf, Cause, EventBody, SessionEvent } from '../events/event.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import { readEvents } from './read-session.ts';
+import { titleOf } from './take-new-stream.ts';
 
 /** Makes a new session whose log begins as the other's did, up to and with `seq`; it can then be resumed. */
 export async function forkSession(
@@ -22,10 +23,10 @@ export async function forkSession(
     kind: 'session',
     name: first.agent,
     status: 'interrupted',
-    title: first.input,
+    title: titleOf(first.input),
   });
   try {
-    const lines = events.map((event) => copied(event, session, id));
+    const lines = events.map((event) => copied(event, { session, seq }, id));
     const cause: Cause = { stream: session, seq, depth: last.cause.depth + 1 };
     const forked: EventBody = { type: 'audit', who: 'fork', what: `branched off from ${session} at ${seq}` };
     lines.push(encodeEvent({ seq: seq + 1, at: clock.now(), session: id, turn: last.turn, cause }, forked));
@@ -36,12 +37,13 @@ export async function forkSession(
   return id;
 }
 
+type Forked = NonNullable<BodyOf<'session.started'>['forked']>;
+
 /** The same event on the other log: causes in its own stream stay in its own stream. */
-function copied(event: SessionEvent, from: string, to: string): string {
+function copied(event: SessionEvent, forked: Forked, to: string): string {
   const { seq, at, session: _, turn, cause, ...body } = event;
-  const moved = cause.stream === from ? { ...cause, stream: to } : cause;
-  const marked =
-    body.type === 'session.started' ? { ...body, forked: { session: from, seq: event.seq } } : body;
+  const moved = cause.stream === forked.session ? { ...cause, stream: to } : cause;
+  const marked = body.type === 'session.started' ? { ...body, forked } : body;
   return encodeEvent({ seq, at, session: to, turn, cause: moved }, marked as EventBody);
 }
 

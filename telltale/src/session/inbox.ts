@@ -5,6 +5,8 @@ import type { SessionContext } from './context.ts';
 export interface Inbox {
   /** Reads what waits; resolves when it is on the log. */
   drain(): Promise<void>;
+  /** Calls back once, when the next message for the agent is on the log. The returned function forgets it. */
+  onMessage(then: () => void): () => void;
   close(): void;
 }
 
@@ -17,14 +19,18 @@ export function createInbox(
   let draining: Promise<void> | undefined;
   let again = false;
   let closed = false;
+  const waiting = new Set<() => void>();
 
   const receive = ({ id, kind, from, body }: InboxMessage) => {
     const consumed = { consumed: [id] };
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     // A message comes from outside the log: it is a beginning of its own.
     const outside = { stream: writer.stream, seq: 0, depth: 0 };
-    if (kind === 'steer') log.append({ type: 'message.received', from: 'steer', text }, outside, consumed);
-    else log.append({ type: 'audit', who: from, what: `${kind}: ${text}` }, outside, consumed);
+    if (kind === 'steer') {
+      log.append({ type: 'message.received', from: 'steer', text }, outside, consumed);
+      for (const then of waiting) then();
+      waiting.clear();
+    } else log.append({ type: 'audit', who: from, what: `${kind}: ${text}` }, outside, consumed);
     if (kind === 'cancel') stop.now({ kind: 'cancel', reason: text, by: from });
   };
 
@@ -55,6 +61,10 @@ export function createInbox(
   });
   return {
     drain,
+    onMessage(then) {
+      waiting.add(then);
+      return () => waiting.delete(then);
+    },
     close() {
       closed = true;
       forget();

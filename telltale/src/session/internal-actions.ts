@@ -62,6 +62,9 @@ const DEFINITIONS: readonly Definition[] = [
   },
 ];
 
+/** The names of those there are. */
+export const INTERNAL_ACTIONS: readonly string[] = DEFINITIONS.map(({ name }) => name);
+
 /** An internal action, made ready once for all sessions of an agent. */
 export interface InternalAction extends Omit<Definition, 'run'> {
   check(input: JsonObject): RuntimeError | undefined;

@@ -13,7 +13,8 @@ export function reachedLimit(state: SessionState, limits: Limits, now: number): 
   const { totals } = state;
   if (state.balance !== undefined && state.balance <= 0) return budgetSpent();
   const turns = state.maxTurns ?? limits.turns;
-  if (totals.turns >= turns) return reached('turns', `${turns} turns`);
+  if (totals.turns >= turns)
+    return reached('turns', turns === 1 ? '1 turn' : `${turns} turns`, state.maxTurns === undefined);
   if (limits.tokens !== undefined && totals.input + totals.output >= limits.tokens)
     return reached('tokens', `${limits.tokens} tokens (${totals.input + totals.output} used)`);
   if (limits.cost_usd !== undefined && totals.cost_usd >= limits.cost_usd)
@@ -23,9 +24,11 @@ export function reachedLimit(state: SessionState, limits: Limits, now: number): 
   return undefined;
 }
 
-const reached = (limit: string, shown: string) =>
+const reached = (limit: string, shown: string, isManifests = true) =>
   new RuntimeError(`limit_${limit}`, `The session has reached its limit of ${shown}.`, {
-    hint: `Raise "limits.${limit}" in the manifest, then resume the session.`,
+    hint: isManifests
+      ? `Raise "limits.${limit}" in the manifest, then resume the session and accept the change: telltale resume --accept-changes.`
+      : 'The limit was given when the session was started: start another one with more, or without.',
   });
 
 export const wallReached = (ms: number) => reached('wall', `${ms / 1000} s`);

@@ -17,10 +17,8 @@ import { runSession } from './run-session.ts';
 import type { LoadedAgent, ResumeOptions, Session, SessionResult, StartOptions } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
 import { createStop, type Stop } from './stop.ts';
-import { takeNewStream } from './take-new-stream.ts';
+import { takeNewStream, titleOf } from './take-new-stream.ts';
 
-/** Characters of the input that a list of sessions shows. */
-const MAX_TITLE = 200;
 const SEAL_BYTES = 9;
 
 export interface RuntimeEdges {
@@ -79,8 +77,11 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       refused(thrown);
       throw thrown;
     } finally {
-      queue.end(log?.committedSeq() ?? 0);
-      await writer?.release();
+      try {
+        await writer?.release(); // what was queued when it was let go is on the log after this
+      } finally {
+        queue.end(log?.committedSeq() ?? 0);
+      }
     }
   };
   const result = run();
@@ -146,7 +147,7 @@ async function open(
       kind: 'session',
       name: started.agent,
       status: 'running',
-      title: started.input.slice(0, MAX_TITLE),
+      title: titleOf(started.input),
     });
     const log = toLog(writer, emptyState(), createSnapshotWriter());
     const origin = log.append(started);

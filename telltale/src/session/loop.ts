@@ -4,6 +4,7 @@ import { compactIfNeeded } from './compact.ts';
 import type { SessionContext } from './context.ts';
 import { reachedLimit } from './limits.ts';
 import { finishLast, type Left } from './recover.ts';
+import type { Stop } from './stop.ts';
 import { finishTurn, type Next, responsesOut } from './turn/finish-turn.ts';
 import { runTurn } from './turn/run-turn.ts';
 
@@ -25,12 +26,14 @@ export async function runLoop(
   const { state, stop, clock, manifest, log } = context;
   if (left !== undefined) {
     const next = await finishLast(context, left);
+    if (state.failing !== undefined) return untilStopped(stop);
     if (next.kind !== 'turn') return next;
   }
   for (;;) {
     const before = beforeTurn();
     if (before !== undefined) await before;
     if (stop.reason !== undefined) return { kind: 'stopped' };
+    if (state.failing !== undefined) return untilStopped(stop);
     const limit = reachedLimit(state, manifest.limits, clock.now());
     if (limit !== undefined) return { kind: 'failed', error: limit };
     const previous = conversation.prompt();
@@ -45,6 +48,7 @@ export async function runLoop(
       );
     const end = await runTurn(context, conversation.extend(state), previous);
     if (end.kind === 'stopped') return end;
+    if (state.failing !== undefined) return untilStopped(stop);
     if (end.kind === 'broken') {
       const { retryInMs } = end;
       if (retryInMs === undefined) return { kind: 'failed', error: end.error };
@@ -56,6 +60,13 @@ export async function runLoop(
       continue;
     }
     const next = await finishTurn(context, end.heard);
+    if (state.failing !== undefined) return untilStopped(stop);
     if (next.kind !== 'turn') return next;
   }
+}
+
+/** An action ends the session, once all that was done before it is undone: nothing else may end it before. */
+async function untilStopped(stop: Stop): Promise<LoopEnd> {
+  await stop.until(() => undefined);
+  return { kind: 'stopped' };
 }

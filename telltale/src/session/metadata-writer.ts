@@ -1,14 +1,16 @@
+import { deepEqual } from '../conditions/deep-equal.ts';
 import type { Cause } from '../events/event.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
-import type { Store } from '../store/store.ts';
-import type { Metadata } from './metadata/metadata.ts';
+import type { Store, TableWrite } from '../store/store.ts';
+import type { Metadata, MetadataChanges } from './metadata/metadata.ts';
 import type { SessionLog } from './session-log.ts';
 
 /** Checks an update and puts what counts, and what does not, on the log. */
 export type ApplyMetadata = (update: JsonObject, by: string, cause?: Cause) => void;
 
-const KEPT_TABLE = 'agent.metadata';
+/** One row a field, so that sessions side by side that set different ones do not undo each other's. */
+const keptTable = (agent: string) => `agent.metadata:${agent}`;
 
 /** With `scope: agent` the values also go to a table, in the transaction of the event. */
 export function createMetadataWriter(
@@ -20,34 +22,55 @@ export function createMetadataWriter(
   return (update, by, cause) => {
     const { changes, errors } = metadata.apply(log.state.metadata, update);
     if (Object.keys(changes).length > 0) {
-      const kept = manifest.scope === 'agent' ? after(log.state.metadata, changes) : undefined;
-      const beside =
-        kept === undefined ? undefined : { writes: [{ table: KEPT_TABLE, key: agent, value: kept }] };
+      const beside = manifest.scope === 'agent' ? { writes: writesOf(agent, changes) } : undefined;
       log.append({ type: 'metadata.changed', changes, by }, cause, beside);
     }
     if (errors.length > 0) log.append({ type: 'metadata.rejected', errors, by }, cause);
   };
 }
 
-function after(
-  values: Readonly<Record<string, Json>>,
-  changes: Readonly<Record<string, { readonly to: Json }>>,
-): JsonObject {
-  const next: Record<string, Json> = { ...values };
-  for (const [field, { to }] of Object.entries(changes)) {
-    if (to === null) delete next[field];
-    else next[field] = to;
-  }
-  return next;
-}
+const writesOf = (agent: string, changes: MetadataChanges): readonly TableWrite[] =>
+  Object.entries(changes).map(([key, { to }]) => ({
+    table: keptTable(agent),
+    key,
+    value: to === null ? undefined : to,
+  }));
 
-/** What the last run of the agent left, where its metadata is kept between runs. */
+/** What was kept of the agent's metadata, where it is kept between runs. */
 export async function keptMetadata(
-  manifest: AgentManifest['metadata'],
+  { scope, fields }: AgentManifest['metadata'],
   agent: string,
   store: Store,
 ): Promise<JsonObject | undefined> {
-  if (manifest.scope !== 'agent') return undefined;
-  const kept = await store.tables.get(KEPT_TABLE, agent);
-  return typeof kept === 'object' && kept !== null && !Array.isArray(kept) ? (kept as JsonObject) : undefined;
+  if (scope !== 'agent') return undefined;
+  const names = Object.keys(fields);
+  const values = await Promise.all(names.map((name) => store.tables.get(keptTable(agent), name)));
+  const kept = new Map<string, Json>();
+  for (const [index, name] of names.entries()) {
+    const value = values[index];
+    if (value !== undefined) kept.set(name, value);
+  }
+  return Object.fromEntries(kept);
+}
+
+/** Takes over what other sessions of the agent have set since; what does not fit its field is left as it was. */
+export async function refreshMetadata(
+  metadata: Metadata,
+  manifest: AgentManifest,
+  log: SessionLog,
+  store: Store,
+): Promise<void> {
+  await log.flushed(); // or its own last values would be undone by those before them
+  const kept = await keptMetadata(manifest.metadata, manifest.name, store);
+  const { values, dropped } = metadata.initial(kept);
+  const current = log.state.metadata;
+  const changes = new Map<string, { readonly from: Json; readonly to: Json }>();
+  for (const name of Object.keys(manifest.metadata.fields)) {
+    if (dropped.some(({ field }) => field === name)) continue;
+    const from = Object.hasOwn(current, name) ? (current[name] ?? null) : null;
+    const to = Object.hasOwn(values, name) ? (values[name] ?? null) : null;
+    if (!deepEqual(from, to)) changes.set(name, { from, to });
+  }
+  if (changes.size > 0)
+    log.append({ type: 'metadata.changed', changes: Object.fromEntries(changes), by: 'seed' });
 }

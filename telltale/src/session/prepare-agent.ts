@@ -9,8 +9,9 @@ import { createTargets } from '../targets/create-targets.ts';
 import type { Approve, TargetTable } from '../targets/target.ts';
 import { createOutputCheck } from './check-output.ts';
 import type { CheckedOutput } from './context.ts';
-import { allowedInternalActions, type InternalAction } from './internal-actions.ts';
+import { allowedInternalActions, INTERNAL_ACTIONS, type InternalAction } from './internal-actions.ts';
 import { createMetadata, type Metadata } from './metadata/metadata.ts';
+import { refuseNotBuilt } from './refuse-not-built.ts';
 import type { LoadedAgent } from './runtime-types.ts';
 import { createToAction, type ToAction } from './to-action.ts';
 
@@ -74,6 +75,7 @@ async function prepareAgent(
   chosen: string | Model | undefined,
 ): Promise<PreparedAgent> {
   const { manifest, folder } = agent;
+  refuseNotBuilt(agent, INTERNAL_ACTIONS);
   const named = chosen ?? manifest.model;
   if (named === undefined) throw noModel(manifest.name);
   const open = (ref: string) => openModel(manifest.models[ref] ?? ref, { env, folder, clock });

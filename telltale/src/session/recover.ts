@@ -1,7 +1,6 @@
 import { TURN_CUT_SHORT } from '../events/reduce.ts';
-import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import type { SessionContext } from './context.ts';
-import { costWith } from './cost.ts';
+import { costWith, countUsage } from './cost.ts';
 import { finishTurn, type Next, responsesOut } from './turn/finish-turn.ts';
 import { type Reheard, rehear } from './turn/rehear.ts';
 
@@ -16,9 +15,9 @@ export type Left =
 
 /**
  * Takes a folded session up where its log ends. What had been started without a result is run again or written down as
- * interrupted; the turn that was open is closed.
+ * interrupted; the turn that was open is closed. `promptTokens` is what it was asked with.
  */
-export function recover(context: SessionContext): Left | undefined {
+export function recover(context: SessionContext, promptTokens: number): Left | undefined {
   const { state, log, scheduler, model } = context;
   scheduler.restore(state);
   if (state.turn === 0) return undefined;
@@ -31,8 +30,7 @@ export function recover(context: SessionContext): Left | undefined {
     tellLost(context, heard);
     return { kind: 'broken', heard };
   }
-  const said = state.turns.at(-1)?.output ?? '';
-  const usage = { input: 0, output: estimateTokens(said), estimated: true } as const;
+  const usage = countUsage(state, promptTokens);
   const cost_usd = costWith(model, usage);
   if (heard.final || heard.observed !== undefined) {
     // Its final response had been closed, or it was to wait for a sync action: the stream would have been cut anyway.

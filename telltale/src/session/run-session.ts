@@ -3,16 +3,17 @@ import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
-import { createConversation } from '../prompt/conversation.ts';
+import { type Conversation, createConversation } from '../prompt/conversation.ts';
 import { createScheduler } from '../scheduler/drive.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import { createAgentView } from './agent-view.ts';
 import type { SessionContext } from './context.ts';
+import { costWith, countUsage } from './cost.ts';
 import { createInbox } from './inbox.ts';
 import { elapsedMs, wallReached } from './limits.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
-import { createMetadataWriter } from './metadata-writer.ts';
+import { createMetadataWriter, refreshMetadata } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { recover } from './recover.ts';
@@ -68,12 +69,16 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       context: testContext,
     },
   );
+  const inbox = createInbox(writer, { log, stop }, (error) =>
+    stop.now({ kind: 'lost', error: toRuntimeError(error) }),
+  );
   const context: SessionContext = {
     manifest,
     state,
     log,
     scheduler,
     stop,
+    inbox,
     sessionOrigin: () => edges.origin,
     clock,
     random: edges.random,
@@ -88,20 +93,26 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     crashPoint: edges.crashPoint,
   };
   const conversation = createConversation(prepared.opening(state.seal));
-  const inbox = createInbox(writer, context, (error) =>
-    stop.now({ kind: 'lost', error: toRuntimeError(error) }),
-  );
   const disarm = armWall(context);
+  // Nothing is recorded from there on, so nothing may start any more, however long the model takes to end.
+  stop.onStop(() => {
+    if (isLetGo(stop)) void scheduler.abandon(); // waited for at the end
+  });
   try {
     await inbox.drain();
-    const left = edges.resumed ? recover(context) : undefined;
-    if (edges.resumed) conversation.rebuild(state);
-    const end = await runLoop(context, conversation, left, () => undefined);
-    return await conclude(context, end);
+    if (isLetGo(stop)) return await conclude(context, conversation, { kind: 'stopped' });
+    const asked = edges.resumed ? conversation.rebuild(state) : undefined;
+    const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
+    const end = await runLoop(context, conversation, left, () =>
+      manifest.metadata.scope === 'agent'
+        ? refreshMetadata(prepared.metadata, manifest, log, edges.store)
+        : undefined,
+    );
+    return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
     stop.now({ kind: 'fail', error: toRuntimeError(thrown) });
-    return await conclude(context, { kind: 'stopped' });
+    return await conclude(context, conversation, { kind: 'stopped' });
   } finally {
     disarm();
     inbox.close();
@@ -109,41 +120,48 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
 }
 
 /** Ends what is still running, writes the last event, and says how it went. */
-async function conclude(context: SessionContext, end: LoopEnd): Promise<SessionResult> {
+async function conclude(
+  context: SessionContext,
+  conversation: Conversation,
+  end: LoopEnd,
+): Promise<SessionResult> {
   const { log, scheduler, state, stop } = context;
   if (end.kind === 'completed') {
     await farewell(context);
     log.append({ type: 'session.completed', result: end.result }, context.sessionOrigin());
   } else if (end.kind === 'stopped') {
-    await stopAll(context, stop.reason ?? { kind: 'interrupt' });
+    await stopAll(context, conversation.prompt()?.tokens ?? 0, stop.reason ?? { kind: 'interrupt' });
   } else {
     await scheduler.cancel(end.error.message);
     const type = end.kind === 'failed' ? 'session.failed' : 'session.stalled';
     log.append({ type, error: end.error.toJSON() }, context.sessionOrigin());
   }
   const { reason } = stop;
-  const letGo = end.kind === 'stopped' && (reason?.kind === 'interrupt' || reason?.kind === 'lost');
-  if (!letGo) await log.flushed();
+  const letGo = end.kind === 'stopped' && isLetGo(stop);
+  // An end that could not be written is none: the log says that the session goes on.
+  const lost = reason?.kind === 'lost' ? reason.error : letGo ? undefined : await whyUnwritten(log);
   const { totals } = state;
+  const status = letGo || lost !== undefined || state.status === 'running' ? 'interrupted' : state.status;
+  const error = lost?.toJSON() ?? state.error;
   return {
     session: state.id,
-    status: letGo || state.status === 'running' ? 'interrupted' : state.status,
-    ...(state.result === undefined ? {} : { result: state.result }),
-    ...(reason?.kind === 'lost'
-      ? { error: reason.error.toJSON() }
-      : state.error === undefined
-        ? {}
-        : { error: state.error }),
+    status,
+    ...(status !== 'completed' || state.result === undefined ? {} : { result: state.result }),
+    ...(error === undefined ? {} : { error }),
     turns: totals.turns,
     usage: { input: totals.input, output: totals.output },
     cost_usd: totals.cost_usd,
   };
 }
 
-async function stopAll(
-  { log, scheduler, sessionOrigin, state }: SessionContext,
-  reason: StopReason,
-): Promise<void> {
+/** Whether this process has nothing to say on the log any more. */
+const isLetGo = ({ reason }: Stop): boolean => reason?.kind === 'interrupt' || reason?.kind === 'lost';
+
+const whyUnwritten = (log: SessionLog): Promise<RuntimeError | undefined> =>
+  log.flushed().then(() => undefined, toRuntimeError);
+
+async function stopAll(context: SessionContext, promptTokens: number, reason: StopReason): Promise<void> {
+  const { log, scheduler, sessionOrigin } = context;
   switch (reason.kind) {
     case 'interrupt':
     case 'lost':
@@ -152,20 +170,28 @@ async function stopAll(
       return;
     case 'cancel':
       await scheduler.cancel(`The session was cancelled: ${reason.reason}`);
-      closeTurn(log, state, 'cancelled', 'The session was cancelled.');
+      closeTurn(context, promptTokens, 'cancelled', 'The session was cancelled.');
       log.append({ type: 'session.cancelled', reason: reason.reason, by: reason.by }, sessionOrigin());
       return;
     case 'fail':
       await scheduler.cancel(reason.error.message);
-      closeTurn(log, state, reason.error.code, reason.error.message);
+      closeTurn(context, promptTokens, reason.error.code, reason.error.message);
       log.append({ type: 'session.failed', error: reason.error.toJSON() }, sessionOrigin());
       return;
   }
 }
 
 /** A turn that was cut off by the session's own end is over, too. */
-function closeTurn(log: SessionLog, state: SessionState, code: string, message: string): void {
-  if (state.turnOpen) log.append({ type: 'turn.failed', error: { code, message, retryable: false } });
+function closeTurn(
+  { log, state, model }: SessionContext,
+  promptTokens: number,
+  code: string,
+  message: string,
+): void {
+  if (!state.turnOpen) return;
+  const usage = countUsage(state, promptTokens);
+  const error = { code, message, retryable: false };
+  log.append({ type: 'turn.failed', error, usage, cost_usd: costWith(model, usage) });
 }
 
 async function farewell({ scheduler, clock, stop }: SessionContext): Promise<void> {

@@ -73,7 +73,7 @@ export interface Session {
   /** Every durable event from the first on, after its commit, and live ones as they come. Ends with the session. */
   readonly events: AsyncIterable<ObservedEvent>;
   readonly result: Promise<SessionResult>;
-  /** As `events`, by call: cheaper. The returned function ends it. */
+  /** As `events`, by call: cheaper. The returned function ends it. What a listener throws is uncaught, and harms no session. */
   subscribe(listener: (event: ObservedEvent) => void): () => void;
   steer(text: string): Promise<void>;
   cancel(reason?: string): Promise<void>;

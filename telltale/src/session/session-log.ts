@@ -119,7 +119,16 @@ export function createSessionLog({
   };
 
   const tell = (event: ObservedEvent) => {
-    for (const listener of listeners) listener(event);
+    for (const listener of listeners) {
+      try {
+        listener(event);
+      } catch (thrown) {
+        // A mistake of the program around, and none of the session's: it surfaces there, as with any event handler.
+        queueMicrotask(() => {
+          throw thrown;
+        });
+      }
+    }
   };
 
   const wake = (error: RuntimeError | undefined) => {

@@ -1,6 +1,11 @@
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store, StreamHead, StreamWriter } from '../store/store.ts';
 
+/** Characters of the input that a list of sessions shows. */
+const MAX_TITLE = 200;
+
+export const titleOf = (input: string): string => input.slice(0, MAX_TITLE);
+
 /**
  * Makes the stream of a new session. One that is there and holds nothing is taken: a process died between making it and
  * writing its first event.

@@ -5,6 +5,7 @@ import { err, ok, type Result } from '../kernel/result.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { ActionIntent } from '../protocol/intents.ts';
+import { isLoop } from '../scheduler/loops.ts';
 
 /** What the model asked for, with the defaults of its template: ready for the log. */
 export type ToAction = (intent: ActionIntent, group: string | undefined) => Result<DeclaredAction>;
@@ -36,9 +37,15 @@ export function createToAction(templates: AgentManifest['action_templates']): To
         base?.parameters === undefined ? intent.parameters : { ...base.parameters, ...intent.parameters },
       ...(group === undefined ? {} : { group }),
     };
-    return ok(action);
+    return isLoop(action) || undoesByLoop(action) ? err(loopByHand(intent.id)) : ok(action);
   };
 }
+
+/** On the log a `<foreach>` is an action of its own; one that a model writes as such was never checked. */
+const undoesByLoop = ({ compensate }: DeclaredAction): boolean =>
+  compensate !== undefined &&
+  compensate.name === 'foreach' &&
+  (compensate.type === 'internal' || compensate.type === 'context_feed');
 
 /** A template's own fields over those of the template it names; validation has refused cycles. */
 function resolve(templates: AgentManifest['action_templates'], name: string): Defaults {
@@ -72,6 +79,11 @@ function fieldsOf(template: Template, below: Defaults): Defaults {
 const templateUnknown = (id: string, asked: string, known: readonly string[]) =>
   new RuntimeError('bad_action', `The action "${id}" names the template "${asked}", which does not exist.`, {
     hint: suggest(asked, known, 'Templates'),
+  });
+
+const loopByHand = (id: string) =>
+  new RuntimeError('bad_action', `The action "${id}" calls "foreach", which is no action.`, {
+    hint: 'Write <foreach in="$list" as="item">…</foreach> around actions.',
   });
 
 const nameMissing = (id: string, template: string) =>

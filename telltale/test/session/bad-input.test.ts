@@ -26,6 +26,21 @@ describe('what an action can get wrong is told to the model, and the session goe
     expect(prompt).toContain('ecko');
   });
 
+  it.each([
+    '<action type="internal" id="x">{"name":"foreach","parameters":{}}</action>',
+    '<action type="context_feed" id="x">{"name":"foreach","parameters":{"in":[1],"as":"n","actions":[{"id":"m","kind":"tool","mode":"async","name":"echo","parameters":{}}]}}</action>',
+    '<action id="x">{"name":"echo","compensate":{"type":"internal","name":"foreach"}}</action><action type="internal">{"name":"rollback"}</action>',
+    '<action id="x">{"template":"loop"}</action>',
+  ])('a <foreach> written as an action: %s', async (action) => {
+    const { prompt } = await failure(
+      {},
+      action,
+      'action_templates: { loop: { type: internal, name: foreach } }\n',
+    );
+    expect(prompt).toContain('calls "foreach", which is no action. Write <foreach in="$list"');
+    expect(prompt).not.toContain('id="m[0]"');
+  });
+
   it('wrong parameters: the path is named, and nothing is called', async () => {
     const strict = tool(
       'strict',

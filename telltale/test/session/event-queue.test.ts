@@ -12,11 +12,15 @@ async function stage() {
   const store = await openStore('memory', { cwd: '/', clock: createSystemClock(), durability: 'process' });
   const writer = await store.create(SESSION, { kind: 'session', name: 'x', status: 'running', title: '' });
   const queue = createEventQueue(store, SESSION, Promise.resolve());
-  let listener: (event: ObservedEvent) => void = () => undefined;
+  const nobody = () => undefined;
+  let listener: (event: ObservedEvent) => void = nobody;
   let seq = 0;
   const attach = () =>
     queue.attach((each) => {
       listener = each;
+      return () => {
+        listener = nobody;
+      };
     });
   const durable = async (text: string) => {
     const head = {
@@ -34,7 +38,7 @@ async function stage() {
     listener({ ...head, ...body });
   };
   const live = (text: string) => listener({ type: 'response.delta', session: SESSION, turn: 1, text });
-  return { queue, attach, durable, live, end: () => queue.end(seq) };
+  return { queue, attach, durable, live, end: () => queue.end(seq), watched: () => listener !== nobody };
 }
 
 async function textsOf(events: AsyncIterator<ObservedEvent>): Promise<readonly string[]> {
@@ -68,5 +72,22 @@ describe('the events of a session', () => {
     live('news');
     end();
     expect(await textsOf(reader)).toEqual(['one', 'two', 'three', 'news']);
+  });
+
+  it('are listened to only as long as somebody reads, and one that comes after that misses nothing', async () => {
+    const { queue, attach, durable, end, watched } = await stage();
+    attach();
+    await durable('one');
+    for await (const event of queue) {
+      expect(event).toMatchObject({ text: 'one' });
+      expect(watched()).toBe(true);
+      break;
+    }
+    expect(watched()).toBe(false);
+    await durable('two');
+    const reader = queue[Symbol.asyncIterator]();
+    await durable('three');
+    end();
+    expect(await textsOf(reader)).toEqual(['one', 'two', 'three']);
   });
 });

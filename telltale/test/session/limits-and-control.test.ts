@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { Model } from '../../src/models/model.ts';
+import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import { runAgent, tool } from './run-agent.ts';
 
 const TOOLS = 'import: { tools: [./tools/*.yml] }\n';
@@ -39,6 +40,8 @@ describe('limits', () => {
       start: { maxTurns: 2 },
     });
     expect(result).toMatchObject({ turns: 2, error: { code: 'limit_turns' } });
+    // Raising the manifest's would change nothing.
+    expect(result.error?.hint).not.toContain('manifest');
   });
 
   it('tokens in and out count together', async () => {
@@ -134,6 +137,26 @@ describe('steering', () => {
     expect(result.result).toBe('answer 2');
   });
 
+  it('a message reaches a model that waits for an action, and does not wait for it, too', async () => {
+    const { of } = await runAgent({
+      manifest: TOOLS,
+      files: tool('wait', 'await new Promise((resolve) => { globalThis.letGo = resolve; });'),
+      turns: [call('wait', 'w'), '<thought>Waiting.</thought>', '<response>Heard: $w</response>'],
+      during: async (session) => {
+        const ended = (turn: number) =>
+          new Promise<void>((resolve) =>
+            session.subscribe((event) => event.type === 'turn.completed' && event.turn === turn && resolve()),
+          );
+        const [second, third] = [ended(2), ended(3)];
+        await second;
+        await session.steer('Hurry up');
+        await third;
+        (globalThis as unknown as { letGo: () => void }).letGo();
+      },
+    });
+    expect(of('turn.started')).toHaveLength(3);
+  });
+
   it('cancel stops the model and what runs, and says who asked for it', async () => {
     const hang = tool(
       'hang',
@@ -154,6 +177,37 @@ describe('steering', () => {
     expect(of('action.cancelled')).toHaveLength(1);
     expect(of('session.cancelled')[0]).toMatchObject({ reason: 'changed my mind', by: 'ann' });
     expect(types.at(-1)).toBe('session.cancelled');
+    // What the model had been asked and had said is paid for all the same.
+    const usage = of('turn.failed')[0]?.usage;
+    expect(usage).toMatchObject({ input: of('turn.started')[0]?.prompt.tokens, estimated: true });
+    expect(result.usage).toEqual({ input: usage?.input, output: usage?.output });
+    expect(result.usage.output).toBeGreaterThan(0);
+  });
+
+  it('what an interrupted turn was asked with counts once it is resumed', async () => {
+    const turns = ['<thought>Hm.</thought>', '<response>Done.</response>'];
+    const { of } = await runAgent({
+      turns: [],
+      model: {
+        id: 'test/half',
+        stream: ({ signal }, sink) => {
+          sink.text('<thought>Hm.</thought>');
+          return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        },
+      },
+      during: async (session) => {
+        await new Promise<void>((resolve) =>
+          session.subscribe((event) => event.type === 'thought' && resolve()),
+        );
+        await session.interrupt();
+      },
+      after: async (id, runtime) => {
+        const session = await runtime.resume(id, { model: createScriptedModel({ turns }) });
+        expect((await session.result).status).toBe('completed');
+      },
+    });
+    const asked = of('turn.started')[0]?.prompt.tokens;
+    expect(of('turn.failed')[0]).toMatchObject({ error: { code: 'interrupted' }, usage: { input: asked } });
   });
 });
 

@@ -126,6 +126,19 @@ describe('a session', () => {
     expect(result).toMatchObject({ status: 'completed', result: 'Three.', turns: 3 });
   });
 
+  it('a tag of which nothing came is a tag all the same', async () => {
+    const { of, prompts } = await runAgent({
+      manifest: 'metadata: { fields: { status: { values: [IDLE, BUSY], default: IDLE } } }',
+      turns: [
+        'Still at it.<metadata>{"status":"IDLE"}</metadata>',
+        'And now.<parallel></parallel>',
+        '<response>Done.</response>',
+      ],
+    });
+    expect(of('fault')).toEqual([]);
+    expect(prompts[1]).toContain('Your last turn brought no action');
+  });
+
   it('with bare_text: final text without tags is the response at once', async () => {
     const { of, result } = await runAgent({
       manifest: 'protocol: { bare_text: final }\n',

@@ -13,6 +13,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
     return;
   }
   const { spoken, branches, context } = hearing;
+  hearing.tagged ||= event.type !== 'text';
   if (event.type !== 'text' && event.type !== 'fault') endRun(spoken, consumed);
   if (!branches.live && event.type !== 'if') return;
   switch (event.type) {

@@ -1,4 +1,5 @@
 import { referencesIn } from '../../conditions/references/resolve-references.ts';
+import { isShown } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
@@ -38,7 +39,7 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
     await stop.until((done) => scheduler.whenEnded([observed], done));
   }
   if (stop.reason !== undefined) return { kind: 'stopped' };
-  if (!state.signs.tags && state.signs.responses === 0 && /\S/.test(heard.text)) {
+  if (!heard.tagged && /\S/.test(heard.text)) {
     if (context.manifest.protocol.bare_text === 'final' || state.bareTurns >= MAX_BARE_TURNS) {
       if (context.manifest.protocol.bare_text !== 'final') log.append(noTags(heard.text));
       await allEnded(context);
@@ -51,10 +52,8 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
   }
   const running = scheduler.tracked();
   if (state.idleTurns > 0 && running.length > 0) {
-    // The model has nothing to do but wait: so the runtime waits.
-    await stop.until((done) => {
-      for (const id of running) scheduler.whenEnded([id], done);
-    });
+    // The model has nothing to do but wait: so the runtime waits, unless somebody has a word for it.
+    if (state.news.messages.length === 0) await firstEnd(context, running);
   } else if (running.length > 0) {
     await stop.until((done) => {
       const disarm = context.clock.after(SETTLE_MS, done);
@@ -71,6 +70,18 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
   if (state.idleTurns > 0 && running.length === 0 && !reminded)
     log.append({ type: 'message.received', from: 'runtime', text: REMINDER });
   return { kind: 'turn' };
+}
+
+/** Waits until one of these has ended, or a message has come. */
+async function firstEnd({ stop, scheduler, inbox }: SessionContext, ids: readonly string[]): Promise<void> {
+  await stop.until((done) => {
+    const forget = inbox.onMessage(done);
+    const ended = () => {
+      forget();
+      done();
+    };
+    for (const id of ids) scheduler.whenEnded([id], ended);
+  });
 }
 
 /** Waits until all of these are on the log: a response belongs to the turn it was said in. */
@@ -110,6 +121,8 @@ function whyUndone({ state, manifest }: SessionContext, source: string): string 
     if (action === undefined) continue;
     const failed =
       FAILED.has(action.status) || (action.status === 'skipped' && action.skipped?.reason !== 'if');
+    if (failed && !isShown(action.action))
+      return 'Your final response was not taken as final: a <foreach> of yours did not run, which you had not seen. Mend it, or say so in a new final response.';
     if (failed)
       return `Your final response was not taken as final: the action "${id}" (${action.action.name}) ended as ${action.status}, which you had not seen. Look at its result, then mend it or say so in a new final response.`;
   }

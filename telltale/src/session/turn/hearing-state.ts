@@ -21,6 +21,8 @@ export interface Heard {
   readonly responses: readonly HeardResponse[];
   /** What was said outside every tag. */
   readonly text: string;
+  /** Whether there was a tag, also one of which nothing came: metadata that changes nothing, an empty `<parallel>`. */
+  readonly tagged: boolean;
   /** The sync action at which the stream was cut. */
   readonly observed: string | undefined;
 }
@@ -42,6 +44,7 @@ export interface Hearing {
   responseFinal: boolean;
   /** Once a final response has closed, nothing that follows counts, and the model hears of it once. */
   over: boolean;
+  tagged: boolean;
   afterFinal: boolean;
   observed: string | undefined;
 }
@@ -68,6 +71,7 @@ export function createHearing(context: SessionContext, cut: (reason: CutReason) 
     response: undefined,
     responseFinal: false,
     over: false,
+    tagged: false,
     afterFinal: false,
     observed: undefined,
   };

@@ -50,8 +50,9 @@ export function abandonHearing(hearing: Hearing): void {
   writeRest(hearing.spoken);
 }
 
-export const heardIn = ({ responses, spoken, observed }: Hearing): Heard => ({
+export const heardIn = ({ responses, spoken, observed, tagged }: Hearing): Heard => ({
   responses,
   text: spoken.bare,
+  tagged,
   observed,
 });

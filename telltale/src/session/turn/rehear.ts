@@ -38,10 +38,12 @@ export function rehear({ state, manifest, scheduler, log, toAction }: SessionCon
   let decided = 0;
   let seen = 0;
   let text = '';
+  let tagged = false;
   let final = false;
   let open: { readonly stream: ResponseStream; readonly final: boolean } | undefined;
   for (const event of [...parser.push(output), ...parser.end()]) {
     if (final || observed !== undefined) break;
+    tagged ||= event.type !== 'text';
     if (event.type === 'if') {
       if (event.body === 'else') otherBranch(branches);
       else if (event.body === 'close') closeBranch(branches);
@@ -80,5 +82,5 @@ export function rehear({ state, manifest, scheduler, log, toAction }: SessionCon
         observed = event.id;
     }
   }
-  return { responses, text, observed, final, lost, thoughts: cutOff };
+  return { responses, text, tagged, observed, final, lost, thoughts: cutOff };
 }

@@ -1,11 +1,11 @@
 import type { Usage } from '../../events/event.ts';
-import { estimateTokens } from '../../kernel/estimate-tokens.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { ModelEnd, ModelSink } from '../../models/model.ts';
 import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
-import { costWith } from '../cost.ts';
+import { costWith, countUsage } from '../cost.ts';
+import { streamModel } from '../stream-model.ts';
 import { abandonHearing, endHearing, hear, heardIn } from './hearing.ts';
 import { type CutReason, createHearing, type Heard } from './hearing-state.ts';
 
@@ -46,21 +46,25 @@ export async function runTurn(
   const started = clock.monotonic();
   let firstMs: number | undefined;
   let heard = 0;
+  let over = false;
   const sink: ModelSink = {
     text(delta) {
+      if (over) return; // what comes after the stream's end belongs to no turn
       firstMs ??= clock.monotonic() - started;
       if (stop.reason !== undefined) return;
       heard += delta.length;
       hear(hearing, delta);
     },
     reasoning(text) {
+      if (over) return;
       firstMs ??= clock.monotonic() - started;
       if (log.watched)
         log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
     },
   };
   const ended = await streamed(() =>
-    model.stream(
+    streamModel(
+      model,
       {
         system: prompt.system,
         messages: prompt.messages,
@@ -69,8 +73,10 @@ export async function runTurn(
         signal: abort.signal,
       },
       sink,
+      clock,
     ),
   );
+  over = true;
   // What is held back behind a sync action is acted on later: that is no time of the model's.
   const streamMs = clock.monotonic() - started;
   forget();
@@ -84,17 +90,13 @@ export async function runTurn(
     abandonHearing(hearing);
     return { kind: 'stopped' };
   }
-  const counted = (): Usage => ({
-    input: prompt.tokens,
-    output: estimateTokens(state.turns.at(-1)?.output ?? ''),
-    estimated: true,
-  });
   if (!ended.ok && cut === undefined)
     return {
-      ...breakOff(context, ended.error, heard === 0 ? undefined : counted()),
+      ...breakOff(context, ended.error, heard === 0 ? undefined : countUsage(state, prompt.tokens)),
       heard: heardIn(hearing),
     };
-  const usage = ended.ok && ended.value.usage !== undefined ? ended.value.usage : counted();
+  const usage =
+    ended.ok && ended.value.usage !== undefined ? ended.value.usage : countUsage(state, prompt.tokens);
   if (cut === 'buffer_full') log.append(bufferFull);
   log.append({
     type: 'turn.completed',

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
+import { createRuntime } from '../../src/session/create-runtime.ts';
+import { loadAgent } from '../../src/session/load-agent.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { agentFolder, runAgent, tool } from './run-agent.ts';
+
+const manifest = 'import: { tools: [./tools/*.yml] }\n';
+const files = {
+  ...tool('make', 'return "made";'),
+  ...tool('boom', 'throw new Error("no");'),
+  ...tool('undo', 'await new Promise((resolve) => setTimeout(resolve, 20)); return "undone";'),
+};
+const made = '<action id="a" mode="sync">{"name":"make","compensate":{"name":"undo"}}</action>';
+const failed = '<action id="b" mode="sync">{"name":"boom","on_error":"fail"}</action>';
+
+describe('an action with on_error: fail', () => {
+  it('has what was done undone even where the session has reached a limit', async () => {
+    const { result, of } = await runAgent({
+      manifest: `${manifest}limits: { turns: 1 }\n`,
+      files,
+      turns: [made + failed],
+    });
+    expect(result.error?.code).toBe('action_failed');
+    expect(of('action.compensated')).toHaveLength(1);
+  });
+
+  it('lets no further turn begin, whatever the model said behind it', async () => {
+    const { result, of } = await runAgent({
+      manifest,
+      files,
+      turns: [`${made}${failed}<response>done</response>`, '<response>again</response>'],
+    });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'action_failed' } });
+    expect(of('turn.started')).toHaveLength(1);
+    expect(of('action.compensated')).toHaveLength(1);
+  });
+
+  it('ends the session after a restart, too, if there was no time to', async () => {
+    const folder = agentFolder(manifest, files);
+    const agent = await loadAgent('agent.yml', { cwd: folder });
+    const clock = createSystemClock();
+    const store = await openStore('memory', { cwd: folder, clock, durability: 'process' });
+    const model = createScriptedModel({ turns: [made + failed, '<response>went on</response>'] });
+    const runtime = await createRuntime({ store, cwd: folder });
+    const first = runtime.start(agent, { input: 'Go.', model });
+    await first.result;
+    const events = await runtime.events(first.id);
+    const at = events.find(({ type }) => type === 'action.failed')?.seq ?? 0;
+    const fork = await runtime.fork(first.id, at);
+    const again = await runtime.resume(fork, { agent, model });
+    expect(await again.result).toMatchObject({ status: 'failed', error: { code: 'action_failed' } });
+    const types = (await runtime.events(fork)).map(({ type }) => type);
+    expect(types).toContain('action.compensated');
+    // Who resumes a session that has ended for it wants it to go on.
+    const resumed = await runtime.resume(fork, { agent, model });
+    expect((await resumed.result).status).toBe('completed');
+    await runtime.close();
+    await store.close();
+  });
+});

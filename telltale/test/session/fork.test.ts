@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
+import { runAgent, tool } from './run-agent.ts';
+
+describe('a fork', () => {
+  it('says where it branched off, is listed like its parent, and goes on from there', async () => {
+    const input = 'Do it. '.repeat(100);
+    const turns = ['<action id="a" mode="sync">{"name":"echo"}</action>', '<response>First.</response>'];
+    await runAgent({
+      manifest: 'import: { tools: [./tools/*.yml] }\n',
+      files: tool('echo', 'return "echo";'),
+      turns,
+      start: { input },
+      after: async (id, runtime) => {
+        const at = (await runtime.events(id)).find(({ type }) => type === 'turn.completed')?.seq ?? 0;
+        const fork = await runtime.fork(id, at);
+        const [started] = await runtime.events(fork);
+        expect(started).toMatchObject({ type: 'session.started', forked: { session: id, seq: at } });
+        const titles = (await runtime.store.list()).map(({ title }) => title);
+        expect(new Set(titles).size).toBe(1);
+        const model = createScriptedModel({ turns: ['', '<response>Second: $a</response>'] });
+        const session = await runtime.resume(fork, { model });
+        expect(await session.result).toMatchObject({ status: 'completed', result: 'Second: echo' });
+        expect((await runtime.state(id)).result).toBe('First.');
+      },
+    });
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
+import { createRuntime } from '../../src/session/create-runtime.ts';
+import { loadAgent } from '../../src/session/load-agent.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { Append, Store, StreamWriter } from '../../src/store/store.ts';
+import { agentFolder, tool } from './run-agent.ts';
+
+const full = () => new RuntimeError('store_full', 'The disk is full.');
+
+/** A store that has no room from the first event of `type` on, for as long as this is set. */
+function fillingStore(store: Store, room: { until: string | undefined }): Store {
+  const filling = (writer: StreamWriter): StreamWriter => {
+    let dead = false;
+    return {
+      ...writer,
+      append(append: Append, settled) {
+        dead ||= append.events.some((line) => line.includes(`"type":"${room.until}"`));
+        if (dead) queueMicrotask(() => settled(full()));
+        else writer.append(append, settled);
+      },
+    };
+  };
+  return {
+    ...store,
+    create: async (stream, head) => filling(await store.create(stream, head)),
+    acquire: async (stream) => filling(await store.acquire(stream)),
+  };
+}
+
+describe('a store that is full', () => {
+  const ends = [
+    'action.started',
+    'action.completed',
+    'turn.completed',
+    'session.completed',
+    'session.failed',
+  ];
+  it.each(ends)('from %s on: the session is interrupted, says why, and can be resumed', async (until) => {
+    const folder = agentFolder(
+      `import: { tools: [./tools/*.yml] }\n${until === 'session.failed' ? 'limits: { turns: 1 }\n' : ''}`,
+      tool('echo', 'return "echo";'),
+    );
+    const agent = await loadAgent('agent.yml', { cwd: folder });
+    const store = await openStore('memory', {
+      cwd: folder,
+      clock: createSystemClock(),
+      durability: 'process',
+    });
+    const room: { until: string | undefined } = { until };
+    const runtime = await createRuntime({ store: fillingStore(store, room), cwd: folder });
+    const model = createScriptedModel({
+      turns: ['<action id="a" mode="sync">{"name":"echo"}</action>', '<response>Done.</response>'],
+    });
+    const session = runtime.start(agent, { input: 'Go.', model });
+    const result = await session.result;
+    expect(result).toMatchObject({ status: 'interrupted', error: { code: 'store_full' } });
+    expect(result).not.toHaveProperty('result');
+    const started = (await runtime.events(session.id)).some(({ type }) => type === 'action.started');
+    room.until = undefined;
+    const again = await runtime.resume(session.id, { agent, model });
+    expect((await again.result).status).toBe(until === 'session.failed' ? 'failed' : 'completed');
+    const starts = (await runtime.events(session.id)).filter(({ type }) => type === 'action.started');
+    expect(starts).toHaveLength(1);
+    expect(started).toBe(until !== 'action.started');
+    await runtime.close();
+    await store.close();
+  });
+});

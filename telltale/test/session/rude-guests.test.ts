@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { Model } from '../../src/models/model.ts';
+import { runAgent, tool } from './run-agent.ts';
+
+const manifest = 'import: { tools: [./tools/*.yml] }\n';
+const files = tool('echo', 'return input;');
+
+describe('a listener that throws', () => {
+  it('harms neither the session nor other listeners, and its error is not lost', async () => {
+    const others = process.listeners('uncaughtException');
+    const thrown: unknown[] = [];
+    process.removeAllListeners('uncaughtException');
+    process.on('uncaughtException', (error) => thrown.push(error));
+    try {
+      const { result, events, observed } = await runAgent({
+        manifest,
+        files,
+        turns: ['<thought>Hm.</thought><action id="a">{"name":"echo"}</action>', '<response>$a</response>'],
+        during: (session) => {
+          session.subscribe(() => {
+            throw new Error('mine');
+          });
+        },
+      });
+      expect(result.status).toBe('completed');
+      expect(observed.filter((event) => 'seq' in event)).toHaveLength(events.length);
+      expect(thrown).toHaveLength(observed.length);
+    } finally {
+      process.removeAllListeners('uncaughtException');
+      for (const listener of others) process.on('uncaughtException', listener);
+    }
+  });
+});
+
+describe('a model', () => {
+  it('that goes on talking after its stream has ended is not heard', async () => {
+    let late = (): void => undefined;
+    const model: Model = {
+      id: 'test/late',
+      async stream({ turn }, sink) {
+        if (turn === 1) {
+          sink.text('<thought>Hm.</thought>');
+          late = () => {
+            sink.reasoning('hm');
+            sink.text('<action id="late">{"name":"echo"}</action>');
+          };
+        } else {
+          late();
+          sink.text('<response>End.</response>');
+        }
+        return { finish: 'stop' };
+      },
+    };
+    const { result, of, observed } = await runAgent({ manifest, files, turns: [], model });
+    expect(result).toMatchObject({ status: 'completed', result: 'End.' });
+    expect(of('action.declared')).toEqual([]);
+    expect(observed.some((event) => event.type === 'thought.delta' && event.text === 'hm')).toBe(false);
+  });
+
+  it('that does not end when it is told to is left to itself after a while', async () => {
+    const clock = createSimulatedClock();
+    const model: Model = {
+      id: 'test/deaf',
+      stream(_request, sink) {
+        sink.text('<response>End.</response>');
+        return new Promise(() => undefined);
+      },
+    };
+    const ran = runAgent({ turns: [], model, clock });
+    let over = false;
+    const result = ran.finally(() => {
+      over = true;
+    });
+    while (!over) {
+      await new Promise((resolve) => setImmediate(resolve));
+      await clock.advance(1_000);
+    }
+    expect((await result).result).toMatchObject({ status: 'completed', result: 'End.' });
+  });
+
+  it('that throws before it gives a promise has failed', async () => {
+    const model: Model = {
+      id: 'test/thrower',
+      stream() {
+        throw new Error('at once');
+      },
+    };
+    const { result } = await runAgent({ turns: [], model });
+    expect(result).toMatchObject({ status: 'failed', error: { message: 'at once' } });
+  });
+});

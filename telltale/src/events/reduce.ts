@@ -44,6 +44,7 @@ export function reduceParts(state: SessionState, head: EventHead, event: EventBo
       state.status = 'cancelled';
       break;
     case 'session.resumed':
+      if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
       goOn(state);
       break;
     case 'session.waiting':

@@ -19,7 +19,7 @@ const forever = (text: (turn: number) => string): Model => ({
 describe('limits', () => {
   const endless = forever((turn) => call('echo', `e${turn}`));
 
-  it('turns end the session as failed, with the key to raise', async () => {
+  it('turns end the session as failed, with how to go on', async () => {
     const { result } = await runAgent({
       manifest: `${TOOLS}limits: { turns: 3 }\n`,
       files: echo,
@@ -27,7 +27,7 @@ describe('limits', () => {
       model: endless,
     });
     expect(result).toMatchObject({ status: 'failed', turns: 3, error: { code: 'limit_turns' } });
-    expect(result.error?.hint).toContain('limits.turns');
+    expect(result.error?.hint).toMatch(/telltale resume ses_\w+ --max-turns 6$/);
   });
 
   it('fewer turns may be asked for at the start', async () => {
@@ -39,6 +39,21 @@ describe('limits', () => {
       start: { maxTurns: 2 },
     });
     expect(result).toMatchObject({ turns: 2, error: { code: 'limit_turns' } });
+  });
+
+  it('more turns may be allowed when it is resumed, for good', async () => {
+    await runAgent({
+      manifest: `${TOOLS}limits: { turns: 1 }\n`,
+      files: echo,
+      turns: [],
+      model: endless,
+      async after(session, runtime) {
+        const resumed = await runtime.resume(session, { model: endless, maxTurns: 3 });
+        expect(await resumed.result).toMatchObject({ turns: 3, error: { code: 'limit_turns' } });
+        const again = await runtime.resume(session, { model: endless });
+        expect(await again.result).toMatchObject({ turns: 3, error: { code: 'limit_turns' } });
+      },
+    });
   });
 
   it('tokens in and out count together', async () => {

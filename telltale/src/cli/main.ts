@@ -8,6 +8,7 @@ import { COMMANDS } from './command-list.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import type { Io } from './io.ts';
 import { type RuntimePort, sessionRuntimes } from './runtime-port.ts';
+import { namingStore, storeFlag } from './session/store-location.ts';
 import { isUsage, underlineArgument, usage, usageOf } from './usage.ts';
 import { packageVersion } from './version.ts';
 
@@ -111,7 +112,7 @@ function helpCommand(program: Command, argv: readonly string[]): string {
 async function report(error: RuntimeError, argv: readonly string[], io: Io): Promise<void> {
   if (!asksForJson(argv)) return reportText(error, argv, io);
   await reportStack(error, io);
-  const hint = hintOf(error);
+  const hint = hintOf(error, argv);
   const json = { ...error.toJSON(), ...(hint === undefined ? {} : { hint }) };
   await io.stdout.write(`${JSON.stringify({ ok: false, error: json }, null, 2)}\n`);
 }
@@ -119,7 +120,7 @@ async function report(error: RuntimeError, argv: readonly string[], io: Io): Pro
 /** What, where, what to do; no argument in it can steer the terminal. */
 async function reportText(error: RuntimeError, argv: readonly string[], io: Io): Promise<void> {
   await reportStack(error, io);
-  const hint = hintOf(error);
+  const hint = hintOf(error, argv);
   const { bold, cyan, dim, red } = paletteFor(io.stderr);
   const [line = '', caret] = underlineArgument(argv, error.message);
   const lines = [`${red(bold('error'))}: ${bold(printable(error.message))}`, `  ${dim(printable(line))}`];
@@ -132,8 +133,15 @@ async function reportStack({ stack, message }: RuntimeError, { env, stderr }: Io
   if (env.TELLTALE_DEBUG) await stderr.write(`${stack ?? message}\n`);
 }
 
-const hintOf = ({ hint, code }: RuntimeError): string | undefined =>
-  hint ?? (code === 'internal' ? 'Set TELLTALE_DEBUG=1 for the stack trace.' : undefined);
+function hintOf({ hint, code }: RuntimeError, argv: readonly string[]): string | undefined {
+  if (hint !== undefined) return namingStore(hint, storeFlag(optionValue('--store', argv)));
+  return code === 'internal' ? 'Set TELLTALE_DEBUG=1 for the stack trace.' : undefined;
+}
+
+function optionValue(option: string, argv: readonly string[]): string | undefined {
+  const at = argv.findIndex((word) => word === option || word.startsWith(`${option}=`));
+  return argv[at] === option ? argv[at + 1] : argv[at]?.slice(option.length + 1);
+}
 
 function asksForJson(argv: readonly string[]): boolean {
   const end = argv.indexOf('--');

@@ -71,7 +71,7 @@ describe('an event in words', () => {
     ['by user: asked to', { type: 'session.cancelled', reason: 'asked to', by: 'user' }],
     ['by user', { type: 'session.resumed', by: 'user' }],
     ['for review 3', { type: 'session.waiting', for: 'review 3' }],
-    ['timeout: It took too long.; next try in 250 ms', { type: 'turn.failed', error, retry_in: 250 }],
+    ['timeout: It took too long; next try in 250 ms', { type: 'turn.failed', error, retry_in: 250 }],
     ['(not final) Hm.', { type: 'response', text: 'Hm.', final: false }],
     ['from steer: Stop that', { type: 'message.received', from: 'steer', text: 'Stop that' }],
     ['ann: approved', { type: 'audit', who: 'ann', what: 'approved' }],
@@ -140,6 +140,14 @@ describe('a run in a pipe', () => {
       'action.completed  a1 run_tests in 800 ms: 12 passed',
       'response          All **12** pass.',
     ]);
+  });
+
+  it('keeps the longest type apart from what it says', () => {
+    const [, ...lines] = eventList([
+      [0, started()],
+      [1, { type: 'action.interrupted', id: 'a1', attempt: 1 }],
+    ]).flatMap(createPlainLines());
+    expect(lines).toEqual(['action.interrupted a1 in try 1']);
   });
 });
 

@@ -25,7 +25,7 @@ export async function forkSession(
     title: first.input,
   });
   try {
-    const lines = events.map((event) => copied(event, session, id));
+    const lines = events.map((event) => copied(event, session, id, seq));
     const cause: Cause = { stream: session, seq, depth: last.cause.depth + 1 };
     const forked: EventBody = { type: 'audit', who: 'fork', what: `branched off from ${session} at ${seq}` };
     lines.push(encodeEvent({ seq: seq + 1, at: clock.now(), session: id, turn: last.turn, cause }, forked));
@@ -37,11 +37,11 @@ export async function forkSession(
 }
 
 /** The same event on the other log: causes in its own stream stay in its own stream. */
-function copied(event: SessionEvent, from: string, to: string): string {
+function copied(event: SessionEvent, from: string, to: string, forkedAt: number): string {
   const { seq, at, session: _, turn, cause, ...body } = event;
   const moved = cause.stream === from ? { ...cause, stream: to } : cause;
   const marked =
-    body.type === 'session.started' ? { ...body, forked: { session: from, seq: event.seq } } : body;
+    body.type === 'session.started' ? { ...body, forked: { session: from, seq: forkedAt } } : body;
   return encodeEvent({ seq, at, session: to, turn, cause: moved }, marked as EventBody);
 }
 

@@ -255,6 +255,8 @@ describe('telltale run', () => {
     const cwd = temporaryProject({ 't.yml': 'kind: Tool\nname: t\nimplementation: { command: [ls] }\n' });
     const loadError = new RuntimeError('no_agent', 't.yml holds no Agent.');
     expect(await command(['run', 't.yml', 'x'], { loadError }, { cwd })).toMatchObject({ code: 2 });
+    const unknown = new RuntimeError('provider_unknown', 'No provider is named "x".');
+    expect(await command(['run', 't.yml', 'x'], { loadError: unknown }, { cwd })).toMatchObject({ code: 2 });
   });
 
   it('draws a live view on a terminal, and leaves the whole run behind on it', async () => {

@@ -40,6 +40,12 @@ describe('a log', () => {
     ]);
   });
 
+  it('says something in a narrow terminal, too', () => {
+    const lines = SHORT_RUN.filter((event) => 'seq' in event).map(createEventLines({ columns: 40, paint }));
+    expect(lines[0]).toBe('    1  session.started  fixer with scr…');
+    for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(40);
+  });
+
   it('never takes two lines for an event, nor more columns than there are', () => {
     const line = createEventLines({ columns: 60, paint });
     const events = eventList([

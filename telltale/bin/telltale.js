@@ -10,7 +10,7 @@ const REPLACED = 'TELLTALE_NODE_REPLACED';
 const BAD_USAGE = 2;
 
 const here = fileURLToPath(import.meta.url);
-const entry = new URL('../dist/cli/main.js', import.meta.url);
+const entry = new URL('../dist/cli/start.js', import.meta.url);
 
 /**
  * @param {string} what
@@ -37,11 +37,8 @@ async function runOnNewerNode() {
 async function runHere() {
   delete process.env[REPLACED];
   try {
-    const [{ main }, { processIo }] = await Promise.all([
-      import('../dist/cli/main.js'),
-      import('../dist/cli/process-io.js'),
-    ]);
-    return await main(process.argv.slice(2), processIo());
+    const { start } = await import('../dist/cli/start.js');
+    return await start(process.argv.slice(2));
   } catch (error) {
     if (!isUnbuilt(error)) throw error;
     return refuse(
@@ -63,4 +60,5 @@ function isUnbuilt(error) {
   );
 }
 
-process.exitCode = await (isAtLeast(process.versions.node, MINIMUM_NODE) ? runHere() : runOnNewerNode());
+// All that it prints has been taken by then; what a tool has left open (a timer, a pool) must not keep the process.
+process.exit(await (isAtLeast(process.versions.node, MINIMUM_NODE) ? runHere() : runOnNewerNode()));

@@ -36,7 +36,10 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute path of the folder the command was started in. */
   readonly cwd: string;
-  /** Aborted at the first Ctrl-C or SIGTERM. A command stops its work and returns; `main` then ends with 130. */
+  /**
+   * Aborted at the first Ctrl-C, SIGTERM or SIGHUP: a command stops its work and returns; `main` then ends with 130.
+   * Where the reason is a RuntimeError, that is why it cannot go on: `main` shows it and ends with 1.
+   */
   readonly signal: AbortSignal;
   readonly clock: Clock;
 }

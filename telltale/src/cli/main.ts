@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { suggest } from '../kernel/nearest.ts';
-import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { printable } from '../manifest/printable.ts';
 import { paletteFor } from './colour.ts';
 import type { CommandContext, RegisterCommand } from './command.ts';
@@ -8,6 +8,7 @@ import { COMMANDS } from './command-list.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import type { Io } from './io.ts';
 import { type RuntimePort, sessionRuntimes } from './runtime-port.ts';
+import { namingStore, storeFlag } from './session/store-location.ts';
 import { isUsage, underlineArgument, usage, usageOf } from './usage.ts';
 import { packageVersion } from './version.ts';
 
@@ -23,13 +24,22 @@ export async function main(
 ): Promise<number> {
   try {
     const code = await runCommand(argv, io, commands, runtimes);
-    return io.signal.aborted ? EXIT.interrupted : code;
+    return io.signal.aborted ? await stopped(argv, io) : code;
   } catch (thrown) {
-    if (io.signal.aborted) return EXIT.interrupted;
+    if (io.signal.aborted) return stopped(argv, io);
     const error = toRuntimeError(thrown);
     await report(error, argv, io);
     return isUsage(error) ? EXIT.usage : EXIT.failed;
   }
+}
+
+/** A person wanted it to end, or an error outside of the command did not let it go on. */
+async function stopped(argv: readonly string[], io: Io): Promise<ExitCode> {
+  const { reason } = io.signal;
+  if (!(reason instanceof RuntimeError)) return EXIT.interrupted;
+  // Also with --json: the command itself may have printed its JSON.
+  await reportText(reason, argv, io);
+  return EXIT.failed;
 }
 
 async function runCommand(
@@ -98,22 +108,39 @@ function helpCommand(program: Command, argv: readonly string[]): string {
   return command === undefined ? 'telltale' : `telltale ${command.name()}`;
 }
 
-/** Three lines on stderr, in which no argument can steer the terminal: what, where, what to do. With --json one JSON value on stdout, so a script reads one place. */
+/** With --json one JSON value on stdout, so that a script reads one place; else three lines on stderr. */
 async function report(error: RuntimeError, argv: readonly string[], io: Io): Promise<void> {
-  if (io.env.TELLTALE_DEBUG) await io.stderr.write(`${error.stack ?? error.message}\n`);
-  const hint =
-    error.hint ?? (error.code === 'internal' ? 'Set TELLTALE_DEBUG=1 for the stack trace.' : undefined);
-  if (asksForJson(argv)) {
-    const json = { ...error.toJSON(), ...(hint === undefined ? {} : { hint }) };
-    await io.stdout.write(`${JSON.stringify({ ok: false, error: json }, null, 2)}\n`);
-    return;
-  }
+  if (!asksForJson(argv)) return reportText(error, argv, io);
+  await reportStack(error, io);
+  const hint = hintOf(error, argv);
+  const json = { ...error.toJSON(), ...(hint === undefined ? {} : { hint }) };
+  await io.stdout.write(`${JSON.stringify({ ok: false, error: json }, null, 2)}\n`);
+}
+
+/** What, where, what to do; no argument in it can steer the terminal. */
+async function reportText(error: RuntimeError, argv: readonly string[], io: Io): Promise<void> {
+  await reportStack(error, io);
+  const hint = hintOf(error, argv);
   const { bold, cyan, dim, red } = paletteFor(io.stderr);
   const [line = '', caret] = underlineArgument(argv, error.message);
   const lines = [`${red(bold('error'))}: ${bold(printable(error.message))}`, `  ${dim(printable(line))}`];
   if (caret !== undefined) lines.push(`  ${red(caret)}`);
   if (hint !== undefined) lines.push(`  ${cyan('→')} ${printable(hint)}`);
   await io.stderr.write(`${lines.join('\n')}\n`);
+}
+
+async function reportStack({ stack, message }: RuntimeError, { env, stderr }: Io): Promise<void> {
+  if (env.TELLTALE_DEBUG) await stderr.write(`${stack ?? message}\n`);
+}
+
+function hintOf({ hint, code }: RuntimeError, argv: readonly string[]): string | undefined {
+  if (hint !== undefined) return namingStore(hint, storeFlag(optionValue('--store', argv)));
+  return code === 'internal' ? 'Set TELLTALE_DEBUG=1 for the stack trace.' : undefined;
+}
+
+function optionValue(option: string, argv: readonly string[]): string | undefined {
+  const at = argv.findIndex((word) => word === option || word.startsWith(`${option}=`));
+  return argv[at] === option ? argv[at + 1] : argv[at]?.slice(option.length + 1);
 }
 
 function asksForJson(argv: readonly string[]): boolean {

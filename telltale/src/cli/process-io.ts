@@ -4,28 +4,17 @@ import { addAbortSignal } from 'node:stream';
 import { createSystemClock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { wantsColour } from './colour.ts';
-import { EXIT } from './exit-code.ts';
 import type { Input, Io, Output } from './io.ts';
 
-/**
- * The Io of this process. Call it once: it listens for Ctrl-C and SIGTERM. The first one aborts `signal`, so that work
- * is put down in order; the second ends the process at once.
- */
-export function processIo(): Io {
-  const interrupt = new AbortController();
-  const stop = () => {
-    if (interrupt.signal.aborted) process.exit(EXIT.interrupted);
-    interrupt.abort();
-  };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+/** The Io of this process, started in `cwd`; `signal` is aborted to have the command put down its work. */
+export function processIo(cwd: string, signal: AbortSignal): Io {
   return {
     stdout: streamOutput(process.stdout, process.env),
     stderr: streamOutput(process.stderr, process.env),
-    stdin: standardInput(interrupt.signal),
+    stdin: standardInput(signal),
     env: process.env,
-    cwd: process.cwd(),
-    signal: interrupt.signal,
+    cwd,
+    signal,
     clock: createSystemClock(),
   };
 }

@@ -2,7 +2,16 @@ import type { CommanderError } from 'commander';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 
 /** A command line or a manifest that cannot be used: `main` ends with 2 on these codes. */
-const USAGE_CODES: ReadonlySet<string> = new Set(['usage', 'file_too_large', 'bad_manifest', 'no_agent']);
+const USAGE_CODES: ReadonlySet<string> = new Set([
+  'usage',
+  'file_too_large',
+  'bad_manifest',
+  'no_agent',
+  'provider_unknown',
+  'script_invalid',
+  'file_missing',
+  'not_a_file',
+]);
 export const isUsage = (error: RuntimeError): boolean => USAGE_CODES.has(error.code);
 
 export const usage = (message: string, hint: string) => new RuntimeError('usage', message, { hint });

@@ -61,7 +61,12 @@ export type EventBody =
   | { readonly type: 'session.failed'; readonly error: ErrorJson }
   | { readonly type: 'session.stalled'; readonly error: ErrorJson }
   | { readonly type: 'session.cancelled'; readonly reason: string; readonly by: string }
-  | { readonly type: 'session.resumed'; readonly by: string }
+  | {
+      readonly type: 'session.resumed';
+      readonly by: string;
+      /** In place of the limit that the session was started with. */
+      readonly max_turns?: number;
+    }
   | { readonly type: 'session.waiting'; readonly for: string }
   | {
       readonly type: 'turn.started';

@@ -40,6 +40,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       end(state, 'cancelled');
       break;
     case 'session.resumed':
+      if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
       goOn(state);
       break;
     case 'session.waiting':

@@ -86,5 +86,5 @@ const sessionEmpty = (session: string) =>
 
 const manifestChanged = (session: string, path: string) =>
   new RuntimeError('manifest_changed', `The manifest ${path} is not the one that ${session} started with.`, {
-    hint: 'Put it back as it was, start a new session, or accept the changes: telltale resume --accept-changes.',
+    hint: `Put it back as it was, start a new session, or accept the changes: telltale resume ${session} --accept-changes`,
   });

@@ -1,5 +1,5 @@
 import { encodeEvent } from '../events/codec.ts';
-import type { BodyOf, Cause, EventBody, SessionEvent } from '../events/event.ts';
+import type { Cause, EventBody, SessionEvent } from '../events/event.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
@@ -26,7 +26,7 @@ export async function forkSession(
     title: titleOf(first.input),
   });
   try {
-    const lines = events.map((event) => copied(event, { session, seq }, id));
+    const lines = events.map((event) => copied(event, session, id, seq));
     const cause: Cause = { stream: session, seq, depth: last.cause.depth + 1 };
     const forked: EventBody = { type: 'audit', who: 'fork', what: `branched off from ${session} at ${seq}` };
     lines.push(encodeEvent({ seq: seq + 1, at: clock.now(), session: id, turn: last.turn, cause }, forked));
@@ -37,13 +37,12 @@ export async function forkSession(
   return id;
 }
 
-type Forked = NonNullable<BodyOf<'session.started'>['forked']>;
-
 /** The same event on the other log: causes in its own stream stay in its own stream. */
-function copied(event: SessionEvent, forked: Forked, to: string): string {
+function copied(event: SessionEvent, from: string, to: string, forkedAt: number): string {
   const { seq, at, session: _, turn, cause, ...body } = event;
-  const moved = cause.stream === forked.session ? { ...cause, stream: to } : cause;
-  const marked = body.type === 'session.started' ? { ...body, forked } : body;
+  const moved = cause.stream === from ? { ...cause, stream: to } : cause;
+  const marked =
+    body.type === 'session.started' ? { ...body, forked: { session: from, seq: forkedAt } } : body;
   return encodeEvent({ seq, at, session: to, turn, cause: moved }, marked as EventBody);
 }
 

@@ -13,8 +13,7 @@ export function reachedLimit(state: SessionState, limits: Limits, now: number): 
   const { totals } = state;
   if (state.balance !== undefined && state.balance <= 0) return budgetSpent();
   const turns = state.maxTurns ?? limits.turns;
-  if (totals.turns >= turns)
-    return reached('turns', turns === 1 ? '1 turn' : `${turns} turns`, state.maxTurns === undefined);
+  if (totals.turns >= turns) return turnsReached(state.id, turns);
   if (limits.tokens !== undefined && totals.input + totals.output >= limits.tokens)
     return reached('tokens', `${limits.tokens} tokens (${totals.input + totals.output} used)`);
   if (limits.cost_usd !== undefined && totals.cost_usd >= limits.cost_usd)
@@ -24,11 +23,16 @@ export function reachedLimit(state: SessionState, limits: Limits, now: number): 
   return undefined;
 }
 
-const reached = (limit: string, shown: string, isManifests = true) =>
+const turnsReached = (session: string, turns: number) =>
+  new RuntimeError(
+    'limit_turns',
+    `The session has reached its limit of ${turns} ${turns === 1 ? 'turn' : 'turns'}.`,
+    { hint: `Allow it more turns: telltale resume ${session} --max-turns ${turns * 2}` },
+  );
+
+const reached = (limit: string, shown: string) =>
   new RuntimeError(`limit_${limit}`, `The session has reached its limit of ${shown}.`, {
-    hint: isManifests
-      ? `Raise "limits.${limit}" in the manifest, then resume the session and accept the change: telltale resume --accept-changes.`
-      : 'The limit was given when the session was started: start another one with more, or without.',
+    hint: `Raise "limits.${limit}" in the manifest, then resume the session with --accept-changes.`,
   });
 
 export const wallReached = (ms: number) => reached('wall', `${ms / 1000} s`);

@@ -159,7 +159,11 @@ async function open(
     const { state, snapshots } = await openSession(edges.store, begin.id);
     if (state.status === 'completed') throw sessionCompleted(begin.id);
     const log = toLog(writer, state, snapshots);
-    const origin = log.append({ type: 'session.resumed', by: 'user' });
+    const origin = log.append({
+      type: 'session.resumed',
+      by: 'user',
+      ...(begin.resume.maxTurns === undefined ? {} : { max_turns: begin.resume.maxTurns }),
+    });
     return { prepared, model, writer, log, origin, resumed: true };
   } catch (thrown) {
     await writer.release();

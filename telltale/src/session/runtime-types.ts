@@ -52,6 +52,8 @@ export interface ResumeOptions {
   readonly agent?: LoadedAgent;
   readonly model?: string | Model;
   readonly record?: string;
+  /** Turns of the whole session at the most, in place of the limit it has had. */
+  readonly maxTurns?: number;
   /** Goes on although the manifest is not the one the session started with. */
   readonly acceptChanges?: boolean;
 }

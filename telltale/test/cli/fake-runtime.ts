@@ -22,6 +22,7 @@ export interface FakeOptions {
   /** What a started or resumed session brings. */
   readonly live?: (given: StartOptions | ResumeOptions, options: RuntimeOptions) => LiveFake;
   readonly loadError?: RuntimeError;
+  readonly closeError?: RuntimeError;
 }
 
 export interface LiveFake {
@@ -177,6 +178,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         },
         async close() {
           calls.push(['close']);
+          if (options.closeError !== undefined) throw options.closeError;
         },
       };
       return runtime;

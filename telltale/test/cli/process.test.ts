@@ -2,11 +2,9 @@ import { spawn } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 
-const main = new URL('../../src/cli/main.ts', import.meta.url).href;
-const processIo = new URL('../../src/cli/process-io.ts', import.meta.url).href;
-const script = `const { main } = await import(${JSON.stringify(main)});
-const { processIo } = await import(${JSON.stringify(processIo)});
-process.exitCode = await main(process.argv.slice(1), processIo());`;
+const start = new URL('../../src/cli/start.ts', import.meta.url).href;
+const script = `const { start } = await import(${JSON.stringify(start)});
+process.exit(await start(process.argv.slice(1)));`;
 
 /** The command line as a process of its own. `onChild` may talk to it. */
 const run = (argv: readonly string[], onChild: (child: ReturnType<typeof spawn>) => void = () => {}) =>

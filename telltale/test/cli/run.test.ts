@@ -171,7 +171,10 @@ describe('telltale run', () => {
     expect(empty).toMatchObject({ code: 2, out: '' });
     expect(empty.err).toContain('Standard input is empty.');
     const typed = await command(['run', 'a.yml'], SHORT, { lines: [] });
-    expect(typed.err).toContain('→ Write it behind the manifest: telltale run a.yml "what to do"');
+    expect(typed.err).toContain('→ Write what to do behind the manifest: telltale run a.yml "what to do"');
+    const blank = await command(['run', 'a.yml', ' '], SHORT);
+    expect(blank).toMatchObject({ code: 2, out: '' });
+    expect(blank.err).toContain('The input is empty.');
   });
 
   it.each([
@@ -203,10 +206,57 @@ describe('telltale run', () => {
     expect(JSON.parse(json.out)).toMatchObject({ ok: false, errors: 1, diagnostics: [{ line: 3 }] });
   });
 
+  it('wants a file, not a folder', async () => {
+    const cwd = temporaryProject({ 'bots/a.yml': 'kind: Agent\nname: a\n' });
+    const { code, err, runtime } = await command(['run', 'bots', 'x'], SHORT, { cwd });
+    expect(code).toBe(2);
+    expect(err).toMatch(/^error: 'bots' is a folder\.\n.*\n +\^{4}\n {2}→ .*telltale run bots\/agent\.yml/);
+    expect(runtime.calls).toEqual([]);
+  });
+
+  it('ends with 1 where the log was lost, says why, and does not say it twice when closing fails', async () => {
+    const error = { code: 'store_full', message: 'No space left.', hint: 'Make room.', retryable: true };
+    const fake = {
+      ...ending({ status: 'interrupted', error }),
+      closeError: new RuntimeError('store_full', 'No space left.'),
+    };
+    const { code, err } = await command(['run', 'a.yml', 'x', '--store', 'b.db'], fake);
+    expect(code).toBe(1);
+    expect(err).toBe(
+      `lost: No space left.\n  → Make room.\ninterrupted in turn 2\nResume with: telltale resume ${SESSION} --store b.db\n`,
+    );
+    expect(await command(['run', 'a.yml', 'x'], { ...SHORT, closeError: fake.closeError })).toMatchObject({
+      code: 1,
+    });
+  });
+
+  it('names the store in the commands that an error recommends', async () => {
+    const id = 'ses_01m7f35x1cr735e59caq6zj1h0';
+    const error = {
+      code: 'stalled',
+      message: 'It did nothing.',
+      hint: `Try: telltale steer ${id} "…"`,
+      retryable: false,
+    };
+    const argv = ['run', 'a.yml', 'x', '--store', 'b.db'];
+    expect((await command(argv, ending({ status: 'stalled', error }))).err).toContain(
+      `→ Try: telltale steer ${id} --store b.db "…"`,
+    );
+    const loadError = new RuntimeError('manifest_changed', 'It has changed.', {
+      hint: `telltale resume ${id} -x`,
+    });
+    const cwd = temporaryProject({ 'a.yml': 'kind: Agent\nname: a\n' });
+    expect((await command(argv, { loadError }, { cwd })).err).toContain(
+      `→ telltale resume ${id} --store b.db -x`,
+    );
+  });
+
   it('ends with 2 where a sound file holds no agent', async () => {
     const cwd = temporaryProject({ 't.yml': 'kind: Tool\nname: t\nimplementation: { command: [ls] }\n' });
     const loadError = new RuntimeError('no_agent', 't.yml holds no Agent.');
     expect(await command(['run', 't.yml', 'x'], { loadError }, { cwd })).toMatchObject({ code: 2 });
+    const unknown = new RuntimeError('provider_unknown', 'No provider is named "x".');
+    expect(await command(['run', 't.yml', 'x'], { loadError: unknown }, { cwd })).toMatchObject({ code: 2 });
   });
 
   it('draws a live view on a terminal, and leaves the whole run behind on it', async () => {
@@ -289,6 +339,11 @@ describe('telltale resume', () => {
     expect(runtime.calls).toContainEqual(['loadAgent', '/p/agent.yml', 'fixer']);
     expect(runtime.calls).toContainEqual(['resume', SESSION, { agent: expect.anything() }]);
     expect(out.split('\n')[0]).toBe('action.completed  a1 run_tests in 800 ms: 12 passed');
+  });
+
+  it('may allow the session more turns', async () => {
+    const { runtime } = await command(['resume', 'last', '--max-turns', '9'], RESUMED);
+    expect(runtime.calls).toContainEqual(['resume', SESSION, { agent: expect.anything(), maxTurns: 9 }]);
   });
 
   it('is also run --resume, where an input is a message to the agent', async () => {

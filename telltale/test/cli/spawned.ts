@@ -7,12 +7,10 @@ import { recordedIo } from './recorded-io.ts';
 import '../../src/session/create-runtime.ts';
 import '../../src/session/load-agent.ts';
 
-const mainUrl = new URL('../../src/cli/main.ts', import.meta.url).href;
-const processIoUrl = new URL('../../src/cli/process-io.ts', import.meta.url).href;
+const start = new URL('../../src/cli/start.ts', import.meta.url).href;
 /** What the package's bin does, from the sources. */
-const script = `const { main } = await import(${JSON.stringify(mainUrl)});
-const { processIo } = await import(${JSON.stringify(processIoUrl)});
-process.exitCode = await main(process.argv.slice(1), processIo());`;
+const script = `const { start } = await import(${JSON.stringify(start)});
+process.exit(await start(process.argv.slice(1)));`;
 
 const POLL_MS = 20;
 

@@ -47,13 +47,12 @@ describe('the command line started by an old Node', () => {
     mkdirSync(join(home, 'dist', 'cli'), { recursive: true });
     writeFileSync(join(home, 'package.json'), '{"name":"telltale","type":"module"}');
     writeFileSync(
-      join(home, 'dist', 'cli', 'main.js'),
-      `export async function main(argv) {
+      join(home, 'dist', 'cli', 'start.js'),
+      `export async function start(argv) {
          console.log(process.versions.node, JSON.stringify(argv), Object.keys(process.env).filter((key) => key.startsWith('TELLTALE_')).length);
          return 3;
        }`,
     );
-    writeFileSync(join(home, 'dist', 'cli', 'process-io.js'), 'export const processIo = () => ({});');
     bin = join(home, 'bin', 'telltale.js');
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));

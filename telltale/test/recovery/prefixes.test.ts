@@ -46,6 +46,7 @@ describe('a log', () => {
         for (let at = left.shift(); at !== undefined; at = left.shift()) {
           const id = await runtime.fork('whole', at, { id: `from_${at}` });
           const before = await runtime.events(id);
+          expect(before[0]).toMatchObject({ forked: { session: 'whole', seq: at } });
           const session = await runtime.resume(id, { agent });
           await session.result;
           const log = await runtime.events(id);

@@ -20,7 +20,7 @@ const forever = (text: (turn: number) => string): Model => ({
 describe('limits', () => {
   const endless = forever((turn) => call('echo', `e${turn}`));
 
-  it('turns end the session as failed, with the key to raise', async () => {
+  it('turns end the session as failed, with how to go on', async () => {
     const { result } = await runAgent({
       manifest: `${TOOLS}limits: { turns: 3 }\n`,
       files: echo,
@@ -28,7 +28,7 @@ describe('limits', () => {
       model: endless,
     });
     expect(result).toMatchObject({ status: 'failed', turns: 3, error: { code: 'limit_turns' } });
-    expect(result.error?.hint).toContain('limits.turns');
+    expect(result.error?.hint).toMatch(/telltale resume ses_\w+ --max-turns 6$/);
   });
 
   it('fewer turns may be asked for at the start', async () => {
@@ -42,6 +42,21 @@ describe('limits', () => {
     expect(result).toMatchObject({ turns: 2, error: { code: 'limit_turns' } });
     // Raising the manifest's would change nothing.
     expect(result.error?.hint).not.toContain('manifest');
+  });
+
+  it('more turns may be allowed when it is resumed, for good', async () => {
+    await runAgent({
+      manifest: `${TOOLS}limits: { turns: 1 }\n`,
+      files: echo,
+      turns: [],
+      model: endless,
+      async after(session, runtime) {
+        const resumed = await runtime.resume(session, { model: endless, maxTurns: 3 });
+        expect(await resumed.result).toMatchObject({ turns: 3, error: { code: 'limit_turns' } });
+        const again = await runtime.resume(session, { model: endless });
+        expect(await again.result).toMatchObject({ turns: 3, error: { code: 'limit_turns' } });
+      },
+    });
   });
 
   it('tokens in and out count together', async () => {

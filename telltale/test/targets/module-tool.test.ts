@@ -130,7 +130,8 @@ test('a missing file fails the action and names it', async () => {
   });
   const error = await failure('x');
   expect(error.code).toBe('module_failed');
-  expect(error.message).toContain('gone.mjs');
+  expect(error.message).toMatch(/gone\.mjs of tool "x" is not there\.$/);
+  expect(error.hint).toMatch(/correct its name in .*x\.yml/);
 });
 
 test('a module that hangs until its signal is aborted ends as stopped', async () => {

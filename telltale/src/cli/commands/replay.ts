@@ -71,8 +71,8 @@ function readPace(options: Options, { stdout, stdin }: Io): Pace {
     if (stdout.isTerminal && stdin.isTerminal) return { kind: 'step' };
     throw usage("'--step' needs a terminal.", 'Leave it out: in a pipe all events are printed at once.');
   }
-  if (options.instant === true || !stdout.isTerminal) return { kind: 'instant' };
   const speed = Number(options.speed ?? 1);
-  if (speed > 0 && Number.isFinite(speed)) return { kind: 'timed', speed };
-  throw usage(`--speed '${options.speed}' is no number above 0.`, 'Write --speed 2 for twice as fast.');
+  if (!(speed > 0 && Number.isFinite(speed)))
+    throw usage(`--speed '${options.speed}' is no number above 0.`, 'Write --speed 2 for twice as fast.');
+  return options.instant === true || !stdout.isTerminal ? { kind: 'instant' } : { kind: 'timed', speed };
 }

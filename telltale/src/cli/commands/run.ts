@@ -7,17 +7,15 @@ import { readInput } from '../run/read-input.ts';
 import { readVars } from '../run/read-vars.ts';
 import { resumeSession } from '../run/resume-session.ts';
 import { runMode } from '../run/run-mode.ts';
-import { addWorkOptions } from '../run/work-options.ts';
+import { addWorkOptions, maxTurnsOf } from '../run/work-options.ts';
 import { type WorkOptions, workSession } from '../run/work-session.ts';
 import { usage } from '../usage.ts';
-import { wholeNumber } from '../whole-number.ts';
 
 interface Options extends WorkOptions {
   readonly model?: string;
   readonly record?: string;
   readonly resume?: string;
   readonly var: readonly string[];
-  readonly maxTurns?: string;
   readonly acceptChanges?: true;
 }
 
@@ -49,7 +47,6 @@ export const registerRun: RegisterCommand = (program, context) => {
       collect,
       [],
     )
-    .option('--max-turns <n>', 'turns at the most')
     .addHelpText('after', EXAMPLES)
     .action(
       context.run((manifest: string, input: string | undefined, options: Options) =>
@@ -68,11 +65,11 @@ async function run(
 ): Promise<ExitCode> {
   const { io } = context;
   runMode(options, io);
-  const maxTurns = options.maxTurns === undefined ? undefined : wholeNumber('--max-turns', options.maxTurns);
+  const maxTurns = maxTurnsOf(options);
   const vars = readVars(options.var);
-  if (options.resume !== undefined && (options.var.length > 0 || maxTurns !== undefined))
+  if (options.resume !== undefined && options.var.length > 0)
     throw usage(
-      `'${maxTurns === undefined ? '--var' : '--max-turns'}' cannot be changed for a session that has begun.`,
+      "'--var' cannot be changed for a session that has begun.",
       'Leave it out, or start a new session without --resume.',
     );
   if (options.acceptChanges && options.resume === undefined)
@@ -80,7 +77,7 @@ async function run(
   const agent = await loadForRun(manifest, context, options);
   if (agent === undefined) return EXIT.usage;
   if (options.resume !== undefined) {
-    const said = input === '-' ? await readInput(input, io, `telltale run ${manifest}`) : input;
+    const said = input === undefined ? undefined : await readInput(input, io, `telltale run ${manifest}`);
     return resumeSession(
       options.resume,
       { ...options, agent, ...(said === undefined ? {} : { said }) },

@@ -2,6 +2,7 @@ import type { SessionResult } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
+import { namingStore } from '../session/store-location.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import type { Followed } from './follow-session.ts';
@@ -16,6 +17,10 @@ const EXITS: Readonly<Record<SessionResult['status'], ExitCode>> = {
   interrupted: EXIT.interrupted,
 };
 
+/** Let go of because the log could not be written any more: nobody asked for it, so it is a failure. */
+export const isLost = ({ status, error }: SessionResult): boolean =>
+  status === 'interrupted' && error !== undefined;
+
 export interface ConcludeOptions {
   readonly mode: RunMode;
   /** ` --store X` where commands about this session need it; undefined where the session is gone with this process. */
@@ -28,7 +33,7 @@ export async function conclude(
   { stderr, clock }: Io,
   { mode, storeFlag }: ConcludeOptions,
 ): Promise<ExitCode> {
-  const code = EXITS[result.status];
+  const code = isLost(result) ? EXIT.failed : EXITS[result.status];
   if (code === EXIT.ok || unread || mode === 'events' || mode === 'json') return code;
   const { bold, cyan, dim, red, yellow } = paletteFor(stderr);
   const running = cutOff.map(({ action, startedAt }) => {
@@ -45,6 +50,7 @@ export async function conclude(
       break;
     case 'interrupted':
       if (error !== undefined) lines.push(`${red(bold('lost'))}: ${bold(harmlessLine(error.message))}`);
+      if (error?.hint !== undefined) lines.push(`  ${cyan('→')} ${harmlessLine(error.hint)}`);
       lines.push(
         `${yellow('interrupted')} in turn ${result.turns + 1}${running.length === 0 ? '' : ` while running: ${running.join(', ')}`}`,
         resume,
@@ -64,7 +70,7 @@ export async function conclude(
       lines.push(
         `${red(bold(result.status))}: ${bold(harmlessLine(error?.message ?? 'No reason was given.'))}${error === undefined ? '' : dim(` [${harmlessLine(error.code)}]`)}`,
         dim(`  session ${session}, turn ${result.turns}`),
-        `  ${cyan('→')} ${[harmlessLine(error?.hint ?? ''), follow('logs', 'See')].filter((part) => part !== '').join(' ')}`,
+        `  ${cyan('→')} ${[namingStore(harmlessLine(error?.hint ?? ''), storeFlag ?? ''), follow('logs', 'See')].filter((part) => part !== '').join(' ')}`,
       );
       break;
   }

@@ -1,5 +1,8 @@
+import { statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { LoadedAgent } from '../../session/runtime-types.ts';
 import type { CommandContext } from '../command.ts';
+import { usage } from '../usage.ts';
 import { printJson, printText } from '../validate/print-result.ts';
 
 /**
@@ -11,6 +14,7 @@ export async function loadForRun(
   { io, runtimes }: Pick<CommandContext, 'io' | 'runtimes'>,
   options: { readonly json?: true; readonly name?: string },
 ): Promise<LoadedAgent | undefined> {
+  if (isFolder(resolve(io.cwd, path))) throw folderGiven(path);
   try {
     const { env, cwd } = io;
     return await runtimes.loadAgent(path, {
@@ -27,3 +31,17 @@ export async function loadForRun(
     return undefined;
   }
 }
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false; // Whoever reads it says why it cannot be read.
+  }
+}
+
+const folderGiven = (path: string) =>
+  usage(
+    `'${path}' is a folder.`,
+    `Name the agent's manifest in it: telltale run ${join(path, 'agent.yml')} "what to do"`,
+  );

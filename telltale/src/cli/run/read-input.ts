@@ -9,9 +9,12 @@ const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /** What the agent is asked to do: the argument, or standard input if that is `-` or missing and something is piped in. */
 export async function readInput(argument: string | undefined, io: Io, command: string): Promise<string> {
-  if (argument !== undefined && argument !== '-') return argument;
-  if (argument === undefined && io.stdin.isTerminal)
-    throw usage('The agent is not told what to do.', `Write it behind the manifest: ${command} "what to do"`);
+  const remedy = `Write what to do behind the manifest: ${command} "what to do"`;
+  if (argument !== undefined && argument !== '-') {
+    if (argument.trim() === '') throw usage('The input is empty.', remedy);
+    return argument;
+  }
+  if (argument === undefined && io.stdin.isTerminal) throw usage('The agent is not told what to do.', remedy);
   if (io.stdin.isTerminal) await io.stderr.write('Reading from the terminal; end with Ctrl-D.\n');
   const stopProgress = io.stdin.isTerminal
     ? async () => {}
@@ -22,11 +25,7 @@ export async function readInput(argument: string | undefined, io: Io, command: s
       text += piece;
       if (text.length > MAX_CHARACTERS) throw inputTooLong();
     }
-    if (text.trim() === '')
-      throw usage(
-        'Standard input is empty.',
-        `Write what to do behind the manifest: ${command} "what to do"`,
-      );
+    if (text.trim() === '') throw usage('Standard input is empty.', remedy);
     return text.replace(/\r?\n$/, '');
   } finally {
     await stopProgress();

@@ -7,6 +7,7 @@ import { findSession } from '../session/find-session.ts';
 import { readEvent } from '../session/read-log.ts';
 import { requireStore } from '../session/with-runtime.ts';
 import { loadForRun } from './load-for-run.ts';
+import { maxTurnsOf } from './work-options.ts';
 import { type WorkOptions, workSession } from './work-session.ts';
 
 export interface ResumeSessionOptions extends WorkOptions {
@@ -27,7 +28,9 @@ export async function resumeSession(
 ): Promise<ExitCode> {
   const { io } = context;
   requireStore(options, io);
+  const maxTurns = maxTurnsOf(options);
   const chosen: ResumeOptions = {
+    ...(maxTurns === undefined ? {} : { maxTurns }),
     ...(options.model === undefined ? {} : { model: options.model }),
     ...(options.record === undefined ? {} : { record: resolve(io.cwd, options.record) }),
     ...(options.acceptChanges === undefined ? {} : { acceptChanges: true }),

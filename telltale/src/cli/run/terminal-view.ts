@@ -2,6 +2,7 @@ import type { ObservedEvent } from '../../events/event.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
 import { closingLines } from '../view/closing-lines.ts';
+import { clip } from '../view/columns.ts';
 import { createLiveScreen } from '../view/live-screen.ts';
 import { createPainter } from '../view/painter.ts';
 import type { RunView } from './run-view.ts';
@@ -33,7 +34,8 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
   const { now = clock.now, still = false } = options;
   const paint = paletteFor(stdout);
   const columns = () => stdout.columns ?? DEFAULT_COLUMNS;
-  const stopping = () => (signal.aborted ? paint.yellow('stopping; Ctrl-C again ends at once') : undefined);
+  const stopping = () =>
+    signal.aborted ? paint.yellow(clip('stopping; Ctrl-C again ends at once', columns() - 1)) : undefined;
   const screen = createLiveScreen({
     paint,
     size: () => ({ columns: columns(), rows: stdout.rows ?? DEFAULT_ROWS }),

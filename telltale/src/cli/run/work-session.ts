@@ -4,7 +4,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
 import { askPerson } from './ask-person.ts';
-import { conclude } from './conclude.ts';
+import { conclude, isLost } from './conclude.ts';
 import { createRunView } from './create-run-view.ts';
 import { type Followed, followSession } from './follow-session.ts';
 import { type ModeOptions, runMode } from './run-mode.ts';
@@ -12,6 +12,7 @@ import { type ModeOptions, runMode } from './run-mode.ts';
 export interface WorkOptions extends ModeOptions {
   readonly store?: string;
   readonly durability?: 'power' | 'process';
+  readonly maxTurns?: string;
 }
 
 /** A session that was begun, and how much of its log had been seen before. */
@@ -38,15 +39,20 @@ export async function workSession(
     ...(approve === undefined ? {} : { approve }),
   };
   const store = options.store === undefined ? {} : { store: options.store };
-  let followed: Followed | undefined;
+  const outcome: { followed?: Followed } = {};
   try {
-    followed = await withRuntime(context, { ...store, ...settings }, async (runtime) => {
+    await withRuntime(context, { ...store, ...settings }, async (runtime) => {
       const begun = await begin(runtime);
-      return begun === undefined ? undefined : followSession(begun.session, io, { view, seen: begun.seen });
+      if (begun === undefined) return;
+      outcome.followed = await followSession(begun.session, io, { view, seen: begun.seen });
     });
+  } catch (thrown) {
+    // A store that was lost cannot be closed either: what it was lost by is what there is to tell.
+    if (outcome.followed === undefined || !isLost(outcome.followed.result)) throw thrown;
   } finally {
-    if (followed === undefined) await view.leave();
+    if (outcome.followed === undefined) await view.leave();
   }
+  const { followed } = outcome;
   if (followed === undefined) return EXIT.usage;
   const isGone = isInMemory(storeLocation(options.store, io));
   return conclude(followed, io, { mode, storeFlag: isGone ? undefined : storeFlag(options.store) });

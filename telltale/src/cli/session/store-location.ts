@@ -30,3 +30,7 @@ export function storeFlag(option: string | undefined): string {
     ? ''
     : ` --store ${/^[\w./:@-]+$/.test(option) ? option : JSON.stringify(option)}`;
 }
+
+/** What somebody is told to do, with the store that a command in it has to be called with. */
+export const namingStore = (hint: string, flag: string): string =>
+  hint.replace(/\btelltale [a-z]+ ses_\w+/g, (command) => `${command}${flag}`);

@@ -39,7 +39,7 @@ export function closingLines(
 
 /** Undefined where nothing was gained. */
 export function overlapText({ early, leadMs, actualMs, waitingMs }: Overlap): string | undefined {
-  if (early === 0 || leadMs <= 0) return undefined;
+  if (early === 0 || leadMs < 1) return undefined;
   const first = early === 1 ? '' : 'the first ';
   const started = `${countText(early, 'action')} started while the model was speaking, ${first}${spanText(leadMs)} before the response ended`;
   if (waitingMs - actualMs < 1) return `${started}.`;

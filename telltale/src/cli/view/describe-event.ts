@@ -39,8 +39,10 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'turn.completed':
       return turnEnd(event);
     case 'turn.failed': {
-      const next = event.retry_in === undefined ? '' : `; next try in ${spanText(event.retry_in)}`;
-      return `${errorText(event.error)}${next}`;
+      const text = errorText(event.error);
+      if (event.retry_in === undefined) return text;
+      const next = event.retry_in === 0 ? 'at once' : `in ${spanText(event.retry_in)}`;
+      return `${text.replace(/\.$/, '')}; next try ${next}`;
     }
     case 'model.output':
     case 'thought':

@@ -15,6 +15,8 @@ export interface EventLinesOptions {
 const SEQ = 5;
 const TIME = 10;
 const TYPE = 18;
+/** Where there are fewer columns, the time and the padding make room for what an event says. */
+const NARROW = 60;
 
 export function createEventLines({ columns, paint }: EventLinesOptions): EventLines {
   const actions = createActionLog();
@@ -22,13 +24,14 @@ export function createEventLines({ columns, paint }: EventLinesOptions): EventLi
   return (event) => {
     actions.take(event);
     startedAt ??= event.at;
+    const isNarrow = columns < NARROW;
     const seq = String(event.seq).padStart(SEQ);
-    const time = `+${((event.at - startedAt) / 1000).toFixed(3)}`.padStart(TIME);
-    const type = padded(event.type, TYPE);
-    const room = columns - SEQ - TIME - type.length - 6;
+    const time = isNarrow ? '' : ` ${`+${((event.at - startedAt) / 1000).toFixed(3)}`.padStart(TIME)}`;
+    const type = isNarrow ? event.type : padded(event.type, TYPE);
+    const room = columns - SEQ - time.length - type.length - 5;
     const text = describeEvent(event, Math.max(1, room), actions.nameOf);
     const colour = colourOf(event);
-    return `${paint.dim(`${seq} ${time}`)}  ${colour === undefined ? type : paint[colour](type)}  ${text}`.trimEnd();
+    return `${paint.dim(`${seq}${time}`)}  ${colour === undefined ? type : paint[colour](type)}  ${text}`.trimEnd();
   };
 }
 

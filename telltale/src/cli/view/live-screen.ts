@@ -43,6 +43,8 @@ const MARGIN = '  ';
 const MAX_INDENT = 4;
 /** A terminal of ten columns still gets rows to write on. */
 const MIN_COLUMNS = 10;
+/** A terminal writes ^C behind the last line: were that to wrap, the next frame would begin one row too low. */
+const ECHO = 2;
 /** Lines that may still change, at the most: a screen that is redrawn whole flickers. */
 const MAX_LIVE = 20;
 
@@ -162,7 +164,7 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
       const done = take(now, most);
       const live = items.map((item) => itemText(item, now));
       if (speech.open !== undefined) live.push(rowLine(speech.open));
-      live.push(status?.() ?? paint.dim(clip(progress.line(now, actions.running().length), width())));
+      live.push(status?.() ?? paint.dim(clip(progress.line(now, actions.running().length), width() - ECHO)));
       return { done, live };
     },
     finish(now) {

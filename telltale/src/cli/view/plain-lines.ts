@@ -26,7 +26,7 @@ export function createPlainLines(): PlainLines {
   return (event) => {
     actions.take(event);
     if (!('seq' in event) || SILENT.has(event.type)) return [];
-    const label = event.type.padEnd(LABEL);
+    const label = `${event.type} `.padEnd(LABEL);
     switch (event.type) {
       case 'thought':
       case 'text':

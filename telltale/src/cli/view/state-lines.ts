@@ -32,7 +32,7 @@ export function stateLines(state: SessionState, options: StateLinesOptions): rea
   const said = (label: string, text: string) => field(label, brief(text, room));
   const { totals } = state;
   const lines = [
-    said('session', state.id),
+    field('session', harmlessLine(state.id)), // whole, so that it can be copied
     said('agent', `${state.agent} (${state.manifest.path})`),
     said('model', state.model),
     field(

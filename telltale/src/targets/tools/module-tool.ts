@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -97,6 +98,7 @@ function locate(module: string, file: string, what: string): string {
 function cannotLoad(path: string, what: string, file: string, cause: unknown): RuntimeError {
   const code = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined;
   const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND';
+  if (isMissing && !existsSync(path)) return notThere(path, what, file);
   const hint =
     code === 'ERR_UNKNOWN_FILE_EXTENSION'
       ? 'This Node cannot read TypeScript by itself: use Node 22.18 or later, or build it to JavaScript.'
@@ -105,10 +107,15 @@ function cannotLoad(path: string, what: string, file: string, cause: unknown): R
         : `It is named by ${file}.`;
   return new RuntimeError(
     'module_failed',
-    `The module ${path} of ${what} ${isMissing ? 'is not there, or imports what is not' : 'cannot be loaded'}: ${thrownMessage(cause)}`,
+    `The module ${path} of ${what} ${isMissing ? 'imports what is not there' : 'cannot be loaded'}: ${thrownMessage(cause)}`,
     { hint, cause: safeCause(cause) },
   );
 }
+
+const notThere = (path: string, what: string, file: string) =>
+  new RuntimeError('module_failed', `The module ${path} of ${what} is not there.`, {
+    hint: `Create it, or correct its name in ${file}.`,
+  });
 
 const notExported = (path: string, name: string, what: string, found: unknown, exported: readonly string[]) =>
   new RuntimeError(

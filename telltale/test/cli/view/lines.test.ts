@@ -40,6 +40,12 @@ describe('a log', () => {
     ]);
   });
 
+  it('says something in a narrow terminal, too', () => {
+    const lines = SHORT_RUN.filter((event) => 'seq' in event).map(createEventLines({ columns: 40, paint }));
+    expect(lines[0]).toBe('    1  session.started  fixer with scr…');
+    for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(40);
+  });
+
   it('never takes two lines for an event, nor more columns than there are', () => {
     const line = createEventLines({ columns: 60, paint });
     const events = eventList([
@@ -71,7 +77,7 @@ describe('an event in words', () => {
     ['by user: asked to', { type: 'session.cancelled', reason: 'asked to', by: 'user' }],
     ['by user', { type: 'session.resumed', by: 'user' }],
     ['for review 3', { type: 'session.waiting', for: 'review 3' }],
-    ['timeout: It took too long.; next try in 250 ms', { type: 'turn.failed', error, retry_in: 250 }],
+    ['timeout: It took too long; next try in 250 ms', { type: 'turn.failed', error, retry_in: 250 }],
     ['(not final) Hm.', { type: 'response', text: 'Hm.', final: false }],
     ['from steer: Stop that', { type: 'message.received', from: 'steer', text: 'Stop that' }],
     ['ann: approved', { type: 'audit', who: 'ann', what: 'approved' }],
@@ -140,6 +146,14 @@ describe('a run in a pipe', () => {
       'action.completed  a1 run_tests in 800 ms: 12 passed',
       'response          All **12** pass.',
     ]);
+  });
+
+  it('keeps the longest type apart from what it says', () => {
+    const [, ...lines] = eventList([
+      [0, started()],
+      [1, { type: 'action.interrupted', id: 'a1', attempt: 1 }],
+    ]).flatMap(createPlainLines());
+    expect(lines).toEqual(['action.interrupted a1 in try 1']);
   });
 });
 

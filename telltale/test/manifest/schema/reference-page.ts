@@ -76,7 +76,7 @@ function shapeSection(shape: Shape): string {
   return `${intro}${commonTable}\n${own.join('\n')}`;
 }
 
-function branchSection(branch: Shape, common: readonly string[]): string {
+function branchSection(branch: Shape, common: readonly string[], prefix = ''): string {
   if (branch.properties === undefined)
     return `- ${typeLabel(branch)}${branch.description === undefined ? '' : `: ${branch.description}`}\n`;
   const type = branch.properties.type;
@@ -87,8 +87,8 @@ function branchSection(branch: Shape, common: readonly string[]): string {
   const rows =
     Object.keys(own).length === 0
       ? ''
-      : `\n${table(own, branch.required ?? [])}${nested(own, String(title))}`;
-  return `**\`${type === undefined ? `${title}:` : `type: ${title}`}\`** ${says}\n${rows}`;
+      : `\n${table(own, branch.required ?? [])}${nested(own, prefix !== '' && type === undefined ? prefix.slice(0, -1) : `${prefix}${title}`)}`;
+  return `**\`${prefix}${type === undefined ? `${title}:` : `type: ${title}`}\`** ${says}\n${rows}`;
 }
 
 function mapSection(shape: Shape, prefix: string): string {
@@ -104,10 +104,17 @@ function nested(properties: Readonly<Record<string, Shape>>, prefix: string): st
       const [inner, mark] = innerMap(property);
       if (inner?.properties === undefined) return '';
       const path = `${prefix === '' ? '' : `${prefix}.`}${key}${mark}`;
-      return `\n**\`${path}\`** ${mapSection(inner, path)}`;
+      const choices = mapChoices(property);
+      return choices.length > 1
+        ? choices.map((choice) => `\n${branchSection(choice, [], `${path}.`)}`).join('')
+        : `\n**\`${path}\`** ${mapSection(inner, path)}`;
     })
     .join('');
 }
+
+/** The maps that a property may be one of, told apart by their first key: `module`, `command`, … */
+const mapChoices = (shape: Shape): readonly Shape[] =>
+  (shape.anyOf ?? shape.oneOf ?? []).filter(({ properties }) => properties !== undefined);
 
 function innerMap(shape: Shape): readonly [Shape | undefined, string] {
   if (shape.properties !== undefined) return [shape, ''];

@@ -1,0 +1,59 @@
+import { writeSync } from 'node:fs';
+import process from 'node:process';
+import { endChildren } from './end-children.ts';
+import { EXIT } from './exit-code.ts';
+import { strayError } from './stray-error.ts';
+
+/** Watches over the process while a command is at work. */
+export interface ProcessGuard {
+  /**
+   * Aborted at the first Ctrl-C, SIGTERM or SIGHUP; also when code that nobody waits for throws, and then the reason is
+   * a RuntimeError.
+   */
+  readonly signal: AbortSignal;
+  /** The command is done: how the process ends from now on is its own affair. */
+  finished(): void;
+}
+
+/** Programs get five seconds to stop, and what they leave behind one more; the log has to be closed behind that. */
+const STOP_MS = 10_000;
+const STDERR = 2;
+
+/**
+ * A process runs code of others: modules of tools. What they throw where nobody can catch it stops the command in
+ * order, once, and `process.exit()` in them is no success. The second Ctrl-C ends the process at once, with all
+ * programs that it has started. Call it once.
+ */
+export function guardProcess(): ProcessGuard {
+  const interrupt = new AbortController();
+  let isOver = false;
+  const leave = (code: number) => {
+    isOver = true;
+    endChildren(process.pid);
+    process.exit(code);
+  };
+  const stop = () => (interrupt.signal.aborted ? leave(EXIT.interrupted) : interrupt.abort());
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
+  process.on('uncaughtException', (thrown) => {
+    if (interrupt.signal.aborted) return;
+    setTimeout(() => leave(EXIT.failed), STOP_MS).unref();
+    interrupt.abort(strayError(thrown));
+  });
+  process.on('exit', (code) => {
+    if (isOver) return;
+    endChildren(process.pid);
+    process.exitCode = EXIT.failed;
+    writeSync(STDERR, endedFromWithin(code));
+  });
+  return {
+    signal: interrupt.signal,
+    finished() {
+      isOver = true;
+    },
+  };
+}
+
+const endedFromWithin = (code: number): string =>
+  `error: The process was ended from within before the command was done (exit code ${code}).
+  → A tool's code has called process.exit(): let it return or throw. A session can be resumed.
+`;

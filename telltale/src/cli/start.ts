@@ -1,0 +1,35 @@
+import { Console } from 'node:console';
+import process from 'node:process';
+import { EXIT } from './exit-code.ts';
+import { guardProcess } from './guard-process.ts';
+import { main } from './main.ts';
+import { processIo } from './process-io.ts';
+
+/** Runs the command line of this process and resolves to its exit code: all that the package's bin does. */
+export async function start(argv: readonly string[]): Promise<number> {
+  const guard = guardProcess();
+  // stdout is what the command prints: what a tool's module logs must not come between its lines.
+  globalThis.console = new Console(process.stderr, process.stderr);
+  try {
+    const cwd = currentFolder();
+    if (cwd === undefined) {
+      process.stderr.write(NO_FOLDER);
+      return EXIT.failed;
+    }
+    return await main(argv, processIo(cwd, guard.signal));
+  } finally {
+    guard.finished();
+  }
+}
+
+function currentFolder(): string | undefined {
+  try {
+    return process.cwd();
+  } catch {
+    return undefined;
+  }
+}
+
+const NO_FOLDER = `error: The folder that this command was started in does not exist any more.
+  → Go to one that does: cd ~
+`;

@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { groupsOf } from '../../src/cli/end-children.ts';
+import { strayError } from '../../src/cli/stray-error.ts';
+import { temporaryProject } from '../manifest/temporary-project.ts';
+import { spawned } from './spawned.ts';
+
+const start = new URL('../../src/cli/start.ts', import.meta.url).href;
+const POLL_MS = 20;
+
+/** A project whose agent calls one tool, made of the given implementation and module. */
+const withTool = (implementation: string, module = '') =>
+  temporaryProject({
+    'agent.yml': 'kind: Agent\nname: a\nmodel: scripted:./turns.yml\nimport: { tools: [./tool.yml] }\n',
+    'tool.yml': `kind: Tool\nname: t\nparameters: { type: object }\nimplementation: ${implementation}\n`,
+    'tool.mjs': module,
+    'turns.yml':
+      'turns:\n  - \'<action id="x" mode="sync">{"name":"t"}</action>\'\n  - <response>Done</response>\n',
+  });
+
+const module = '{ module: ./tool.mjs }';
+const isAlive = (pid: number) => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe('a process that runs the code of tools', { timeout: 30_000 }, () => {
+  it('does not end well when a tool ends it', async () => {
+    const cwd = withTool(module, 'export const run = () => process.exit(0);');
+    const { code, err } = await spawned(['run', 'agent.yml', 'go'], cwd).ended;
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringMatching(/^error: The process was ended from within .*\n {2}→ .*process\.exit/),
+    });
+  });
+
+  it('stops in order, and says where, when a tool throws behind its own back', async () => {
+    const cwd = withTool(
+      module,
+      'export async function run(_, { signal }) {\n  Promise.reject(new Error("nobody waits"));\n  await new Promise((resolve) => signal.addEventListener("abort", resolve));\n}',
+    );
+    const { code, out, err } = await spawned(['run', 'agent.yml', 'go', '--json'], cwd).ended;
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({ status: 'interrupted' });
+    expect(err).toContain('Code that nobody waits for failed at ');
+    expect(err).toContain('tool.mjs:2:18: nobody waits\n');
+    expect(err).not.toContain('    at ');
+  });
+
+  it('is not kept by what a tool leaves open', async () => {
+    const cwd = withTool(module, 'export const run = () => void setInterval(() => {}, 1000);');
+    expect(await spawned(['run', 'agent.yml', 'go'], cwd).ended).toMatchObject({ code: 0 });
+  });
+
+  it('keeps its stdout for itself: what a tool logs goes to stderr', async () => {
+    const cwd = withTool(module, 'export const run = () => console.log("from the tool");');
+    const { out, err } = await spawned(['run', 'agent.yml', 'go', '--json'], cwd).ended;
+    expect(JSON.parse(out)).toMatchObject({ status: 'completed' });
+    expect(err).toBe('from the tool\n');
+  });
+
+  it('takes the programs it started with it at the second Ctrl-C', async () => {
+    const cwd = withTool(
+      '{ command: [sh, -c, "trap \'\' TERM; echo pid=$$; sleep 60 & wait; sleep 60"] }\nstream: true',
+    );
+    const { child, says, out, ended } = spawned(['run', 'agent.yml', 'go', '--events'], cwd);
+    await says('pid=');
+    const pid = Number(/pid=(\d+)/.exec(out())?.[1]);
+    expect(isAlive(pid)).toBe(true);
+    child.kill('SIGINT');
+    child.kill('SIGTERM');
+    expect(await ended).toMatchObject({ code: 130 });
+    while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  });
+
+  it('lets go of the session in order when its terminal is closed', async () => {
+    const cwd = withTool('{ command: [sh, -c, "echo pid=$$; sleep 60"] }\nstream: true');
+    const { child, says, ended } = spawned(['run', 'agent.yml', 'go', '--events'], cwd);
+    await says('pid=');
+    child.kill('SIGHUP');
+    expect(await ended).toMatchObject({ code: 130 });
+  });
+
+  it('says so when the folder it stands in is gone', async () => {
+    const gone = mkdtempSync(join(tmpdir(), 'telltale-gone-'));
+    const script = `process.chdir(${JSON.stringify(gone)});
+      (await import('node:fs')).rmdirSync(${JSON.stringify(gone)});
+      process.exit(await (await import(${JSON.stringify(start)})).start(['sessions']));`;
+    const ended = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+    await expect(ended).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^error: The folder that this command was started in does not exist/),
+    });
+  });
+});
+
+describe('what is found for it', () => {
+  it('is the children that lead a group, and no others', () => {
+    expect(groupsOf(10, ' 10  1 10\n 11 10 11\n 12 10 10\n 13 11 11\n110 10 110\n')).toEqual([11, 110]);
+  });
+
+  it('is the place of an error, if its stack trace names a file', () => {
+    expect(strayError(Object.assign(new Error('x'), { stack: 'Error: x' })).message).toBe(
+      'Code that nobody waits for failed: x',
+    );
+    expect(strayError('a text').message).toBe('Code that nobody waits for failed: a text');
+  });
+});

@@ -1,5 +1,6 @@
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
-import type { SessionContext } from './context.ts';
+import type { SessionLog } from './session-log.ts';
+import type { Stop } from './stop.ts';
 
 /** Moves what others put into the session's inbox onto its log, in order, each once. */
 export interface Inbox {
@@ -12,7 +13,7 @@ export interface Inbox {
 
 export function createInbox(
   writer: StreamWriter,
-  { log, stop }: Pick<SessionContext, 'log' | 'stop'>,
+  { log, stop }: { readonly log: SessionLog; readonly stop: Stop },
   onError: (error: unknown) => void,
 ): Inbox {
   let handled = 0;

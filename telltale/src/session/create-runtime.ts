@@ -1,14 +1,16 @@
 import { resolve } from 'node:path';
+import type { SessionState } from '../events/state.ts';
 import { createSystemClock } from '../kernel/clock.ts';
 import { createIdSource } from '../kernel/ids.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import { isModelRef } from '../manifest/schema/model-ref.ts';
 import { openStore } from '../store/open-store.ts';
 import { forkSession } from './fork-session.ts';
 import { createLiveSession, type LiveSession } from './live-session.ts';
 import { loadAgent } from './load-agent.ts';
 import { createAgentShelf } from './prepare-agent.ts';
 import { readEvents, readSession } from './read-session.ts';
-import type { Runtime, RuntimeOptions } from './runtime-types.ts';
+import type { LoadedAgent, Runtime, RuntimeOptions } from './runtime-types.ts';
 
 const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';
 
@@ -54,7 +56,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       if (agent.hash !== state.manifest.hash && resume.acceptChanges !== true)
         throw manifestChanged(id, state.manifest.path);
       mustBeOpen(); // it may have been closed meanwhile
-      const session = keep(createLiveSession(edges, { kind: 'resume', id, agent, resume }));
+      const model = resume.model ?? startedWith(state, agent);
+      const choice = model === undefined ? resume : { ...resume, model };
+      const session = keep(createLiveSession(edges, { kind: 'resume', id, agent, resume: choice }));
       await session.ready;
       return session;
     },
@@ -75,6 +79,10 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
   };
 }
+
+/** The model a session was started with, where it was another than its manifest's. */
+const startedWith = ({ model }: SessionState, { manifest }: LoadedAgent): string | undefined =>
+  model !== manifest.model && isModelRef(model) ? model : undefined;
 
 const runtimeClosed = () =>
   new RuntimeError('runtime_closed', 'The runtime was closed.', { hint: 'Create another one.' });

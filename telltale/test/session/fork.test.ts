@@ -3,6 +3,21 @@ import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts
 import { runAgent, tool } from './run-agent.ts';
 
 describe('a fork', () => {
+  it('goes on with the model its parent was started with', async () => {
+    const { result } = await runAgent({
+      manifest: '',
+      files: { 'other.yml': 'turns: [<response final="false">One.</response>, <response>Two.</response>]\n' },
+      turns: [],
+      start: { model: 'scripted:./other.yml' },
+      after: async (id, runtime) => {
+        const at = (await runtime.events(id)).find(({ type }) => type === 'turn.completed')?.seq ?? 0;
+        const session = await runtime.resume(await runtime.fork(id, at));
+        expect(await session.result).toMatchObject({ status: 'completed', result: 'Two.' });
+      },
+    });
+    expect(result.result).toBe('Two.');
+  });
+
   it('says where it branched off, is listed like its parent, and goes on from there', async () => {
     const input = 'Do it. '.repeat(100);
     const turns = ['<action id="a" mode="sync">{"name":"echo"}</action>', '<response>First.</response>'];

@@ -73,6 +73,9 @@ export function reduceParts(state: SessionState, head: EventHead, event: EventBo
     case 'response':
       state.response = { text: event.text, final: event.final, turn: head.turn };
       state.signs.responses++;
+      // For where it is out before its turn has ended; the counts below are for where that comes first.
+      state.signs.tags = true;
+      state.signs.deeds = true;
       state.bareTurns = 0;
       state.idleTurns = 0;
       break;

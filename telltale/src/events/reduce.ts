@@ -69,6 +69,9 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'response':
       state.response = { text: event.text, final: event.final, turn: event.turn };
       state.signs.responses++;
+      // For where it is out before its turn has ended; the counts below are for where that comes first.
+      state.signs.tags = true;
+      state.signs.deeds = true;
       state.bareTurns = 0;
       state.idleTurns = 0;
       break;

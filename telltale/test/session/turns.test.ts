@@ -110,6 +110,32 @@ describe('a session', () => {
     expect(result.turns).toBe(2);
   });
 
+  it('turns that only tell how far it is are not idle, and do not wait for what runs beside them', async () => {
+    const told = '<response final="false">Still at it.</response>';
+    const { result, types, of } = await runAgent({
+      manifest: TOOLS,
+      files: {
+        ...tool('gate', 'globalThis.gate ??= Promise.withResolvers(); return globalThis.gate.promise;'),
+        ...tool(
+          'open',
+          'globalThis.gate ??= Promise.withResolvers(); globalThis.gate.resolve("open"); return "done";',
+        ),
+      },
+      turns: [
+        action('gate', 'id="g"'),
+        told,
+        told,
+        told,
+        told,
+        action('open', 'id="o"'),
+        '<response>$g</response>',
+      ],
+    });
+    expect(result).toMatchObject({ status: 'completed', result: 'open', turns: 7 });
+    expect(of('message.received')).toEqual([]);
+    expect(types.lastIndexOf('turn.started')).toBeGreaterThan(types.indexOf('action.completed'));
+  });
+
   it('what follows a closed final response is not read', async () => {
     const { of, types } = await runAgent({
       manifest: TOOLS,

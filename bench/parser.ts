@@ -1,19 +1,18 @@
 import { parseArgs } from 'node:util';
 import { cut, cutUnevenly } from './parsing/chunks.ts';
-import type { Contestant, Outcome } from './parsing/contestant.ts';
+import type { Contestant } from './parsing/contestant.ts';
 import { fingerprint } from './parsing/fingerprint.ts';
 import { floor } from './parsing/floor.ts';
 import { htmlparser2 } from './parsing/htmlparser2.ts';
-import { countIntact } from './parsing/intact.ts';
 import { describeMachine } from './parsing/machine.ts';
-import { measure, median, type Sample } from './parsing/measure.ts';
 import { minimalMachine } from './parsing/minimal-machine.ts';
 import { parse5SaxParser } from './parsing/parse5-sax-parser.ts';
 import { pinToOneCore } from './parsing/pin.ts';
+import { race, raceTable } from './parsing/race.ts';
 import { saxLoose } from './parsing/sax-loose.ts';
 import { saxes } from './parsing/saxes.ts';
 import { createSeeded } from './parsing/seeded.ts';
-import { figure, table } from './parsing/table.ts';
+import { figure } from './parsing/table.ts';
 import { FEEDS, type Feed, judge, type Row } from './parsing/targets.ts';
 import { createTelltale } from './parsing/telltale.ts';
 import { createTranscript, type Transcript } from './parsing/transcript.ts';
@@ -59,8 +58,11 @@ const contestants = [floor, minimalMachine, ours, htmlparser2, saxLoose, saxes, 
 );
 
 const rows: Row[] = [];
-for (const size of chunkSizes) rows.push(...(await race(contestants, 'stream', size)));
-for (const size of chunkSizes) rows.push(...(await race(contestants.filter(racesByTurn), 'turns', size)));
+const common = { transcript, ours, rounds: runs };
+for (const size of chunkSizes)
+  rows.push(...(await race({ ...common, field: contestants, feed: 'stream', size })));
+for (const size of chunkSizes)
+  rows.push(...(await race({ ...common, field: contestants.filter(racesByTurn), feed: 'turns', size })));
 // After the race: what it feeds must not teach the engine anything about ours that it does not learn about the others.
 const feedings = feedEveryWay(transcript);
 const fingerprints = Object.fromEntries(Object.entries(feedings).map(([way, { hash }]) => [way, hash]));
@@ -87,44 +89,6 @@ const setting = {
 if (options.json) console.log(JSON.stringify({ ...setting, rows, feedings, verdicts }, null, 2));
 else report();
 process.exitCode = verdicts.every(({ met }) => met) || options['no-fail'] ? 0 : 1;
-
-async function race(field: readonly Contestant[], feed: Feed, size: number): Promise<Row[]> {
-  const { text, turns, actions } = transcript;
-  const pieces = (feed === 'stream' ? [text] : turns).map((turn) => cut(turn, size));
-  const chunks = pieces.reduce((sum, turn) => sum + turn.length, 0);
-  const outcomes: Outcome[] = [];
-  for (const contestant of field) outcomes.push(await contestant.run(pieces));
-  const subjects = field.map((contestant) => ({ name: contestant.name, run: () => contestant.run(pieces) }));
-  const samples = await measure(subjects, {
-    rounds: runs,
-    progress: (line) => process.stderr.write(`${size}-character chunks, ${FEEDS[feed]}: ${line}\n`),
-  });
-  const own = samples[field.indexOf(ours)]!;
-  return field.map((contestant, index): Row => {
-    const taken = samples[index]!;
-    const outcome = outcomes[index]!;
-    const cpuMs = median(taken.map((sample) => sample.cpuMs));
-    const ratios = taken.map((sample, round) => sample.cpuMs / own[round]!.cpuMs);
-    return {
-      name: contestant.name,
-      feed,
-      chunk: size,
-      megabytesPerSecond: bytes / 1000 / cpuMs,
-      nsPerChunk: (cpuMs * 1e6) / chunks,
-      cpuMs,
-      wallMs: median(taken.map((sample) => sample.wallMs)),
-      timeToOurs: median(ratios),
-      timeToOursRange: [Math.min(...ratios), Math.max(...ratios)],
-      bestToOurs: quickest(taken) / quickest(own),
-      ...(contestant.readsBodies ? countIntact(actions, outcome.bodies) : {}),
-      ...(outcome.stopped === undefined ? {} : { stopped: outcome.stopped }),
-    };
-  });
-}
-
-function quickest(samples: readonly Sample[]): number {
-  return Math.min(...samples.map(({ cpuMs }) => cpuMs));
-}
 
 /** The second table is about ours and those that the targets name; the other peers do not care how turns are cut. */
 function racesByTurn(contestant: Contestant): boolean {
@@ -160,30 +124,7 @@ function report(): void {
 
 function printTable(feed: Feed, size: number): void {
   const measured = rows.filter((row) => row.chunk === size && row.feed === feed);
-  const lines = measured.map((row) => [
-    row.name,
-    figure(row.megabytesPerSecond),
-    figure(row.nsPerChunk),
-    figure(row.wallMs),
-    row.timeToOurs.toFixed(2),
-    row.timeToOursRange.map((ratio) => ratio.toFixed(2)).join('–'),
-    row.bestToOurs.toFixed(2),
-    row.intact === undefined ? '–' : String(row.intact),
-    row.phantom === undefined ? '–' : String(row.phantom),
-  ]);
-  const title = `${size} characters a chunk, ${FEEDS[feed]}`;
-  const head = [
-    title,
-    'MB/s',
-    'ns a chunk',
-    'wall ms',
-    'time ÷ ours',
-    'low–high',
-    'best ÷ best',
-    'bodies intact',
-    'not said',
-  ];
-  console.log(`${table(head, lines)}\n`);
+  console.log(`${raceTable(`${size} characters a chunk, ${FEEDS[feed]}`, measured)}\n`);
 }
 
 function positive(option: string, text: string): number {

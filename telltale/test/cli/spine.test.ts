@@ -128,6 +128,23 @@ describe('a session, over real processes', { timeout: 60_000 }, () => {
     });
   });
 
+  it('is killed with kill -9, and goes on with --resume without doing anything twice', async () => {
+    const cwd = project(GATED);
+    const run = spawned(RUN, cwd);
+    await run.says('action.completed');
+    run.child.kill('SIGKILL');
+    await run.ended;
+    const before = (await telltale(['logs', 'last', '--json'], cwd)).out;
+    const resumed = await telltale(['run', 'agent.yml', '--resume', 'last'], cwd);
+    expect(resumed).toMatchObject({ code: 0, err: '' });
+    expect(resumed.out).toContain('action.interrupted');
+    expect(resumed.out).toContain('response          Second answer.');
+    expect(notes(cwd)).toBe(1);
+    expect((await telltale(['logs', 'last', '--json'], cwd)).out.startsWith(before)).toBe(true);
+    open(cwd, 1); // the programs that the kill left behind
+    open(cwd, 2);
+  });
+
   it('hears what others say, and ends when they want it to, while somebody follows it', async () => {
     const cwd = project(GATED);
     const run = spawned(RUN, cwd);

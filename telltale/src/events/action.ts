@@ -1,33 +1,15 @@
+import type { ActionEnvelope, ActionKind, ActionMode } from '../kernel/action-envelope.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-
-export type ActionKind = 'tool' | 'agent' | 'relic' | 'workflow' | 'llm' | 'artifact' | 'internal';
-export type ActionMode = 'sync' | 'async' | 'fire_and_forget';
-export type OnError = 'skip' | 'fail' | 'retry';
 
 /**
  * An action as it stands on the log: what the model asked for, with the defaults of its template filled in. Parameters
  * still hold their `$variables`: they are resolved just before the start.
  */
-export interface DeclaredAction {
-  readonly id: string;
+export interface DeclaredAction extends ActionEnvelope {
   readonly kind: ActionKind;
   readonly mode: ActionMode;
   readonly name: string;
-  readonly parameters: JsonObject;
-  readonly output_key?: string;
-  readonly depends_on?: readonly string[];
-  /** Seconds for each try. */
-  readonly timeout?: number;
-  /** Further tries after a failure. */
-  readonly retry?: number;
-  readonly on_error?: OnError;
-  /** A CEL test over `metadata vars actions agent`. */
-  readonly if?: string;
-  /** An envelope, run to undo this one when the session rolls back. */
-  readonly compensate?: JsonObject;
-  readonly template?: string;
-  readonly in?: 'thought' | 'response';
   /** The `<parallel id>` it stands in. */
   readonly group?: string;
   /** The id before `[0]`, where a `<foreach>` made it. */

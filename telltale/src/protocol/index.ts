@@ -1,9 +1,7 @@
+export type { ActionKind, ActionMode, OnError } from '../kernel/action-envelope.ts';
 export type {
   ActionIntent,
-  ActionKind,
-  ActionMode,
   FaultCode,
-  OnError,
   ParserEvent,
   Place,
   SpeechTag,

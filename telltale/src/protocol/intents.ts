@@ -1,14 +1,5 @@
+import type { ActionEnvelope, ActionKind, ActionMode } from '../kernel/action-envelope.ts';
 import type { JsonObject } from '../kernel/json.ts';
-
-/** What an action can call. `context_feed` in a tag is another name for `internal`. */
-export const ACTION_KINDS = ['tool', 'agent', 'relic', 'workflow', 'llm', 'artifact', 'internal'] as const;
-export type ActionKind = (typeof ACTION_KINDS)[number];
-
-export const ACTION_MODES = ['sync', 'async', 'fire_and_forget'] as const;
-export type ActionMode = (typeof ACTION_MODES)[number];
-
-export const ON_ERROR = ['skip', 'fail', 'retry'] as const;
-export type OnError = (typeof ON_ERROR)[number];
 
 /** Prose that streams: a thought or a response. */
 export type SpeechTag = 'thought' | 'response';
@@ -17,23 +8,11 @@ export type SpeechTag = 'thought' | 'response';
 export type Place = 'outside' | SpeechTag;
 
 /** An action as the model asked for it. `kind`, `mode` and `name` may be missing only where `template` is given. */
-export interface ActionIntent {
+export interface ActionIntent extends ActionEnvelope {
   readonly type: 'action';
-  readonly id: string;
   readonly kind?: ActionKind;
   readonly mode?: ActionMode;
   readonly name?: string;
-  readonly parameters: JsonObject;
-  readonly output_key?: string;
-  readonly depends_on?: readonly string[];
-  /** Seconds for each try. */
-  readonly timeout?: number;
-  readonly retry?: number;
-  readonly on_error?: OnError;
-  readonly if?: string;
-  readonly compensate?: JsonObject;
-  readonly template?: string;
-  readonly in?: SpeechTag;
   readonly repaired?: true;
 }
 

@@ -1,5 +1,6 @@
-import type { ActionKind, DeclaredAction } from '../events/action.ts';
+import type { DeclaredAction } from '../events/action.ts';
 import type { SessionState } from '../events/state.ts';
+import type { ActionKind } from '../kernel/action-envelope.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { notInHistory } from './failures.ts';
 import { type NameSpace, outputOf } from './names.ts';

@@ -1,6 +1,8 @@
 /** The reference reading of protocol.md, part three: the action envelope (section 4 and the end of 3). */
+
+import { ACTION_KINDS, ACTION_MODES, ON_ERROR } from '../../src/kernel/action-envelope.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { ACTION_KINDS, ACTION_MODES, type ActionIntent, ON_ERROR } from '../../src/protocol/intents.ts';
+import type { ActionIntent } from '../../src/protocol/intents.ts';
 import { isObject } from './reference-json.ts';
 import type { Attribute, Attributes } from './reference-lexis.ts';
 

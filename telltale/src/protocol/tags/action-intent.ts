@@ -1,4 +1,5 @@
-import { ACTION_KINDS, ACTION_MODES, type ActionIntent } from '../intents.ts';
+import { ACTION_KINDS, ACTION_MODES } from '../../kernel/action-envelope.ts';
+import type { ActionIntent } from '../intents.ts';
 import { AS, ATTRIBUTE_NAMES, FINAL, ID, IN, KEY, MODE, TEST, TYPE } from './attribute-names.ts';
 import type { Attributes } from './attributes.ts';
 import { MINUS, NINE, UNDERSCORE, ZERO } from './chars.ts';

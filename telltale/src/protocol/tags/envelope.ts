@@ -1,6 +1,6 @@
+import { ACTION_KINDS, ON_ERROR } from '../../kernel/action-envelope.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { ACTION_KINDS, ON_ERROR } from '../intents.ts';
 
 /** The fields of an action's body, in the order in which they stand in the event. */
 const FIELDS = [

@@ -2,6 +2,7 @@ import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { cancelUnowned } from '../session/cancel-unowned.ts';
 import { findSession } from '../session/find-session.ts';
+import { SESSION_HELP } from '../session/session-help.ts';
 import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
 import { hasEnded } from '../view/status.ts';
@@ -13,7 +14,7 @@ interface Options {
 }
 
 const EXAMPLES = `
-SESSION is an id, the beginning or the end of one, or "last".
+${SESSION_HELP}
 
 Examples:
   $ telltale cancel last

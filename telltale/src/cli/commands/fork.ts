@@ -2,6 +2,7 @@ import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { eventUnknown } from '../session/event-unknown.ts';
 import { findSession } from '../session/find-session.ts';
+import { SEQ_HELP } from '../session/session-help.ts';
 import { storeFlag } from '../session/store-location.ts';
 import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
@@ -13,8 +14,7 @@ interface Options {
 }
 
 const EXAMPLES = `
-SESSION is an id, the beginning or the end of one, or "last". SEQ is the number
-in front of a line of "telltale logs".
+${SEQ_HELP}
 
 Examples:
   $ telltale fork last 12

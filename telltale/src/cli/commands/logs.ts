@@ -7,6 +7,7 @@ import { EVENT_TYPES } from '../session/event-types.ts';
 import { findSession } from '../session/find-session.ts';
 import { followLog } from '../session/follow-log.ts';
 import { readLog } from '../session/read-log.ts';
+import { SESSION_HELP } from '../session/session-help.ts';
 import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
 import { createEventLines } from '../view/event-line.ts';
@@ -25,7 +26,7 @@ interface Options {
 const PIPE_COLUMNS = 400;
 
 const EXAMPLES = `
-SESSION is an id, the beginning or the end of one, or "last".
+${SESSION_HELP}
 
 Examples:
   $ telltale logs last

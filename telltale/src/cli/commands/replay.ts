@@ -5,6 +5,7 @@ import { eachEvent, type Pace, playLog } from '../run/play-log.ts';
 import { eventUnknown } from '../session/event-unknown.ts';
 import { findSession } from '../session/find-session.ts';
 import { readLog } from '../session/read-log.ts';
+import { SESSION_HELP } from '../session/session-help.ts';
 import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
 import { eventJson } from '../view/json-line.ts';
@@ -20,7 +21,7 @@ interface Options {
 }
 
 const EXAMPLES = `
-SESSION is an id, the beginning or the end of one, or "last". In a pipe nothing
+${SESSION_HELP} In a pipe nothing
 is waited for.
 
 Examples:

@@ -2,9 +2,10 @@ import type { RegisterCommand } from '../command.ts';
 import { type ResumeSessionOptions, resumeSession } from '../run/resume-session.ts';
 import { runMode } from '../run/run-mode.ts';
 import { addWorkOptions } from '../run/work-options.ts';
+import { SESSION_HELP } from '../session/session-help.ts';
 
 const EXAMPLES = `
-SESSION is an id, the beginning or the end of one, or "last".
+${SESSION_HELP}
 
 Examples:
   $ telltale resume last

@@ -3,6 +3,7 @@ import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { eventUnknown } from '../session/event-unknown.ts';
 import { findSession } from '../session/find-session.ts';
+import { SESSION_HELP } from '../session/session-help.ts';
 import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
 import { stateJson } from '../view/state-json.ts';
@@ -19,7 +20,7 @@ interface Options {
 const DEFAULT_COLUMNS = 100;
 
 const EXAMPLES = `
-SESSION is an id, the beginning or the end of one, or "last".
+${SESSION_HELP}
 
 Examples:
   $ telltale show last

@@ -3,6 +3,7 @@ import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { readInput } from '../run/read-input.ts';
 import { findSession } from '../session/find-session.ts';
+import { SESSION_HELP } from '../session/session-help.ts';
 import { storeFlag } from '../session/store-location.ts';
 import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
@@ -13,7 +14,7 @@ interface Options {
 }
 
 const EXAMPLES = `
-SESSION is an id, the beginning or the end of one, or "last". The agent reads
+${SESSION_HELP} The agent reads
 the message at the beginning of its next turn.
 
 Examples:

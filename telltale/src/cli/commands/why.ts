@@ -3,6 +3,7 @@ import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { causeChain } from '../session/cause-chain.ts';
 import { findSession } from '../session/find-session.ts';
+import { SEQ_HELP } from '../session/session-help.ts';
 import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
 import { causeLines } from '../view/cause-lines.ts';
 import { eventJson, jsonText } from '../view/json-line.ts';
@@ -16,8 +17,7 @@ interface Options {
 const DEFAULT_COLUMNS = 200;
 
 const EXAMPLES = `
-SESSION is an id, the beginning or the end of one, or "last". SEQ is the number
-in front of a line of "telltale logs".
+${SEQ_HELP}
 
 Examples:
   $ telltale why last 12

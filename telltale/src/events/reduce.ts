@@ -1,10 +1,8 @@
 import type { Json } from '../kernel/json.ts';
-import { type ActionState, type DeclaredAction, isShown, isTracked } from './action.ts';
-import type { EventOf, SessionEvent, Usage } from './event.ts';
-import { emptyNews, emptyState, noSigns, RECENT_ACTIONS, type SessionState } from './state.ts';
-
-/** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
-export const TURN_CUT_SHORT = 'interrupted';
+import type { EventOf, SessionEvent } from './event.ts';
+import { declare, settle } from './fold-actions.ts';
+import { beginTurn, breakTurn, charge, chargeUsage, endTurn, hear } from './fold-turns.ts';
+import { emptyState, type SessionState } from './state.ts';
 
 /** The `custom` event with what a model used outside of turns: `{input, output, cost_usd}` and more. */
 export const LLM_USAGE = 'llm.usage';
@@ -214,86 +212,6 @@ function goOn(state: SessionState): void {
   state.status = 'running';
   delete state.error;
   state.totals.failedTurns = 0;
-}
-
-function beginTurn(state: SessionState, turn: number): void {
-  state.status = 'running';
-  state.turn = turn;
-  state.turnOpen = true;
-  state.signs = noSigns();
-  const running: string[] = [];
-  for (const id of state.open) {
-    const action = state.actions.get(id)?.action;
-    if (action !== undefined && isTracked(action) && isShown(action)) running.push(id);
-  }
-  state.turns.push({
-    turn,
-    news: state.news,
-    running,
-    metadata: { ...state.metadata },
-    output: '',
-  });
-  state.news = emptyNews();
-}
-
-/** A response may still follow, once it is decided whether it is final: it sets both counts back. */
-function endTurn(state: SessionState): void {
-  state.turnOpen = false;
-  state.asked = { turn: state.asked.turn + 1, said: 0 };
-  state.bareTurns = state.signs.tags ? 0 : state.bareTurns + 1;
-  state.idleTurns = state.signs.deeds ? 0 : state.idleTurns + 1;
-}
-
-function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): void {
-  state.turnOpen = false;
-  const said = state.turns.at(-1)?.output.length ?? 0;
-  state.news.broken = { error: event.error, at: said };
-  if (event.error.code === TURN_CUT_SHORT) state.asked.said += said;
-  else {
-    state.totals.failedTurns++;
-    state.asked = { turn: state.asked.turn + 1, said: 0 };
-  }
-  if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);
-}
-
-function hear(state: SessionState, text: string): void {
-  const turn = state.turns.at(-1);
-  if (turn !== undefined) turn.output += text;
-}
-
-function charge(state: SessionState, usage: Usage, cost: number): void {
-  state.totals.input += usage.input;
-  state.totals.output += usage.output;
-  state.totals.cost_usd += cost;
-}
-
-function chargeUsage(state: SessionState, data: Json): void {
-  const used = data as {
-    readonly input?: unknown;
-    readonly output?: unknown;
-    readonly cost_usd?: unknown;
-  } | null;
-  const number = (value: unknown) => (typeof value === 'number' ? value : 0);
-  charge(state, { input: number(used?.input), output: number(used?.output) }, number(used?.cost_usd));
-}
-
-function declare(state: SessionState, action: DeclaredAction, turn: number): void {
-  state.signs.tags = true;
-  state.signs.deeds = true;
-  state.actions.set(action.id, { action, turn, status: 'waiting', attempts: 0 });
-  state.open.add(action.id);
-  if (state.recent.push(action.id) > RECENT_ACTIONS) state.recent.shift();
-  if (isShown(action)) state.called.set(action.name, state.called.has(action.name) ? undefined : action.id);
-}
-
-function settle(state: SessionState, id: string, end: (action: ActionState) => void): void {
-  const action = state.actions.get(id);
-  if (action === undefined) return;
-  end(action);
-  state.open.delete(id);
-  // A `<foreach>` is no news, but that one did not run is: what was asked for in it has no result to say so.
-  if (isTracked(action.action) && (isShown(action.action) || action.status !== 'completed'))
-    state.news.results.push(id);
 }
 
 function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>): void {

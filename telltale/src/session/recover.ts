@@ -1,4 +1,4 @@
-import { TURN_CUT_SHORT } from '../events/reduce.ts';
+import { TURN_CUT_SHORT } from '../events/fold-turns.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
 import { finishTurn, type Next, responsesOut } from './turn/finish-turn.ts';

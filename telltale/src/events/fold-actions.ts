@@ -1,0 +1,21 @@
+import { type ActionState, type DeclaredAction, isShown, isTracked } from './action.ts';
+import { RECENT_ACTIONS, type SessionState } from './state.ts';
+
+export function declare(state: SessionState, action: DeclaredAction, turn: number): void {
+  state.signs.tags = true;
+  state.signs.deeds = true;
+  state.actions.set(action.id, { action, turn, status: 'waiting', attempts: 0 });
+  state.open.add(action.id);
+  if (state.recent.push(action.id) > RECENT_ACTIONS) state.recent.shift();
+  if (isShown(action)) state.called.set(action.name, state.called.has(action.name) ? undefined : action.id);
+}
+
+export function settle(state: SessionState, id: string, end: (action: ActionState) => void): void {
+  const action = state.actions.get(id);
+  if (action === undefined) return;
+  end(action);
+  state.open.delete(id);
+  // A `<foreach>` is no news, but that one did not run is: what was asked for in it has no result to say so.
+  if (isTracked(action.action) && (isShown(action.action) || action.status !== 'completed'))
+    state.news.results.push(id);
+}

@@ -1,0 +1,68 @@
+import type { Json } from '../kernel/json.ts';
+import { isShown, isTracked } from './action.ts';
+import type { EventOf, Usage } from './event.ts';
+import { emptyNews, noSigns, type SessionState } from './state.ts';
+
+/** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
+export const TURN_CUT_SHORT = 'interrupted';
+
+export function beginTurn(state: SessionState, turn: number): void {
+  state.status = 'running';
+  state.turn = turn;
+  state.turnOpen = true;
+  state.signs = noSigns();
+  const running: string[] = [];
+  for (const id of state.open) {
+    const action = state.actions.get(id)?.action;
+    if (action !== undefined && isTracked(action) && isShown(action)) running.push(id);
+  }
+  state.turns.push({
+    turn,
+    news: state.news,
+    running,
+    metadata: { ...state.metadata },
+    output: '',
+  });
+  state.news = emptyNews();
+}
+
+/** A response may still follow, once it is decided whether it is final: it sets both counts back. */
+export function endTurn(state: SessionState): void {
+  state.turnOpen = false;
+  state.asked = { turn: state.asked.turn + 1, said: 0 };
+  state.bareTurns = state.signs.tags ? 0 : state.bareTurns + 1;
+  state.idleTurns = state.signs.deeds ? 0 : state.idleTurns + 1;
+}
+
+export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): void {
+  state.turnOpen = false;
+  const said = state.turns.at(-1)?.output.length ?? 0;
+  state.news.broken = { error: event.error, at: said };
+  if (event.error.code === TURN_CUT_SHORT) state.asked.said += said;
+  else {
+    state.totals.failedTurns++;
+    state.asked = { turn: state.asked.turn + 1, said: 0 };
+  }
+  if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);
+}
+
+export function hear(state: SessionState, text: string): void {
+  const turn = state.turns.at(-1);
+  if (turn !== undefined) turn.output += text;
+}
+
+export function charge(state: SessionState, usage: Usage, cost: number): void {
+  state.totals.input += usage.input;
+  state.totals.output += usage.output;
+  state.totals.cost_usd += cost;
+}
+
+export function chargeUsage(state: SessionState, data: Json): void {
+  const used = data as {
+    readonly input?: unknown;
+    readonly output?: unknown;
+    readonly cost_usd?: unknown;
+  } | null;
+  const number = (value: unknown) => (typeof value === 'number' ? value : 0);
+  charge(state, { input: number(used?.input), output: number(used?.output) }, number(used?.cost_usd));
+}

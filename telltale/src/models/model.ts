@@ -1,7 +1,29 @@
-/** A message of the conversation, as the runtime builds it: text only in the `tags` dialect. */
-export interface ModelMessage {
-  readonly role: 'user' | 'assistant';
+import type { JsonObject } from '../kernel/json.ts';
+
+/** What one native tool call brought, as the model is told. */
+export interface ToolAnswer {
+  /** The provider's id of the call. */
+  readonly call: string;
+  readonly name: string;
   readonly text: string;
+  readonly failed?: true;
+}
+
+/** A message of the conversation, as the runtime builds it. */
+export interface ModelMessage {
+  readonly role: 'user' | 'assistant' | 'tool';
+  /** The assistant's native calls stand in it as frames (kernel/call-frames.ts); of `tool`, all answers in a row. */
+  readonly text: string;
+  /** Of role `tool`, and only there: one for each call of the assistant's message before it. */
+  readonly answers?: readonly ToolAnswer[];
+}
+
+/** A tool that the model may call natively. */
+export interface ModelTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the input. */
+  readonly parameters: JsonObject;
 }
 
 export interface ModelRequest {
@@ -14,10 +36,15 @@ export interface ModelRequest {
   readonly said?: number;
   readonly signal: AbortSignal;
   readonly maxOutputTokens?: number;
+  /** What the model may call natively, in the dialects `tools` and `step`; the same in every turn of a session. */
+  readonly tools?: readonly ModelTool[];
+  /** The tool that it must call, exactly once; without it, it is free to call any, or none. */
+  readonly toolChoice?: string;
 }
 
 /** Where a model's stream goes. Called synchronously, as pieces come in; must not throw. */
 export interface ModelSink {
+  /** Prose; and native tool calls as frames (kernel/call-frames.ts), each closed as soon as its input is complete. */
   text(delta: string): void;
   /** A provider's own reasoning, where it is given apart from the text. */
   reasoning(delta: string): void;

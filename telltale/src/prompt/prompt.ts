@@ -1,7 +1,14 @@
 /** A message of the conversation: the runtime's blocks are the user's, what the model wrote is the assistant's. */
 export interface PromptMessage {
-  readonly role: 'user' | 'assistant';
+  readonly role: 'user' | 'assistant' | 'tool';
   readonly text: string;
+  /** Of role `tool`: what each native call of the message before it brought. */
+  readonly answers?: readonly {
+    readonly call: string;
+    readonly name: string;
+    readonly text: string;
+    readonly failed?: true;
+  }[];
 }
 
 /** What a turn is asked with. */

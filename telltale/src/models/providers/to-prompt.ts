@@ -15,8 +15,9 @@ export function toPrompt(
   messages: readonly ModelMessage[],
   isAnthropic: boolean,
 ): readonly PromptMessage[] {
-  const joined: { role: ModelMessage['role']; text: string }[] = [];
+  const joined: { role: 'user' | 'assistant'; text: string }[] = [];
   for (const { role, text } of messages) {
+    if (role === 'tool') continue;
     const said = isAnthropic && role === 'assistant' ? text.trimEnd() : text;
     if (said.trim() === '') continue;
     const last = joined.at(-1);

@@ -257,10 +257,10 @@ describe('a language model of the AI SDK', () => {
 
 describe('the prompt', () => {
   const said = (messages: Parameters<typeof toPrompt>[1], isAnthropic = false) =>
-    toPrompt('', messages, isAnthropic).map(({ role, content }) =>
+    toPrompt('', messages, { isAnthropic, hasTools: false }).map(({ role, content }) =>
       typeof content === 'string'
         ? `${role}: ${content}`
-        : `${role}: ${content.map(({ text }) => text).join('|')}`,
+        : `${role}: ${content.map((part) => (part.type === 'text' ? part.text : part.type)).join('|')}`,
     );
 
   it('leaves out messages without text, and joins those of one role in a row', () => {
@@ -291,6 +291,8 @@ describe('the prompt', () => {
   });
 
   it('marks no message for the cache of others than Anthropic', () => {
-    expect(JSON.stringify(toPrompt('s', [{ role: 'user', text: 'a' }], false))).not.toContain('cacheControl');
+    expect(
+      JSON.stringify(toPrompt('s', [{ role: 'user', text: 'a' }], { isAnthropic: false, hasTools: false })),
+    ).not.toContain('cacheControl');
   });
 });

@@ -310,3 +310,81 @@ describe.each([OPENAI_CALLS, COMPATIBLE_CALLS].map((wire) => [wire.name, wire] a
     });
   },
 );
+
+describe('a call that the provider signs', () => {
+  const frame = (value: object) => `data: ${JSON.stringify(value)}\n\n`;
+  const bodies = () => server.requests.map(({ body }) => JSON.parse(body));
+
+  /** Asks, and asks again with the answer of the call. */
+  async function twice(wire: Pick<CallWireFormat, 'ref' | 'env'>) {
+    const model = await createProviderModel(wire.ref, { env: wire.env(server.url) });
+    const task = { role: 'user', text: 'task' } as const;
+    const first = ask(model, { messages: [task], tools: TOOLS });
+    await first.end;
+    const text = first.deltas.join('');
+    const [part] = readTurnParts(text);
+    if (part?.type !== 'call') throw new Error(`There is no call in ${text}`);
+    const answers = [{ call: part.id, name: part.name, text: 'found' }];
+    const messages = [task, { role: 'assistant', text }, { role: 'tool', text: 'found', answers }] as const;
+    await ask(model, { messages, tools: TOOLS }).end;
+    return part;
+  }
+
+  it('by Google is given back signed', async () => {
+    const functionCall = { name: 'search', args: { query: 'x' } };
+    stream(
+      frame({
+        candidates: [
+          {
+            content: { role: 'model', parts: [{ functionCall, thoughtSignature: 'c2ln' }] },
+            finishReason: 'STOP',
+          },
+        ],
+      }),
+    );
+    const part = await twice({
+      ref: 'google/gemini-2.5-flash',
+      env: (url) => ({ GOOGLE_GENERATIVE_AI_API_KEY: 'k', GOOGLE_GENERATIVE_AI_BASE_URL: url }),
+    });
+    expect(part).toMatchObject({ name: 'search', input: '{"query":"x"}' });
+    expect(bodies()[1].contents).toMatchObject([
+      { role: 'user' },
+      { role: 'model', parts: [{ functionCall, thoughtSignature: 'c2ln' }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'search' } }] },
+    ]);
+    expect(bodies()[0].toolConfig).toEqual({ functionCallingConfig: { mode: 'AUTO' } });
+  });
+
+  it('by Gemini behind an OpenAI-compatible address is given back signed', async () => {
+    const extra_content = { google: { thought_signature: 'sig' } };
+    stream(
+      COMPATIBLE_CALLS.start,
+      frame({
+        id: 'c1',
+        object: 'chat.completion.chunk',
+        created: 1,
+        model: 'm',
+        choices: [
+          {
+            index: 0,
+            delta: {
+              tool_calls: [
+                {
+                  index: 0,
+                  id: 'c',
+                  type: 'function',
+                  function: { name: 'search', arguments: '{"a":1}' },
+                  extra_content,
+                },
+              ],
+            },
+            finish_reason: null,
+          },
+        ],
+      }),
+      COMPATIBLE_CALLS.end('calls'),
+    );
+    await twice(COMPATIBLE_CALLS);
+    expect(bodies()[1].messages[2].tool_calls).toMatchObject([{ id: 'c', extra_content }]);
+  });
+});

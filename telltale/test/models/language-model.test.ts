@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider';
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { frameOf, readTurnParts } from '../../src/kernel/call-frames.ts';
+import { FRAME_MARK, frameOf, readTurnParts } from '../../src/kernel/call-frames.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { ModelMessage } from '../../src/models/model.ts';
 import {
@@ -352,6 +352,20 @@ describe('native calls of a language model of the AI SDK', () => {
       { type: 'call', id: 'c', name: 'search', input: '{}' },
       { type: 'call', id: 'd', name: 'search', input: '{}' },
     ]);
+  });
+
+  it('that have come give nothing more to who has left', async () => {
+    const start = (id: string) => ({ type: 'tool-input-start', id, toolName: 'search' });
+    const { model } = fake(
+      'v4',
+      streamOf(start('c'), start('d'), call('d', '{"q":2}'), call('c', '{"q":1}'), finish('stop', 'stop')),
+    );
+    const { deltas, error } = ask(open(model), {
+      tools,
+      onText: (delta, abort) => delta.startsWith(FRAME_MARK) && !delta.includes('{') && abort(),
+    });
+    expect(await error).toMatchObject({ code: 'model_cancelled' });
+    expect(deltas.join('')).toBe(frameOf({ id: 'c', name: 'search', input: '{"q":1}' }));
   });
 
   it('that the provider runs itself are left out', async () => {

@@ -120,7 +120,7 @@ describe('a turn with native calls that is written down', () => {
         const written = formatScript({ turns: texts.map((text) => ({ text })) });
         expect(readBack(written).turns.map((turn, index) => turnText(turn, index + 1))).toEqual(texts);
       }),
-      { numRuns: 400 },
+      { numRuns: 200 },
     );
   });
 

@@ -83,7 +83,7 @@ export function createCallStream({ id: model, say, isLate }: CallStreamOptions):
     release();
   };
   const release = () => {
-    const rest: (Call | string)[] = [];
+    const rest: Call[] = [];
     for (const item of waiting) {
       if (typeof item === 'string') say(item);
       else if (item.state === 'complete') {
@@ -94,10 +94,10 @@ export function createCallStream({ id: model, say, isLate }: CallStreamOptions):
         item.state = 'closed';
       } else rest.push(item);
     }
+    const next = rest.shift();
     waiting = rest;
-    heldBack = rest.reduce((sum, item) => sum + (typeof item === 'string' ? 0 : item.held.length), 0);
-    const next = waiting.shift();
-    if (typeof next === 'object') openNow(next);
+    heldBack = rest.reduce((sum, { held }) => sum + held.length, 0);
+    if (next !== undefined) openNow(next);
   };
   const complete = (call: Call) => {
     if (call === open) closeOpen(call);
@@ -138,7 +138,9 @@ export function createCallStream({ id: model, say, isLate }: CallStreamOptions):
       const prose = withoutMarks(delta);
       if (open === undefined) say(prose);
       else {
-        waiting.push(prose);
+        const last = waiting.at(-1);
+        if (typeof last === 'string') waiting[waiting.length - 1] = last + prose;
+        else waiting.push(prose);
         holdBack(prose.length);
       }
     },

@@ -26,7 +26,11 @@ export async function readStream(
   // Of a stream that is given up nothing more is wanted, not even why it could not be given up.
   const giveUp = () => reader.cancel().catch(() => {});
   call.signal.addEventListener('abort', giveUp, { once: true });
-  const calls = createCallStream({ id, isLate, say: (text) => sink.text(text) });
+  // One part may bring several frames along; who has left gets none of them.
+  const say = (text: string) => {
+    if (!call.signal.aborted) sink.text(text);
+  };
+  const calls = createCallStream({ id, isLate, say });
   let end: ModelEnd | undefined;
   let isSilent = true;
   try {

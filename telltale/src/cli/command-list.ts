@@ -6,6 +6,7 @@ import { registerLogs } from './commands/logs.ts';
 import { registerParse } from './commands/parse.ts';
 import { registerReplay } from './commands/replay.ts';
 import { registerResume } from './commands/resume.ts';
+import { registerReviews } from './commands/reviews.ts';
 import { registerRun } from './commands/run.ts';
 import { registerSchema } from './commands/schema.ts';
 import { registerSessions } from './commands/sessions.ts';
@@ -26,6 +27,7 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerFork,
   registerSteer,
   registerCancel,
+  registerReviews,
   registerValidate,
   registerSchema,
   registerParse,

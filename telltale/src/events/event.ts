@@ -35,6 +35,25 @@ export interface FieldError {
 
 export type VariableClass = 'defined' | 'runtime' | 'derived';
 
+/** What a person is asked about an action before it may start. */
+export interface ReviewRequest {
+  readonly review: string;
+  readonly action: string;
+  /** `tool "deploy"`. */
+  readonly target: string;
+  /** What it would do, in a few words. */
+  readonly what: string;
+  /** What of the manifest demands it. */
+  readonly because: string;
+  /** The resolved parameters: what is approved is what is done. */
+  readonly input: JsonObject;
+  /** What the approval is for, as the target will look for it. */
+  readonly grants: readonly string[];
+}
+
+/** `withdrawn`: the action ended before anybody answered. */
+export type ReviewAnswer = 'approved' | 'rejected' | 'withdrawn';
+
 /** What happened, without its place on the log. Durable: each of these is written before anybody is told. */
 export type EventBody =
   | {
@@ -95,6 +114,14 @@ export type EventBody =
   | { readonly type: 'response'; readonly text: string; readonly final: boolean }
   | { readonly type: 'message.received'; readonly from: MessageFrom; readonly text: string }
   | { readonly type: 'audit'; readonly who: string; readonly what: string }
+  | ({ readonly type: 'review.requested' } & ReviewRequest)
+  | {
+      readonly type: 'review.resolved';
+      readonly review: string;
+      readonly answer: ReviewAnswer;
+      readonly by: string;
+      readonly note?: string;
+    }
   | { readonly type: 'action.declared'; readonly action: DeclaredAction }
   | {
       readonly type: 'action.started';

@@ -1,6 +1,7 @@
 import type { Json } from '../kernel/json.ts';
 import type { EventOf, SessionEvent } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
+import { request, resolve } from './fold-reviews.ts';
 import { beginTurn, breakTurn, charge, chargeUsage, endTurn, hear } from './fold-turns.ts';
 import { emptyState, type SessionState } from './state.ts';
 
@@ -15,7 +16,8 @@ const MAX_FAULTS = 50;
  * names an action nobody declared changes nothing but the place on the log.
  */
 export function reduce(state: SessionState, event: SessionEvent): SessionState {
-  if (event.type === 'session.resumed') state.downMs += Math.max(0, event.at - state.at);
+  if (event.type === 'session.resumed' || state.status === 'waiting')
+    state.downMs += Math.max(0, event.at - state.at);
   state.seq = event.seq;
   state.at = event.at;
   switch (event.type) {
@@ -168,6 +170,12 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'custom':
       if (event.name === LLM_USAGE) chargeUsage(state, event.data);
+      break;
+    case 'review.requested':
+      request(state, event);
+      break;
+    case 'review.resolved':
+      resolve(state, event);
       break;
     case 'audit':
     case 'timer.set':

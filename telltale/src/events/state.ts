@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { ActionState } from './action.ts';
-import type { FieldError, MessageFrom, VariableClass } from './event.ts';
+import type { FieldError, MessageFrom, ReviewAnswer, ReviewRequest, VariableClass } from './event.ts';
 
 export type SessionStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'stalled' | 'cancelled';
 
@@ -64,6 +64,14 @@ export interface TurnSigns {
   ifs: boolean[];
 }
 
+/** A question to a person, open as long as it has no answer. */
+export interface Review extends ReviewRequest {
+  readonly at: number;
+  readonly answer?: ReviewAnswer;
+  readonly by?: string;
+  readonly note?: string;
+}
+
 export interface Asked {
   /** Counts requests from 1 on. */
   turn: number;
@@ -119,10 +127,12 @@ export interface SessionState {
   signs: TurnSigns;
   /** Which request to the model comes next: requests that a crash cut short are asked again from where they were. */
   asked: Asked;
-  /** Milliseconds in which nobody worked on the session. */
+  /** Milliseconds in which nobody worked on the session, or all of it waited for a person. */
   downMs: number;
   /** The action whose failure ends the session (`on_error: fail`), until it has: what is undone for it comes first. */
   failing?: string;
+  /** What people were asked, from the request to the end of its action. */
+  reviews: Review[];
   /** The last response, whether or not it was final. */
   response?: { readonly text: string; readonly final: boolean; readonly turn: number };
 }
@@ -162,4 +172,5 @@ export const emptyState = (): SessionState => ({
   signs: noSigns(),
   asked: { turn: 1, said: 0 },
   downMs: 0,
+  reviews: [],
 });

@@ -8,6 +8,7 @@ import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../store/store.ts';
 import type { Inbox } from './inbox.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';
+import type { Reviews } from './reviews/create-reviews.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 import type { ToAction } from './to-action.ts';
@@ -19,6 +20,7 @@ export interface SessionContext {
   readonly log: SessionLog;
   readonly scheduler: Scheduler;
   readonly stop: Stop;
+  readonly reviews: Reviews;
   readonly inbox: Pick<Inbox, 'onMessage'>;
   /** What turns come from: the event that began or resumed the session. */
   readonly sessionOrigin: () => Cause;

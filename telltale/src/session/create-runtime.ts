@@ -10,6 +10,8 @@ import { createLiveSession, type LiveSession } from './live-session.ts';
 import { loadAgent } from './load-agent.ts';
 import { createAgentShelf } from './prepare-agent.ts';
 import { readEvents, readSession } from './read-session.ts';
+import { answerReview } from './reviews/answer-review.ts';
+import { listReviews } from './reviews/review-table.ts';
 import type { LoadedAgent, Runtime, RuntimeOptions } from './runtime-types.ts';
 
 const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';
@@ -29,8 +31,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const live = new Set<LiveSession>();
   let closed = false;
 
-  const shelf = createAgentShelf({ store, clock, env, approve: options.approve });
-  const edges = { store, clock, random, env, cwd, shelf, crashPoint: options.crashPoint };
+  const shelf = createAgentShelf({ store, clock, env });
+  const { approve, onWaiting, crashPoint } = options;
+  const edges = { store, clock, random, env, cwd, shelf, approve, onWaiting, crashPoint };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
     const forget = () => live.delete(session);
@@ -71,6 +74,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     async cancel(session, reason = 'asked to', from = 'user') {
       await store.send(session, { kind: 'cancel', from, body: reason });
     },
+    reviews: () => listReviews(store),
+    answer: (review, answer) => answerReview(store, clock, review, answer),
     async close() {
       closed = true;
       await Promise.all([...live].map((session) => session.interrupt()));

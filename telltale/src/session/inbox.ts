@@ -1,4 +1,6 @@
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
+import type { Reviews } from './reviews/create-reviews.ts';
+import { takeAnswer } from './reviews/take-answer.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 
@@ -13,7 +15,15 @@ export interface Inbox {
 
 export function createInbox(
   writer: StreamWriter,
-  { log, stop }: { readonly log: SessionLog; readonly stop: Stop },
+  {
+    log,
+    stop,
+    reviews,
+  }: {
+    readonly log: SessionLog;
+    readonly stop: Stop;
+    readonly reviews: Pick<Reviews, 'decide'>;
+  },
   onError: (error: unknown) => void,
 ): Inbox {
   let handled = 0;
@@ -31,7 +41,8 @@ export function createInbox(
       log.append({ type: 'message.received', from: 'steer', text }, outside, consumed);
       for (const then of waiting) then();
       waiting.clear();
-    } else log.append({ type: 'audit', who: from, what: `${kind}: ${text}` }, outside, consumed);
+    } else if (kind !== 'review' || !takeAnswer(reviews, from, body, [id]))
+      log.append({ type: 'audit', who: from, what: `${kind}: ${text}` }, outside, consumed);
     if (kind === 'cancel') stop.now({ kind: 'cancel', reason: text, by: from });
   };
 

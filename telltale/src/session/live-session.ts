@@ -9,12 +9,20 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import { recordToFile } from '../models/record-to-file.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import type { Approve } from '../targets/target.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
-import type { LoadedAgent, ResumeOptions, Session, SessionResult, StartOptions } from './runtime-types.ts';
+import type {
+  LoadedAgent,
+  OnWaiting,
+  ResumeOptions,
+  Session,
+  SessionResult,
+  StartOptions,
+} from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
 import { createStop, type Stop } from './stop.ts';
 import { takeNewStream, titleOf } from './take-new-stream.ts';
@@ -28,6 +36,8 @@ export interface RuntimeEdges {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly shelf: AgentShelf;
+  readonly approve?: Approve | undefined;
+  readonly onWaiting?: OnWaiting | undefined;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
@@ -72,7 +82,9 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
         for (const listener of early) log.subscribe((event) => early.has(listener) && listener(event));
       });
       begun();
-      return await runSession({ ...edges, ...opened, stop });
+      const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
+      const onWaiting = chosen ?? edges.onWaiting ?? 'release';
+      return await runSession({ ...edges, ...opened, onWaiting, stop });
     } catch (thrown) {
       refused(thrown);
       throw thrown;

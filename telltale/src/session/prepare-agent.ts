@@ -6,10 +6,15 @@ import { type Opening, openingOf } from '../prompt/conversation.ts';
 import { systemPrompt } from '../prompt/primer.ts';
 import type { Store } from '../store/store.ts';
 import { createTargets } from '../targets/create-targets.ts';
-import type { Approve, TargetTable } from '../targets/target.ts';
+import { createSandboxFinder, type FindSandbox } from '../targets/process/find-sandbox.ts';
+import type { TargetTable } from '../targets/target.ts';
 import { createOutputCheck } from './check-output.ts';
 import type { CheckedOutput } from './context.ts';
-import { allowedInternalActions, INTERNAL_ACTIONS, type InternalAction } from './internal-actions.ts';
+import {
+  allowedInternalActions,
+  INTERNAL_ACTIONS,
+  type InternalAction,
+} from './internal/internal-actions.ts';
 import { createMetadata, type Metadata } from './metadata/metadata.ts';
 import { refuseNotBuilt } from './refuse-not-built.ts';
 import type { LoadedAgent } from './runtime-types.ts';
@@ -32,7 +37,8 @@ export interface PrepareEdges {
   readonly store: Store;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly approve?: Approve | undefined;
+  /** Finds the sandbox of commands; by default it is looked for once. */
+  readonly findSandbox?: FindSandbox;
 }
 
 export interface AgentShelf {
@@ -41,7 +47,8 @@ export interface AgentShelf {
   close(): Promise<void>;
 }
 
-export function createAgentShelf(edges: PrepareEdges): AgentShelf {
+export function createAgentShelf(given: PrepareEdges): AgentShelf {
+  const edges = { ...given, findSandbox: given.findSandbox ?? createSandboxFinder(given.env) };
   const shelf = new Map<LoadedAgent, Map<string | Model | undefined, Promise<PreparedAgent>>>();
   return {
     prepare(agent, model) {
@@ -70,7 +77,7 @@ export function createAgentShelf(edges: PrepareEdges): AgentShelf {
 }
 
 async function prepareAgent(
-  { store, clock, env, approve }: PrepareEdges,
+  { store, clock, env, findSandbox }: PrepareEdges & { readonly findSandbox: FindSandbox },
   agent: LoadedAgent,
   chosen: string | Model | undefined,
 ): Promise<PreparedAgent> {
@@ -90,9 +97,9 @@ async function prepareAgent(
     store,
     // Whoever names the agent's own model means the one it really runs on.
     openModel: (ref) => (ref === manifest.model ? Promise.resolve(model) : open(ref)),
-    approve,
+    findSandbox,
   });
-  const internal = allowedInternalActions(manifest.internal_actions);
+  const internal = allowedInternalActions(manifest);
   const openingFor = (seal: string | undefined) => {
     const system = systemPrompt(manifest, { targets: targets.all, internalActions: internal, sealKey: seal });
     return openingOf({ system, agent: manifest, seal });

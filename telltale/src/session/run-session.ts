@@ -1,4 +1,5 @@
 import type { Cause } from '../events/event.ts';
+import { openReviews } from '../events/fold-reviews.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
@@ -7,6 +8,7 @@ import { type Conversation, createConversation } from '../prompt/conversation.ts
 import { createScheduler } from '../scheduler/drive.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import type { Approve } from '../targets/target.ts';
 import { createAgentView } from './agent-view.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
@@ -17,7 +19,8 @@ import { createMetadataWriter, refreshMetadata } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { recover } from './recover.ts';
-import type { SessionResult } from './runtime-types.ts';
+import { createReviews, type Reviews } from './reviews/create-reviews.ts';
+import type { OnWaiting, SessionResult } from './runtime-types.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop, StopReason } from './stop.ts';
 import { takenIds } from './taken-ids.ts';
@@ -25,6 +28,8 @@ import { createTestContext } from './test-context.ts';
 
 /** `fire_and_forget` actions get this long at the end of a session. */
 const FAREWELL_MS = 5_000;
+/** How often a wall that a wait for a person has moved is looked at. */
+const LOOK_AGAIN_MS = 1_000;
 
 export interface SessionEdges {
   readonly prepared: PreparedAgent;
@@ -40,6 +45,8 @@ export interface SessionEdges {
   /** The event that began or resumed it. */
   readonly origin: Cause;
   readonly resumed: boolean;
+  readonly approve?: Approve | undefined;
+  readonly onWaiting: OnWaiting;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
@@ -50,26 +57,47 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const { state } = log;
   const view = createAgentView({ state, prepared, env: edges.env });
   const testContext = createTestContext(state, view);
+  const performer = createPerformer(
+    { prepared, log, view, granted: (id) => reviews.granted(id), crashPoint: edges.crashPoint },
+    {
+      state,
+      manifest,
+      append: log.append,
+      rollback: (to) => scheduler.rollback(to, log.here()),
+      cancel: (id, reason) => scheduler.cancel(reason, [id]),
+    },
+  );
+  const reviews: Reviews = createReviews({
+    log,
+    stop,
+    clock,
+    scheduler: () => scheduler,
+    find: performer.traits,
+    agent: view,
+    approve: edges.approve,
+    // A sub-agent's parent waits for it in this process, whatever becomes of it.
+    hold: edges.onWaiting === 'hold' || state.parent !== undefined,
+  });
   const scheduler: Scheduler = createScheduler(
     {
       parallelActions: manifest.limits.parallel_actions,
       actionTimeoutMs: manifest.limits.action_timeout.ms,
       state,
       onFatal: (error, id) => stop.now({ kind: 'fail', error: actionFatal(id, error) }),
+      onEnded: reviews.onEnded,
     },
     {
       clock,
       random: edges.random,
       append: log.append,
       committed: log.committed,
-      ...createPerformer({ prepared, log, view, crashPoint: edges.crashPoint }, (to) =>
-        scheduler.rollback(to, log.here()),
-      ),
+      ...performer,
+      clear: reviews.clear,
       lookup: (name) => state.variables.get(name)?.value ?? ownField(state, name),
       context: testContext,
     },
   );
-  const inbox = createInbox(writer, { log, stop }, (error) =>
+  const inbox = createInbox(writer, { log, stop, reviews }, (error) =>
     stop.now({ kind: 'lost', error: toRuntimeError(error) }),
   );
   const context: SessionContext = {
@@ -78,6 +106,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     log,
     scheduler,
     stop,
+    reviews,
     inbox,
     sessionOrigin: () => edges.origin,
     clock,
@@ -101,6 +130,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   try {
     await inbox.drain();
     if (isLetGo(stop)) return await conclude(context, conversation, { kind: 'stopped' });
+    if (state.reviews.length > 0) reviews.tidy();
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
     const end = await runLoop(context, conversation, left, () =>
@@ -139,15 +169,18 @@ async function conclude(
   const { reason } = stop;
   const letGo = end.kind === 'stopped' && isLetGo(stop);
   // An end that could not be written is none: the log says that the session goes on.
-  const lost = reason?.kind === 'lost' ? reason.error : letGo ? undefined : await whyUnwritten(log);
+  const waits = letGo && reason?.kind === 'wait';
+  const lost = reason?.kind === 'lost' ? reason.error : letGo && !waits ? undefined : await whyUnwritten(log);
   const { totals } = state;
-  const status = letGo || lost !== undefined || state.status === 'running' ? 'interrupted' : state.status;
+  const isOver = !letGo && state.status !== 'running';
+  const status = lost === undefined && (isOver || waits) ? statusOf(state) : 'interrupted';
   const error = lost?.toJSON() ?? state.error;
   return {
     session: state.id,
     status,
     ...(status !== 'completed' || state.result === undefined ? {} : { result: state.result }),
     ...(error === undefined ? {} : { error }),
+    ...(status === 'waiting' ? { reviews: openReviews(state) } : {}),
     turns: totals.turns,
     usage: { input: totals.input, output: totals.output },
     cost_usd: totals.cost_usd,
@@ -155,7 +188,11 @@ async function conclude(
 }
 
 /** Whether this process has nothing to say on the log any more. */
-const isLetGo = ({ reason }: Stop): boolean => reason?.kind === 'interrupt' || reason?.kind === 'lost';
+const isLetGo = ({ reason }: Stop): boolean =>
+  reason?.kind === 'interrupt' || reason?.kind === 'lost' || reason?.kind === 'wait';
+
+const statusOf = ({ status }: SessionState): SessionResult['status'] =>
+  status === 'running' ? 'interrupted' : status;
 
 const whyUnwritten = (log: SessionLog): Promise<RuntimeError | undefined> =>
   log.flushed().then(() => undefined, toRuntimeError);
@@ -164,6 +201,7 @@ async function stopAll(context: SessionContext, promptTokens: number, reason: St
   const { log, scheduler, sessionOrigin } = context;
   switch (reason.kind) {
     case 'interrupt':
+    case 'wait':
     case 'lost':
       log.seal();
       await scheduler.abandon();
@@ -210,8 +248,18 @@ async function farewell({ scheduler, clock, stop }: SessionContext): Promise<voi
 function armWall({ manifest, state, clock, stop }: SessionContext): () => void {
   const { wall } = manifest.limits;
   if (wall === undefined) return () => undefined;
-  const left = wall.ms - elapsedMs(state, clock.now());
-  return clock.after(Math.max(0, left), () => stop.now({ kind: 'fail', error: wallReached(wall.ms) }));
+  let disarm = () => {};
+  const arm = () => {
+    // While all of it waits for a person, time stands still.
+    const isWaiting = state.status === 'waiting';
+    const left = wall.ms - elapsedMs(state, isWaiting ? state.at : clock.now());
+    disarm = clock.after(Math.max(isWaiting ? LOOK_AGAIN_MS : 0, left), () => {
+      if (state.status === 'waiting' || elapsedMs(state, clock.now()) < wall.ms) arm();
+      else stop.now({ kind: 'fail', error: wallReached(wall.ms) });
+    });
+  };
+  arm();
+  return () => disarm();
 }
 
 const ownField = (state: SessionState, name: string) =>

@@ -1,5 +1,5 @@
 import type { ObservedEvent, SessionEvent, Usage } from '../events/event.ts';
-import type { SessionState, SessionStatus } from '../events/state.ts';
+import type { Review, SessionState, SessionStatus } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
@@ -7,7 +7,9 @@ import type { Project } from '../manifest/project/project.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { Store } from '../store/store.ts';
-import type { Approve } from '../targets/target.ts';
+import type { Answer, Approve } from '../targets/target.ts';
+import type { AnsweredReview } from './reviews/answer-review.ts';
+import type { OpenReview } from './reviews/review-table.ts';
 
 /** An agent that can be run: its manifest, all that this imports, and where it was read. */
 export interface LoadedAgent {
@@ -21,6 +23,12 @@ export interface LoadedAgent {
   readonly hash: string;
 }
 
+/**
+ * `release`: the session is let go of, its result has the status `waiting`, and it goes on when it is resumed. `hold`:
+ * it stays in this process until somebody answers.
+ */
+export type OnWaiting = 'release' | 'hold';
+
 export interface RuntimeOptions {
   /** A store, or where it is: `sqlite:./telltale.db`, `memory`. */
   readonly store?: Store | string;
@@ -31,8 +39,10 @@ export interface RuntimeOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where relative paths begin. */
   readonly cwd?: string;
-  /** Asks a person where a permission says `ask`; without it the answer is no. */
+  /** Asks a person where a permission says `ask`; without it, who answers the review: see `reviews` and `answer`. */
   readonly approve?: Approve;
+  /** What becomes of a session that has nothing to do but wait for a person; `release` by default. */
+  readonly onWaiting?: OnWaiting;
   /** Called at named places of a run: a test ends the process there. */
   readonly crashPoint?: (name: string) => void;
 }
@@ -46,6 +56,8 @@ export interface StartOptions {
   /** Writes the model's turns as a `scripted:` file. */
   readonly record?: string;
   readonly id?: string;
+  /** In place of the runtime's. */
+  readonly onWaiting?: OnWaiting;
 }
 
 export interface ResumeOptions {
@@ -56,6 +68,8 @@ export interface ResumeOptions {
   readonly maxTurns?: number;
   /** Goes on although the manifest is not the one the session started with. */
   readonly acceptChanges?: boolean;
+  /** In place of the runtime's. */
+  readonly onWaiting?: OnWaiting;
 }
 
 export interface SessionResult {
@@ -64,6 +78,8 @@ export interface SessionResult {
   readonly status: Exclude<SessionStatus, 'running'> | 'interrupted';
   readonly result?: Json;
   readonly error?: ErrorJson;
+  /** What it waits for, where it does. */
+  readonly reviews?: readonly Review[];
   readonly turns: number;
   readonly usage: Usage;
   readonly cost_usd: number;
@@ -97,6 +113,10 @@ export interface Runtime {
   /** Through the inbox: works from any process. */
   steer(session: string, text: string, from?: string): Promise<void>;
   cancel(session: string, reason?: string, from?: string): Promise<void>;
+  /** What waits for a person, over all sessions of the store. */
+  reviews(): Promise<readonly OpenReview[]>;
+  /** Answers a review, once: works from any process. Its session goes on if somebody works on it, else when it is resumed. */
+  answer(review: string, answer: Answer): Promise<AnsweredReview>;
   /** Ends sessions that run here as `interrupted`, and closes the store if it was opened here. */
   close(): Promise<void>;
 }

@@ -51,7 +51,7 @@ function* targetOf(
       yield toolTarget(manifest, file, edges);
       return;
     case 'Relic':
-      yield relicTarget(manifest, file, store, edges);
+      yield relicTarget(manifest, file, store);
       return;
     case 'Agent':
     case 'Workflow':

@@ -176,6 +176,11 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         async cancel(id, reason = '', from = '') {
           await store.send(id, { kind: 'cancel', from, body: reason });
         },
+        reviews: async () => [],
+        answer: async (review, answer) => {
+          calls.push(['answer', review, answer]);
+          throw new RuntimeError('review_unknown', `No open review is named "${review}".`);
+        },
         async close() {
           calls.push(['close']);
           if (options.closeError !== undefined) throw options.closeError;

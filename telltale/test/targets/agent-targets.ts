@@ -5,7 +5,7 @@ import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import type { AgentManifest } from '../../src/manifest/schema/kinds.ts';
 import { createTargets, type TargetsOptions } from '../../src/targets/create-targets.ts';
-import type { Target, TargetCall, TargetTable } from '../../src/targets/target.ts';
+import type { Need, Target, TargetCall, TargetTable } from '../../src/targets/target.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { memoryTables } from './memory-tables.ts';
 
@@ -13,7 +13,7 @@ export interface AgentTargets {
   readonly folder: string;
   readonly table: TargetTable;
   tool(name: string): Target;
-  /** Checks the parameters as the scheduler does, then runs it. */
+  /** Checks the parameters and asks for approval as a session does, then runs it. */
   call(name: string, input?: JsonObject, more?: Partial<TargetCall>): Promise<Json>;
   /** As `call`, for a call that has to fail. */
   failure(name: string, input?: JsonObject, more?: Partial<TargetCall>): Promise<RuntimeError>;
@@ -24,6 +24,8 @@ export interface Given {
   readonly agent: string;
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   readonly options?: Partial<TargetsOptions>;
+  /** Who is asked where a call needs a person's approval; nobody by default. */
+  readonly approve?: ((need: Need) => boolean | Promise<boolean>) | undefined;
   /** Goes on although the manifests have mistakes. */
   readonly allowErrors?: boolean;
 }
@@ -33,6 +35,7 @@ export async function agentTargets({
   agent,
   files = {},
   options = {},
+  approve,
   allowErrors,
 }: Given): Promise<AgentTargets> {
   const folder = temporaryProject({
@@ -66,7 +69,11 @@ export async function agentTargets({
     const target = find(name);
     const wrong = target.check(input);
     if (wrong !== undefined) throw wrong;
-    return target.run(callOf(input, more));
+    const made = callOf(input, more);
+    const need = approve === undefined ? undefined : await target.needs?.(input, made);
+    if (need === undefined) return target.run(made);
+    if (!(await approve?.(need))) throw new RuntimeError('not_permitted', 'A person refused.');
+    return target.run({ ...made, granted: need.grants });
   };
   return {
     folder,

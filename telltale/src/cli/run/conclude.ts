@@ -63,7 +63,16 @@ export async function conclude(
       );
       break;
     case 'waiting':
-      lines.push(`${yellow('waiting')}: ${bold('The session waits for a person.')}`, resume);
+      lines.push(
+        `${yellow('waiting')}: ${bold('The session waits for a person.')}`,
+        ...(result.reviews ?? []).flatMap(({ review, target, what }) => [
+          `  ${harmlessLine(target)} asks: ${harmlessLine(what)}`,
+          ...(storeFlag === undefined
+            ? []
+            : [`  ${cyan('→')} telltale reviews approve ${review}${storeFlag}   (or: reject)`]),
+        ]),
+        resume,
+      );
       break;
     case 'failed':
     case 'stalled':

@@ -28,6 +28,10 @@ export function noteLine(event: ObservedEvent, columns: number, paint: Palette):
       return event.turn > 1 ? paint.dim(`── turn ${event.turn}`) : undefined;
     case 'session.waiting':
       return paint.yellow(told('waits '));
+    case 'review.requested':
+      return paint.yellow(told('? review '));
+    case 'review.resolved':
+      return paint.dim(told('review '));
     case 'session.resumed':
       return paint.dim(told('resumed '));
     case 'action.compensated':

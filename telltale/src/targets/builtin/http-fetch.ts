@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
+import { urlNeed } from '../access/need.ts';
 import { withTimeout } from '../access/with-timeout.ts';
 import { compileCheck } from '../check-parameters.ts';
 import { type HttpResponse, httpRequest } from '../http/http-request.ts';
@@ -60,6 +61,14 @@ export function httpFetch({ permissions, resolveHost, clock }: TargetEdges): Tar
     idempotentFor: (input) => isSafeMethod(String(input.method ?? 'GET')),
     start: 'on_close',
     check: compileCheck(PARAMETERS, what),
+    ...(permissions.hosts.asks
+      ? {
+          needs: (input) => {
+            const { url, method = 'GET' } = input as unknown as FetchInput;
+            return urlNeed(permissions.hosts, method, url, what);
+          },
+        }
+      : {}),
     async run(call) {
       const input = call.input as unknown as FetchInput;
       const { url, method = 'GET', headers = {}, body, timeout = DEFAULT_SECONDS } = input;
@@ -78,6 +87,7 @@ export function httpFetch({ permissions, resolveHost, clock }: TargetEdges): Tar
             body: isText ? body : JSON.stringify(body),
             maxBytes: input.max_bytes ?? DEFAULT_BODY_BYTES,
             signal,
+            granted: call.granted,
           },
           { hosts: permissions.hosts, resolveHost },
         ),

@@ -1,23 +1,18 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { RelicManifest } from '../../manifest/schema/kinds.ts';
+import { behindApproval } from '../access/need.ts';
 import { defineOperations, type Operations } from '../operations.ts';
 import type { Target } from '../target.ts';
-import type { TargetEdges } from '../target-edges.ts';
 import { kvOperations } from './kv-relic.ts';
 import { logOperations } from './log-relic.ts';
 import type { RelicStore } from './relic-store.ts';
 
 /** A Relic manifest as something an action can call. `file` is where the manifest stands. */
-export function relicTarget(
-  relic: RelicManifest,
-  file: string,
-  store: RelicStore,
-  edges: TargetEdges,
-): Target {
+export function relicTarget(relic: RelicManifest, file: string, store: RelicStore): Target {
   const { name, driver, approval } = relic;
   const what = `relic "${name}"`;
   const operations = operationsOf(relic, what, file, store);
-  return {
+  const target: Target = {
     kind: 'relic',
     name,
     description: relic.description ?? DESCRIPTIONS[driver],
@@ -27,15 +22,9 @@ export function relicTarget(
     start: 'on_close',
     ...(relic.timeout === undefined ? {} : { timeoutMs: relic.timeout.ms }),
     check: operations.check,
-    async run(call) {
-      if (approval === 'always')
-        await edges.permissions.ask(
-          { target: what, what: `call ${what}`, input: call.input, signal: call.signal },
-          `approval: always of ${what}`,
-        );
-      return operations.run(call);
-    },
+    run: (call) => operations.run(call),
   };
+  return approval === 'always' ? behindApproval(target) : target;
 }
 
 function operationsOf(relic: RelicManifest, what: string, file: string, store: RelicStore): Operations {

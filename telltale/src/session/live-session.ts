@@ -9,6 +9,7 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import { recordToFile } from '../models/record-to-file.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import { isInCode } from './define/agent-code.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
@@ -16,7 +17,7 @@ import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
 import type { LoadedAgent, ResumeOptions, Session, SessionResult, StartOptions } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
-import { createStop, type Stop } from './stop.ts';
+import { cancelOnAbort, createStop, type Stop } from './stop.ts';
 import { takeNewStream, titleOf } from './take-new-stream.ts';
 
 const SEAL_BYTES = 9;
@@ -32,15 +33,20 @@ export interface RuntimeEdges {
 }
 
 export type Begin =
-  | { readonly kind: 'start'; readonly id: string; readonly agent: LoadedAgent; readonly start: StartOptions }
+  | {
+      readonly kind: 'start';
+      readonly id: string;
+      readonly agent: LoadedAgent<unknown>;
+      readonly start: StartOptions;
+    }
   | {
       readonly kind: 'resume';
       readonly id: string;
-      readonly agent: LoadedAgent;
-      readonly resume: ResumeOptions;
+      readonly agent: LoadedAgent<unknown>;
+      readonly resume: ResumeOptions<unknown>;
     };
 
-export interface LiveSession extends Session {
+export interface LiveSession extends Session<unknown> {
   /** Resolves once the session is this process's own and has begun; rejects where it cannot. */
   readonly ready: Promise<void>;
 }
@@ -62,7 +68,8 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
   ready.catch(() => undefined); // whoever waits for the result hears of it there
   const queue = createEventQueue(store, id, ready);
 
-  const run = async (): Promise<SessionResult> => {
+  const forgetSignal = cancelOnAbort(stop, choiceOf(begin).signal);
+  const run = async (): Promise<SessionResult<unknown>> => {
     let writer: StreamWriter | undefined;
     try {
       const opened = await open(edges, begin, stop, (made) => {
@@ -72,11 +79,12 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
         for (const listener of early) log.subscribe((event) => early.has(listener) && listener(event));
       });
       begun();
-      return await runSession({ ...edges, ...opened, stop });
+      return readResult(begin.agent, await runSession({ ...edges, ...opened, stop }));
     } catch (thrown) {
       refused(thrown);
       throw thrown;
     } finally {
+      forgetSignal();
       try {
         await writer?.release(); // what was queued when it was let go is on the log after this
       } finally {
@@ -113,6 +121,14 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
   };
 }
 
+const choiceOf = (begin: Begin) => (begin.kind === 'start' ? begin.start : begin.resume);
+
+/** The session's result, as the agent's output schema gives it; on the log it is what the model wrote. */
+const readResult = (agent: LoadedAgent<unknown>, result: SessionResult): SessionResult<unknown> =>
+  result.result === undefined || agent.readResult === undefined
+    ? result
+    : { ...result, result: agent.readResult(result.result) };
+
 interface Opened {
   readonly prepared: PreparedAgent;
   readonly model: Model;
@@ -129,7 +145,7 @@ async function open(
   stop: Stop,
   onLog: (made: Pick<Opened, 'writer' | 'log'>) => void,
 ): Promise<Opened> {
-  const choice = begin.kind === 'start' ? begin.start : begin.resume;
+  const choice = choiceOf(begin);
   const prepared = await edges.shelf.prepare(begin.agent, choice.model);
   const model =
     choice.record === undefined
@@ -183,7 +199,7 @@ async function firstEvent(
     type: 'session.started',
     agent: manifest.name,
     input: start.input,
-    manifest: { path: agent.path, hash: agent.hash },
+    manifest: { path: agent.path, hash: agent.hash, ...(isInCode(agent) ? { code: true as const } : {}) },
     model: prepared.model.id,
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),

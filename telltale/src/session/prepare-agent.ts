@@ -9,6 +9,7 @@ import { createTargets } from '../targets/create-targets.ts';
 import type { Approve, TargetTable } from '../targets/target.ts';
 import { createOutputCheck } from './check-output.ts';
 import type { CheckedOutput } from './context.ts';
+import { agentCode } from './define/agent-code.ts';
 import { allowedInternalActions, INTERNAL_ACTIONS, type InternalAction } from './internal-actions.ts';
 import { createMetadata, type Metadata } from './metadata/metadata.ts';
 import { refuseNotBuilt } from './refuse-not-built.ts';
@@ -17,7 +18,7 @@ import { createToAction, type ToAction } from './to-action.ts';
 
 /** All of an agent that its sessions share: compiled once, so that a session of its own costs little. */
 export interface PreparedAgent {
-  readonly agent: LoadedAgent;
+  readonly agent: LoadedAgent<unknown>;
   readonly model: Model;
   readonly fastModel: () => Promise<Model>;
   readonly targets: TargetTable;
@@ -37,12 +38,12 @@ export interface PrepareEdges {
 
 export interface AgentShelf {
   /** Prepares an agent, or gives what was prepared for it before. `model` counts in place of the manifest's own. */
-  prepare(agent: LoadedAgent, model: string | Model | undefined): Promise<PreparedAgent>;
+  prepare(agent: LoadedAgent<unknown>, model: string | Model | undefined): Promise<PreparedAgent>;
   close(): Promise<void>;
 }
 
 export function createAgentShelf(edges: PrepareEdges): AgentShelf {
-  const shelf = new Map<LoadedAgent, Map<string | Model | undefined, Promise<PreparedAgent>>>();
+  const shelf = new Map<LoadedAgent<unknown>, Map<string | Model | undefined, Promise<PreparedAgent>>>();
   return {
     prepare(agent, model) {
       let kept = shelf.get(agent);
@@ -71,14 +72,18 @@ export function createAgentShelf(edges: PrepareEdges): AgentShelf {
 
 async function prepareAgent(
   { store, clock, env, approve }: PrepareEdges,
-  agent: LoadedAgent,
+  agent: LoadedAgent<unknown>,
   chosen: string | Model | undefined,
 ): Promise<PreparedAgent> {
   const { manifest, folder } = agent;
   refuseNotBuilt(agent, INTERNAL_ACTIONS);
   const named = chosen ?? manifest.model;
   if (named === undefined) throw noModel(manifest.name);
-  const open = (ref: string) => openModel(manifest.models[ref] ?? ref, { env, folder, clock });
+  const code = agentCode(agent);
+  const open = async (ref: string) => {
+    const reference = manifest.models[ref] ?? ref;
+    return code?.models.get(reference) ?? openModel(reference, { env, folder, clock });
+  };
   const model = typeof named === 'string' ? await open(named) : named;
   const fast = manifest.models.fast;
   const targets = await createTargets({
@@ -106,7 +111,7 @@ async function prepareAgent(
     internal,
     metadata: createMetadata(manifest.metadata),
     toAction: createToAction(manifest.action_templates),
-    checkOutput: createOutputCheck(manifest.output?.schema),
+    checkOutput: createOutputCheck(manifest.output?.schema, code?.output),
     opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)),
   };
 }

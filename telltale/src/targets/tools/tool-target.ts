@@ -3,6 +3,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
 import type { ToolManifest } from '../../manifest/schema/kinds.ts';
 import { compileCheck, compileViolation } from '../check-parameters.ts';
+import { type CodeTool, codeTool } from '../code/code-tool.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
 import type { Target, TargetCall } from '../target.ts';
 import type { TargetEdges } from '../target-edges.ts';
@@ -11,26 +12,29 @@ import { httpTool } from './http-tool.ts';
 import type { Implementation, ToolContext } from './implementation.ts';
 import { moduleTool } from './module-tool.ts';
 
-/** A Tool manifest as something an action can call. `file` is where the manifest stands. */
-export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges): Target {
+/**
+ * A Tool manifest as something an action can call. `file` is where the manifest stands; `code` is what runs it where it
+ * was written in code.
+ */
+export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges, code?: CodeTool): Target {
   const { name, parameters, approval, output } = tool;
   const what = `tool "${name}"`;
   const properties = isMap(parameters.properties) ? parameters.properties : {};
-  const implementation = implement(
-    tool,
-    {
-      what,
-      file,
-      parameterNames: new Set(Object.keys(properties)),
-      maxBytes: output?.max_bytes?.bytes ?? DEFAULT_OUTPUT_BYTES,
-      wantsJson: output?.schema !== undefined,
-      stream: tool.stream,
-    },
-    edges,
-  );
+  const context: ToolContext = {
+    what,
+    file,
+    parameterNames: new Set(Object.keys(properties)),
+    maxBytes: output?.max_bytes?.bytes ?? DEFAULT_OUTPUT_BYTES,
+    wantsJson: output?.schema !== undefined,
+    stream: tool.stream,
+  };
+  const own = code === undefined ? undefined : codeTool(code, context);
+  const implementation = own?.implementation ?? implement(tool, context, edges);
   const defaults = defaultsOf(properties);
   const outputViolation =
-    output?.schema === undefined ? undefined : compileViolation(output.schema, `"output.schema" of ${what}`);
+    output?.schema === undefined || code?.output !== undefined
+      ? undefined
+      : compileViolation(output.schema, `"output.schema" of ${what}`);
 
   const guarded = async (call: TargetCall): Promise<Json> => {
     const input = { ...defaults, ...call.input };
@@ -52,7 +56,7 @@ export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges)
     idempotent: tool.idempotent,
     start: tool.start,
     ...(tool.timeout === undefined ? {} : { timeoutMs: tool.timeout.ms }),
-    check: compileCheck(parameters, what),
+    check: own?.check ?? compileCheck(parameters, what),
     run: (call) =>
       approval === 'never' && outputViolation === undefined
         ? implementation({ ...defaults, ...call.input }, call)

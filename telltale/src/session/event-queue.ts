@@ -136,13 +136,10 @@ function createReader(): Reader {
     wake?.();
     wake = undefined;
   };
-  let hasLeft = false;
-  return {
-    get hasLeft() {
-      return hasLeft;
-    },
+  const reader: Reader & { hasLeft: boolean } = {
+    hasLeft: false,
     leave() {
-      hasLeft = true;
+      reader.hasLeft = true;
       queue = [];
       at = 0;
       notify();
@@ -183,4 +180,5 @@ function createReader(): Reader {
         else wake = resolve;
       }),
   };
+  return reader;
 }

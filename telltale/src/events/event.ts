@@ -60,8 +60,8 @@ export type EventBody =
       readonly type: 'session.started';
       readonly agent: string;
       readonly input: string;
-      /** Where the manifest was read, and the hash of all it consists of. */
-      readonly manifest: { readonly path: string; readonly hash: string };
+      /** Where the manifest was read, and the hash of all it consists of. `code`: parts of it are functions of a program. */
+      readonly manifest: { readonly path: string; readonly hash: string; readonly code?: true };
       readonly model: string;
       readonly parent?: { readonly session: string; readonly action: string };
       /** The session's key, where `protocol.seal` is on. */

@@ -87,7 +87,7 @@ export interface Asked {
 export interface SessionState {
   id: string;
   agent: string;
-  manifest: { readonly path: string; readonly hash: string };
+  manifest: { readonly path: string; readonly hash: string; readonly code?: true };
   model: string;
   seal?: string;
   parent?: { readonly session: string; readonly action: string };

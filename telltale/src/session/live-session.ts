@@ -10,6 +10,7 @@ import type { Model } from '../models/model.ts';
 import { recordToFile } from '../models/record-to-file.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import type { Approve } from '../targets/target.ts';
+import { isInCode } from './define/agent-code.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
@@ -24,7 +25,7 @@ import type {
   StartOptions,
 } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
-import { createStop, type Stop } from './stop.ts';
+import { cancelOnAbort, createStop, type Stop } from './stop.ts';
 import { takeNewStream, titleOf } from './take-new-stream.ts';
 
 const SEAL_BYTES = 9;
@@ -42,15 +43,20 @@ export interface RuntimeEdges {
 }
 
 export type Begin =
-  | { readonly kind: 'start'; readonly id: string; readonly agent: LoadedAgent; readonly start: StartOptions }
+  | {
+      readonly kind: 'start';
+      readonly id: string;
+      readonly agent: LoadedAgent<unknown>;
+      readonly start: StartOptions;
+    }
   | {
       readonly kind: 'resume';
       readonly id: string;
-      readonly agent: LoadedAgent;
-      readonly resume: ResumeOptions;
+      readonly agent: LoadedAgent<unknown>;
+      readonly resume: ResumeOptions<unknown>;
     };
 
-export interface LiveSession extends Session {
+export interface LiveSession extends Session<unknown> {
   /** Resolves once the session is this process's own and has begun; rejects where it cannot. */
   readonly ready: Promise<void>;
 }
@@ -72,7 +78,8 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
   ready.catch(() => undefined); // whoever waits for the result hears of it there
   const queue = createEventQueue(store, id, ready);
 
-  const run = async (): Promise<SessionResult> => {
+  const forgetSignal = cancelOnAbort(stop, choiceOf(begin).signal);
+  const run = async (): Promise<SessionResult<unknown>> => {
     let writer: StreamWriter | undefined;
     try {
       const opened = await open(edges, begin, stop, (made) => {
@@ -84,11 +91,12 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       begun();
       const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
       const onWaiting = chosen ?? edges.onWaiting ?? 'release';
-      return await runSession({ ...edges, ...opened, onWaiting, stop });
+      return readResult(begin.agent, await runSession({ ...edges, ...opened, onWaiting, stop }));
     } catch (thrown) {
       refused(thrown);
       throw thrown;
     } finally {
+      forgetSignal();
       try {
         await writer?.release(); // what was queued when it was let go is on the log after this
       } finally {
@@ -125,6 +133,14 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
   };
 }
 
+const choiceOf = (begin: Begin) => (begin.kind === 'start' ? begin.start : begin.resume);
+
+/** The session's result, as the agent's output schema gives it; on the log it is what the model wrote. */
+const readResult = (agent: LoadedAgent<unknown>, result: SessionResult): SessionResult<unknown> =>
+  result.result === undefined || agent.readResult === undefined
+    ? result
+    : { ...result, result: agent.readResult(result.result) };
+
 interface Opened {
   readonly prepared: PreparedAgent;
   readonly model: Model;
@@ -141,7 +157,7 @@ async function open(
   stop: Stop,
   onLog: (made: Pick<Opened, 'writer' | 'log'>) => void,
 ): Promise<Opened> {
-  const choice = begin.kind === 'start' ? begin.start : begin.resume;
+  const choice = choiceOf(begin);
   const prepared = await edges.shelf.prepare(begin.agent, choice.model);
   const model =
     choice.record === undefined
@@ -195,7 +211,7 @@ async function firstEvent(
     type: 'session.started',
     agent: manifest.name,
     input: start.input,
-    manifest: { path: agent.path, hash: agent.hash },
+    manifest: { path: agent.path, hash: agent.hash, ...(isInCode(agent) ? { code: true as const } : {}) },
     model: prepared.model.id,
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),

@@ -10,6 +10,7 @@ import { createSandboxFinder, type FindSandbox } from '../targets/process/find-s
 import type { TargetTable } from '../targets/target.ts';
 import { createOutputCheck } from './check-output.ts';
 import type { CheckedOutput } from './context.ts';
+import { agentCode } from './define/agent-code.ts';
 import {
   allowedInternalActions,
   INTERNAL_ACTIONS,
@@ -22,7 +23,7 @@ import { createToAction, type ToAction } from './to-action.ts';
 
 /** All of an agent that its sessions share: compiled once, so that a session of its own costs little. */
 export interface PreparedAgent {
-  readonly agent: LoadedAgent;
+  readonly agent: LoadedAgent<unknown>;
   readonly model: Model;
   readonly fastModel: () => Promise<Model>;
   readonly targets: TargetTable;
@@ -43,13 +44,13 @@ export interface PrepareEdges {
 
 export interface AgentShelf {
   /** Prepares an agent, or gives what was prepared for it before. `model` counts in place of the manifest's own. */
-  prepare(agent: LoadedAgent, model: string | Model | undefined): Promise<PreparedAgent>;
+  prepare(agent: LoadedAgent<unknown>, model: string | Model | undefined): Promise<PreparedAgent>;
   close(): Promise<void>;
 }
 
 export function createAgentShelf(given: PrepareEdges): AgentShelf {
   const edges = { ...given, findSandbox: given.findSandbox ?? createSandboxFinder(given.env) };
-  const shelf = new Map<LoadedAgent, Map<string | Model | undefined, Promise<PreparedAgent>>>();
+  const shelf = new Map<LoadedAgent<unknown>, Map<string | Model | undefined, Promise<PreparedAgent>>>();
   return {
     prepare(agent, model) {
       let kept = shelf.get(agent);
@@ -78,14 +79,18 @@ export function createAgentShelf(given: PrepareEdges): AgentShelf {
 
 async function prepareAgent(
   { store, clock, env, findSandbox }: PrepareEdges & { readonly findSandbox: FindSandbox },
-  agent: LoadedAgent,
+  agent: LoadedAgent<unknown>,
   chosen: string | Model | undefined,
 ): Promise<PreparedAgent> {
   const { manifest, folder } = agent;
   refuseNotBuilt(agent, INTERNAL_ACTIONS);
   const named = chosen ?? manifest.model;
   if (named === undefined) throw noModel(manifest.name);
-  const open = (ref: string) => openModel(manifest.models[ref] ?? ref, { env, folder, clock });
+  const code = agentCode(agent);
+  const open = async (ref: string) => {
+    const reference = manifest.models[ref] ?? ref;
+    return code?.models.get(reference) ?? openModel(reference, { env, folder, clock });
+  };
   const model = typeof named === 'string' ? await open(named) : named;
   const fast = manifest.models.fast;
   const targets = await createTargets({
@@ -113,7 +118,7 @@ async function prepareAgent(
     internal,
     metadata: createMetadata(manifest.metadata),
     toAction: createToAction(manifest.action_templates),
-    checkOutput: createOutputCheck(manifest.output?.schema),
+    checkOutput: createOutputCheck(manifest.output?.schema, code?.output),
     opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)),
   };
 }

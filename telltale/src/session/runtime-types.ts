@@ -3,6 +3,7 @@ import type { Review, SessionState, SessionStatus } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
+import type { CodeManifest, FileWithCode } from '../manifest/project/code-manifest.ts';
 import type { Project } from '../manifest/project/project.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
@@ -11,16 +12,20 @@ import type { Answer, Approve } from '../targets/target.ts';
 import type { AnsweredReview } from './reviews/answer-review.ts';
 import type { OpenReview } from './reviews/review-table.ts';
 
-/** An agent that can be run: its manifest, all that this imports, and where it was read. */
-export interface LoadedAgent {
+/** An agent that can be run: its manifest, all that this imports, and where it was read. Its sessions result in `Output`. */
+export interface LoadedAgent<Output = Json> {
   readonly manifest: AgentManifest;
   readonly project: Project;
-  /** The manifest's file, absolute. */
+  /** The manifest's file, absolute; `defineAgent("name")` where it was written in code. */
   readonly path: string;
   /** Its folder: paths in it are relative to this. */
   readonly folder: string;
   /** SHA-256 over everything it consists of. */
   readonly hash: string;
+  /** What it was made from, for agents in code that import it. */
+  readonly source?: CodeManifest | FileWithCode;
+  /** Reads a result, which is JSON on the log, as the agent's output schema gives it. */
+  readResult?(result: Json): Output;
 }
 
 /**
@@ -43,6 +48,8 @@ export interface RuntimeOptions {
   readonly approve?: Approve;
   /** What becomes of a session that has nothing to do but wait for a person; `release` by default. */
   readonly onWaiting?: OnWaiting;
+  /** Closes the runtime when it is aborted: sessions that run are interrupted, and can be resumed. */
+  readonly signal?: AbortSignal;
   /** Called at named places of a run: a test ends the process there. */
   readonly crashPoint?: (name: string) => void;
 }
@@ -58,10 +65,13 @@ export interface StartOptions {
   readonly id?: string;
   /** In place of the runtime's. */
   readonly onWaiting?: OnWaiting;
+  /** Cancels the session when it is aborted; its reason is the session's. */
+  readonly signal?: AbortSignal;
 }
 
-export interface ResumeOptions {
-  readonly agent?: LoadedAgent;
+export interface ResumeOptions<Output = Json> {
+  /** Needed where parts of the agent were written in code; else the manifest is read again. */
+  readonly agent?: LoadedAgent<Output>;
   readonly model?: string | Model;
   readonly record?: string;
   /** Turns of the whole session at the most, in place of the limit it has had. */
@@ -70,13 +80,20 @@ export interface ResumeOptions {
   readonly acceptChanges?: boolean;
   /** In place of the runtime's. */
   readonly onWaiting?: OnWaiting;
+  /** Cancels the session when it is aborted; before the session is taken up, nothing is done. */
+  readonly signal?: AbortSignal;
 }
 
-export interface SessionResult {
+/** For what only reads: rejects with the signal's reason when it is aborted. */
+export interface ReadOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface SessionResult<Output = Json> {
   readonly session: string;
   /** `interrupted`: this process let go of it; it can be resumed. */
   readonly status: Exclude<SessionStatus, 'running'> | 'interrupted';
-  readonly result?: Json;
+  readonly result?: Output;
   readonly error?: ErrorJson;
   /** What it waits for, where it does. */
   readonly reviews?: readonly Review[];
@@ -86,11 +103,11 @@ export interface SessionResult {
 }
 
 /** One run of an agent. */
-export interface Session {
+export interface Session<Output = Json> {
   readonly id: string;
   /** Every durable event from the first on, after its commit, and live ones as they come. Ends with the session. */
   readonly events: AsyncIterable<ObservedEvent>;
-  readonly result: Promise<SessionResult>;
+  readonly result: Promise<SessionResult<Output>>;
   /** As `events`, by call: cheaper. The returned function ends it. What a listener throws is uncaught, and harms no session. */
   subscribe(listener: (event: ObservedEvent) => void): () => void;
   steer(text: string): Promise<void>;
@@ -101,15 +118,15 @@ export interface Session {
 
 export interface Runtime {
   readonly store: Store;
-  start(agent: LoadedAgent, options: StartOptions): Session;
+  start<Output>(agent: LoadedAgent<Output>, options: StartOptions): Session<Output>;
   /** Takes a session over and goes on. Refused while another process works on it. */
-  resume(session: string, options?: ResumeOptions): Promise<Session>;
+  resume<Output = Json>(session: string, options?: ResumeOptions<Output>): Promise<Session<Output>>;
   /** A new session whose log begins as the other's did, up to and with `seq`. */
   fork(session: string, seq: number, options?: { readonly id?: string }): Promise<string>;
   /** The committed events of a session. */
-  events(session: string, from?: number): Promise<readonly SessionEvent[]>;
+  events(session: string, from?: number, options?: ReadOptions): Promise<readonly SessionEvent[]>;
   /** The state after all committed events, or after `seq`. */
-  state(session: string, seq?: number): Promise<SessionState>;
+  state(session: string, seq?: number, options?: ReadOptions): Promise<SessionState>;
   /** Through the inbox: works from any process. */
   steer(session: string, text: string, from?: string): Promise<void>;
   cancel(session: string, reason?: string, from?: string): Promise<void>;

@@ -1,4 +1,4 @@
-import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 
 /** Why a session stops before it has come to its own end. */
 export type StopReason =
@@ -61,3 +61,15 @@ export function createStop(): Stop {
   };
   return stop;
 }
+
+/** Cancels when `signal` is aborted, for its reason. The returned function forgets it. */
+export function cancelOnAbort(stop: Stop, signal: AbortSignal | undefined): () => void {
+  if (signal === undefined) return () => undefined;
+  const cancel = () => stop.now({ kind: 'cancel', reason: abortReason(signal), by: 'signal' });
+  if (signal.aborted) cancel();
+  else signal.addEventListener('abort', cancel, { once: true });
+  return () => signal.removeEventListener('abort', cancel);
+}
+
+const abortReason = ({ reason }: AbortSignal): string =>
+  reason instanceof Error ? toRuntimeError(reason).message : String(reason);

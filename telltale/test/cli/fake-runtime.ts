@@ -157,11 +157,11 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         store: store as unknown as Store,
         start(_agent, start) {
           calls.push(['start', start]);
-          return begin(start, SESSION);
+          return begin(start, SESSION) as Session<never>;
         },
         async resume(id, resume = {}) {
           calls.push(['resume', id, resume]);
-          return begin(resume, id);
+          return begin(resume as ResumeOptions, id) as Session<never>;
         },
         async fork(id, seq) {
           calls.push(['fork', id, seq]);

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { agentInCode } from '../../session/define/agent-code.ts';
 import type { LoadedAgent, ResumeOptions } from '../../session/runtime-types.ts';
 import type { CommandContext } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
@@ -39,6 +40,8 @@ export async function resumeSession(
     const { stream, head } = await findSession(runtime.store, asked);
     const first = await readEvent(runtime.store, stream, 1);
     if (first?.type !== 'session.started') throw neverStarted(stream);
+    if (options.agent === undefined && first.manifest.code === true)
+      throw agentInCode(stream, first.manifest.path);
     const json = options.json === undefined ? {} : { json: options.json };
     const agent =
       options.agent ?? (await loadForRun(first.manifest.path, context, { ...json, name: first.agent }));

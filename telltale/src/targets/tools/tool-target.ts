@@ -4,6 +4,7 @@ import { isMap } from '../../manifest/schema/is-map.ts';
 import type { ToolManifest } from '../../manifest/schema/kinds.ts';
 import { behindApproval } from '../access/need.ts';
 import { compileCheck, compileViolation } from '../check-parameters.ts';
+import { type CodeTool, codeTool } from '../code/code-tool.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
 import type { Target, TargetCall } from '../target.ts';
 import type { TargetEdges } from '../target-edges.ts';
@@ -12,26 +13,30 @@ import { httpTool } from './http-tool.ts';
 import type { Implemented, ToolContext } from './implementation.ts';
 import { moduleTool } from './module-tool.ts';
 
-/** A Tool manifest as something an action can call. `file` is where the manifest stands. */
-export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges): Target {
+/**
+ * A Tool manifest as something an action can call. `file` is where the manifest stands; `code` is what runs it where it
+ * was written in code.
+ */
+export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges, code?: CodeTool): Target {
   const { name, parameters, approval, output } = tool;
   const what = `tool "${name}"`;
   const properties = isMap(parameters.properties) ? parameters.properties : {};
-  const { run: implementation, needs } = implement(
-    tool,
-    {
-      what,
-      file,
-      parameterNames: new Set(Object.keys(properties)),
-      maxBytes: output?.max_bytes?.bytes ?? DEFAULT_OUTPUT_BYTES,
-      wantsJson: output?.schema !== undefined,
-      stream: tool.stream,
-    },
-    edges,
-  );
+  const context: ToolContext = {
+    what,
+    file,
+    parameterNames: new Set(Object.keys(properties)),
+    maxBytes: output?.max_bytes?.bytes ?? DEFAULT_OUTPUT_BYTES,
+    wantsJson: output?.schema !== undefined,
+    stream: tool.stream,
+  };
+  const own = code === undefined ? undefined : codeTool(code, context);
+  const { run: implementation, needs } =
+    own === undefined ? implement(tool, context, edges) : { run: own.implementation };
   const defaults = defaultsOf(properties);
   const outputViolation =
-    output?.schema === undefined ? undefined : compileViolation(output.schema, `"output.schema" of ${what}`);
+    output?.schema === undefined || code?.output !== undefined
+      ? undefined
+      : compileViolation(output.schema, `"output.schema" of ${what}`);
 
   const checked = async (call: TargetCall): Promise<Json> => {
     const result = await implementation({ ...defaults, ...call.input }, call);
@@ -47,7 +52,7 @@ export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges)
     idempotent: tool.idempotent,
     start: tool.start,
     ...(tool.timeout === undefined ? {} : { timeoutMs: tool.timeout.ms }),
-    check: compileCheck(parameters, what),
+    check: own?.check ?? compileCheck(parameters, what),
     ...(needs === undefined ? {} : { needs: (input, context) => needs({ ...defaults, ...input }, context) }),
     run: (call) =>
       outputViolation === undefined ? implementation({ ...defaults, ...call.input }, call) : checked(call),

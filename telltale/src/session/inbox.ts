@@ -1,3 +1,4 @@
+import type { Cause } from '../events/event.ts';
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
@@ -8,6 +9,8 @@ export interface Inbox {
   drain(): Promise<void>;
   /** Calls back once, when the next message for the agent is on the log. The returned function forgets it. */
   onMessage(then: () => void): () => void;
+  /** The last message for the agent that came through here. */
+  lastMessage(): Cause | undefined;
   close(): void;
 }
 
@@ -20,6 +23,7 @@ export function createInbox(
   let draining: Promise<void> | undefined;
   let again = false;
   let closed = false;
+  let last: Cause | undefined;
   const waiting = new Set<() => void>();
 
   const receive = ({ id, kind, from, body }: InboxMessage) => {
@@ -27,8 +31,9 @@ export function createInbox(
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     // A message comes from outside the log: it is a beginning of its own.
     const outside = { stream: writer.stream, seq: 0, depth: 0 };
-    if (kind === 'steer') {
-      log.append({ type: 'message.received', from: 'steer', text }, outside, consumed);
+    if (kind === 'steer' || kind === 'message') {
+      const sender = kind === 'steer' ? 'steer' : 'user';
+      last = log.append({ type: 'message.received', from: sender, text }, outside, consumed);
       for (const then of waiting) then();
       waiting.clear();
     } else log.append({ type: 'audit', who: from, what: `${kind}: ${text}` }, outside, consumed);
@@ -66,6 +71,7 @@ export function createInbox(
       waiting.add(then);
       return () => waiting.delete(then);
     },
+    lastMessage: () => last,
     close() {
       closed = true;
       forget();

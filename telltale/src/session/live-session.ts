@@ -9,6 +9,7 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import { recordToFile } from '../models/record-to-file.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import { createTalk } from './chat/talk.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
@@ -50,6 +51,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
   const { store } = edges;
   const { id } = begin;
   const stop = createStop();
+  const talk = createTalk();
   /** Those that came before the log was there. */
   const early = new Set<(event: ObservedEvent) => void>();
   let log: SessionLog | undefined;
@@ -72,7 +74,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
         for (const listener of early) log.subscribe((event) => early.has(listener) && listener(event));
       });
       begun();
-      return await runSession({ ...edges, ...opened, stop });
+      return await runSession({ ...edges, ...opened, stop, talk });
     } catch (thrown) {
       refused(thrown);
       throw thrown;
@@ -101,6 +103,12 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       await ready;
       await store.send(id, { kind: 'steer', from: 'user', body: text });
     },
+    async say(text) {
+      await ready;
+      await store.send(id, { kind: 'message', from: 'user', body: text });
+    },
+    breakOff: talk.breakOff,
+    finish: talk.finish,
     async cancel(reason = 'asked to') {
       stop.now({ kind: 'cancel', reason, by: 'user' });
       await result;
@@ -157,12 +165,14 @@ async function open(
   const writer = await edges.store.acquire(begin.id);
   try {
     const { state, snapshots } = await openSession(edges.store, begin.id);
-    if (state.status === 'completed') throw sessionCompleted(begin.id);
+    const chat = begin.resume.chat === true;
+    if (state.status === 'completed' && !chat) throw sessionCompleted(begin.id);
     const log = toLog(writer, state, snapshots);
     const origin = log.append({
       type: 'session.resumed',
       by: 'user',
       ...(begin.resume.maxTurns === undefined ? {} : { max_turns: begin.resume.maxTurns }),
+      ...(chat ? { chat } : {}),
     });
     return { prepared, model, writer, log, origin, resumed: true };
   } catch (thrown) {
@@ -187,6 +197,7 @@ async function firstEvent(
     model: prepared.model.id,
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
+    ...(start.chat === true ? { chat: true as const } : {}),
     vars: { ...variableDefaults(manifest), ...start.vars },
     metadata: values,
     ...(manifest.budget === undefined ? {} : { balance: manifest.budget.balance }),
@@ -203,5 +214,5 @@ function variableDefaults({ context_variables: variables }: LoadedAgent['manifes
 
 const sessionCompleted = (id: string) =>
   new RuntimeError('session_completed', `${id} has completed: there is nothing left to resume.`, {
-    hint: `Branch off from one of its events instead: telltale fork ${id} SEQ`,
+    hint: `Branch off from one of its events (telltale fork ${id} SEQ), or talk to it: telltale chat MANIFEST --resume ${id}`,
   });

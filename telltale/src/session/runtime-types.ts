@@ -46,6 +46,8 @@ export interface StartOptions {
   /** Writes the model's turns as a `scripted:` file. */
   readonly record?: string;
   readonly id?: string;
+  /** A conversation: a final response ends the exchange, and the session waits for what `say` brings. */
+  readonly chat?: boolean;
 }
 
 export interface ResumeOptions {
@@ -56,6 +58,8 @@ export interface ResumeOptions {
   readonly maxTurns?: number;
   /** Goes on although the manifest is not the one the session started with. */
   readonly acceptChanges?: boolean;
+  /** Goes on as a conversation, also where the session was none or has completed. */
+  readonly chat?: boolean;
 }
 
 export interface SessionResult {
@@ -78,6 +82,12 @@ export interface Session {
   /** As `events`, by call: cheaper. The returned function ends it. What a listener throws is uncaught, and harms no session. */
   subscribe(listener: (event: ObservedEvent) => void): () => void;
   steer(text: string): Promise<void>;
+  /** The next message of a chat, from its user. */
+  say(text: string): Promise<void>;
+  /** In a chat: ends the turn in hand with all that runs. What was said stays, and the session waits for a message. */
+  breakOff(): void;
+  /** Has a chat complete as soon as every message is answered. */
+  finish(): void;
   cancel(reason?: string): Promise<void>;
   /** Stops at once and lets go of the stream, so that it can be resumed: what Ctrl-C does. */
   interrupt(): Promise<void>;

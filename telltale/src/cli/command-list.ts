@@ -1,5 +1,6 @@
 import type { RegisterCommand } from './command.ts';
 import { registerCancel } from './commands/cancel.ts';
+import { registerChat } from './commands/chat.ts';
 import { registerDemo } from './commands/demo.ts';
 import { registerFork } from './commands/fork.ts';
 import { registerLogs } from './commands/logs.ts';
@@ -18,6 +19,7 @@ import { registerWhy } from './commands/why.ts';
 /** Every command, in the order of the help page. A new one is a file in `commands/` and a line here. */
 export const COMMANDS: readonly RegisterCommand[] = [
   registerRun,
+  registerChat,
   registerResume,
   registerSessions,
   registerShow,

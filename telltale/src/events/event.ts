@@ -73,6 +73,8 @@ export type EventBody =
       readonly balance?: number;
       /** In place of the manifest's `limits.turns`. */
       readonly max_turns?: number;
+      /** A final response ends the exchange, not the session: it then waits for the next message. */
+      readonly chat?: true;
       /** Where this session was branched off from. */
       readonly forked?: { readonly session: string; readonly seq: number };
     }
@@ -85,7 +87,10 @@ export type EventBody =
       readonly by: string;
       /** In place of the limit that the session was started with. */
       readonly max_turns?: number;
+      /** It goes on as a chat, whatever it was. */
+      readonly chat?: true;
     }
+  /** `for: 'message'`: a chat has nothing to do until somebody says something. */
   | { readonly type: 'session.waiting'; readonly for: string }
   | {
       readonly type: 'turn.started';

@@ -16,7 +16,7 @@ const MAX_FAULTS = 50;
  * names an action nobody declared changes nothing but the place on the log.
  */
 export function reduce(state: SessionState, event: SessionEvent): SessionState {
-  if (event.type === 'session.resumed' || state.status === 'waiting')
+  if (event.type === 'session.resumed' || state.status === 'waiting' || state.idle)
     state.downMs += Math.max(0, event.at - state.at);
   state.seq = event.seq;
   state.at = event.at;
@@ -26,6 +26,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'session.completed':
       end(state, 'completed');
+      state.idle = false;
       state.result = event.result;
       break;
     case 'session.failed':
@@ -41,10 +42,14 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'session.resumed':
       if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
+      if (event.chat === true) becomeChat(state);
       goOn(state);
       break;
     case 'session.waiting':
       state.status = 'waiting';
+      if (event.for !== 'message') break;
+      state.idle = true;
+      state.turnsBefore = state.totals.turns;
       break;
     case 'turn.started':
       beginTurn(state, event.turn);
@@ -77,6 +82,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'message.received':
       if (state.status === 'waiting') state.status = 'running';
+      state.idle = false;
       state.news.messages.push({ from: event.from, text: event.text });
       break;
     case 'action.declared':
@@ -199,6 +205,7 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   if (event.seal !== undefined) state.seal = event.seal;
   if (event.parent !== undefined) state.parent = event.parent;
   if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
+  if (event.chat === true) state.chat = true;
   if (event.balance !== undefined) state.balance = event.balance;
   state.input = event.input;
   state.startedAt = event.at;
@@ -211,6 +218,15 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
 function end(state: SessionState, status: SessionState['status']): void {
   state.status = status;
   delete state.failing;
+}
+
+/** What a session completed with is the answer of its last exchange, once it goes on as a chat. */
+function becomeChat(state: SessionState): void {
+  state.chat = true;
+  if (state.status !== 'completed') return;
+  state.idle = true;
+  state.turnsBefore = state.totals.turns;
+  delete state.result;
 }
 
 /** A session that had come to an end of any kind runs again. */

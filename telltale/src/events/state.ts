@@ -92,6 +92,12 @@ export interface SessionState {
   seal?: string;
   parent?: { readonly session: string; readonly action: string };
   maxTurns?: number;
+  /** Whether a final response ends the exchange only. */
+  chat?: true;
+  /** Whether it is a chat that waits for its next message: the time until then is nobody's. */
+  idle: boolean;
+  /** Turns before the exchange in hand: a chat's limit of turns is for each exchange. */
+  turnsBefore: number;
   status: SessionStatus;
   input: string;
   result?: Json;
@@ -150,6 +156,8 @@ export const emptyState = (): SessionState => ({
   agent: '',
   manifest: { path: '', hash: '' },
   model: '',
+  idle: false,
+  turnsBefore: 0,
   status: 'running',
   input: '',
   seq: 0,

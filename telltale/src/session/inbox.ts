@@ -1,3 +1,4 @@
+import type { Cause } from '../events/event.ts';
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
 import { takeAnswer } from './reviews/take-answer.ts';
@@ -10,6 +11,8 @@ export interface Inbox {
   drain(): Promise<void>;
   /** Calls back once, when the next message for the agent is on the log. The returned function forgets it. */
   onMessage(then: () => void): () => void;
+  /** The last message for the agent that came through here. */
+  lastMessage(): Cause | undefined;
   close(): void;
 }
 
@@ -30,6 +33,7 @@ export function createInbox(
   let draining: Promise<void> | undefined;
   let again = false;
   let closed = false;
+  let last: Cause | undefined;
   const waiting = new Set<() => void>();
 
   const receive = ({ id, kind, from, body }: InboxMessage) => {
@@ -37,8 +41,9 @@ export function createInbox(
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     // A message comes from outside the log: it is a beginning of its own.
     const outside = { stream: writer.stream, seq: 0, depth: 0 };
-    if (kind === 'steer') {
-      log.append({ type: 'message.received', from: 'steer', text }, outside, consumed);
+    if (kind === 'steer' || kind === 'message') {
+      const sender = kind === 'steer' ? 'steer' : 'user';
+      last = log.append({ type: 'message.received', from: sender, text }, outside, consumed);
       for (const then of waiting) then();
       waiting.clear();
     } else if (kind !== 'review' || !takeAnswer(reviews, from, body, [id]))
@@ -77,6 +82,7 @@ export function createInbox(
       waiting.add(then);
       return () => waiting.delete(then);
     },
+    lastMessage: () => last,
     close() {
       closed = true;
       forget();

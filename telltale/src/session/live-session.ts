@@ -10,6 +10,7 @@ import type { Model } from '../models/model.ts';
 import { recordToFile } from '../models/record-to-file.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import type { Approve } from '../targets/target.ts';
+import { createTalk } from './chat/talk.ts';
 import { isInCode } from './define/agent-code.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
@@ -66,6 +67,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
   const { store } = edges;
   const { id } = begin;
   const stop = createStop();
+  const talk = createTalk();
   /** Those that came before the log was there. */
   const early = new Set<(event: ObservedEvent) => void>();
   let log: SessionLog | undefined;
@@ -91,7 +93,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       begun();
       const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
       const onWaiting = chosen ?? edges.onWaiting ?? 'release';
-      return readResult(begin.agent, await runSession({ ...edges, ...opened, onWaiting, stop }));
+      return readResult(begin.agent, await runSession({ ...edges, ...opened, onWaiting, stop, talk }));
     } catch (thrown) {
       refused(thrown);
       throw thrown;
@@ -121,6 +123,12 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       await ready;
       await store.send(id, { kind: 'steer', from: 'user', body: text });
     },
+    async say(text) {
+      await ready;
+      await store.send(id, { kind: 'message', from: 'user', body: text });
+    },
+    breakOff: talk.breakOff,
+    finish: talk.finish,
     async cancel(reason = 'asked to') {
       stop.now({ kind: 'cancel', reason, by: 'user' });
       await result;
@@ -185,12 +193,14 @@ async function open(
   const writer = await edges.store.acquire(begin.id);
   try {
     const { state, snapshots } = await openSession(edges.store, begin.id);
-    if (state.status === 'completed') throw sessionCompleted(begin.id);
+    const chat = begin.resume.chat === true;
+    if (state.status === 'completed' && !chat) throw sessionCompleted(begin.id);
     const log = toLog(writer, state, snapshots);
     const origin = log.append({
       type: 'session.resumed',
       by: 'user',
       ...(begin.resume.maxTurns === undefined ? {} : { max_turns: begin.resume.maxTurns }),
+      ...(chat ? { chat } : {}),
     });
     return { prepared, model, writer, log, origin, resumed: true };
   } catch (thrown) {
@@ -215,6 +225,7 @@ async function firstEvent(
     model: prepared.model.id,
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
+    ...(start.chat === true ? { chat: true as const } : {}),
     vars: { ...variableDefaults(manifest), ...start.vars },
     metadata: values,
     ...(manifest.budget === undefined ? {} : { balance: manifest.budget.balance }),
@@ -231,5 +242,5 @@ function variableDefaults({ context_variables: variables }: LoadedAgent['manifes
 
 const sessionCompleted = (id: string) =>
   new RuntimeError('session_completed', `${id} has completed: there is nothing left to resume.`, {
-    hint: `Branch off from one of its events instead: telltale fork ${id} SEQ`,
+    hint: `Branch off from one of its events (telltale fork ${id} SEQ), or talk to it: telltale chat MANIFEST --resume ${id}`,
   });

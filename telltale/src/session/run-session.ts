@@ -10,10 +10,12 @@ import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import type { Approve } from '../targets/target.ts';
 import { createAgentView } from './agent-view.ts';
+import { armWall } from './arm-wall.ts';
+import { runChat } from './chat/run-chat.ts';
+import type { Talk } from './chat/talk.ts';
+import { closeTurn } from './close-turn.ts';
 import type { SessionContext } from './context.ts';
-import { costWith, countUsage } from './cost.ts';
 import { createInbox } from './inbox.ts';
-import { elapsedMs, wallReached } from './limits.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
 import { createMetadataWriter, refreshMetadata } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
@@ -28,8 +30,6 @@ import { createTestContext } from './test-context.ts';
 
 /** `fire_and_forget` actions get this long at the end of a session. */
 const FAREWELL_MS = 5_000;
-/** How often a wall that a wait for a person has moved is looked at. */
-const LOOK_AGAIN_MS = 1_000;
 
 export interface SessionEdges {
   readonly prepared: PreparedAgent;
@@ -47,6 +47,8 @@ export interface SessionEdges {
   readonly resumed: boolean;
   readonly approve?: Approve | undefined;
   readonly onWaiting: OnWaiting;
+  /** How a person leads the session, where it is a chat. */
+  readonly talk: Talk;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
@@ -122,7 +124,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     crashPoint: edges.crashPoint,
   };
   const conversation = createConversation(prepared.opening(state.seal));
-  const disarm = armWall(context);
+  const disarm = state.chat === true ? () => undefined : armWall(context);
   // Nothing is recorded from there on, so nothing may start any more, however long the model takes to end.
   stop.onStop(() => {
     if (isLetGo(stop)) void scheduler.abandon(); // waited for at the end
@@ -133,11 +135,14 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     if (state.reviews.length > 0) reviews.tidy();
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
-    const end = await runLoop(context, conversation, left, () =>
+    const beforeTurn = () =>
       manifest.metadata.scope === 'agent'
         ? refreshMetadata(prepared.metadata, manifest, log, edges.store)
-        : undefined,
-    );
+        : undefined;
+    const end =
+      state.chat === true
+        ? await runChat(context, conversation, { left, beforeTurn, inbox, talk: edges.talk })
+        : await runLoop(context, conversation, left, beforeTurn);
     return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
@@ -219,19 +224,6 @@ async function stopAll(context: SessionContext, promptTokens: number, reason: St
   }
 }
 
-/** A turn that was cut off by the session's own end is over, too. */
-function closeTurn(
-  { log, state, model }: SessionContext,
-  promptTokens: number,
-  code: string,
-  message: string,
-): void {
-  if (!state.turnOpen) return;
-  const usage = countUsage(state, promptTokens);
-  const error = { code, message, retryable: false };
-  log.append({ type: 'turn.failed', error, usage, cost_usd: costWith(model, usage) });
-}
-
 async function farewell({ scheduler, clock, stop }: SessionContext): Promise<void> {
   const left = scheduler.untracked();
   if (left.length === 0) return;
@@ -243,23 +235,6 @@ async function farewell({ scheduler, clock, stop }: SessionContext): Promise<voi
     });
   });
   await scheduler.cancel('The session has ended.');
-}
-
-function armWall({ manifest, state, clock, stop }: SessionContext): () => void {
-  const { wall } = manifest.limits;
-  if (wall === undefined) return () => undefined;
-  let disarm = () => {};
-  const arm = () => {
-    // While all of it waits for a person, time stands still.
-    const isWaiting = state.status === 'waiting';
-    const left = wall.ms - elapsedMs(state, isWaiting ? state.at : clock.now());
-    disarm = clock.after(Math.max(isWaiting ? LOOK_AGAIN_MS : 0, left), () => {
-      if (state.status === 'waiting' || elapsedMs(state, clock.now()) < wall.ms) arm();
-      else stop.now({ kind: 'fail', error: wallReached(wall.ms) });
-    });
-  };
-  arm();
-  return () => disarm();
 }
 
 const ownField = (state: SessionState, name: string) =>

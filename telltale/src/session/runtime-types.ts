@@ -67,6 +67,8 @@ export interface StartOptions {
   readonly onWaiting?: OnWaiting;
   /** Cancels the session when it is aborted; its reason is the session's. */
   readonly signal?: AbortSignal;
+  /** A conversation: a final response ends the exchange, and the session waits for what `say` brings. */
+  readonly chat?: boolean;
 }
 
 export interface ResumeOptions<Output = Json> {
@@ -82,6 +84,8 @@ export interface ResumeOptions<Output = Json> {
   readonly onWaiting?: OnWaiting;
   /** Cancels the session when it is aborted; before the session is taken up, nothing is done. */
   readonly signal?: AbortSignal;
+  /** Goes on as a conversation, also where the session was none or has completed. */
+  readonly chat?: boolean;
 }
 
 /** For what only reads: rejects with the signal's reason when it is aborted. */
@@ -111,6 +115,12 @@ export interface Session<Output = Json> {
   /** As `events`, by call: cheaper. The returned function ends it. What a listener throws is uncaught, and harms no session. */
   subscribe(listener: (event: ObservedEvent) => void): () => void;
   steer(text: string): Promise<void>;
+  /** The next message of a chat, from its user. */
+  say(text: string): Promise<void>;
+  /** In a chat: ends the turn in hand with all that runs. What was said stays, and the session waits for a message. */
+  breakOff(): void;
+  /** Has a chat complete as soon as every message is answered. */
+  finish(): void;
   cancel(reason?: string): Promise<void>;
   /** Stops at once and lets go of the stream, so that it can be resumed: what Ctrl-C does. */
   interrupt(): Promise<void>;

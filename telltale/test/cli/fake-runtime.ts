@@ -126,6 +126,9 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
       result,
       subscribe: () => () => {},
       steer: async () => {},
+      say: async (text) => void calls.push(['say', text]),
+      breakOff: () => void calls.push(['breakOff']),
+      finish: () => void calls.push(['finish']),
       cancel: async () => {},
       async interrupt() {
         calls.push(['interrupt']);

@@ -9,11 +9,13 @@ export interface ScriptedModel extends Model {
 }
 
 /** Turn N of a session says entry N, whichever process asks; a turn that is asked for and not there fails the session. */
-export function scripted(
+export const scripted = (
   turns: readonly (string | ScriptTurn)[],
   options: Omit<ScriptedModelOptions, 'turns'> = {},
-): ScriptedModel {
-  const model = createScriptedModel({ ...options, turns });
+): ScriptedModel => keepPrompts(createScriptedModel({ ...options, turns }));
+
+/** The same model, which keeps what it was asked. */
+export function keepPrompts(model: Model): ScriptedModel {
   const prompts: string[] = [];
   return {
     ...model,

@@ -4,7 +4,11 @@ import { compileUserSchema } from '../manifest/schema/user-schemas/check-user-sc
 import type { CheckedOutput } from './context.ts';
 
 /** Reads a final response as the agent's `output.schema` wants it; without one, the text itself is the result. */
-export function createOutputCheck(schema: JsonObject | undefined): (text: string) => CheckedOutput {
+export function createOutputCheck(
+  schema: JsonObject | undefined,
+  /** Where it belongs, in the words of the dialect. */
+  where: string,
+): (text: string) => CheckedOutput {
   if (schema === undefined) return (text) => ({ ok: true, value: text });
   const compiled = compileUserSchema(schema);
   if (!compiled.ok) throw badSchema(compiled.error[0]?.message ?? 'it cannot be used');
@@ -18,7 +22,7 @@ export function createOutputCheck(schema: JsonObject | undefined): (text: string
       const why = thrown instanceof Error ? thrown.message : String(thrown);
       return {
         ok: false,
-        problem: `Your final response must be JSON of the output schema and nothing else, but it cannot be read: ${why}. Write the JSON alone into <response>.`,
+        problem: `Your final response must be JSON of the output schema and nothing else, but it cannot be read: ${why}. ${where}`,
       };
     }
     const wrong = violation(value);

@@ -33,6 +33,11 @@ export function createPerformer(
   const find = ({ kind, name }: DeclaredAction): Target | undefined =>
     kind === 'internal' ? internalNamed(name) : targets.find(kind, name);
   const unknown = ({ kind, name }: DeclaredAction): RuntimeError => {
+    // A model that calls tools natively knows everything by its native name, and no types.
+    if (prepared.calls !== undefined) {
+      const { natives } = prepared.calls.style.names;
+      return unknownTarget('tool', name, { all: natives.map((each) => ({ kind: 'tool', name: each })) });
+    }
     const own = internal.map((action) => action.bind({ state, rollback }));
     return unknownTarget(kind, name, { all: [...targets.all, ...own] });
   };

@@ -17,6 +17,8 @@ export interface CallParser extends TurnParser {
   /** How many calls were opened and closed in it, and which was the last. */
   readonly closed: number;
   readonly call: CallHead;
+  /** Whether it went on with a call of before a restart. */
+  readonly resumed: boolean;
 }
 
 export type CallHead = Pick<ToolCall, 'id' | 'name'>;
@@ -65,7 +67,8 @@ export function createCallParser(
     if (undecided !== undefined) {
       while (isSpace(chunk.charCodeAt(at))) at++;
       if (at >= chunk.length) return read(offset, at);
-      if (!undecided.goesOnWith(chunk.charAt(at))) mode = 'prose';
+      parser.resumed = undecided.goesOnWith(chunk.charAt(at));
+      if (!parser.resumed) mode = 'prose';
       undecided = undefined;
     }
     while (at < chunk.length) {
@@ -123,6 +126,7 @@ export function createCallParser(
   const parser = {
     consumed: 0,
     closed: 0,
+    resumed: false,
     call: begun?.call ?? ({ id: '', name: '' } as CallHead),
     given,
     advance,

@@ -109,8 +109,10 @@ function practices(acts: boolean, last: string): string {
 function targetList({ targets, names, safe }: CallPrimerOptions): string {
   const lines = targets.map(({ kind, description, parameters }, index) =>
     safe(
-      `- ${JSON.stringify(names.natives[index] ?? '')}: ${kindOf(kind)}${description.trim().replaceAll(/\s*\n\s*/g, ' ')} Input: ${JSON.stringify(parameters)}`,
+      `- ${JSON.stringify(names.natives[index] ?? '')}: ${kindOf(kind)}${oneLine(description)}Input: ${JSON.stringify(parameters)}`,
     ),
   );
   return `# What you can call\n\nInputs are given as JSON Schema.\n\n${lines.join('\n')}`;
 }
+
+const oneLine = (text: string) => (/\S/.test(text) ? `${text.trim().replaceAll(/\s*\n\s*/g, ' ')} ` : '');

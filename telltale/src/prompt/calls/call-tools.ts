@@ -35,31 +35,40 @@ export const kindOf = (kind: string): string =>
     : `${kind === 'llm' ? 'Prompt' : kind.charAt(0).toUpperCase() + kind.slice(1)}: `;
 
 function targetTool({ kind, description, parameters }: DescribedTarget, name: string): PromptTool {
-  const { properties } = parameters;
+  const { properties, ...rest } = parameters;
+  const entries = Object.entries(rest);
+  const refused = entries.filter(([key]) => REFUSED_AT_TOP.has(key));
+  const also =
+    refused.length === 0
+      ? ''
+      : ` The input must also satisfy ${JSON.stringify(Object.fromEntries(refused))}.`;
   return {
     name,
-    description: kindOf(kind) + description.trim(),
+    description: kindOf(kind) + description.trim() + also,
     parameters: {
-      ...parameters,
+      ...Object.fromEntries(entries.filter(([key]) => !REFUSED_AT_TOP.has(key))),
       type: 'object',
       properties: { ...(isObject(properties) ? properties : {}), [RUN_KEY]: RUN },
     },
   };
 }
 
+/** What providers do not take at the top of a tool's schema. It is checked before the call all the same. */
+const REFUSED_AT_TOP = new Set(['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if', 'then', 'else']);
+
 /** Short, since every tool has it: the system prompt says what may stand in it. */
 const RUN: JsonObject = { type: 'object', description: 'How to run the call; see "How you act".' };
 
 function metadataTool(agent: AgentManifest): PromptTool {
+  return { name: SET_METADATA, description: aboutMetadata(agent), parameters: metadataSchema(agent) };
+}
+
+function aboutMetadata({ metadata }: AgentManifest): string {
   const invalid =
-    agent.metadata.on_invalid === 'all'
+    metadata.on_invalid === 'all'
       ? 'One wrong field rejects the whole update.'
       : 'A wrong field is rejected, the others apply.';
-  return {
-    name: SET_METADATA,
-    description: `Declares what you are doing. Others act on it, so keep it true. Set only the fields you change; null sets one back to its default. ${invalid}`,
-    parameters: metadataSchema(agent),
-  };
+  return `Declares what you are doing. Others act on it, so keep it true. Set only the fields you change; null sets one back to its default. ${invalid}`;
 }
 
 const FINAL: JsonObject = {
@@ -96,12 +105,20 @@ function stepTool(agent: AgentManifest, { natives }: CallNames): PromptTool {
   const properties: [string, Json][] = [
     ['thought', { type: 'string', description: 'Your reasoning, in prose. Write it first.' }],
   ];
-  if (hasMetadata(agent)) properties.push(['metadata', metadataSchema(agent, '#/properties/metadata')]);
+  if (hasMetadata(agent)) {
+    const fields = metadataSchema(agent, '#/properties/metadata');
+    properties.push(['metadata', { ...fields, description: aboutMetadata(agent) }]);
+  }
   const variables = writable(agent);
   if (variables.length > 0)
     properties.push([
       'context_updates',
-      { type: 'object', properties: Object.fromEntries(variables), additionalProperties: false },
+      {
+        type: 'object',
+        description: 'Variables to set.',
+        properties: Object.fromEntries(variables),
+        additionalProperties: false,
+      },
     ]);
   if (natives.length > 0) properties.push(['tool_calls', toolCalls(natives)]);
   properties.push(

@@ -23,7 +23,10 @@ const pointer = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1
 function fieldSchema(field: MetadataField, place: string, depth: number): JsonObject {
   switch (field.type) {
     case 'enum':
-      return { enum: [...field.values] };
+      return {
+        ...(field.values.every((value) => typeof value === 'string') ? { type: 'string' } : {}),
+        enum: [...field.values],
+      };
     case 'string':
       // A pattern is RE2's, which validators of providers do not read: it stands in the description.
       return { type: 'string', ...given('maxLength', field.max_length) };

@@ -88,7 +88,7 @@ describe('a native call', () => {
         type: 'agent',
         name: 'helper',
         parameters: { n: 1 },
-        compensate: { type: 'tool', name: 'undo' },
+        compensate: { name: 'undo' },
       },
     });
   });

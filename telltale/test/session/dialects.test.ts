@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
+import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { Dialect } from '../../src/protocol/dialect-parser.ts';
 import { type Ran, runAgent, tool } from './run-agent.ts';
 import { type Deed, speak } from './speak.ts';
@@ -99,6 +100,8 @@ const run = (dialect: Dialect) =>
   runAgent({
     manifest: `dialect: ${dialect}\n${MANIFEST}`,
     files: FILES,
+    // No time passes on it: a turn waits for its actions, however long they really take.
+    clock: createSimulatedClock(),
     turns: TURNS.map((deeds) => speak(dialect, deeds)),
   });
 
@@ -113,7 +116,9 @@ describe('one manifest', () => {
       'bad_action',
       'bad_action',
     ]);
-    expect(tags.of('action.skipped').map(({ id }) => id)).toEqual(expect.arrayContaining(['never', 'tested']));
+    expect(tags.of('action.skipped').map(({ id }) => id)).toEqual(
+      expect.arrayContaining(['never', 'tested']),
+    );
     for (const dialect of ['tools', 'step'] as const)
       expect(outcome(await run(dialect)), dialect).toEqual(undisturbed);
   });

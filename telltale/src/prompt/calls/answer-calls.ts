@@ -1,5 +1,6 @@
 import { type ActionState, isTracked } from '../../events/action.ts';
 import type { FieldError } from '../../events/event.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
 import { clip } from '../cut-text.ts';
 import { MAX_ERROR_SHOWN, MAX_NAME_SHOWN } from '../limits.ts';
@@ -115,11 +116,19 @@ function actionOf(id: string, { actions, turn }: Scene): ActionState | undefined
 
 const running = ({ action: { id } }: ActionState) => `running; its result will come as <result id="${id}">`;
 
-function answerMetadata(value: object, { rejected }: Scene): Said {
-  const wrong = Object.keys(value).filter((name) => rejected.some(({ field }) => field === name));
+function answerMetadata(value: JsonObject, { rejected }: Scene): Said {
+  const wrong = Object.keys(value).filter((name) =>
+    rejected.some(({ field, sent }) => field === name && mayBe(sent, value[name] ?? null)),
+  );
   if (wrong.length === 0) return OK;
   const names = wrong.map((field) => JSON.stringify(clip(field, MAX_NAME_SHOWN))).join(', ');
   return failed(`${clip(names, MAX_ERROR_SHOWN)} did not apply: see what was rejected below.`);
+}
+
+/** Whether an error that quotes `sent`, of a long value only its beginning, may be about `value`. */
+function mayBe(sent: Json, value: Json): boolean {
+  const quoted = typeof sent === 'string' && (typeof value !== 'string' || sent.endsWith('…'));
+  return quoted || JSON.stringify(sent) === JSON.stringify(value);
 }
 
 /** All that a step brought, in one answer: its actions have their results as blocks, each with its id. */

@@ -77,15 +77,16 @@ export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * What undoes a call names its target as calls do; on the log it has a type, as in a tag. The depth of the input bounds
- * the walk.
+ * What undoes a call names its target as calls do; on the log it has a type where that is no tool, as in a tag. The depth
+ * of the input bounds the walk.
  */
 function undoOf(undo: JsonObject, names: CallNames): JsonObject {
   const { name, type, compensate } = undo;
   const target = typeof name === 'string' && !isThere(type) ? names.find(name) : undefined;
   return {
     ...undo,
-    ...(target === undefined ? {} : { type: target.kind, name: target.name }),
+    ...(target === undefined ? {} : { name: target.name }),
+    ...(target === undefined || target.kind === 'tool' ? {} : { type: target.kind }),
     ...(isObject(compensate) ? { compensate: undoOf(compensate, names) } : {}),
   };
 }

@@ -155,6 +155,10 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       state.news.rejected.push(...event.errors);
       break;
     case 'variable.changed':
+      if (event.by === 'model') {
+        state.signs.tags = true;
+        state.signs.deeds = true;
+      }
       state.variables.set(event.name, { value: event.to, class: event.class, by: event.by });
       break;
     case 'fault':

@@ -46,6 +46,11 @@ export function createPerformer(
   const unknown = ({ kind, name }: DeclaredAction): RuntimeError => {
     const blocked = kind === 'internal' ? notAllowed(name, agent.manifest) : undefined;
     if (blocked !== undefined) return blocked;
+    // A model that calls tools natively knows everything by its native name, and no types.
+    if (prepared.calls !== undefined) {
+      const { natives } = prepared.calls.style.names;
+      return unknownTarget('tool', name, { all: natives.map((each) => ({ kind: 'tool', name: each })) });
+    }
     const own = internal.map((action) => action.bind(internalEdges));
     return unknownTarget(kind, name, { all: [...targets.all, ...own] });
   };

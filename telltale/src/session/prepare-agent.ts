@@ -17,9 +17,11 @@ import {
   type InternalAction,
 } from './internal/internal-actions.ts';
 import { createMetadata, type Metadata } from './metadata/metadata.ts';
+import { type PreparedCalls, prepareCalls } from './prepare-calls.ts';
 import { refuseNotBuilt } from './refuse-not-built.ts';
 import type { LoadedAgent } from './runtime-types.ts';
 import { createToAction, type ToAction } from './to-action.ts';
+import { DIALECT_WORDS } from './turn/dialect-words.ts';
 
 /** All of an agent that its sessions share: compiled once, so that a session of its own costs little. */
 export interface PreparedAgent {
@@ -31,6 +33,8 @@ export interface PreparedAgent {
   readonly metadata: Metadata;
   readonly toAction: ToAction;
   readonly checkOutput: (text: string) => CheckedOutput;
+  /** Where the model calls tools natively: the dialects `tools` and `step`. */
+  readonly calls: PreparedCalls | undefined;
   readonly opening: (seal: string | undefined) => Opening;
 }
 
@@ -105,9 +109,15 @@ async function prepareAgent(
     findSandbox,
   });
   const internal = allowedInternalActions(manifest);
+  const calls = prepareCalls(manifest, targets.all, internal);
   const openingFor = (seal: string | undefined) => {
-    const system = systemPrompt(manifest, { targets: targets.all, internalActions: internal, sealKey: seal });
-    return openingOf({ system, agent: manifest, seal });
+    const system = systemPrompt(manifest, {
+      targets: targets.all,
+      internalActions: internal,
+      sealKey: seal,
+      callNames: calls?.style.names,
+    });
+    return openingOf({ system, agent: manifest, seal, calls: calls?.style });
   };
   const unsealed = openingFor(undefined);
   return {
@@ -118,7 +128,12 @@ async function prepareAgent(
     internal,
     metadata: createMetadata(manifest.metadata),
     toAction: createToAction(manifest.action_templates),
-    checkOutput: createOutputCheck(manifest.output?.schema, code?.output),
+    checkOutput: createOutputCheck(
+      manifest.output?.schema,
+      DIALECT_WORDS[manifest.dialect].output,
+      code?.output,
+    ),
+    calls,
     opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)),
   };
 }

@@ -12,9 +12,8 @@ export function refuseNotBuilt(agent: LoadedAgent<unknown>, internal: readonly s
 }
 
 function unbuiltKeys(manifest: AgentManifest, internal: readonly string[]): readonly string[] {
-  const { dialect, hooks, context_variables: variables, import: imports } = manifest;
+  const { hooks, context_variables: variables, import: imports } = manifest;
   const asked: readonly (readonly [key: string, isAsked: boolean])[] = [
-    [`dialect: ${dialect}`, dialect !== 'tags'],
     ['workflow', manifest.workflow !== null],
     ['context_feeds', manifest.context_feeds.length > 0],
     ['components', manifest.components.length > 0],

@@ -117,6 +117,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     model: edges.model,
     fastModel: prepared.fastModel,
     ids: takenIds(state),
+    calls: prepared.calls,
     toAction: prepared.toAction,
     applyMetadata: createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log),
     testContext,

@@ -5,6 +5,7 @@ import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SessionContext } from '../context.ts';
+import { DIALECT_WORDS } from './dialect-words.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
 
 /** What follows a turn. */
@@ -41,13 +42,13 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
   if (stop.reason !== undefined) return { kind: 'stopped' };
   if (!heard.tagged && /\S/.test(heard.text)) {
     if (context.manifest.protocol.bare_text === 'final' || state.bareTurns >= MAX_BARE_TURNS) {
-      if (context.manifest.protocol.bare_text !== 'final') log.append(noTags(heard.text));
+      if (context.manifest.protocol.bare_text !== 'final') log.append(noTags(context, heard.text));
       await allEnded(context);
       if (stop.reason !== undefined) return { kind: 'stopped' };
       return concludeWith(context, heard.text.trim(), heard.text);
     }
     // After a restart it may have been said before.
-    if (!state.news.faults.some(({ code }) => code === 'no_tags')) log.append(noTags(heard.text));
+    if (!state.news.faults.some(({ code }) => code === 'no_tags')) log.append(noTags(context, heard.text));
     return { kind: 'turn' };
   }
   const running = scheduler.tracked();
@@ -118,18 +119,18 @@ function concludeWith(context: SessionContext, text: string, source: string): Ne
 const FAILED = new Set(['failed', 'cancelled', 'interrupted']);
 
 function whyUndone({ state, manifest }: SessionContext, source: string): string | undefined {
+  const { undone, again } = DIALECT_WORDS[manifest.dialect];
   const message = state.news.messages.at(-1);
-  if (message !== undefined)
-    return 'Your final response was not taken as final: a message came in while you wrote it. Read it, then answer.';
+  if (message !== undefined) return `${undone}: a message came in while you wrote it. Read it, then answer.`;
   for (const id of state.news.results) {
     const action = state.actions.get(id);
     if (action === undefined) continue;
     const failed =
       FAILED.has(action.status) || (action.status === 'skipped' && action.skipped?.reason !== 'if');
     if (failed && !isShown(action.action))
-      return 'Your final response was not taken as final: a <foreach> of yours did not run, which you had not seen. Mend it, or say so in a new final response.';
+      return `${undone}: a <foreach> of yours did not run, which you had not seen. Mend it, or say so ${again}.`;
     if (failed)
-      return `Your final response was not taken as final: the action "${id}" (${action.action.name}) ended as ${action.status}, which you had not seen. Look at its result, then mend it or say so in a new final response.`;
+      return `${undone}: the action "${id}" (${action.action.name}) ended as ${action.status}, which you had not seen. Look at its result, then mend it or say so ${again}.`;
   }
   if (manifest.protocol.final_with_actions === 'bind') return undefined;
   const named = new Set(referencesIn(source).map(({ name }) => name));
@@ -144,15 +145,16 @@ function whyUndone({ state, manifest }: SessionContext, source: string): string 
     );
   });
   if (unnamed === undefined) return undefined;
-  return `Your final response was not taken as final: it shares its turn with the action "${unnamed}", whose result it does not name. Look at the result first, or name it as $${unnamed}.`;
+  return `${undone}: it shares its turn with the action "${unnamed}", whose result it does not name. Look at the result first, or name it as $${unnamed}.`;
 }
 
-const noTags = (text: string): EventBody => ({
+const noTags = ({ manifest }: SessionContext, text: string): EventBody => ({
   type: 'fault',
   code: 'no_tags',
-  message: /^\s*(?:`{3}|~{3})/.test(text)
-    ? 'Your whole turn stood in a code fence, where nothing is a tag. Write the tags outside of it.'
-    : 'Your turn held no tag, so nobody got it. Write what you want to tell in <response>…</response>, and what you want done in <action>…</action>.',
+  message:
+    manifest.dialect === 'tags' && /^\s*(?:`{3}|~{3})/.test(text)
+      ? 'Your whole turn stood in a code fence, where nothing is a tag. Write the tags outside of it.'
+      : DIALECT_WORDS[manifest.dialect].bare,
 });
 
 const REMINDER =

@@ -71,6 +71,7 @@ export async function runTurn(
         turn: asked.turn,
         ...(asked.said === 0 ? {} : { said: asked.said }),
         signal: abort.signal,
+        ...context.calls?.request,
       },
       sink,
       clock,

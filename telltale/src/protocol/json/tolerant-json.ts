@@ -1,4 +1,4 @@
-import { isSpace } from './chars.ts';
+import { isSpace } from '../prose/chars.ts';
 
 /** Bodies nested deeper than this are refused, so that nobody who walks a value later runs out of stack. */
 export const MAX_DEPTH = 500;

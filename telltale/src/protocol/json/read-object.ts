@@ -5,7 +5,7 @@ import { MAX_DEPTH, readTolerantJson } from './tolerant-json.ts';
  * The object a body holds: `strict`, what JSON.parse made of it, else the tolerant reading. Undefined where neither
  * gives an object, and where it is nested deeper than `MAX_DEPTH`: who walks the value later may not take any depth.
  */
-export function readBody(text: string, strict: unknown): JsonObject | undefined {
+export function readObject(text: string, strict: unknown): JsonObject | undefined {
   if (strict === undefined) {
     const value = readTolerantJson(text);
     return isObject(value) ? value : undefined;

@@ -119,6 +119,15 @@ function giveBack(book: IdBook, from: number): void {
   if (book.next < (firstFree.get(ids) ?? 1)) firstFree.set(ids, book.next);
 }
 
+/** Frees ids that were taken in a turn which is over, and became no action. */
+export function giveBackIds(ids: Set<string>, unused: Iterable<string>): void {
+  for (const id of unused) {
+    ids.delete(id);
+    const number = automaticNumber(id);
+    if (number < (firstFree.get(ids) ?? 1)) firstFree.set(ids, number);
+  }
+}
+
 /** The n of an id `an` that could have been an automatic one; infinite for any other. */
 function automaticNumber(id: string): number {
   return /^a[1-9]\d*$/.test(id) ? Number(id.slice(1)) : Number.POSITIVE_INFINITY;

@@ -61,8 +61,12 @@ export type Envelope = { [F in Field]: Json | undefined };
  * Reads an action's body, or says what is wrong with it, in words for the model. `null` is absent. A misspelt field is
  * an error, not ignored: an action whose `depends_on` went unread would run too early. Own properties only.
  */
-export function readEnvelope(body: JsonObject): Envelope | string {
-  const envelope = readFields(body, false);
+export function readEnvelope(
+  body: JsonObject,
+  /** What to say of a field that no action has. */
+  strange: (key: string) => string = unknownField,
+): Envelope | string {
+  const envelope = readFields(body, false, strange);
   if (typeof envelope === 'string') return envelope;
   // An action's `compensate` is an action again; the body's depth bounds the walk.
   let undo = envelope.compensate;
@@ -71,14 +75,14 @@ export function readEnvelope(body: JsonObject): Envelope | string {
     undo !== undefined;
     where = `In "compensate": ${where}`.slice(0, 80)
   ) {
-    const inner = readFields(undo as JsonObject, true);
+    const inner = readFields(undo as JsonObject, true, unknownField);
     if (typeof inner === 'string') return where + inner;
     undo = inner.compensate;
   }
   return envelope;
 }
 
-function readFields(body: JsonObject, nested: boolean): Envelope | string {
+function readFields(body: JsonObject, nested: boolean, strange: (key: string) => string): Envelope | string {
   const envelope: Envelope = {
     name: undefined,
     parameters: undefined,
@@ -98,7 +102,7 @@ function readFields(body: JsonObject, nested: boolean): Envelope | string {
       if (ACTION_KINDS.includes(value as never)) continue;
       return `"type" must be one of ${ACTION_KINDS.join(', ')}.`;
     }
-    if (!isField(key)) return unknownField(key);
+    if (!isField(key)) return strange(key);
     const { test, mustBe } = CHECKS[key];
     if (!test(value)) return `"${key}" must be ${mustBe}, but it is ${shown(value)}.`;
     envelope[key] = value;
@@ -122,4 +126,5 @@ function shown(value: unknown): string {
   return clip(JSON.stringify(value) ?? String(value));
 }
 
-const clip = (text: string) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
+/** As much of what a model wrote as a message quotes. */
+export const clip = (text: string) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);

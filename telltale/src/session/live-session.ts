@@ -4,19 +4,20 @@ import type { Cause, EventBody, FieldError, ObservedEvent } from '../events/even
 import { createSnapshotWriter, type SnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Json } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import { recordToFile } from '../models/record-to-file.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import type { Begin, ChildSession, Lineage, Spawn } from './children/lineage.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
-import type { LoadedAgent, ResumeOptions, Session, SessionResult, StartOptions } from './runtime-types.ts';
+import type { LoadedAgent, Session, SessionResult } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
-import { createStop, type Stop } from './stop.ts';
+import { createStop, type Stop, type StopReason } from './stop.ts';
 import { takeNewStream, titleOf } from './take-new-stream.ts';
 
 const SEAL_BYTES = 9;
@@ -28,19 +29,12 @@ export interface RuntimeEdges {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly shelf: AgentShelf;
+  /** Begins the session of a sub-agent. */
+  readonly spawn: Spawn;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
-export type Begin =
-  | { readonly kind: 'start'; readonly id: string; readonly agent: LoadedAgent; readonly start: StartOptions }
-  | {
-      readonly kind: 'resume';
-      readonly id: string;
-      readonly agent: LoadedAgent;
-      readonly resume: ResumeOptions;
-    };
-
-export interface LiveSession extends Session {
+export interface LiveSession extends Session, ChildSession {
   /** Resolves once the session is this process's own and has begun; rejects where it cannot. */
   readonly ready: Promise<void>;
 }
@@ -84,6 +78,10 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       }
     }
   };
+  const end = (reason: StopReason) => {
+    if (reason.kind === 'interrupt') log?.seal();
+    stop.now(reason);
+  };
   const result = run();
   result.catch(() => undefined); // a caller that only reads events is not ended by it
 
@@ -101,13 +99,13 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       await ready;
       await store.send(id, { kind: 'steer', from: 'user', body: text });
     },
+    stop: end,
     async cancel(reason = 'asked to') {
-      stop.now({ kind: 'cancel', reason, by: 'user' });
+      end({ kind: 'cancel', reason, by: 'user' });
       await result;
     },
     async interrupt() {
-      log?.seal();
-      stop.now({ kind: 'interrupt' });
+      end({ kind: 'interrupt' });
       await result.catch(() => undefined);
     },
   };
@@ -120,6 +118,7 @@ interface Opened {
   readonly log: SessionLog;
   readonly origin: Cause;
   readonly resumed: boolean;
+  readonly lineage: Lineage | undefined;
 }
 
 /** Takes the stream, writes the first event, and gets everything ready that a session needs. */
@@ -129,6 +128,7 @@ async function open(
   stop: Stop,
   onLog: (made: Pick<Opened, 'writer' | 'log'>) => void,
 ): Promise<Opened> {
+  const { lineage } = begin;
   const choice = begin.kind === 'start' ? begin.start : begin.resume;
   const prepared = await edges.shelf.prepare(begin.agent, choice.model);
   const model =
@@ -148,23 +148,29 @@ async function open(
       name: started.agent,
       status: 'running',
       title: titleOf(started.input),
+      ...(lineage === undefined ? {} : { parent: lineage.parent.session }),
     });
     const log = toLog(writer, emptyState(), createSnapshotWriter());
-    const origin = log.append(started);
+    const origin = log.append(started, lineage?.cause);
+    if (lineage?.shown !== undefined) log.append(shownMetadata(lineage.shown), origin);
     if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
-    return { prepared, model, writer, log, origin, resumed: false };
+    return { prepared, model, writer, log, origin, resumed: false, lineage };
   }
   const writer = await edges.store.acquire(begin.id);
   try {
     const { state, snapshots } = await openSession(edges.store, begin.id);
     if (state.status === 'completed') throw sessionCompleted(begin.id);
     const log = toLog(writer, state, snapshots);
-    const origin = log.append({
-      type: 'session.resumed',
-      by: 'user',
-      ...(begin.resume.maxTurns === undefined ? {} : { max_turns: begin.resume.maxTurns }),
-    });
-    return { prepared, model, writer, log, origin, resumed: true };
+    const { maxTurns } = begin.resume;
+    const origin = log.append(
+      {
+        type: 'session.resumed',
+        by: lineage === undefined ? 'user' : 'parent',
+        ...(maxTurns === undefined ? {} : { max_turns: maxTurns }),
+      },
+      lineage?.cause,
+    );
+    return { prepared, model, writer, log, origin, resumed: true, lineage };
   } catch (thrown) {
     await writer.release();
     throw thrown;
@@ -173,26 +179,38 @@ async function open(
 
 async function firstEvent(
   { store }: RuntimeEdges,
-  { start, agent }: Extract<Begin, { kind: 'start' }>,
+  { start, agent, lineage }: Extract<Begin, { kind: 'start' }>,
   prepared: PreparedAgent,
 ): Promise<{ started: Extract<EventBody, { type: 'session.started' }>; dropped: readonly FieldError[] }> {
   const { manifest } = agent;
   const kept = await keptMetadata(manifest.metadata, manifest.name, store);
-  const { values, dropped } = prepared.metadata.initial(kept);
+  const { values, dropped } = prepared.metadata.initial(
+    lineage === undefined ? kept : { ...kept, ...lineage.shared },
+  );
   const started = {
     type: 'session.started',
     agent: manifest.name,
     input: start.input,
     manifest: { path: agent.path, hash: agent.hash },
     model: prepared.model.id,
+    ...(lineage === undefined ? {} : { parent: lineage.parent }),
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
     vars: { ...variableDefaults(manifest), ...start.vars },
     metadata: values,
-    ...(manifest.budget === undefined ? {} : { balance: manifest.budget.balance }),
+    ...(manifest.budget === undefined
+      ? {}
+      : { balance: Math.min(manifest.budget.balance, lineage?.balance ?? Number.POSITIVE_INFINITY) }),
   } as const;
   return { started, dropped };
 }
+
+const shownMetadata = (values: JsonObject) =>
+  ({
+    type: 'message.received',
+    from: 'parent',
+    text: `My metadata, for you to read: ${JSON.stringify(values)}`,
+  }) as const;
 
 function variableDefaults({ context_variables: variables }: LoadedAgent['manifest']): Record<string, Json> {
   const defaults: Record<string, Json> = {};

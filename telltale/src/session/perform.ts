@@ -5,6 +5,7 @@ import type { PerformCall, SchedulerEdges, TargetTraits } from '../scheduler/edg
 import type { Target, TargetCall } from '../targets/target.ts';
 import { unknownTarget } from '../targets/unknown-target.ts';
 import type { AgentView } from './agent-view.ts';
+import type { RunChild } from './children/child-runner.ts';
 import { costWith } from './cost.ts';
 import type { InternalEdges } from './internal-actions.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
@@ -14,12 +15,13 @@ export interface PerformerEdges {
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
   readonly view: AgentView;
+  readonly runChild: RunChild;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
 /** Calls targets for the scheduler. */
 export function createPerformer(
-  { prepared, log, view, crashPoint }: PerformerEdges,
+  { prepared, log, view, runChild, crashPoint }: PerformerEdges,
   rollback: InternalEdges['rollback'],
 ): Pick<SchedulerEdges, 'traits' | 'unknownTarget' | 'perform'> {
   const { state } = log;
@@ -46,7 +48,7 @@ export function createPerformer(
       if (cost > 0 && attempt === 1 && state.balance !== undefined)
         log.append({ type: 'budget.charged', what: 'action', amount: cost, balance: state.balance - cost });
       crashPoint?.(`perform:${action.id}`);
-      const running = target.run(toTargetCall(call, log, view));
+      const running = target.kind === 'agent' ? runChild(call) : target.run(toTargetCall(call, log, view));
       if (crashPoint === undefined) return running;
       return running.finally(() => crashPoint(`performed:${action.id}`));
     },

@@ -8,6 +8,8 @@ import type { Store } from '../store/store.ts';
 import { createTargets } from '../targets/create-targets.ts';
 import type { Approve, TargetTable } from '../targets/target.ts';
 import { createOutputCheck } from './check-output.ts';
+import { type AgentFamily, createAgentFamily } from './children/agent-family.ts';
+import { agentTarget } from './children/agent-target.ts';
 import type { CheckedOutput } from './context.ts';
 import { allowedInternalActions, INTERNAL_ACTIONS, type InternalAction } from './internal-actions.ts';
 import { createMetadata, type Metadata } from './metadata/metadata.ts';
@@ -21,6 +23,8 @@ export interface PreparedAgent {
   readonly model: Model;
   readonly fastModel: () => Promise<Model>;
   readonly targets: TargetTable;
+  /** The agents that it may call, by name. */
+  readonly agents: ReadonlyMap<string, LoadedAgent>;
   readonly internal: readonly InternalAction[];
   readonly metadata: Metadata;
   readonly toAction: ToAction;
@@ -42,6 +46,7 @@ export interface AgentShelf {
 }
 
 export function createAgentShelf(edges: PrepareEdges): AgentShelf {
+  const family = createAgentFamily();
   const shelf = new Map<LoadedAgent, Map<string | Model | undefined, Promise<PreparedAgent>>>();
   return {
     prepare(agent, model) {
@@ -52,7 +57,7 @@ export function createAgentShelf(edges: PrepareEdges): AgentShelf {
       }
       const found = kept.get(model);
       if (found !== undefined) return found;
-      const made = prepareAgent(edges, agent, model);
+      const made = prepareAgent({ ...edges, family }, agent, model);
       const variants = kept;
       variants.set(model, made);
       made.catch(() => variants.delete(model)); // what failed once may succeed later: a key is set, a file is there
@@ -70,7 +75,7 @@ export function createAgentShelf(edges: PrepareEdges): AgentShelf {
 }
 
 async function prepareAgent(
-  { store, clock, env, approve }: PrepareEdges,
+  { store, clock, env, approve, family }: PrepareEdges & { readonly family: AgentFamily },
   agent: LoadedAgent,
   chosen: string | Model | undefined,
 ): Promise<PreparedAgent> {
@@ -81,16 +86,19 @@ async function prepareAgent(
   const open = (ref: string) => openModel(manifest.models[ref] ?? ref, { env, folder, clock });
   const model = typeof named === 'string' ? await open(named) : named;
   const fast = manifest.models.fast;
+  const agents = family.callableBy(agent);
   const targets = await createTargets({
-    agent: manifest,
+    // Prompts that name no model ask the one that the agent runs on, also where its manifest names none.
+    agent: manifest.model === undefined ? { ...manifest, model: model.id } : manifest,
     project: agent.project,
     folder,
     clock,
     env,
     store,
     // Whoever names the agent's own model means the one it really runs on.
-    openModel: (ref) => (ref === manifest.model ? Promise.resolve(model) : open(ref)),
+    openModel: (ref) => (ref === (manifest.model ?? model.id) ? Promise.resolve(model) : open(ref)),
     approve,
+    agents: agents.map((callable) => agentTarget(callable.manifest)),
   });
   const internal = allowedInternalActions(manifest.internal_actions);
   const openingFor = (seal: string | undefined) => {
@@ -103,6 +111,7 @@ async function prepareAgent(
     model,
     fastModel: () => (fast === undefined ? Promise.resolve(model) : open(fast)),
     targets,
+    agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
     internal,
     metadata: createMetadata(manifest.metadata),
     toAction: createToAction(manifest.action_templates),

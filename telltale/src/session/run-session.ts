@@ -8,6 +8,8 @@ import { createScheduler } from '../scheduler/drive.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import { createAgentView } from './agent-view.ts';
+import { createChildRunner } from './children/child-runner.ts';
+import type { Lineage, Spawn } from './children/lineage.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
 import { createInbox } from './inbox.ts';
@@ -40,6 +42,9 @@ export interface SessionEdges {
   /** The event that began or resumed it. */
   readonly origin: Cause;
   readonly resumed: boolean;
+  readonly spawn: Spawn;
+  /** Where it is a sub-agent's. */
+  readonly lineage: Lineage | undefined;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
@@ -48,8 +53,10 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const { prepared, log, writer, stop, clock } = edges;
   const { manifest } = prepared.agent;
   const { state } = log;
-  const view = createAgentView({ state, prepared, env: edges.env });
+  const view = createAgentView({ state, prepared, env: edges.env, parent: edges.lineage?.view });
   const testContext = createTestContext(state, view);
+  const applyMetadata = createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log);
+  const runChild = createChildRunner({ ...edges, applyMetadata });
   const scheduler: Scheduler = createScheduler(
     {
       parallelActions: manifest.limits.parallel_actions,
@@ -62,7 +69,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       random: edges.random,
       append: log.append,
       committed: log.committed,
-      ...createPerformer({ prepared, log, view, crashPoint: edges.crashPoint }, (to) =>
+      ...createPerformer({ prepared, log, view, runChild, crashPoint: edges.crashPoint }, (to) =>
         scheduler.rollback(to, log.here()),
       ),
       lookup: (name) => state.variables.get(name)?.value ?? ownField(state, name),
@@ -87,9 +94,10 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     fastModel: prepared.fastModel,
     ids: takenIds(state),
     toAction: prepared.toAction,
-    applyMetadata: createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log),
+    applyMetadata,
     testContext,
     checkOutput: prepared.checkOutput,
+    limitAbove: edges.lineage?.limits.reached,
     crashPoint: edges.crashPoint,
   };
   const conversation = createConversation(prepared.opening(state.seal));
@@ -103,11 +111,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     if (isLetGo(stop)) return await conclude(context, conversation, { kind: 'stopped' });
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
-    const end = await runLoop(context, conversation, left, () =>
-      manifest.metadata.scope === 'agent'
-        ? refreshMetadata(prepared.metadata, manifest, log, edges.store)
-        : undefined,
-    );
+    const end = await runLoop(context, conversation, left, () => beforeTurn(edges));
     return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
@@ -117,6 +121,17 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     disarm();
     inbox.close();
   }
+}
+
+/** What a turn has to know of others. */
+function beforeTurn({ prepared, log, store, lineage }: SessionEdges): Promise<void> | undefined {
+  const { metadata, agent } = prepared;
+  const kept = agent.manifest.metadata.scope === 'agent';
+  const bounded = lineage?.limits.isBounded === true;
+  if (!kept && !bounded) return undefined;
+  const refreshed = kept ? refreshMetadata(metadata, agent.manifest, log, store) : Promise.resolve();
+  // What it used counts above once it is on the log.
+  return bounded ? refreshed.then(log.flushed).then(lineage.limits.counted) : refreshed;
 }
 
 /** Ends what is still running, writes the last event, and says how it went. */

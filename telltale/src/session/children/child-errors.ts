@@ -13,6 +13,9 @@ export const tooDeep = (agents: readonly string[]) =>
     { hint: 'Do it without another agent; if agents call each other in a circle, take one call out of it.' },
   );
 
+const LIMIT_HINT =
+  'Ask it for less. How far it may go is in "limits" and "budget" of its manifest, and of those that called it.';
+
 /** What the caller of a sub-agent hears of its failure: limits under their own code, all else as `agent_failed`. */
 export function childFailed(agent: string, session: string, error: ErrorJson): RuntimeError {
   const { code, message, hint, retryable } = error;
@@ -21,7 +24,7 @@ export function childFailed(agent: string, session: string, error: ErrorJson): R
   return new RuntimeError(
     passed ? code : 'agent_failed',
     `The agent "${agent}" (${session}) failed: ${passed ? '' : `${code}: `}${message}`,
-    { hint, retryable },
+    { hint: passed ? LIMIT_HINT : hint, retryable },
   );
 }
 

@@ -1,4 +1,5 @@
 import type { EventOf, EventType, SessionEvent } from '../../../src/events/event.ts';
+import type { Model, ModelEnd, ModelRequest } from '../../../src/models/model.ts';
 import type { Runtime } from '../../../src/session/runtime-types.ts';
 import { type Ran, type RunOptions, runAgent } from '../run-agent.ts';
 
@@ -27,6 +28,20 @@ export const IMPORT = 'import: { agents: [./team/*.yml] }\n';
 export const call = (id: string, name: string, body: object = {}, mode = 'async'): string =>
   `<action type="agent" mode="${mode}" id="${id}">${JSON.stringify({ name, parameters: { input: `For ${id}.` }, ...body })}</action>`;
 
+/** A model that says what a function of the request gives. */
+export const speaking = (
+  say: (request: ModelRequest) => string,
+  { usage, ...more }: Partial<Model> & Pick<ModelEnd, 'usage'> = {},
+): Model => ({
+  id: 'scripted:speaking',
+  ...more,
+  async stream(request, sink) {
+    await undefined;
+    sink.text(say(request));
+    return { finish: 'stop', ...(usage === undefined ? {} : { usage }) };
+  },
+});
+
 export interface TeamRan extends Ran {
   /** The events of a sub-agent: `a1`, `a1.b1` for one of its own. */
   child(path: string): readonly SessionEvent[];
@@ -34,10 +49,7 @@ export interface TeamRan extends Ran {
 }
 
 /** As `runAgent`, with agents that the tester may call. */
-export async function runTeam(
-  team: Team,
-  options: Omit<RunOptions, 'files'> & Pick<RunOptions, 'files'>,
-): Promise<TeamRan> {
+export async function runTeam(team: Team, options: RunOptions): Promise<TeamRan> {
   const logs = new Map<string, readonly SessionEvent[]>();
   const after = async (session: string, runtime: Runtime) => {
     for (const { stream } of await runtime.store.list())

@@ -54,8 +54,16 @@ export interface ReviewRequest {
 /** `withdrawn`: the action ended before anybody answered. */
 export type ReviewAnswer = 'approved' | 'rejected' | 'withdrawn';
 
-/** What happened, without its place on the log. Durable: each of these is written before anybody is told. */
-export type EventBody =
+/** The action that a sub-agent's session stands for. */
+export interface ParentRef {
+  readonly session: string;
+  readonly action: string;
+  /** The agents above it by name, from the one that nobody called on: how deep it is. */
+  readonly agents: readonly string[];
+}
+
+/** What happened in a session itself, without its place on the log. */
+export type OwnEventBody =
   | {
       readonly type: 'session.started';
       readonly agent: string;
@@ -63,7 +71,7 @@ export type EventBody =
       /** Where the manifest was read, and the hash of all it consists of. `code`: parts of it are functions of a program. */
       readonly manifest: { readonly path: string; readonly hash: string; readonly code?: true };
       readonly model: string;
-      readonly parent?: { readonly session: string; readonly action: string };
+      readonly parent?: ParentRef;
       /** The session's key, where `protocol.seal` is on. */
       readonly seal?: string;
       /** Variables given at the start. */
@@ -198,6 +206,45 @@ export type EventBody =
   | { readonly type: 'timer.set'; readonly id: string; readonly due: number }
   | { readonly type: 'timer.fired'; readonly id: string }
   | { readonly type: 'custom'; readonly name: string; readonly data: Json };
+
+/** What of a sub-agent's log its parent's log holds, too. */
+export type CopiedType =
+  | 'thought'
+  | 'text'
+  | 'response'
+  | 'turn.completed'
+  | 'turn.failed'
+  | 'action.completed'
+  | 'action.failed'
+  | 'metadata.changed';
+
+interface OfChild {
+  /** The action that called the sub-agent. */
+  readonly action: string;
+  /** Where the event stands on the sub-agent's own log. */
+  readonly child: { readonly session: string; readonly seq: number };
+}
+
+/** An event of a sub-agent on the log of its parent, written after its commit on the sub-agent's own. */
+export type ChildEventBody =
+  | {
+      [Type in CopiedType]: OfChild & {
+        readonly type: `child.${Type}`;
+        /** What it says; long texts and values are cut to their beginning and end. */
+        readonly event: Omit<Extract<OwnEventBody, { readonly type: Type }>, 'type'>;
+      };
+    }[CopiedType]
+  | (OfChild & {
+      /** What it used beside its own turns: calls of models, sub-agents of its own, its budget. */
+      readonly type: 'child.usage';
+      readonly usage?: Usage;
+      readonly cost_usd?: number;
+      /** Taken from its balance. */
+      readonly charged?: number;
+    });
+
+/** What happened, without its place on the log. Durable: each of these is written before anybody is told. */
+export type EventBody = OwnEventBody | ChildEventBody;
 
 /** Where an event stands on its log. */
 export interface EventHead {

@@ -60,12 +60,16 @@ export function charge(state: SessionState, usage: Usage, cost: number): void {
   state.totals.cost_usd += cost;
 }
 
-export function chargeUsage(state: SessionState, data: Json): void {
+/** What the event of a model's use outside of turns says. */
+export function usedOutside(data: Json): { readonly usage: Usage; readonly cost_usd: number } {
   const used = data as {
     readonly input?: unknown;
     readonly output?: unknown;
     readonly cost_usd?: unknown;
   } | null;
   const number = (value: unknown) => (typeof value === 'number' ? value : 0);
-  charge(state, { input: number(used?.input), output: number(used?.output) }, number(used?.cost_usd));
+  return {
+    usage: { input: number(used?.input), output: number(used?.output) },
+    cost_usd: number(used?.cost_usd),
+  };
 }

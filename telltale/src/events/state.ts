@@ -1,7 +1,14 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { ActionState } from './action.ts';
-import type { FieldError, MessageFrom, ReviewAnswer, ReviewRequest, VariableClass } from './event.ts';
+import type {
+  FieldError,
+  MessageFrom,
+  ParentRef,
+  ReviewAnswer,
+  ReviewRequest,
+  VariableClass,
+} from './event.ts';
 
 export type SessionStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'stalled' | 'cancelled';
 
@@ -79,6 +86,18 @@ export interface Asked {
   said: number;
 }
 
+/** A sub-agent at work: how much of its log is on this one. */
+export interface ChildCursor {
+  /** The action that called it. */
+  readonly action: string;
+  /** Tries of the action that are known to have failed: each try is a session of its own. */
+  tries: number;
+  /** Empty where nothing of this try is here yet. */
+  session: string;
+  /** The last event that was copied. */
+  seq: number;
+}
+
 /**
  * What a session is: a fold of its events and of nothing else. Plain data that the fold changes in place; whoever holds
  * one owns it. `turns` and `actions` only ever grow at their end, `prompt.compacted` aside, so that a snapshot can be
@@ -90,7 +109,7 @@ export interface SessionState {
   manifest: { readonly path: string; readonly hash: string; readonly code?: true };
   model: string;
   seal?: string;
-  parent?: { readonly session: string; readonly action: string };
+  parent?: ParentRef;
   maxTurns?: number;
   /** Whether a final response ends the exchange only. */
   chat?: true;
@@ -118,6 +137,8 @@ export interface SessionState {
   recent: string[];
   /** Ids of actions that have not ended, in the order of their declaration. */
   open: Set<string>;
+  /** Sub-agents whose actions have not ended. */
+  children: ChildCursor[];
   /** The action whose result an `output_key` names: the last one that completed. */
   outputs: Map<string, string>;
   /** Targets by name, with the only action that called them; undefined once there was another. */
@@ -170,6 +191,7 @@ export const emptyState = (): SessionState => ({
   actions: new Map(),
   recent: [],
   open: new Set(),
+  children: [],
   outputs: new Map(),
   called: new Map(),
   metadata: {},

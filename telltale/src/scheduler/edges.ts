@@ -11,6 +11,8 @@ export interface TargetTraits {
   idempotentFor?(input: JsonObject): boolean;
   readonly start: 'on_close' | 'on_turn_end';
   readonly timeoutMs?: number;
+  /** How long it may take to stop, where that is more than GRACE_MS. */
+  readonly graceMs?: number;
   /** What is wrong with the resolved parameters. */
   check(input: JsonObject): RuntimeError | undefined;
   /** There where a person may have to be asked: then `clear` is called before the first try. */
@@ -28,6 +30,8 @@ export interface PerformCall {
   readonly action: DeclaredAction;
   readonly input: JsonObject;
   readonly attempt: number;
+  /** The try's `action.started`. */
+  readonly cause: Cause | undefined;
   readonly signal: AbortSignal;
 }
 

@@ -116,9 +116,9 @@ function perform(works: Works, run: Run, traits: TargetTraits): void {
     action.timeout !== undefined
       ? action.timeout * 1000
       : (traits.timeoutMs ?? works.options.actionTimeoutMs);
-  const call = { action, input, attempt: run.attempts };
+  const call = { action, input, attempt: run.attempts, cause: run.cause };
   const done = (outcome: Outcome) => settled(works, run, stage, outcome);
-  stage.attempt = attempt(works.edges, call, timeoutMs, done);
+  stage.attempt = attempt(works.edges, call, { timeoutMs, graceMs: traits.graceMs }, done);
   // The target may have had itself cancelled while it was called.
   if (stage.cancelled !== undefined) stage.attempt.stop(cancelled(stage.cancelled));
 }

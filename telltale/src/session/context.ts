@@ -2,6 +2,7 @@ import type { Cause } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json } from '../kernel/json.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
@@ -41,6 +42,8 @@ export interface SessionContext {
   readonly testContext: () => Readonly<Record<string, unknown>>;
   /** What is wrong with a final response, where the agent declares an output schema. */
   readonly checkOutput: (text: string) => CheckedOutput;
+  /** The limit of a session above this one that is used up. */
+  readonly limitAbove?: (() => RuntimeError | undefined) | undefined;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 

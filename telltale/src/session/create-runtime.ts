@@ -7,7 +7,7 @@ import { isModelRef } from '../manifest/schema/model-ref.ts';
 import { openStore } from '../store/open-store.ts';
 import { agentCode, agentInCode } from './define/agent-code.ts';
 import { forkSession } from './fork-session.ts';
-import { createLiveSession, type LiveSession } from './live-session.ts';
+import { createLiveSession, type LiveSession, type RuntimeEdges } from './live-session.ts';
 import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
 import { createAgentShelf } from './prepare-agent.ts';
 import { readEvents, readSession } from './read-session.ts';
@@ -41,7 +41,11 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
 
   const shelf = createAgentShelf({ store, clock, env });
   const { approve, onWaiting, crashPoint } = options;
-  const edges = { store, clock, random, env, cwd, shelf, approve, onWaiting, crashPoint };
+  const edges: RuntimeEdges = {
+    ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, crashPoint },
+    // Whoever called a sub-agent ends it.
+    spawn: (begin) => createLiveSession(edges, begin),
+  };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
     const forget = () => live.delete(session);
@@ -88,6 +92,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       signal?.throwIfAborted();
       const state = await readSession(store, id, undefined, signal);
       if (state.seq === 0) throw sessionEmpty(id);
+      if (state.parent !== undefined) throw sessionOfAgent(id, state.parent.session);
       const agent = resume.agent ?? (await loadAgain(state, { env, cwd, ...(signal && { signal }) }));
       if (agent.hash !== state.manifest.hash && resume.acceptChanges !== true)
         throw manifestChanged(id, state.manifest);
@@ -133,6 +138,11 @@ const runtimeClosed = () =>
 const sessionEmpty = (session: string) =>
   new RuntimeError('session_empty', `${session} was made, but nothing is on its log: it never began.`, {
     hint: 'Start it again under the same id.',
+  });
+
+const sessionOfAgent = (session: string, parent: string) =>
+  new RuntimeError('session_has_parent', `${session} is a sub-agent's session: ${parent} works on it.`, {
+    hint: `Resume that one: telltale resume ${parent}. Or make a session of its own of it: telltale fork ${session} SEQ`,
   });
 
 const manifestChanged = (session: string, { path, code }: SessionState['manifest']) =>

@@ -50,9 +50,12 @@ export async function forkSession(
 function copied(event: SessionEvent, from: string, to: string, forkedAt: number): string {
   const { seq, at, session: _, turn, cause, ...body } = event;
   const moved = cause.stream === from ? { ...cause, stream: to } : cause;
-  const marked =
-    body.type === 'session.started' ? { ...body, forked: { session: from, seq: forkedAt } } : body;
-  return encodeEvent({ seq, at, session: to, turn, cause: moved }, marked as EventBody);
+  if (body.type !== 'session.started')
+    return encodeEvent({ seq, at, session: to, turn, cause: moved }, body as EventBody);
+  // A sub-agent's session that is branched off works for nobody.
+  const { parent: _parent, ...own } = body;
+  const forked = { session: from, seq: forkedAt };
+  return encodeEvent({ seq, at, session: to, turn, cause: moved }, { ...own, forked });
 }
 
 const written = (writer: StreamWriter, lines: readonly string[]): Promise<void> =>

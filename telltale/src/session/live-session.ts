@@ -4,29 +4,23 @@ import type { Cause, EventBody, FieldError, ObservedEvent } from '../events/even
 import { createSnapshotWriter, type SnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Json } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import { recordToFile } from '../models/record-to-file.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import type { Approve } from '../targets/target.ts';
 import { createTalk } from './chat/talk.ts';
+import type { Begin, ChildSession, Lineage, Spawn } from './children/lineage.ts';
 import { isInCode } from './define/agent-code.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
-import type {
-  LoadedAgent,
-  OnWaiting,
-  ResumeOptions,
-  Session,
-  SessionResult,
-  StartOptions,
-} from './runtime-types.ts';
+import type { LoadedAgent, OnWaiting, Session, SessionResult } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
-import { cancelOnAbort, createStop, type Stop } from './stop.ts';
+import { cancelOnAbort, createStop, type Stop, type StopReason } from './stop.ts';
 import { takeNewStream, titleOf } from './take-new-stream.ts';
 
 const SEAL_BYTES = 9;
@@ -40,24 +34,12 @@ export interface RuntimeEdges {
   readonly shelf: AgentShelf;
   readonly approve?: Approve | undefined;
   readonly onWaiting?: OnWaiting | undefined;
+  /** Begins the session of a sub-agent. */
+  readonly spawn: Spawn;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
-export type Begin =
-  | {
-      readonly kind: 'start';
-      readonly id: string;
-      readonly agent: LoadedAgent<unknown>;
-      readonly start: StartOptions;
-    }
-  | {
-      readonly kind: 'resume';
-      readonly id: string;
-      readonly agent: LoadedAgent<unknown>;
-      readonly resume: ResumeOptions<unknown>;
-    };
-
-export interface LiveSession extends Session<unknown> {
+export interface LiveSession extends Session<unknown>, ChildSession {
   /** Resolves once the session is this process's own and has begun; rejects where it cannot. */
   readonly ready: Promise<void>;
 }
@@ -93,7 +75,8 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       begun();
       const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
       const onWaiting = chosen ?? edges.onWaiting ?? 'release';
-      return readResult(begin.agent, await runSession({ ...edges, ...opened, onWaiting, stop, talk }));
+      const ended = await runSession({ ...edges, ...opened, onWaiting, stop, talk });
+      return begin.lineage === undefined ? readResult(begin.agent, ended) : ended;
     } catch (thrown) {
       refused(thrown);
       throw thrown;
@@ -105,6 +88,10 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
         queue.end(log?.committedSeq() ?? 0);
       }
     }
+  };
+  const end = (reason: StopReason) => {
+    if (reason.kind === 'interrupt') log?.seal();
+    stop.now(reason);
   };
   const result = run();
   result.catch(() => undefined); // a caller that only reads events is not ended by it
@@ -129,13 +116,13 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
     },
     breakOff: talk.breakOff,
     finish: talk.finish,
+    stop: end,
     async cancel(reason = 'asked to') {
-      stop.now({ kind: 'cancel', reason, by: 'user' });
+      end({ kind: 'cancel', reason, by: 'user' });
       await result;
     },
     async interrupt() {
-      log?.seal();
-      stop.now({ kind: 'interrupt' });
+      end({ kind: 'interrupt' });
       await result.catch(() => undefined);
     },
   };
@@ -156,6 +143,7 @@ interface Opened {
   readonly log: SessionLog;
   readonly origin: Cause;
   readonly resumed: boolean;
+  readonly lineage: Lineage | undefined;
 }
 
 /** Takes the stream, writes the first event, and gets everything ready that a session needs. */
@@ -165,6 +153,7 @@ async function open(
   stop: Stop,
   onLog: (made: Pick<Opened, 'writer' | 'log'>) => void,
 ): Promise<Opened> {
+  const { lineage } = begin;
   const choice = choiceOf(begin);
   const prepared = await edges.shelf.prepare(begin.agent, choice.model);
   const model =
@@ -184,11 +173,13 @@ async function open(
       name: started.agent,
       status: 'running',
       title: titleOf(started.input),
+      ...(lineage === undefined ? {} : { parent: lineage.parent.session }),
     });
     const log = toLog(writer, emptyState(), createSnapshotWriter());
-    const origin = log.append(started);
+    const origin = log.append(started, lineage?.cause);
+    if (lineage?.shown !== undefined) log.append(shownMetadata(lineage.shown), origin);
     if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
-    return { prepared, model, writer, log, origin, resumed: false };
+    return { prepared, model, writer, log, origin, resumed: false, lineage };
   }
   const writer = await edges.store.acquire(begin.id);
   try {
@@ -196,13 +187,17 @@ async function open(
     const chat = begin.resume.chat === true;
     if (state.status === 'completed' && !chat) throw sessionCompleted(begin.id);
     const log = toLog(writer, state, snapshots);
-    const origin = log.append({
-      type: 'session.resumed',
-      by: 'user',
-      ...(begin.resume.maxTurns === undefined ? {} : { max_turns: begin.resume.maxTurns }),
-      ...(chat ? { chat } : {}),
-    });
-    return { prepared, model, writer, log, origin, resumed: true };
+    const { maxTurns } = begin.resume;
+    const origin = log.append(
+      {
+        type: 'session.resumed',
+        by: lineage === undefined ? 'user' : 'parent',
+        ...(maxTurns === undefined ? {} : { max_turns: maxTurns }),
+        ...(chat ? { chat } : {}),
+      },
+      lineage?.cause,
+    );
+    return { prepared, model, writer, log, origin, resumed: true, lineage };
   } catch (thrown) {
     await writer.release();
     throw thrown;
@@ -211,27 +206,39 @@ async function open(
 
 async function firstEvent(
   { store }: RuntimeEdges,
-  { start, agent }: Extract<Begin, { kind: 'start' }>,
+  { start, agent, lineage }: Extract<Begin, { kind: 'start' }>,
   prepared: PreparedAgent,
 ): Promise<{ started: Extract<EventBody, { type: 'session.started' }>; dropped: readonly FieldError[] }> {
   const { manifest } = agent;
   const kept = await keptMetadata(manifest.metadata, manifest.name, store);
-  const { values, dropped } = prepared.metadata.initial(kept);
+  const { values, dropped } = prepared.metadata.initial(
+    lineage === undefined ? kept : { ...kept, ...lineage.shared },
+  );
   const started = {
     type: 'session.started',
     agent: manifest.name,
     input: start.input,
     manifest: { path: agent.path, hash: agent.hash, ...(isInCode(agent) ? { code: true as const } : {}) },
     model: prepared.model.id,
+    ...(lineage === undefined ? {} : { parent: lineage.parent }),
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
     ...(start.chat === true ? { chat: true as const } : {}),
     vars: { ...variableDefaults(manifest), ...start.vars },
     metadata: values,
-    ...(manifest.budget === undefined ? {} : { balance: manifest.budget.balance }),
+    ...(manifest.budget === undefined
+      ? {}
+      : { balance: Math.min(manifest.budget.balance, lineage?.balance ?? Number.POSITIVE_INFINITY) }),
   } as const;
   return { started, dropped };
 }
+
+const shownMetadata = (values: JsonObject) =>
+  ({
+    type: 'message.received',
+    from: 'parent',
+    text: `My metadata, for you to read: ${JSON.stringify(values)}`,
+  }) as const;
 
 function variableDefaults({ context_variables: variables }: LoadedAgent['manifest']): Record<string, Json> {
   const defaults: Record<string, Json> = {};

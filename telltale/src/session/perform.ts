@@ -5,6 +5,7 @@ import type { PerformCall, SchedulerEdges } from '../scheduler/edges.ts';
 import type { Target, TargetCall } from '../targets/target.ts';
 import { unknownTarget } from '../targets/unknown-target.ts';
 import type { AgentView } from './agent-view.ts';
+import type { RunChild } from './children/child-runner.ts';
 import { costWith } from './cost.ts';
 import type { InternalEdges } from './internal/definition.ts';
 import { notAllowed } from './internal/internal-actions.ts';
@@ -16,12 +17,13 @@ export interface PerformerEdges {
   readonly log: SessionLog;
   readonly view: AgentView;
   readonly granted: (action: string) => readonly string[] | undefined;
+  readonly runChild: RunChild;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
 /** Calls targets for the scheduler. */
 export function createPerformer(
-  { prepared, log, view, granted, crashPoint }: PerformerEdges,
+  { prepared, log, view, granted, runChild, crashPoint }: PerformerEdges,
   internalEdges: InternalEdges,
 ): Pick<SchedulerEdges, 'unknownTarget' | 'perform'> & {
   readonly traits: (action: DeclaredAction) => Target | undefined;
@@ -64,7 +66,10 @@ export function createPerformer(
       if (cost > 0 && attempt === 1 && state.balance !== undefined)
         log.append({ type: 'budget.charged', what: 'action', amount: cost, balance: state.balance - cost });
       crashPoint?.(`perform:${action.id}`);
-      const running = target.run(toTargetCall(call, log, view, granted(action.id), note));
+      const running =
+        target.kind === 'agent'
+          ? runChild(call)
+          : target.run(toTargetCall(call, log, view, granted(action.id), note));
       if (crashPoint === undefined) return running;
       return running.finally(() => crashPoint(`performed:${action.id}`));
     },

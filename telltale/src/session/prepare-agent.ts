@@ -9,6 +9,8 @@ import { createTargets } from '../targets/create-targets.ts';
 import { createSandboxFinder, type FindSandbox } from '../targets/process/find-sandbox.ts';
 import type { TargetTable } from '../targets/target.ts';
 import { createOutputCheck } from './check-output.ts';
+import { type AgentFamily, createAgentFamily } from './children/agent-family.ts';
+import { agentTarget } from './children/agent-target.ts';
 import type { CheckedOutput } from './context.ts';
 import { agentCode } from './define/agent-code.ts';
 import {
@@ -29,6 +31,8 @@ export interface PreparedAgent {
   readonly model: Model;
   readonly fastModel: () => Promise<Model>;
   readonly targets: TargetTable;
+  /** The agents that it may call, by name. */
+  readonly agents: ReadonlyMap<string, LoadedAgent<unknown>>;
   readonly internal: readonly InternalAction[];
   readonly metadata: Metadata;
   readonly toAction: ToAction;
@@ -54,6 +58,7 @@ export interface AgentShelf {
 
 export function createAgentShelf(given: PrepareEdges): AgentShelf {
   const edges = { ...given, findSandbox: given.findSandbox ?? createSandboxFinder(given.env) };
+  const family = createAgentFamily();
   const shelf = new Map<LoadedAgent<unknown>, Map<string | Model | undefined, Promise<PreparedAgent>>>();
   return {
     prepare(agent, model) {
@@ -64,7 +69,7 @@ export function createAgentShelf(given: PrepareEdges): AgentShelf {
       }
       const found = kept.get(model);
       if (found !== undefined) return found;
-      const made = prepareAgent(edges, agent, model);
+      const made = prepareAgent({ ...edges, family }, agent, model);
       const variants = kept;
       variants.set(model, made);
       made.catch(() => variants.delete(model)); // what failed once may succeed later: a key is set, a file is there
@@ -82,7 +87,13 @@ export function createAgentShelf(given: PrepareEdges): AgentShelf {
 }
 
 async function prepareAgent(
-  { store, clock, env, findSandbox }: PrepareEdges & { readonly findSandbox: FindSandbox },
+  {
+    store,
+    clock,
+    env,
+    findSandbox,
+    family,
+  }: PrepareEdges & { readonly findSandbox: FindSandbox; readonly family: AgentFamily },
   agent: LoadedAgent<unknown>,
   chosen: string | Model | undefined,
 ): Promise<PreparedAgent> {
@@ -97,16 +108,19 @@ async function prepareAgent(
   };
   const model = typeof named === 'string' ? await open(named) : named;
   const fast = manifest.models.fast;
+  const agents = family.callableBy(agent);
   const targets = await createTargets({
-    agent: manifest,
+    // Prompts that name no model ask the one that the agent runs on, also where its manifest names none.
+    agent: manifest.model === undefined ? { ...manifest, model: model.id } : manifest,
     project: agent.project,
     folder,
     clock,
     env,
     store,
     // Whoever names the agent's own model means the one it really runs on.
-    openModel: (ref) => (ref === manifest.model ? Promise.resolve(model) : open(ref)),
+    openModel: (ref) => (ref === (manifest.model ?? model.id) ? Promise.resolve(model) : open(ref)),
     findSandbox,
+    agents: agents.map((callable) => agentTarget(callable.manifest)),
   });
   const internal = allowedInternalActions(manifest);
   const calls = prepareCalls(manifest, targets.all, internal);
@@ -125,6 +139,7 @@ async function prepareAgent(
     model,
     fastModel: () => (fast === undefined ? Promise.resolve(model) : open(fast)),
     targets,
+    agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
     internal,
     metadata: createMetadata(manifest.metadata),
     toAction: createToAction(manifest.action_templates),

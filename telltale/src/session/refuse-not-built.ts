@@ -21,7 +21,6 @@ function unbuiltKeys(manifest: AgentManifest, internal: readonly string[]): read
     ['memory', manifest.memory !== undefined],
     ['context_variables.derived', variables.derived.length > 0],
     ['context_variables.defined.store', variables.defined.some(({ store }) => store !== undefined)],
-    ['import.agents', imports.agents.length > 0],
     ['import.workflows', imports.workflows.length > 0],
     ['import.artifacts', imports.artifacts.length > 0],
   ];

@@ -13,6 +13,8 @@ import { createAgentView } from './agent-view.ts';
 import { armWall } from './arm-wall.ts';
 import { runChat } from './chat/run-chat.ts';
 import type { Talk } from './chat/talk.ts';
+import { createChildRunner } from './children/child-runner.ts';
+import type { Lineage, Spawn } from './children/lineage.ts';
 import { closeTurn } from './close-turn.ts';
 import type { SessionContext } from './context.ts';
 import { createInbox } from './inbox.ts';
@@ -49,6 +51,9 @@ export interface SessionEdges {
   readonly onWaiting: OnWaiting;
   /** How a person leads the session, where it is a chat. */
   readonly talk: Talk;
+  readonly spawn: Spawn;
+  /** Where it is a sub-agent's. */
+  readonly lineage: Lineage | undefined;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
@@ -57,10 +62,12 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const { prepared, log, writer, stop, clock } = edges;
   const { manifest } = prepared.agent;
   const { state } = log;
-  const view = createAgentView({ state, prepared, env: edges.env });
+  const view = createAgentView({ state, prepared, env: edges.env, parent: edges.lineage?.view });
   const testContext = createTestContext(state, view);
+  const applyMetadata = createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log);
+  const runChild = createChildRunner({ ...edges, applyMetadata });
   const performer = createPerformer(
-    { prepared, log, view, granted: (id) => reviews.granted(id), crashPoint: edges.crashPoint },
+    { prepared, log, view, granted: (id) => reviews.granted(id), runChild, crashPoint: edges.crashPoint },
     {
       state,
       manifest,
@@ -119,9 +126,10 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     ids: takenIds(state),
     calls: prepared.calls,
     toAction: prepared.toAction,
-    applyMetadata: createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log),
+    applyMetadata,
     testContext,
     checkOutput: prepared.checkOutput,
+    limitAbove: edges.lineage?.limits.reached,
     crashPoint: edges.crashPoint,
   };
   const conversation = createConversation(prepared.opening(state.seal));
@@ -136,14 +144,11 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     if (state.reviews.length > 0) reviews.tidy();
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
-    const beforeTurn = () =>
-      manifest.metadata.scope === 'agent'
-        ? refreshMetadata(prepared.metadata, manifest, log, edges.store)
-        : undefined;
+    const refresh = () => beforeTurn(edges);
     const end =
       state.chat === true
-        ? await runChat(context, conversation, { left, beforeTurn, inbox, talk: edges.talk })
-        : await runLoop(context, conversation, left, beforeTurn);
+        ? await runChat(context, conversation, { left, beforeTurn: refresh, inbox, talk: edges.talk })
+        : await runLoop(context, conversation, left, refresh);
     return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
@@ -153,6 +158,17 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     disarm();
     inbox.close();
   }
+}
+
+/** What a turn has to know of others. */
+function beforeTurn({ prepared, log, store, lineage }: SessionEdges): Promise<void> | undefined {
+  const { metadata, agent } = prepared;
+  const kept = agent.manifest.metadata.scope === 'agent';
+  const bounded = lineage?.limits.isBounded === true;
+  if (!kept && !bounded) return undefined;
+  const refreshed = kept ? refreshMetadata(metadata, agent.manifest, log, store) : Promise.resolve();
+  // What it used counts above once it is on the log.
+  return bounded ? refreshed.then(log.flushed).then(lineage.limits.counted) : refreshed;
 }
 
 /** Ends what is still running, writes the last event, and says how it went. */

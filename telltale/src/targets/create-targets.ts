@@ -26,6 +26,8 @@ export interface TargetsOptions {
   readonly env: Env;
   readonly store: RelicStore;
   readonly openModel: (ref: string) => Promise<Model>;
+  /** The agents that it may call: only a session can run one. */
+  readonly agents?: readonly Target[];
   /** Between SIGTERM and SIGKILL of a command. */
   readonly graceMs?: number;
   /** In place of the system's resolver. */
@@ -73,6 +75,7 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
   };
   for (const target of importedTargets(loaded, project, options.store, edges)) add(target);
   for (const target of llmTargets(agent, options.openModel)) add(target);
+  for (const target of options.agents ?? []) add(target);
   const all = Object.freeze([...table.values()]);
   const endWarmUp = warmUp(all);
   return {

@@ -55,6 +55,8 @@ export interface Target {
   readonly start: 'on_close' | 'on_turn_end';
   /** Time for each try, unless the action sets its own. */
   readonly timeoutMs?: number;
+  /** How long it may take to stop once its signal is aborted, where it needs more than most. */
+  readonly graceMs?: number;
   /** What is wrong with the parameters, with the path; undefined if nothing is. */
   check(input: JsonObject): RuntimeError | undefined;
   /**

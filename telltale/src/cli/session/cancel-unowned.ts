@@ -3,9 +3,12 @@ import type { EventBody } from '../../events/event.ts';
 import { openReviews } from '../../events/fold-reviews.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { openChildren } from '../../session/children/child-id.ts';
+import { BY_PARENT } from '../../session/children/child-result.ts';
 import { withoutRow } from '../../session/reviews/review-table.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import type { StreamWriter } from '../../store/store.ts';
+import { hasEnded } from '../view/status.ts';
 
 export interface CancelUnowned {
   readonly reason: string;
@@ -31,6 +34,12 @@ export async function cancelUnowned(
   }
   try {
     const state = await runtime.state(session);
+    // Those that work for it are over before it is.
+    for (const child of openChildren(state)) {
+      const known = await runtime.store.info(child);
+      if (known !== undefined && known.head > 0 && known.owner === undefined && !hasEnded(known.status))
+        await cancelUnowned(runtime, child, { reason, by: BY_PARENT, clock });
+    }
     const reviews = openReviews(state).map(({ review }) => review);
     const withdrawn = reviews.map(
       (review): EventBody => ({ type: 'review.resolved', review, answer: 'withdrawn', by }),

@@ -44,6 +44,16 @@ export function noteLine(event: ObservedEvent, columns: number, paint: Palette):
     case 'custom':
     case 'audit':
       return paint.dim(told(NOTED[event.type]));
+    case 'child.response':
+    case 'child.action.completed':
+    case 'child.action.failed':
+    case 'child.turn.failed':
+    case 'child.metadata.changed':
+      return paint.dim(told(CHILD_MARKS[event.type]));
+    case 'child.thought':
+    case 'child.text':
+    case 'child.turn.completed':
+    case 'child.usage':
     case 'session.completed':
     case 'session.failed':
     case 'session.stalled':
@@ -70,6 +80,14 @@ export function noteLine(event: ObservedEvent, columns: number, paint: Palette):
       return undefined;
   }
 }
+
+const CHILD_MARKS = {
+  'child.response': '│ ',
+  'child.action.completed': '│ ✓ ',
+  'child.action.failed': '│ ✗ ',
+  'child.turn.failed': '│ ! turn broke off: ',
+  'child.metadata.changed': '│ ● ',
+} as const;
 
 const NOTED = {
   'variable.changed': '',

@@ -40,6 +40,7 @@ const DEFAULT_GRACE_MS = 5_000;
 export async function createTargets(options: TargetsOptions): Promise<TargetTable> {
   const { agent, project } = options;
   const folder = resolve(options.folder);
+  const closers: (() => Promise<void>)[] = [];
   const edges: TargetEdges = {
     folder,
     agentName: agent.name,
@@ -48,6 +49,7 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
     permissions: createPermissions(agent.permissions, folder, options.approve),
     graceMs: options.graceMs ?? DEFAULT_GRACE_MS,
     resolveHost: options.resolveHost ?? systemResolver,
+    atClose: (close) => closers.push(close),
   };
   const loaded = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === agent.name);
   if (loaded === undefined) throw notInProject(agent.name, project.root);
@@ -66,6 +68,7 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
     find: (kind, name) => table.get(`${kind} ${name}`),
     async close() {
       endWarmUp();
+      await Promise.all(closers.splice(0).map((end) => end()));
     },
   };
 }

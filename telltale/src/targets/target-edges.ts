@@ -14,4 +14,6 @@ export interface TargetEdges {
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number;
   readonly resolveHost: Resolver;
+  /** What is to be ended when the table is closed. */
+  readonly atClose: (close: () => Promise<void>) => void;
 }

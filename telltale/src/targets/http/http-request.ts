@@ -21,6 +21,8 @@ export interface HttpRequest {
 export interface HttpEdges {
   readonly hosts: PermittedHosts;
   readonly resolveHost: Resolver;
+  /** Throws at an address that may not be asked for, though its host may; redirects included. */
+  readonly checkUrl?: (url: URL) => void;
 }
 
 export interface HttpResponse {
@@ -72,6 +74,7 @@ function exchange(request: HttpRequest, url: URL, edges: HttpEdges): Promise<Inc
   const { signal, what } = request;
   const isSecure = url.protocol === 'https:';
   const host = bareHost(url.hostname);
+  edges.checkUrl?.(url);
   const permission = edges.hosts.check(host, url.port || (isSecure ? '443' : '80'));
   checkLiteral(host, permission);
   if (signal.aborted) throw stopped(what, signal);

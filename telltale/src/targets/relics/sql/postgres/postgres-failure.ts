@@ -24,7 +24,7 @@ const isServerError = (thrown: unknown): thrown is ServerError =>
 /** The transaction lost against another, or waited too long for a lock. */
 const PASSING: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '53100', '53200', '53300']);
 /** The server ends the connection, or is not ready for any. */
-const GOING_AWAY = /^(?:08|57P)/;
+const GOING_AWAY = /^(?:08(?!P01)|57P)/;
 
 const HINTS: Readonly<Record<string, string>> = {
   '25006': 'The operation "query" changes nothing; use "execute".',

@@ -8,7 +8,7 @@ import { describeFailure } from './sqlite-failure.ts';
 import { fromSqlite, toSqlite } from './sqlite-values.ts';
 
 /** How long a lock of another process is waited for. */
-const LOCK_MS = 5_000;
+const LOCK_MS = 3_000;
 
 export interface SqliteServer {
   answer(message: ToServer): FromServer;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { eventually, PATIENT } from '../store/eventually.ts';
 import { findProgram, postgresFolders } from './find-program.ts';
 import { needsRedis } from './needs-redis.ts';
@@ -11,8 +11,6 @@ import { askBroker, openServerBroker } from './server-broker.ts';
 import { testDatabase } from './shared-postgres.ts';
 import { startPostgres } from './start-postgres.ts';
 import { startRedis } from './start-redis.ts';
-
-needsRedis();
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -50,35 +48,39 @@ test('nothing is started while nobody asks', async () => {
   await expect(askBroker(broker.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-test('a Redis can be stopped by its pid and started again on its port', PATIENT, async () => {
-  const first = await startRedis();
-  process.kill(first.pid, 'SIGKILL');
-  await eventually(() => expect(isAlive(first.pid)).toBe(false));
-  const second = await startRedis({ port: first.port });
-  onTestFinished(() => second.stop());
-  expect(second.url).toBe(first.url);
-  await first.stop();
-});
+describe('Redis', () => {
+  needsRedis();
 
-test('a server ends with the process that started it, even if that is killed', PATIENT, async () => {
-  const script = fileURLToPath(new URL('./fixtures/start-and-wait.ts', import.meta.url));
-  const runner = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let said = '';
-  runner.stdout.on('data', (chunk: Buffer) => {
-    said += chunk.toString();
+  test('a Redis can be stopped by its pid and started again on its port', PATIENT, async () => {
+    const first = await startRedis();
+    process.kill(first.pid, 'SIGKILL');
+    await eventually(() => expect(isAlive(first.pid)).toBe(false));
+    const second = await startRedis({ port: first.port });
+    onTestFinished(() => second.stop());
+    expect(second.url).toBe(first.url);
+    await first.stop();
   });
-  const [pid = 0, port = 0] = await eventually(() => {
-    expect(said).toContain('\n');
-    return said.trim().split(' ').map(Number);
+
+  test('a server ends with the process that started it, even if that is killed', PATIENT, async () => {
+    const script = fileURLToPath(new URL('./fixtures/start-and-wait.ts', import.meta.url));
+    const runner = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let said = '';
+    runner.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    const [pid = 0, port = 0] = await eventually(() => {
+      expect(said).toContain('\n');
+      return said.trim().split(' ').map(Number);
+    });
+    expect(isAlive(pid)).toBe(true);
+    runner.kill('SIGKILL');
+    await eventually(() => expect(isAlive(pid)).toBe(false));
+    await expect(
+      new Promise((resolve, reject) => {
+        createConnection(port, '127.0.0.1').on('connect', resolve).on('error', reject);
+      }),
+    ).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
-  expect(isAlive(pid)).toBe(true);
-  runner.kill('SIGKILL');
-  await eventually(() => expect(isAlive(pid)).toBe(false));
-  await expect(
-    new Promise((resolve, reject) => {
-      createConnection(port, '127.0.0.1').on('connect', resolve).on('error', reject);
-    }),
-  ).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
 test('a program is found in PATH, and what is nowhere is not', () => {

@@ -49,6 +49,7 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
   const folder = resolve(options.folder);
   const permissions = createPermissions(agent.permissions, folder, platform() !== 'win32');
   const { env } = options;
+  const closers: (() => Promise<void>)[] = [];
   const edges: TargetEdges = {
     folder,
     agentName: agent.name,
@@ -64,6 +65,7 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
       homes: [env.HOME ?? homedir(), homedir(), ...HOMES],
       temporary: [tmpdir(), env.TMPDIR ?? tmpdir(), ...TEMPORARY],
     }),
+    atClose: (close) => closers.push(close),
   };
   const loaded = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === agent.name);
   if (loaded === undefined) throw notInProject(agent.name, project.root);
@@ -83,6 +85,7 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
     find: (kind, name) => table.get(`${kind} ${name}`),
     async close() {
       endWarmUp();
+      await Promise.all(closers.splice(0).map((end) => end()));
     },
   };
 }

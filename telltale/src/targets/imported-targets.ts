@@ -53,7 +53,9 @@ function* targetOf(
       yield toolTarget(manifest, file, edges, code as CodeTool | undefined);
       return;
     case 'Relic':
-      yield code === undefined ? relicTarget(manifest, file, store) : codeRelic(manifest, code as CodeRelic);
+      yield code === undefined
+        ? relicTarget(manifest, file, store, edges)
+        : codeRelic(manifest, code as CodeRelic);
       return;
     case 'Agent':
     case 'Workflow':

@@ -17,4 +17,6 @@ export interface TargetEdges {
   readonly resolveHost: Resolver;
   /** Keeps commands to what they may touch. */
   readonly confinement: Confinement;
+  /** What is to be ended when the table is closed. */
+  readonly atClose: (close: () => Promise<void>) => void;
 }

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
@@ -26,6 +27,8 @@ export interface Given {
   readonly options?: Partial<TargetsOptions>;
   /** Who is asked where a call needs a person's approval; nobody by default. */
   readonly approve?: ((need: Need) => boolean | Promise<boolean>) | undefined;
+  /** One that is there and stays; a temporary one, gone with the test, if absent. */
+  readonly folder?: string;
   /** Goes on although the manifests have mistakes. */
   readonly allowErrors?: boolean;
 }
@@ -36,14 +39,18 @@ export async function agentTargets({
   files = {},
   options = {},
   approve,
+  folder: given,
   allowErrors,
 }: Given): Promise<AgentTargets> {
-  const folder = temporaryProject({
+  const all = {
     'telltale.yml': '',
     'agent.yml': `kind: Agent\nname: tester\nmodel: scripted:./model.yml\n${agent}\n`,
     'model.yml': 'turns: []\n',
     ...files,
-  });
+  };
+  const folder = given ?? temporaryProject(all);
+  if (given !== undefined)
+    for (const [name, content] of Object.entries(all)) writeFileSync(join(given, name), content);
   const loaded = await loadManifests([join(folder, 'agent.yml')], { env: {}, root: folder, cwd: folder });
   const errors = loaded.diagnostics.filter(({ severity }) => severity === 'error');
   if (errors.length > 0 && allowErrors !== true) throw new Error(JSON.stringify(errors, null, 2));

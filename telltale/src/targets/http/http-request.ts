@@ -22,8 +22,10 @@ export interface HttpRequest {
 }
 
 export interface HttpEdges {
-  readonly hosts: PermittedHosts;
+  readonly hosts: Pick<PermittedHosts, 'check'>;
   readonly resolveHost: Resolver;
+  /** Throws at an address that may not be asked for, though its host may; redirects included. */
+  readonly checkUrl?: (url: URL) => void;
 }
 
 export interface HttpResponse {
@@ -75,6 +77,7 @@ function exchange(request: HttpRequest, url: URL, edges: HttpEdges): Promise<Inc
   const { signal, what } = request;
   const isSecure = url.protocol === 'https:';
   const host = bareHost(url.hostname);
+  edges.checkUrl?.(url);
   const permission = edges.hosts.check(host, portOf(url), request.granted);
   checkLiteral(host, permission);
   if (signal.aborted) throw stopped(what, signal);

@@ -10,6 +10,8 @@ import { importedTargets } from './imported-targets.ts';
 import { llmTargets } from './llm/llm-targets.ts';
 import type { Env } from './process/child-environment.ts';
 import type { RelicStore } from './relics/relic-store.ts';
+import { createSandbox } from './sandbox/create-sandbox.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
 import type { Approve, Target, TargetTable } from './target.ts';
 import type { TargetEdges } from './target-edges.ts';
 
@@ -29,6 +31,8 @@ export interface TargetsOptions {
   readonly graceMs?: number;
   /** In place of the system's resolver. */
   readonly resolveHost?: Resolver;
+  /** Where scripts run; one of the table's own if absent. */
+  readonly sandbox?: Sandbox | undefined;
 }
 
 const DEFAULT_GRACE_MS = 5_000;
@@ -48,6 +52,7 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
     permissions: createPermissions(agent.permissions, folder, options.approve),
     graceMs: options.graceMs ?? DEFAULT_GRACE_MS,
     resolveHost: options.resolveHost ?? systemResolver,
+    sandbox: options.sandbox ?? createSandbox(options),
   };
   const loaded = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === agent.name);
   if (loaded === undefined) throw notInProject(agent.name, project.root);
@@ -66,6 +71,7 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
     find: (kind, name) => table.get(`${kind} ${name}`),
     async close() {
       endWarmUp();
+      if (options.sandbox === undefined) await edges.sandbox.close();
     },
   };
 }

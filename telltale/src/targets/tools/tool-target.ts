@@ -10,6 +10,7 @@ import { commandTool } from './command-tool.ts';
 import { httpTool } from './http-tool.ts';
 import type { Implementation, ToolContext } from './implementation.ts';
 import { moduleTool } from './module-tool.ts';
+import { scriptTool } from './script-tool.ts';
 
 /** A Tool manifest as something an action can call. `file` is where the manifest stands. */
 export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges): Target {
@@ -25,6 +26,7 @@ export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges)
       maxBytes: output?.max_bytes?.bytes ?? DEFAULT_OUTPUT_BYTES,
       wantsJson: output?.schema !== undefined,
       stream: tool.stream,
+      timeoutMs: tool.timeout?.ms,
     },
     edges,
   );
@@ -68,7 +70,8 @@ function implement(
   if ('module' in implementation) return moduleTool(implementation, context);
   if ('command' in implementation) return commandTool(implementation, context, edges);
   if ('http' in implementation) return httpTool(implementation.http, context, edges);
-  throw notBuilt('mcp' in implementation ? 'mcp' : 'script', context);
+  if ('script' in implementation) return scriptTool(implementation, context, edges);
+  throw notBuilt('mcp', context);
 }
 
 /** Of parameters at the top only: what stands in them is one value to the schema's author. */

@@ -5,6 +5,7 @@ import { createIdSource } from '../kernel/ids.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { isModelRef } from '../manifest/schema/model-ref.ts';
 import { openStore } from '../store/open-store.ts';
+import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
 import { forkSession } from './fork-session.ts';
 import { createLiveSession, type LiveSession } from './live-session.ts';
 import { loadAgent } from './load-agent.ts';
@@ -29,7 +30,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const live = new Set<LiveSession>();
   let closed = false;
 
-  const shelf = createAgentShelf({ store, clock, env, approve: options.approve });
+  const sandbox = createSandbox({ clock });
+  const { approve, mcp } = options;
+  const shelf = createAgentShelf({ store, clock, env, approve, mcp, sandbox });
   const edges = { store, clock, random, env, cwd, shelf, crashPoint: options.crashPoint };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
@@ -75,6 +78,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       closed = true;
       await Promise.all([...live].map((session) => session.interrupt()));
       await shelf.close();
+      await sandbox.close();
       if (typeof given === 'string') await store.close();
     },
   };

@@ -6,6 +6,8 @@ import { type Opening, openingOf } from '../prompt/conversation.ts';
 import { systemPrompt } from '../prompt/primer.ts';
 import type { Store } from '../store/store.ts';
 import { createTargets } from '../targets/create-targets.ts';
+import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
+import type { Sandbox } from '../targets/sandbox/sandbox.ts';
 import type { Approve, TargetTable } from '../targets/target.ts';
 import { createOutputCheck } from './check-output.ts';
 import type { CheckedOutput } from './context.ts';
@@ -33,6 +35,8 @@ export interface PrepareEdges {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly approve?: Approve | undefined;
+  readonly mcp?: OpenMcpServer | undefined;
+  readonly sandbox?: Sandbox | undefined;
 }
 
 export interface AgentShelf {
@@ -70,7 +74,7 @@ export function createAgentShelf(edges: PrepareEdges): AgentShelf {
 }
 
 async function prepareAgent(
-  { store, clock, env, approve }: PrepareEdges,
+  { store, clock, env, approve, mcp, sandbox }: PrepareEdges,
   agent: LoadedAgent,
   chosen: string | Model | undefined,
 ): Promise<PreparedAgent> {
@@ -91,6 +95,8 @@ async function prepareAgent(
     // Whoever names the agent's own model means the one it really runs on.
     openModel: (ref) => (ref === manifest.model ? Promise.resolve(model) : open(ref)),
     approve,
+    mcp,
+    sandbox,
   });
   const internal = allowedInternalActions(manifest.internal_actions);
   const openingFor = (seal: string | undefined) => {

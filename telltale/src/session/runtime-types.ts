@@ -7,6 +7,7 @@ import type { Project } from '../manifest/project/project.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { Store } from '../store/store.ts';
+import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { Approve } from '../targets/target.ts';
 
 /** An agent that can be run: its manifest, all that this imports, and where it was read. */
@@ -33,6 +34,8 @@ export interface RuntimeOptions {
   readonly cwd?: string;
   /** Asks a person where a permission says `ask`; without it the answer is no. */
   readonly approve?: Approve;
+  /** Starts the MCP servers that agents import; `createRuntime` of "telltale" brings one. */
+  readonly mcp?: OpenMcpServer;
   /** Called at named places of a run: a test ends the process there. */
   readonly crashPoint?: (name: string) => void;
 }

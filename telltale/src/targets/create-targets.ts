@@ -8,6 +8,8 @@ import { createPermissions } from './access/permissions.ts';
 import { type Resolver, systemResolver } from './http/checked-lookup.ts';
 import { importedTargets } from './imported-targets.ts';
 import { llmTargets } from './llm/llm-targets.ts';
+import type { OpenMcpServer } from './mcp/mcp-server.ts';
+import { closeServers, openServers } from './mcp/open-servers.ts';
 import type { Env } from './process/child-environment.ts';
 import type { RelicStore } from './relics/relic-store.ts';
 import { createSandbox } from './sandbox/create-sandbox.ts';
@@ -31,6 +33,8 @@ export interface TargetsOptions {
   readonly graceMs?: number;
   /** In place of the system's resolver. */
   readonly resolveHost?: Resolver;
+  /** Starts MCP servers. Without it an agent that imports one is refused. */
+  readonly mcp?: OpenMcpServer | undefined;
   /** Where scripts run; one of the table's own if absent. */
   readonly sandbox?: Sandbox | undefined;
 }
@@ -44,7 +48,7 @@ const DEFAULT_GRACE_MS = 5_000;
 export async function createTargets(options: TargetsOptions): Promise<TargetTable> {
   const { agent, project } = options;
   const folder = resolve(options.folder);
-  const edges: TargetEdges = {
+  const own: Omit<TargetEdges, 'servers'> = {
     folder,
     agentName: agent.name,
     clock: options.clock,
@@ -56,14 +60,21 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
   };
   const loaded = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === agent.name);
   if (loaded === undefined) throw notInProject(agent.name, project.root);
+  const servers = await openServers(agent.import.tools, options.mcp, own);
+  const edges: TargetEdges = { ...own, servers };
   const table = new Map<string, Target>();
   const add = (target: Target) => {
     const key = `${target.kind} ${target.name}`;
     if (table.has(key)) throw nameTaken(target);
     table.set(key, target);
   };
-  for (const target of importedTargets(loaded, project, options.store, edges)) add(target);
-  for (const target of llmTargets(agent, options.openModel)) add(target);
+  try {
+    for (const target of importedTargets(loaded, project, options.store, edges)) add(target);
+    for (const target of llmTargets(agent, options.openModel)) add(target);
+  } catch (thrown) {
+    await closeServers(servers);
+    throw thrown;
+  }
   const all = Object.freeze([...table.values()]);
   const endWarmUp = warmUp(all);
   return {
@@ -71,6 +82,7 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
     find: (kind, name) => table.get(`${kind} ${name}`),
     async close() {
       endWarmUp();
+      await closeServers(servers);
       if (options.sandbox === undefined) await edges.sandbox.close();
     },
   };
@@ -97,5 +109,5 @@ const notInProject = (name: string, root: string) =>
 
 const nameTaken = ({ kind, name }: Target) =>
   new RuntimeError('name_taken', `Two things that actions can call are named ${kind} "${name}".`, {
-    hint: 'Give one of them another name; a built-in tool has its own.',
+    hint: 'Give one of them another name; a built-in tool has its own, and those of an MCP server begin with its name.',
   });

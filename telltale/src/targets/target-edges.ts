@@ -1,6 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Permissions } from './access/permissions.ts';
 import type { Resolver } from './http/checked-lookup.ts';
+import type { McpServers } from './mcp/open-servers.ts';
 import type { Env } from './process/child-environment.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 
@@ -16,4 +17,6 @@ export interface TargetEdges {
   readonly graceMs: number;
   readonly resolveHost: Resolver;
   readonly sandbox: Sandbox;
+  /** The agent's MCP servers, which run. */
+  readonly servers: McpServers;
 }

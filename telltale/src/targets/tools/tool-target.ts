@@ -9,11 +9,13 @@ import type { TargetEdges } from '../target-edges.ts';
 import { commandTool } from './command-tool.ts';
 import { httpTool } from './http-tool.ts';
 import type { Implementation, ToolContext } from './implementation.ts';
+import { mcpTool, withServersWords } from './mcp-tool.ts';
 import { moduleTool } from './module-tool.ts';
 import { scriptTool } from './script-tool.ts';
 
 /** A Tool manifest as something an action can call. `file` is where the manifest stands. */
-export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges): Target {
+export function toolTarget(manifest: ToolManifest, file: string, edges: TargetEdges): Target {
+  const tool = withServersWords(manifest, edges.servers);
   const { name, parameters, approval, output } = tool;
   const what = `tool "${name}"`;
   const properties = isMap(parameters.properties) ? parameters.properties : {};
@@ -70,8 +72,8 @@ function implement(
   if ('module' in implementation) return moduleTool(implementation, context);
   if ('command' in implementation) return commandTool(implementation, context, edges);
   if ('http' in implementation) return httpTool(implementation.http, context, edges);
-  if ('script' in implementation) return scriptTool(implementation, context, edges);
-  throw notBuilt('mcp', context);
+  if ('mcp' in implementation) return mcpTool(implementation.mcp, context, edges);
+  return scriptTool(implementation, context, edges);
 }
 
 /** Of parameters at the top only: what stands in them is one value to the schema's author. */
@@ -82,15 +84,6 @@ function defaultsOf(properties: Readonly<Record<string, unknown>>): JsonObject {
     ),
   );
 }
-
-const notBuilt = (kind: string, { what, file }: ToolContext) =>
-  new RuntimeError(
-    'not_built',
-    `The ${what} (${file}) is implemented by "${kind}", which cannot be run yet.`,
-    {
-      hint: 'Implement it by "module", "command" or "http".',
-    },
-  );
 
 const outputViolates = (what: string, message: string) =>
   new RuntimeError('bad_output', `The result of ${what} does not fit its "output.schema": ${message}`, {

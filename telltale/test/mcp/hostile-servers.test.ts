@@ -92,7 +92,9 @@ test('lines that are no messages are passed over', async () => {
 });
 
 test('a server that prints without end what is no message is ended', async () => {
-  const server = await openFake(`on['tools/call'] = () => { const more = () => { while (process.stdout.write('noise\\n')); process.stdout.once('drain', more); }; more(); }`);
+  const server = await openFake(
+    `on['tools/call'] = () => { const more = () => { while (process.stdout.write('noise\\n')); process.stdout.once('drain', more); }; more(); }`,
+  );
   const error = await failureOf(server.call(callOf()));
   expect(error).toMatchObject({ code: 'mcp_failed', retryable: true });
   expect(error.message).toContain('lines that are no messages');

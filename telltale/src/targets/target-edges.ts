@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Permissions } from './access/permissions.ts';
 import type { Resolver } from './http/checked-lookup.ts';
-import type { McpServers } from './mcp/open-servers.ts';
+import type { McpServers } from './mcp/mcp-server.ts';
 import type { Env } from './process/child-environment.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 

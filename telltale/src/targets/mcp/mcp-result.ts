@@ -37,7 +37,7 @@ function readParts(
     return true;
   };
   return content.map((block) => {
-    const part = readBlock(block);
+    const part = readBlock(plainJson(block, what, Number.POSITIVE_INFINITY) as JsonObject);
     const { data, ...about } = typeof part === 'string' ? { data: undefined } : part;
     if (!fits(typeof part === 'string' ? Buffer.byteLength(part) : JSON.stringify(about).length))
       throw outputTooLarge(what, maxBytes);

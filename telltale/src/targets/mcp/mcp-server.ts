@@ -51,5 +51,8 @@ export interface McpServer {
   close(): Promise<void>;
 }
 
+/** The servers of one agent, by name. */
+export type McpServers = ReadonlyMap<string, McpServer>;
+
 /** Starts a server and asks it for its tools. Rejects with `mcp_failed`, or as a command that cannot be started. */
 export type OpenMcpServer = (start: McpServerStart) => Promise<McpServer>;

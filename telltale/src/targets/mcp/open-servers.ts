@@ -3,10 +3,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { childEnvironment } from '../process/child-environment.ts';
 import type { TargetEdges } from '../target-edges.ts';
-import type { McpServer, OpenMcpServer } from './mcp-server.ts';
-
-/** The servers of one agent, by name. */
-export type McpServers = ReadonlyMap<string, McpServer>;
+import type { McpServer, McpServers, OpenMcpServer } from './mcp-server.ts';
 
 type Import = AgentManifest['import']['tools'][number];
 type Entry = Extract<Import, { readonly mcp: unknown }>['mcp'];

@@ -4,6 +4,8 @@ import { httpRequest } from '../http/http-request.ts';
 import { idempotencyHeader } from '../http/idempotency-header.ts';
 import { bodyText, isJsonType } from '../http/read-body.ts';
 import { outputTooLarge } from '../output/output-limits.ts';
+import { textProgress } from '../process/text-progress.ts';
+import type { TargetCall } from '../target.ts';
 import type { TargetEdges } from '../target-edges.ts';
 import { type FillScope, fillScope, readFilling } from './fill-template.ts';
 import type { Implementation, ToolContext } from './implementation.ts';
@@ -24,7 +26,7 @@ const MAX_SHOWN_BODY = 500;
  */
 export function httpTool(
   { method, url, headers, body }: HttpImplementation,
-  { what, parameterNames, maxBytes, wantsJson }: ToolContext,
+  { what, parameterNames, maxBytes, wantsJson, stream }: ToolContext,
   { permissions, resolveHost }: TargetEdges,
 ): Implementation {
   const read = (text: string) => readFilling(text, what, parameterNames);
@@ -48,6 +50,7 @@ export function httpTool(
         body: content === undefined || typeof content === 'string' ? content : JSON.stringify(content),
         maxBytes,
         signal: call.signal,
+        onChunk: stream ? chunkProgress(call) : undefined,
       },
       { hosts: permissions.hosts, resolveHost },
     );
@@ -59,6 +62,12 @@ export function httpTool(
     if (!wantsJson && !isJsonType(type)) return text;
     return parseBody(text, what);
   };
+}
+
+/** Each piece of the body as `{text}`, as it comes. */
+function chunkProgress({ progress }: TargetCall): (chunk: Buffer) => void {
+  const show = textProgress((data) => progress({ text: (data as { readonly text: string }).text }));
+  return (chunk) => show('stdout', chunk);
 }
 
 type FillBody = (scope: FillScope) => Json | undefined;

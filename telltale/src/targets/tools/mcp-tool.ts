@@ -3,8 +3,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ToolManifest } from '../../manifest/schema/kinds.ts';
 import { mcpResult } from '../mcp/mcp-result.ts';
 import { usableSchema } from '../mcp/mcp-schema.ts';
-import type { McpServer, McpTool } from '../mcp/mcp-server.ts';
-import type { McpServers } from '../mcp/open-servers.ts';
+import type { McpServer, McpServers, McpTool } from '../mcp/mcp-server.ts';
 import type { Implementation, ToolContext } from './implementation.ts';
 
 interface McpImplementation {

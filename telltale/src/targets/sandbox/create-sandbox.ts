@@ -7,6 +7,8 @@ import type { Sandbox, SandboxJob } from './sandbox.ts';
 import { sandboxBusy, sandboxClosed, scriptFailure, scriptMemory } from './sandbox-errors.ts';
 import { type SandboxThread, startSandboxThread } from './sandbox-thread.ts';
 
+/** Two at least, so that one script that does not end leaves a way for others. */
+const MIN_THREADS = 2;
 const MAX_THREADS = 4;
 const MAX_WAITING = 10_000;
 /** Text in memory, and again as values, takes several times its size. */
@@ -24,7 +26,7 @@ interface Waiting {
  * between its steps, and a script that does not end would hold up every session for the time that it has.
  */
 export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
-  const maxThreads = Math.max(1, Math.min(MAX_THREADS, availableParallelism()));
+  const maxThreads = Math.max(MIN_THREADS, Math.min(MAX_THREADS, availableParallelism()));
   const threads = new Set<SandboxThread>();
   const idle: SandboxThread[] = [];
   const waiting: Waiting[] = [];

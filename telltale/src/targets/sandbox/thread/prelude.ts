@@ -64,10 +64,13 @@ export const PRELUDE = `((log) => {
 
   const begin = (globals, frozen, seed) => {
     const given = parse(globals);
-    const names = parse(frozen);
     for (const name in given) world[name] = given[name];
-    for (let index = 0; index < names.length; index++) freezeAll(given[names[index]]);
-    Math.random = seededRandom(seed);
+    if (frozen !== '[]') {
+      const names = parse(frozen);
+      for (let index = 0; index < names.length; index++) freezeAll(given[names[index]]);
+    }
+    let random;
+    Math.random = () => (random ??= seededRandom(seed))();
   };
 
   const MAX_DEPTH = 100;

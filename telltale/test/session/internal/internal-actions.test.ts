@@ -40,7 +40,9 @@ describe('set_variable', () => {
   it('is read by later actions and responses', async () => {
     const ran = await runAgent({
       manifest: VARIABLES,
-      turns: [`${internal('a', 'set_variable', { name: 'notes', value: ['x'] }, 'mode="sync"')}<response>$notes</response>`],
+      turns: [
+        `${internal('a', 'set_variable', { name: 'notes', value: ['x'] }, 'mode="sync"')}<response>$notes</response>`,
+      ],
     });
     expect(ran.result.result).toBe('["x"]');
   });

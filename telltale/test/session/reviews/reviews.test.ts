@@ -54,9 +54,7 @@ describe('an action that a person has to approve', () => {
     });
     const { status } = await runtime.start(agent, start).result;
     expect(status).toBe('completed');
-    expect(asked).toEqual([
-      { what: 'call tool "deploy"', target: 'tool "deploy"', input: { to: 'prod' } },
-    ]);
+    expect(asked).toEqual([{ what: 'call tool "deploy"', target: 'tool "deploy"', input: { to: 'prod' } }]);
     const events = await runtime.events('ses_test');
     expect(briefly(events)).toEqual([
       'session.started',
@@ -89,12 +87,16 @@ describe('an action that a person has to approve', () => {
     expect(of(events, 'action.failed')[0]?.error.code).toBe('not_permitted');
     expect(of(events, 'action.started')).toEqual([]);
     expect(of(events, 'review.resolved')).toMatchObject([{ answer: 'rejected', by }]);
-    if (by === 'bob') expect(of(events, 'action.failed')[0]?.error.message).toContain('(bob): not on Fridays');
+    if (by === 'bob')
+      expect(of(events, 'action.failed')[0]?.error.message).toContain('(bob): not on Fridays');
   });
 
   it('does not hold up the others', async () => {
     const look = '<action id="l" mode="sync">{"name":"look"}</action>';
-    const { agent, open, start } = await scene([`${DEPLOY}${look}`, DONE], `${MANIFEST}limits: { parallel_actions: 1 }\n`);
+    const { agent, open, start } = await scene(
+      [`${DEPLOY}${look}`, DONE],
+      `${MANIFEST}limits: { parallel_actions: 1 }\n`,
+    );
     const runtime = await open({ approve: async () => true });
     expect((await runtime.start(agent, start).result).status).toBe('completed');
   });
@@ -105,15 +107,26 @@ describe('where nobody can be asked in this process', () => {
     const { agent, open, start, resume } = await scene([DEPLOY, DONE]);
     const first = await open();
     const result = await first.start(agent, start).result;
-    expect(result).toMatchObject({ status: 'waiting', turns: 1, reviews: [{ action: 'd', what: 'call tool "deploy"' }] });
+    expect(result).toMatchObject({
+      status: 'waiting',
+      turns: 1,
+      reviews: [{ action: 'd', what: 'call tool "deploy"' }],
+    });
     expect((await first.store.info('ses_test'))?.status).toBe('waiting');
     const [open1] = await first.reviews();
-    expect(open1).toMatchObject({ session: 'ses_test', agent: 'tester', action: 'd', target: 'tool "deploy"' });
+    expect(open1).toMatchObject({
+      session: 'ses_test',
+      agent: 'tester',
+      action: 'd',
+      target: 'tool "deploy"',
+    });
     await first.close();
 
     const other = await open();
     const review = open1?.review ?? '';
-    expect(await other.answer(review, { approved: true, by: 'ann', note: 'go' })).toMatchObject({ outcome: 'resolved' });
+    expect(await other.answer(review, { approved: true, by: 'ann', note: 'go' })).toMatchObject({
+      outcome: 'resolved',
+    });
     expect(await other.reviews()).toEqual([]);
     await expect(other.answer(review, { approved: false })).rejects.toMatchObject({ code: 'review_unknown' });
     await other.close();

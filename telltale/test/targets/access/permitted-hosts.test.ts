@@ -31,7 +31,7 @@ test('an approval is for one host and port; a name that was asked for by a star 
 });
 
 test('a request to a host that has to be asked for is asked about with its address', async () => {
-  const { port } = await httpServer((_request, response) => response.end("hello"));
+  const { port } = await httpServer((_request, response) => response.end('hello'));
   const url = `http://127.0.0.1:${port}/`;
   const asked: string[] = [];
   const { call, failure } = await agentTargets({

@@ -63,7 +63,13 @@ inSandbox('in the sandbox', () => {
   test('nothing outside can be written, and the mounts cannot be undone', async () => {
     const elsewhere = temporaryProject();
     const { sh } = await given();
-    const tries = [`touch ${elsewhere}/x`, 'touch /etc/x', 'touch /usr/x', 'mount -o remount,rw /', 'umount /tmp'];
+    const tries = [
+      `touch ${elsewhere}/x`,
+      'touch /etc/x',
+      'touch /usr/x',
+      'mount -o remount,rw /',
+      'umount /tmp',
+    ];
     for (const line of tries) expect((await sh(line)).exit_code, line).not.toBe(0);
     expect(existsSync(join(elsewhere, 'x'))).toBe(false);
   });
@@ -88,10 +94,9 @@ inSandbox('in the sandbox', () => {
 
   test('what is denied, or has to be asked for, is hidden from commands', async () => {
     const files = { '.env': 'KEY', 'secrets/a': 's', 'deep/x.pem': 'p', 'private/p': 'p' };
-    const { sh, folder } = await given(
-      'paths: { deny: [.env, secrets/**, "**/*.pem"], ask: [private] }',
-      { files },
-    );
+    const { sh, folder } = await given('paths: { deny: [.env, secrets/**, "**/*.pem"], ask: [private] }', {
+      files,
+    });
     expect(await sh('cat .env deep/x.pem; cat secrets/a private/p; ls secrets private')).toMatchObject({
       stdout: 'private:\n\nsecrets:\n',
     });
@@ -136,7 +141,9 @@ inSandbox('in the sandbox', () => {
   test('a program in the home directory that PATH names can be run', async () => {
     const home = temporaryProject();
     mkdirSync(join(home, 'tools/bin'), { recursive: true });
-    writeFileSync(join(home, 'tools/bin/greet'), '#!/bin/sh\n. "$(dirname "$0")/../lib.sh"\n', { mode: 0o755 });
+    writeFileSync(join(home, 'tools/bin/greet'), '#!/bin/sh\n. "$(dirname "$0")/../lib.sh"\n', {
+      mode: 0o755,
+    });
     writeFileSync(join(home, 'tools/lib.sh'), 'echo hello\n');
     writeFileSync(join(home, 'secret'), 'hush');
     const { sh } = await given('', {

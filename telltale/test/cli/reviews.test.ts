@@ -44,7 +44,9 @@ describe('a command that a person has to approve, without a terminal', { timeout
     expect((await telltale(['reviews'], cwd)).out).toContain('Nothing waits for a person');
     expect(await telltale(['resume', 'last', '--quiet'], cwd)).toMatchObject({ code: 0, out: 'Done.\n' });
     expect(existsSync(join(cwd, 'made'))).toBe(true);
-    expect((await telltale(['logs', 'last', '--type', 'review'], cwd)).out).toContain('approved by ann: fine');
+    expect((await telltale(['logs', 'last', '--type', 'review'], cwd)).out).toContain(
+      'approved by ann: fine',
+    );
   });
 
   it('is rejected, and cannot be decided twice', async () => {
@@ -85,13 +87,19 @@ describe('a command that a person has to approve, without a terminal', { timeout
       .split('\n')
       .map((line) => JSON.parse(line).type);
     for (const type of ['action.declared', 'review.requested', 'review.resolved', 'action.completed'])
-      expect(types.filter((each) => each === type), type).toHaveLength(1);
+      expect(
+        types.filter((each) => each === type),
+        type,
+      ).toHaveLength(1);
     expect(types).not.toContain('action.interrupted');
   });
 
   it('says so where there is nothing to answer', async () => {
     const cwd = project();
-    expect(await telltale(['reviews'], cwd)).toMatchObject({ code: 0, out: expect.stringContaining('Nothing waits') });
+    expect(await telltale(['reviews'], cwd)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('Nothing waits'),
+    });
     expect(await telltale(['reviews', 'approve', 'x'], cwd)).toMatchObject({ code: 1 });
   });
 });

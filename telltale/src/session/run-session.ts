@@ -10,10 +10,10 @@ import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import type { Approve } from '../targets/target.ts';
 import { createAgentView } from './agent-view.ts';
+import { armWall } from './arm-wall.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
 import { createInbox } from './inbox.ts';
-import { elapsedMs, wallReached } from './limits.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
 import { createMetadataWriter, refreshMetadata } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
@@ -28,8 +28,6 @@ import { createTestContext } from './test-context.ts';
 
 /** `fire_and_forget` actions get this long at the end of a session. */
 const FAREWELL_MS = 5_000;
-/** How often a wall that a wait for a person has moved is looked at. */
-const LOOK_AGAIN_MS = 1_000;
 
 export interface SessionEdges {
   readonly prepared: PreparedAgent;
@@ -243,23 +241,6 @@ async function farewell({ scheduler, clock, stop }: SessionContext): Promise<voi
     });
   });
   await scheduler.cancel('The session has ended.');
-}
-
-function armWall({ manifest, state, clock, stop }: SessionContext): () => void {
-  const { wall } = manifest.limits;
-  if (wall === undefined) return () => undefined;
-  let disarm = () => {};
-  const arm = () => {
-    // While all of it waits for a person, time stands still.
-    const isWaiting = state.status === 'waiting';
-    const left = wall.ms - elapsedMs(state, isWaiting ? state.at : clock.now());
-    disarm = clock.after(Math.max(isWaiting ? LOOK_AGAIN_MS : 0, left), () => {
-      if (state.status === 'waiting' || elapsedMs(state, clock.now()) < wall.ms) arm();
-      else stop.now({ kind: 'fail', error: wallReached(wall.ms) });
-    });
-  };
-  arm();
-  return () => disarm();
 }
 
 const ownField = (state: SessionState, name: string) =>

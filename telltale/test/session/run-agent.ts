@@ -14,7 +14,7 @@ import type {
   StartOptions,
 } from '../../src/session/runtime-types.ts';
 import { runAgent as run } from '../../src/testing/run-agent.ts';
-import { scripted } from '../../src/testing/scripted.ts';
+import { hear, scripted } from '../../src/testing/scripted.ts';
 
 /** A folder with an agent in it; `files` are written beside its manifest. */
 export function agentFolder(manifest: string, files: Readonly<Record<string, string>> = {}): string {
@@ -63,11 +63,14 @@ export async function runAgent(options: RunOptions): Promise<Ran> {
   const folder = agentFolder(options.manifest ?? '', options.files);
   const clock = options.clock ?? createSystemClock();
   const agent = await loadAgent('agent.yml', { cwd: folder });
-  const script = scripted(options.turns, { id: 'scripted:test', clock });
+  const model =
+    options.model === undefined
+      ? scripted(options.turns, { id: 'scripted:test', clock })
+      : hear(options.model);
   const { during, after } = options;
   const { result, events, observed } = await run(agent, {
     input: 'Do it.',
-    model: options.model ?? script,
+    model,
     ...options.start,
     runtime: { store: 'memory', clock, cwd: folder, ...options.runtime },
     ...(during === undefined ? {} : { during: (session, runtime) => during(session as Session, runtime) }),
@@ -78,7 +81,7 @@ export async function runAgent(options: RunOptions): Promise<Ran> {
     events,
     observed,
     folder,
-    prompts: script.prompts,
+    prompts: model.prompts,
     of: (type) => events.filter((event) => event.type === type) as never,
     types: events.map(({ type }) => type),
   };

@@ -9,10 +9,12 @@ export interface HeardModel extends Model {
 }
 
 /** A model that says what it is told: turn N of a session says entry N. One turn more than there are fails the session. */
-export const scripted = (
+export function scripted(
   turns: readonly (string | ScriptTurn)[],
   options: Omit<ScriptedModelOptions, 'turns'> = {},
-): HeardModel => hear(createScriptedModel({ ...options, turns }));
+): HeardModel {
+  return hear(createScriptedModel({ ...options, turns }));
+}
 
 /** The same model, with its prompts. */
 export function hear(model: Model): HeardModel {

@@ -6,13 +6,20 @@ import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { agentTargets, type Given } from '../targets/agent-targets.ts';
 
-const bin = (server: string) =>
-  createRequire(import.meta.url).resolve(`@modelcontextprotocol/server-${server}/dist/index.js`);
+const require = createRequire(import.meta.url);
+const BINS = {
+  everything: require.resolve('@modelcontextprotocol/server-everything/dist/index.js'),
+  filesystem: require.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'),
+};
 
 /** An agent that imports a published server. */
-async function given(server: string, args: readonly string[], more: Partial<Given> & { mcp?: string } = {}) {
+async function given(
+  server: keyof typeof BINS,
+  args: readonly string[],
+  more: Partial<Given> & { mcp?: string } = {},
+) {
   const command = JSON.stringify(process.execPath);
-  const list = JSON.stringify([bin(server), ...args]);
+  const list = JSON.stringify([BINS[server], ...args]);
   const targets = await agentTargets({
     ...more,
     agent: `import: { tools: [{ mcp: { name: peer, command: ${command}, args: ${list}${more.mcp ?? ''} } }${more.agent ?? ']'} }`,

@@ -276,6 +276,16 @@ test('many scripts at once each get their own answer', async () => {
   expect(answers).toEqual(Array.from({ length: 200 }, (_, n) => n * 2));
 });
 
+test('a sandbox that was warmed runs scripts as any other, and ends when it is closed', async () => {
+  const own = createSandbox({ clock });
+  own.warm();
+  own.warm();
+  expect(await own.run(job('1'))).toBe('1');
+  await own.close();
+  own.warm();
+  await expect(own.run(job('1'))).rejects.toMatchObject({ code: 'cancelled' });
+});
+
 test('what runs when the sandbox is closed is rejected, and nothing runs afterwards', async () => {
   const own = createSandbox({ clock });
   const running = own.run(job('for (;;);')).catch((error: RuntimeError) => error.code);

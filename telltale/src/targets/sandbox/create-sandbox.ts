@@ -97,6 +97,10 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
         throw outputTooLarge(what, limits.outputBytes);
       return outcome.json;
     },
+    warm() {
+      const thread = isClosed || threads.size > 0 ? undefined : freeThread();
+      if (thread !== undefined) idle.push(thread);
+    },
     async close() {
       isClosed = true;
       for (const entry of waiting.splice(0)) entry.refuse();

@@ -45,7 +45,7 @@ const scriptThrew = (what: string, { name, message, place }: Extract<Failure, { 
     },
   );
 
-export const scriptTimeout = (what: string, timeMs: number) =>
+const scriptTimeout = (what: string, timeMs: number) =>
   new RuntimeError('script_timeout', `The script of ${what} took more than ${timeMs / 1000} s.`, {
     hint: 'Give it less to do, or set "timeout" of the tool.',
   });

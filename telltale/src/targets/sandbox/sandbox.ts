@@ -37,6 +37,8 @@ export interface Sandbox {
    * `output_too_large`, `sandbox_busy`, or what the signal was aborted with.
    */
   run(job: SandboxJob): Promise<string>;
+  /** Starts its first thread, so that the first script does not have to wait for it: that takes 0.1 s and more. */
+  warm(): void;
   /** Ends its threads; what still runs is rejected. */
   close(): Promise<void>;
 }

@@ -14,6 +14,7 @@ export function scriptTool(
   // The snapshot takes longer to make and to pass on than most scripts take to run.
   const namesAgent = /\bagent\b/.test(script);
   const limits = { timeMs: timeoutMs, memoryBytes: DEFAULT_SCRIPT_MEMORY, outputBytes: maxBytes };
+  sandbox.warm();
   return async (parameters, call) => {
     const json = await sandbox.run({
       what,

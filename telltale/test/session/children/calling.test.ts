@@ -198,6 +198,29 @@ describe("a sub-agent's session", () => {
     );
   });
 
+  it('is begun anew for a branch of its caller', async () => {
+    await runTeam(
+      { echo },
+      {
+        turns: [asked],
+        async after(session, runtime) {
+          const log = await runtime.events(session);
+          const copied = log.find(({ type }) => type === 'child.text');
+          await runtime.fork(session, copied?.seq ?? 0, { id: 'branch' });
+          const model = createScriptedModel({ turns: [asked, asked] });
+          const { result } = await runtime.resume('branch', { model });
+          expect(await result).toMatchObject({ status: 'completed', result: 'Done by echo.' });
+          expect(await runtime.events('branch.a1')).toMatchObject([
+            { type: 'session.started' },
+            ...Array(8).fill({}),
+          ]);
+          const again = (await runtime.events('branch')).filter(({ type }) => type === 'child.response');
+          expect(again).toMatchObject([{ child: { session: 'branch.a1' } }]);
+        },
+      },
+    );
+  });
+
   it('has a name that no other action has, however long its id is', async () => {
     const id = 'x'.repeat(2_000);
     const ran = await runTeam(

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { fold } from '../../../src/events/reduce.ts';
 import { createScriptedModel } from '../../../src/models/scripted/scripted-model.ts';
 import { createAgentFamily } from '../../../src/session/children/agent-family.ts';
 import { MAX_DEPTH } from '../../../src/session/children/child-errors.ts';
@@ -167,6 +168,11 @@ describe('an action of type agent', () => {
     expect(ran.of('action.retrying')).toMatchObject([{ id: 'a1', error: { code: 'limit_turns' } }]);
     expect(ran.of('action.failed')).toMatchObject([
       { id: 'a1', attempts: 2, error: { code: 'limit_turns' } },
+    ]);
+    // Also after a restart: which try it is stands on the log.
+    const retried = ran.types.indexOf('action.retrying') + 1;
+    expect(fold(ran.events.slice(0, retried)).children).toEqual([
+      { action: 'a1', tries: 1, session: '', seq: 0 },
     ]);
     expect(ran.childOf('a1', 'session.failed')).toHaveLength(1);
     expect(ran.childOf('a1~2', 'session.failed')).toHaveLength(1);

@@ -3,11 +3,13 @@ import { createInterface } from 'node:readline';
 import { addAbortSignal } from 'node:stream';
 import { createSystemClock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import { readMessage } from './chat/read-message.ts';
 import { wantsColour } from './colour.ts';
+import type { ProcessGuard } from './guard-process.ts';
 import type { Input, Io, Output } from './io.ts';
 
-/** The Io of this process, started in `cwd`; `signal` is aborted to have the command put down its work. */
-export function processIo(cwd: string, signal: AbortSignal): Io {
+/** The Io of this process, started in `cwd`; the guard's signal is aborted to have the command put down its work. */
+export function processIo(cwd: string, { signal, takeInterrupts }: Omit<ProcessGuard, 'finished'>): Io {
   return {
     stdout: streamOutput(process.stdout, process.env),
     stderr: streamOutput(process.stderr, process.env),
@@ -15,6 +17,7 @@ export function processIo(cwd: string, signal: AbortSignal): Io {
     env: process.env,
     cwd,
     signal,
+    takeInterrupts,
     clock: createSystemClock(),
   };
 }
@@ -77,6 +80,7 @@ const isGone = (error: NodeJS.ErrnoException) => GONE.has(error.code);
  * that waits.
  */
 function standardInput(signal: AbortSignal): Input {
+  const history: string[] = [];
   return {
     get isTerminal() {
       return process.stdin.isTTY === true;
@@ -86,6 +90,16 @@ function standardInput(signal: AbortSignal): Input {
         yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     },
     readLine: (until, ignoreMs = 0) => readLine(process.stdin, AbortSignal.any([signal, until]), ignoreMs),
+    readMessage: (prompt, until) =>
+      readMessage({
+        input: process.stdin,
+        output: process.stderr,
+        prompt,
+        history,
+        signal: AbortSignal.any([signal, until]),
+        // A terminal that is read key by key sends no signal of its own.
+        onInterrupt: () => void process.emit('SIGINT'),
+      }),
   };
 }
 

@@ -35,6 +35,25 @@ export interface FieldError {
 
 export type VariableClass = 'defined' | 'runtime' | 'derived';
 
+/** What a person is asked about an action before it may start. */
+export interface ReviewRequest {
+  readonly review: string;
+  readonly action: string;
+  /** `tool "deploy"`. */
+  readonly target: string;
+  /** What it would do, in a few words. */
+  readonly what: string;
+  /** What of the manifest demands it. */
+  readonly because: string;
+  /** The resolved parameters: what is approved is what is done. */
+  readonly input: JsonObject;
+  /** What the approval is for, as the target will look for it. */
+  readonly grants: readonly string[];
+}
+
+/** `withdrawn`: the action ended before anybody answered. */
+export type ReviewAnswer = 'approved' | 'rejected' | 'withdrawn';
+
 /** The action that a sub-agent's session stands for. */
 export interface ParentRef {
   readonly session: string;
@@ -49,8 +68,8 @@ export type OwnEventBody =
       readonly type: 'session.started';
       readonly agent: string;
       readonly input: string;
-      /** Where the manifest was read, and the hash of all it consists of. */
-      readonly manifest: { readonly path: string; readonly hash: string };
+      /** Where the manifest was read, and the hash of all it consists of. `code`: parts of it are functions of a program. */
+      readonly manifest: { readonly path: string; readonly hash: string; readonly code?: true };
       readonly model: string;
       readonly parent?: ParentRef;
       /** The session's key, where `protocol.seal` is on. */
@@ -62,6 +81,8 @@ export type OwnEventBody =
       readonly balance?: number;
       /** In place of the manifest's `limits.turns`. */
       readonly max_turns?: number;
+      /** A final response ends the exchange, not the session: it then waits for the next message. */
+      readonly chat?: true;
       /** Where this session was branched off from. */
       readonly forked?: { readonly session: string; readonly seq: number };
     }
@@ -74,7 +95,10 @@ export type OwnEventBody =
       readonly by: string;
       /** In place of the limit that the session was started with. */
       readonly max_turns?: number;
+      /** It goes on as a chat, whatever it was. */
+      readonly chat?: true;
     }
+  /** `for: 'message'`: a chat has nothing to do until somebody says something. */
   | { readonly type: 'session.waiting'; readonly for: string }
   | {
       readonly type: 'turn.started';
@@ -103,6 +127,14 @@ export type OwnEventBody =
   | { readonly type: 'response'; readonly text: string; readonly final: boolean }
   | { readonly type: 'message.received'; readonly from: MessageFrom; readonly text: string }
   | { readonly type: 'audit'; readonly who: string; readonly what: string }
+  | ({ readonly type: 'review.requested' } & ReviewRequest)
+  | {
+      readonly type: 'review.resolved';
+      readonly review: string;
+      readonly answer: ReviewAnswer;
+      readonly by: string;
+      readonly note?: string;
+    }
   | { readonly type: 'action.declared'; readonly action: DeclaredAction }
   | {
       readonly type: 'action.started';

@@ -6,6 +6,9 @@ import { emptyNews, noSigns, type SessionState } from './state.ts';
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
 export const TURN_CUT_SHORT = 'interrupted';
 
+/** The error of a turn that a person broke off: nothing failed, and nothing is tried again. */
+export const TURN_BROKEN_OFF = 'broken_off';
+
 export function beginTurn(state: SessionState, turn: number): void {
   state.status = 'running';
   state.turn = turn;
@@ -40,7 +43,7 @@ export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): v
   state.news.broken = { error: event.error, at: said };
   if (event.error.code === TURN_CUT_SHORT) state.asked.said += said;
   else {
-    state.totals.failedTurns++;
+    if (event.error.code !== TURN_BROKEN_OFF) state.totals.failedTurns++;
     state.asked = { turn: state.asked.turn + 1, said: 0 };
   }
   if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);

@@ -2,6 +2,7 @@ import type { Json } from '../kernel/json.ts';
 import type { EventOf, SessionEvent } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
+import { request, resolve } from './fold-reviews.ts';
 import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold-turns.ts';
 import { emptyState, type SessionState } from './state.ts';
 
@@ -19,7 +20,8 @@ const MAX_FAULTS = 50;
  * names an action nobody declared changes nothing but the place on the log.
  */
 export function reduce(state: SessionState, event: SessionEvent): SessionState {
-  if (event.type === 'session.resumed') state.downMs += Math.max(0, event.at - state.at);
+  if (event.type === 'session.resumed' || state.status === 'waiting' || state.idle)
+    state.downMs += Math.max(0, event.at - state.at);
   state.seq = event.seq;
   state.at = event.at;
   switch (event.type) {
@@ -28,6 +30,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'session.completed':
       end(state, 'completed');
+      state.idle = false;
       state.result = event.result;
       break;
     case 'session.failed':
@@ -43,10 +46,14 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'session.resumed':
       if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
+      if (event.chat === true) becomeChat(state);
       goOn(state);
       break;
     case 'session.waiting':
       state.status = 'waiting';
+      if (event.for !== 'message') break;
+      state.idle = true;
+      state.turnsBefore = state.totals.turns;
       break;
     case 'turn.started':
       beginTurn(state, event.turn);
@@ -79,6 +86,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'message.received':
       if (state.status === 'waiting') state.status = 'running';
+      state.idle = false;
       state.news.messages.push({ from: event.from, text: event.text });
       break;
     case 'action.declared':
@@ -154,6 +162,10 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       state.news.rejected.push(...event.errors);
       break;
     case 'variable.changed':
+      if (event.by === 'model') {
+        state.signs.tags = true;
+        state.signs.deeds = true;
+      }
       state.variables.set(event.name, { value: event.to, class: event.class, by: event.by });
       break;
     case 'fault':
@@ -190,6 +202,12 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'child.usage':
       followChild(state, event);
       break;
+    case 'review.requested':
+      request(state, event);
+      break;
+    case 'review.resolved':
+      resolve(state, event);
+      break;
     case 'audit':
     case 'timer.set':
     case 'timer.fired':
@@ -212,6 +230,7 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   if (event.seal !== undefined) state.seal = event.seal;
   if (event.parent !== undefined) state.parent = event.parent;
   if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
+  if (event.chat === true) state.chat = true;
   if (event.balance !== undefined) state.balance = event.balance;
   state.input = event.input;
   state.startedAt = event.at;
@@ -224,6 +243,15 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
 function end(state: SessionState, status: SessionState['status']): void {
   state.status = status;
   delete state.failing;
+}
+
+/** What a session completed with is the answer of its last exchange, once it goes on as a chat. */
+function becomeChat(state: SessionState): void {
+  state.chat = true;
+  if (state.status !== 'completed') return;
+  state.idle = true;
+  state.turnsBefore = state.totals.turns;
+  delete state.result;
 }
 
 /** A session that had come to an end of any kind runs again. */

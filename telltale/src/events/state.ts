@@ -1,7 +1,14 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { ActionState } from './action.ts';
-import type { FieldError, MessageFrom, ParentRef, VariableClass } from './event.ts';
+import type {
+  FieldError,
+  MessageFrom,
+  ParentRef,
+  ReviewAnswer,
+  ReviewRequest,
+  VariableClass,
+} from './event.ts';
 
 export type SessionStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'stalled' | 'cancelled';
 
@@ -64,6 +71,14 @@ export interface TurnSigns {
   ifs: boolean[];
 }
 
+/** A question to a person, open as long as it has no answer. */
+export interface Review extends ReviewRequest {
+  readonly at: number;
+  readonly answer?: ReviewAnswer;
+  readonly by?: string;
+  readonly note?: string;
+}
+
 export interface Asked {
   /** Counts requests from 1 on. */
   turn: number;
@@ -91,11 +106,17 @@ export interface ChildCursor {
 export interface SessionState {
   id: string;
   agent: string;
-  manifest: { readonly path: string; readonly hash: string };
+  manifest: { readonly path: string; readonly hash: string; readonly code?: true };
   model: string;
   seal?: string;
   parent?: ParentRef;
   maxTurns?: number;
+  /** Whether a final response ends the exchange only. */
+  chat?: true;
+  /** Whether it is a chat that waits for its next message: the time until then is nobody's. */
+  idle: boolean;
+  /** Turns before the exchange in hand: a chat's limit of turns is for each exchange. */
+  turnsBefore: number;
   status: SessionStatus;
   input: string;
   result?: Json;
@@ -133,10 +154,12 @@ export interface SessionState {
   signs: TurnSigns;
   /** Which request to the model comes next: requests that a crash cut short are asked again from where they were. */
   asked: Asked;
-  /** Milliseconds in which nobody worked on the session. */
+  /** Milliseconds in which nobody worked on the session, or all of it waited for a person. */
   downMs: number;
   /** The action whose failure ends the session (`on_error: fail`), until it has: what is undone for it comes first. */
   failing?: string;
+  /** What people were asked, from the request to the end of its action. */
+  reviews: Review[];
   /** The last response, whether or not it was final. */
   response?: { readonly text: string; readonly final: boolean; readonly turn: number };
 }
@@ -154,6 +177,8 @@ export const emptyState = (): SessionState => ({
   agent: '',
   manifest: { path: '', hash: '' },
   model: '',
+  idle: false,
+  turnsBefore: 0,
   status: 'running',
   input: '',
   seq: 0,
@@ -177,4 +202,5 @@ export const emptyState = (): SessionState => ({
   signs: noSigns(),
   asked: { turn: 1, said: 0 },
   downMs: 0,
+  reviews: [],
 });

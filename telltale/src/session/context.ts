@@ -9,6 +9,8 @@ import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../store/store.ts';
 import type { Inbox } from './inbox.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';
+import type { PreparedCalls } from './prepare-calls.ts';
+import type { Reviews } from './reviews/create-reviews.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 import type { ToAction } from './to-action.ts';
@@ -20,6 +22,7 @@ export interface SessionContext {
   readonly log: SessionLog;
   readonly scheduler: Scheduler;
   readonly stop: Stop;
+  readonly reviews: Reviews;
   readonly inbox: Pick<Inbox, 'onMessage'>;
   /** What turns come from: the event that began or resumed the session. */
   readonly sessionOrigin: () => Cause;
@@ -31,6 +34,8 @@ export interface SessionContext {
   readonly fastModel: () => Promise<Model>;
   /** Ids taken in the session: the parser adds to it. */
   readonly ids: Set<string>;
+  /** Where the model calls tools natively. */
+  readonly calls: PreparedCalls | undefined;
   readonly toAction: ToAction;
   readonly applyMetadata: ApplyMetadata;
   /** What a test in the stream sees: `metadata vars actions agent`. */

@@ -1,5 +1,7 @@
 import { encodeEvent } from '../events/codec.ts';
 import type { Cause, EventBody, SessionEvent } from '../events/event.ts';
+import { openReviews } from '../events/fold-reviews.ts';
+import { fold } from '../events/reduce.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
@@ -29,7 +31,14 @@ export async function forkSession(
     const lines = events.map((event) => copied(event, session, id, seq));
     const cause: Cause = { stream: session, seq, depth: last.cause.depth + 1 };
     const forked: EventBody = { type: 'audit', who: 'fork', what: `branched off from ${session} at ${seq}` };
-    lines.push(encodeEvent({ seq: seq + 1, at: clock.now(), session: id, turn: last.turn, cause }, forked));
+    // Its questions are the other session's: this one asks its own.
+    const withdrawn = openReviews(fold(events)).map(
+      ({ review }): EventBody => ({ type: 'review.resolved', review, answer: 'withdrawn', by: 'fork' }),
+    );
+    for (const [index, body] of [forked, ...withdrawn].entries())
+      lines.push(
+        encodeEvent({ seq: seq + 1 + index, at: clock.now(), session: id, turn: last.turn, cause }, body),
+      );
     await written(writer, lines);
   } finally {
     await writer.release();

@@ -13,7 +13,7 @@ export function reachedLimit(state: SessionState, limits: Limits, now: number): 
   const { totals } = state;
   if (state.balance !== undefined && state.balance <= 0) return budgetSpent();
   const turns = state.maxTurns ?? limits.turns;
-  if (totals.turns >= turns) return turnsReached(state, turns);
+  if (totals.turns - state.turnsBefore >= turns) return turnsReached(state, turns);
   if (limits.tokens !== undefined && totals.input + totals.output >= limits.tokens)
     return reached('tokens', `${limits.tokens} tokens (${totals.input + totals.output} used)`);
   if (limits.cost_usd !== undefined && totals.cost_usd >= limits.cost_usd)

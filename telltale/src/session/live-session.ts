@@ -9,15 +9,18 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import { recordToFile } from '../models/record-to-file.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import type { Approve } from '../targets/target.ts';
+import { createTalk } from './chat/talk.ts';
 import type { Begin, ChildSession, Lineage, Spawn } from './children/lineage.ts';
+import { isInCode } from './define/agent-code.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
-import type { LoadedAgent, Session, SessionResult } from './runtime-types.ts';
+import type { LoadedAgent, OnWaiting, Session, SessionResult } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
-import { createStop, type Stop, type StopReason } from './stop.ts';
+import { cancelOnAbort, createStop, type Stop, type StopReason } from './stop.ts';
 import { takeNewStream, titleOf } from './take-new-stream.ts';
 
 const SEAL_BYTES = 9;
@@ -29,12 +32,14 @@ export interface RuntimeEdges {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly shelf: AgentShelf;
+  readonly approve?: Approve | undefined;
+  readonly onWaiting?: OnWaiting | undefined;
   /** Begins the session of a sub-agent. */
   readonly spawn: Spawn;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
-export interface LiveSession extends Session, ChildSession {
+export interface LiveSession extends Session<unknown>, ChildSession {
   /** Resolves once the session is this process's own and has begun; rejects where it cannot. */
   readonly ready: Promise<void>;
 }
@@ -44,6 +49,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
   const { store } = edges;
   const { id } = begin;
   const stop = createStop();
+  const talk = createTalk();
   /** Those that came before the log was there. */
   const early = new Set<(event: ObservedEvent) => void>();
   let log: SessionLog | undefined;
@@ -56,7 +62,8 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
   ready.catch(() => undefined); // whoever waits for the result hears of it there
   const queue = createEventQueue(store, id, ready);
 
-  const run = async (): Promise<SessionResult> => {
+  const forgetSignal = cancelOnAbort(stop, choiceOf(begin).signal);
+  const run = async (): Promise<SessionResult<unknown>> => {
     let writer: StreamWriter | undefined;
     try {
       const opened = await open(edges, begin, stop, (made) => {
@@ -66,11 +73,15 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
         for (const listener of early) log.subscribe((event) => early.has(listener) && listener(event));
       });
       begun();
-      return await runSession({ ...edges, ...opened, stop });
+      const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
+      const onWaiting = chosen ?? edges.onWaiting ?? 'release';
+      const ended = await runSession({ ...edges, ...opened, onWaiting, stop, talk });
+      return begin.lineage === undefined ? readResult(begin.agent, ended) : ended;
     } catch (thrown) {
       refused(thrown);
       throw thrown;
     } finally {
+      forgetSignal();
       try {
         await writer?.release(); // what was queued when it was let go is on the log after this
       } finally {
@@ -99,6 +110,12 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       await ready;
       await store.send(id, { kind: 'steer', from: 'user', body: text });
     },
+    async say(text) {
+      await ready;
+      await store.send(id, { kind: 'message', from: 'user', body: text });
+    },
+    breakOff: talk.breakOff,
+    finish: talk.finish,
     stop: end,
     async cancel(reason = 'asked to') {
       end({ kind: 'cancel', reason, by: 'user' });
@@ -110,6 +127,14 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
     },
   };
 }
+
+const choiceOf = (begin: Begin) => (begin.kind === 'start' ? begin.start : begin.resume);
+
+/** The session's result, as the agent's output schema gives it; on the log it is what the model wrote. */
+const readResult = (agent: LoadedAgent<unknown>, result: SessionResult): SessionResult<unknown> =>
+  result.result === undefined || agent.readResult === undefined
+    ? result
+    : { ...result, result: agent.readResult(result.result) };
 
 interface Opened {
   readonly prepared: PreparedAgent;
@@ -129,7 +154,7 @@ async function open(
   onLog: (made: Pick<Opened, 'writer' | 'log'>) => void,
 ): Promise<Opened> {
   const { lineage } = begin;
-  const choice = begin.kind === 'start' ? begin.start : begin.resume;
+  const choice = choiceOf(begin);
   const prepared = await edges.shelf.prepare(begin.agent, choice.model);
   const model =
     choice.record === undefined
@@ -159,7 +184,8 @@ async function open(
   const writer = await edges.store.acquire(begin.id);
   try {
     const { state, snapshots } = await openSession(edges.store, begin.id);
-    if (state.status === 'completed') throw sessionCompleted(begin.id);
+    const chat = begin.resume.chat === true;
+    if (state.status === 'completed' && !chat) throw sessionCompleted(begin.id);
     const log = toLog(writer, state, snapshots);
     const { maxTurns } = begin.resume;
     const origin = log.append(
@@ -167,6 +193,7 @@ async function open(
         type: 'session.resumed',
         by: lineage === undefined ? 'user' : 'parent',
         ...(maxTurns === undefined ? {} : { max_turns: maxTurns }),
+        ...(chat ? { chat } : {}),
       },
       lineage?.cause,
     );
@@ -191,11 +218,12 @@ async function firstEvent(
     type: 'session.started',
     agent: manifest.name,
     input: start.input,
-    manifest: { path: agent.path, hash: agent.hash },
+    manifest: { path: agent.path, hash: agent.hash, ...(isInCode(agent) ? { code: true as const } : {}) },
     model: prepared.model.id,
     ...(lineage === undefined ? {} : { parent: lineage.parent }),
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
+    ...(start.chat === true ? { chat: true as const } : {}),
     vars: { ...variableDefaults(manifest), ...start.vars },
     metadata: values,
     ...(manifest.budget === undefined
@@ -221,5 +249,5 @@ function variableDefaults({ context_variables: variables }: LoadedAgent['manifes
 
 const sessionCompleted = (id: string) =>
   new RuntimeError('session_completed', `${id} has completed: there is nothing left to resume.`, {
-    hint: `Branch off from one of its events instead: telltale fork ${id} SEQ`,
+    hint: `Branch off from one of its events (telltale fork ${id} SEQ), or talk to it: telltale chat MANIFEST --resume ${id}`,
   });

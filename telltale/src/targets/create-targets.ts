@@ -1,3 +1,4 @@
+import { homedir, platform, tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
@@ -9,8 +10,10 @@ import { type Resolver, systemResolver } from './http/checked-lookup.ts';
 import { importedTargets } from './imported-targets.ts';
 import { llmTargets } from './llm/llm-targets.ts';
 import type { Env } from './process/child-environment.ts';
+import { createConfinement } from './process/confinement.ts';
+import { createSandboxFinder, type FindSandbox } from './process/find-sandbox.ts';
 import type { RelicStore } from './relics/relic-store.ts';
-import type { Approve, Target, TargetTable } from './target.ts';
+import type { Target, TargetTable } from './target.ts';
 import type { TargetEdges } from './target-edges.ts';
 
 export interface TargetsOptions {
@@ -25,15 +28,17 @@ export interface TargetsOptions {
   readonly openModel: (ref: string) => Promise<Model>;
   /** The agents that it may call: only a session can run one. */
   readonly agents?: readonly Target[];
-  /** Without it, what has to be asked is refused. */
-  readonly approve?: Approve | undefined;
   /** Between SIGTERM and SIGKILL of a command. */
   readonly graceMs?: number;
   /** In place of the system's resolver. */
   readonly resolveHost?: Resolver;
+  /** Finds bubblewrap; one that is shared looks for it once. */
+  readonly findSandbox?: FindSandbox;
 }
 
 const DEFAULT_GRACE_MS = 5_000;
+const HOMES = ['/home', '/root'];
+const TEMPORARY = ['/tmp', '/var/tmp', '/run'];
 
 /**
  * All that an agent's actions can call: its tools, relics and prompts. Nothing in it belongs to a session, so one table
@@ -42,14 +47,25 @@ const DEFAULT_GRACE_MS = 5_000;
 export async function createTargets(options: TargetsOptions): Promise<TargetTable> {
   const { agent, project } = options;
   const folder = resolve(options.folder);
+  const permissions = createPermissions(agent.permissions, folder, platform() !== 'win32');
+  const { env } = options;
+  const closers: (() => Promise<void>)[] = [];
   const edges: TargetEdges = {
     folder,
     agentName: agent.name,
     clock: options.clock,
-    env: options.env,
-    permissions: createPermissions(agent.permissions, folder, options.approve),
+    env,
+    permissions,
     graceMs: options.graceMs ?? DEFAULT_GRACE_MS,
     resolveHost: options.resolveHost ?? systemResolver,
+    confinement: createConfinement({
+      permissions,
+      folder,
+      find: options.findSandbox ?? createSandboxFinder(env),
+      homes: [env.HOME ?? homedir(), homedir(), ...HOMES],
+      temporary: [tmpdir(), env.TMPDIR ?? tmpdir(), ...TEMPORARY],
+    }),
+    atClose: (close) => closers.push(close),
   };
   const loaded = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === agent.name);
   if (loaded === undefined) throw notInProject(agent.name, project.root);
@@ -69,6 +85,7 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
     find: (kind, name) => table.get(`${kind} ${name}`),
     async close() {
       endWarmUp();
+      await Promise.all(closers.splice(0).map((end) => end()));
     },
   };
 }

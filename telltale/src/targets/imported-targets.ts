@@ -8,6 +8,8 @@ import { git } from './builtin/git/git.ts';
 import { httpFetch } from './builtin/http-fetch.ts';
 import { shell } from './builtin/shell.ts';
 import { systemMonitor } from './builtin/system-monitor.ts';
+import { type CodeRelic, codeRelic } from './code/code-relic.ts';
+import type { CodeTool } from './code/code-tool.ts';
 import type { RelicStore } from './relics/relic-store.ts';
 import { relicTarget } from './relics/relic-target.ts';
 import type { Target } from './target.ts';
@@ -45,13 +47,15 @@ function* targetOf(
 ): Generator<Target> {
   if (loaded === undefined || seen.has(loaded.id)) return;
   seen.add(loaded.id);
-  const { manifest, file } = loaded;
+  const { manifest, file, code } = loaded;
   switch (manifest.kind) {
     case 'Tool':
-      yield toolTarget(manifest, file, edges);
+      yield toolTarget(manifest, file, edges, code as CodeTool | undefined);
       return;
     case 'Relic':
-      yield relicTarget(manifest, file, store, edges);
+      yield code === undefined
+        ? relicTarget(manifest, file, store, edges)
+        : codeRelic(manifest, code as CodeRelic);
       return;
     case 'Agent':
     case 'Workflow':

@@ -126,6 +126,9 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
       result,
       subscribe: () => () => {},
       steer: async () => {},
+      say: async (text) => void calls.push(['say', text]),
+      breakOff: () => void calls.push(['breakOff']),
+      finish: () => void calls.push(['finish']),
       cancel: async () => {},
       async interrupt() {
         calls.push(['interrupt']);
@@ -157,11 +160,11 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         store: store as unknown as Store,
         start(_agent, start) {
           calls.push(['start', start]);
-          return begin(start, SESSION);
+          return begin(start, SESSION) as Session<never>;
         },
         async resume(id, resume = {}) {
           calls.push(['resume', id, resume]);
-          return begin(resume, id);
+          return begin(resume as ResumeOptions, id) as Session<never>;
         },
         async fork(id, seq) {
           calls.push(['fork', id, seq]);
@@ -175,6 +178,11 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         },
         async cancel(id, reason = '', from = '') {
           await store.send(id, { kind: 'cancel', from, body: reason });
+        },
+        reviews: async () => [],
+        answer: async (review, answer) => {
+          calls.push(['answer', review, answer]);
+          throw new RuntimeError('review_unknown', `No open review is named "${review}".`);
         },
         async close() {
           calls.push(['close']);

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
@@ -5,7 +6,7 @@ import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import type { AgentManifest } from '../../src/manifest/schema/kinds.ts';
 import { createTargets, type TargetsOptions } from '../../src/targets/create-targets.ts';
-import type { Target, TargetCall, TargetTable } from '../../src/targets/target.ts';
+import type { Need, Target, TargetCall, TargetTable } from '../../src/targets/target.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { memoryTables } from './memory-tables.ts';
 
@@ -13,7 +14,7 @@ export interface AgentTargets {
   readonly folder: string;
   readonly table: TargetTable;
   tool(name: string): Target;
-  /** Checks the parameters as the scheduler does, then runs it. */
+  /** Checks the parameters and asks for approval as a session does, then runs it. */
   call(name: string, input?: JsonObject, more?: Partial<TargetCall>): Promise<Json>;
   /** As `call`, for a call that has to fail. */
   failure(name: string, input?: JsonObject, more?: Partial<TargetCall>): Promise<RuntimeError>;
@@ -24,6 +25,10 @@ export interface Given {
   readonly agent: string;
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   readonly options?: Partial<TargetsOptions>;
+  /** Who is asked where a call needs a person's approval; nobody by default. */
+  readonly approve?: ((need: Need) => boolean | Promise<boolean>) | undefined;
+  /** One that is there and stays; a temporary one, gone with the test, if absent. */
+  readonly folder?: string;
   /** Goes on although the manifests have mistakes. */
   readonly allowErrors?: boolean;
 }
@@ -33,14 +38,19 @@ export async function agentTargets({
   agent,
   files = {},
   options = {},
+  approve,
+  folder: given,
   allowErrors,
 }: Given): Promise<AgentTargets> {
-  const folder = temporaryProject({
+  const all = {
     'telltale.yml': '',
     'agent.yml': `kind: Agent\nname: tester\nmodel: scripted:./model.yml\n${agent}\n`,
     'model.yml': 'turns: []\n',
     ...files,
-  });
+  };
+  const folder = given ?? temporaryProject(all);
+  if (given !== undefined)
+    for (const [name, content] of Object.entries(all)) writeFileSync(join(given, name), content);
   const loaded = await loadManifests([join(folder, 'agent.yml')], { env: {}, root: folder, cwd: folder });
   const errors = loaded.diagnostics.filter(({ severity }) => severity === 'error');
   if (errors.length > 0 && allowErrors !== true) throw new Error(JSON.stringify(errors, null, 2));
@@ -66,7 +76,11 @@ export async function agentTargets({
     const target = find(name);
     const wrong = target.check(input);
     if (wrong !== undefined) throw wrong;
-    return target.run(callOf(input, more));
+    const made = callOf(input, more);
+    const need = approve === undefined ? undefined : await target.needs?.(input, made);
+    if (need === undefined) return target.run(made);
+    if (!(await approve?.(need))) throw new RuntimeError('not_permitted', 'A person refused.');
+    return target.run({ ...made, granted: need.grants });
   };
   return {
     folder,

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { StartOptions } from '../../session/runtime-types.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import { collect } from '../run/collect.ts';
 import { loadForRun } from '../run/load-for-run.ts';
 import { readInput } from '../run/read-input.ts';
 import { readVars } from '../run/read-vars.ts';
@@ -54,8 +55,6 @@ export const registerRun: RegisterCommand = (program, context) => {
       ),
     );
 };
-
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
 async function run(
   manifest: string,

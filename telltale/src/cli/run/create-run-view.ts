@@ -1,3 +1,4 @@
+import type { ObservedEvent } from '../../events/event.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
@@ -18,7 +19,7 @@ export function createRunView(mode: RunMode, io: Io): RunView {
     case 'plain':
       return plainView(io);
     case 'quiet':
-      return silentView(io, ({ result }) => (result === undefined ? '' : resultText(result, io.stdout)));
+      return quietView(io);
     case 'json':
       return silentView(io, (result) => jsonText(result, 2));
     case 'events':
@@ -46,6 +47,29 @@ function plainView({ stdout }: Io): RunView {
       stdout.write(`${closingLines(result, overlap, paletteFor(stdout)).join('\n')}\n`),
     leave: async () => {},
     aside: (ask) => ask(),
+  };
+}
+
+/** Prints what a run comes to, or each answer of a chat. */
+function quietView(io: Io): RunView {
+  const { stdout } = io;
+  let isChat = false;
+  const view = silentView(io, ({ result }) =>
+    isChat || result === undefined ? '' : resultText(result, stdout),
+  );
+  const note = (event: ObservedEvent) => {
+    isChat ||= (event.type === 'session.started' || event.type === 'session.resumed') && event.chat === true;
+  };
+  return {
+    ...view,
+    async show(event) {
+      note(event);
+      await view.show(event);
+      if (!isChat || event.type !== 'response' || !event.final) return;
+      await view.leave();
+      await stdout.write(resultText(event.text, stdout));
+    },
+    recall: note,
   };
 }
 

@@ -18,6 +18,8 @@ const TYPES: Readonly<Record<EventType, true>> = {
   response: true,
   'message.received': true,
   audit: true,
+  'review.requested': true,
+  'review.resolved': true,
   'action.declared': true,
   'action.started': true,
   'action.completed': true,

@@ -58,6 +58,10 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
       return `from ${event.from}: ${brief(event.text, room)}`;
     case 'audit':
       return `${safe(event.who)}: ${safe(event.what)}`;
+    case 'review.requested':
+      return `${safe(event.review)}: ${called(event.action)}, ${safe(event.target)} asks: ${brief(event.what, room)}`;
+    case 'review.resolved':
+      return `${safe(event.review)} ${event.answer} by ${safe(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
     case 'action.declared':
       return declared(event, room);
     case 'action.started':

@@ -74,7 +74,7 @@ function checkImports(owner: ProjectDocument, links: readonly ImportLink[], byFi
 }
 
 function loaded(each: ProjectDocument, links: readonly ImportLink[], byFile: ByFile): LoadedManifest[] {
-  const { manifest, value } = each.document;
+  const { manifest, value, code } = each.document;
   if (manifest === undefined || each.name === undefined) return [];
   const kind = each.kind as ManifestKind;
   return [
@@ -87,6 +87,7 @@ function loaded(each: ProjectDocument, links: readonly ImportLink[], byFile: ByF
       line: each.line,
       hash: createHash('sha256').update(canonicalJson(value)).digest('hex'),
       imports: Object.freeze(links.flatMap((link) => resolvedImport(link, byFile))),
+      ...(code === undefined ? {} : { code }),
     }),
   ];
 }

@@ -6,13 +6,13 @@ import type { LoadedAgent } from '../runtime-types.ts';
 /** Finds the agents that agents may call. Each is loaded once, so that what is prepared for it is found again. */
 export interface AgentFamily {
   /** Imported ones, then those beside it in its file. */
-  callableBy(agent: LoadedAgent): readonly LoadedAgent[];
+  callableBy(agent: LoadedAgent<unknown>): readonly LoadedAgent<unknown>[];
 }
 
 export function createAgentFamily(): AgentFamily {
-  const members = new WeakMap<Project, Map<string, LoadedAgent>>();
+  const members = new WeakMap<Project, Map<string, LoadedAgent<unknown>>>();
 
-  const membersOf = (agent: LoadedAgent): Map<string, LoadedAgent> => {
+  const membersOf = (agent: LoadedAgent<unknown>): Map<string, LoadedAgent<unknown>> => {
     let known = members.get(agent.project);
     if (known === undefined) {
       known = new Map();
@@ -37,7 +37,7 @@ export function createAgentFamily(): AgentFamily {
 }
 
 /** What `agentScope` lets it name; itself only where it says so, or every agent would be offered itself. */
-function callable({ manifest, project }: LoadedAgent): readonly LoadedManifest[] {
+function callable({ manifest, project }: LoadedAgent<unknown>): readonly LoadedManifest[] {
   const agents = project.manifests.filter(({ kind }) => kind === 'Agent');
   const own = agents.find(({ name }) => name === manifest.name);
   if (own === undefined) return [];

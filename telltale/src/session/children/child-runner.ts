@@ -70,9 +70,9 @@ async function followChild(
   const end = () => child.stop(stopOf(stop, signal.reason));
   signal.addEventListener('abort', end, { once: true });
   try {
-    const result = await child.result;
+    const ended = await child.result;
     signal.throwIfAborted();
-    return result;
+    return ended as ChildEnd; // a child's result is JSON, as its log has it
   } finally {
     signal.removeEventListener('abort', end);
     forget();
@@ -81,7 +81,8 @@ async function followChild(
 
 /** Where the caller is let go of, so is the sub-agent; else it is over. */
 function stopOf({ reason }: Stop, why: unknown): StopReason {
-  if (reason?.kind === 'interrupt' || reason?.kind === 'lost') return { kind: 'interrupt' };
+  if (reason?.kind === 'interrupt' || reason?.kind === 'lost' || reason?.kind === 'wait')
+    return { kind: 'interrupt' };
   return { kind: 'cancel', reason: why instanceof Error ? why.message : String(why), by: BY_PARENT };
 }
 

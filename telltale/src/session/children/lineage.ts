@@ -36,21 +36,22 @@ export type Begin =
   | {
       readonly kind: 'start';
       readonly id: string;
-      readonly agent: LoadedAgent;
+      readonly agent: LoadedAgent<unknown>;
       readonly start: StartOptions;
       readonly lineage?: Lineage;
     }
   | {
       readonly kind: 'resume';
       readonly id: string;
-      readonly agent: LoadedAgent;
-      readonly resume: ResumeOptions;
+      readonly agent: LoadedAgent<unknown>;
+      readonly resume: ResumeOptions<unknown>;
       readonly lineage?: Lineage;
     };
 
 /** A session, as the one above it holds it. */
 export interface ChildSession {
-  readonly result: Promise<SessionResult>;
+  /** As it is on the log, JSON: what an agent in code reads it as is for those who start it themselves. */
+  readonly result: Promise<SessionResult<unknown>>;
   subscribe(listener: (event: ObservedEvent) => void): () => void;
   /** Ends it; the first reason counts. `result` says when it has ended. */
   stop(reason: StopReason): void;

@@ -1,6 +1,7 @@
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { portOf } from '../access/need.ts';
 import { bareHost, type PermittedHosts } from '../access/permitted-hosts.ts';
 import { stopped } from '../access/stopped.ts';
 import { thrownMessage } from '../output/thrown-message.ts';
@@ -16,11 +17,15 @@ export interface HttpRequest {
   readonly body?: string | undefined;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
+  /** What a person approved for the call. */
+  readonly granted?: readonly string[] | undefined;
 }
 
 export interface HttpEdges {
-  readonly hosts: PermittedHosts;
+  readonly hosts: Pick<PermittedHosts, 'check'>;
   readonly resolveHost: Resolver;
+  /** Throws at an address that may not be asked for, though its host may; redirects included. */
+  readonly checkUrl?: (url: URL) => void;
 }
 
 export interface HttpResponse {
@@ -72,7 +77,8 @@ function exchange(request: HttpRequest, url: URL, edges: HttpEdges): Promise<Inc
   const { signal, what } = request;
   const isSecure = url.protocol === 'https:';
   const host = bareHost(url.hostname);
-  const permission = edges.hosts.check(host, url.port || (isSecure ? '443' : '80'));
+  edges.checkUrl?.(url);
+  const permission = edges.hosts.check(host, portOf(url), request.granted);
   checkLiteral(host, permission);
   if (signal.aborted) throw stopped(what, signal);
   return new Promise((resolve, reject) => {

@@ -166,7 +166,9 @@ function beforeTurn({ prepared, log, store, lineage }: SessionEdges): Promise<vo
   const kept = agent.manifest.metadata.scope === 'agent';
   const bounded = lineage?.limits.isBounded === true;
   if (!kept && !bounded) return undefined;
-  const refreshed = kept ? refreshMetadata(metadata, agent.manifest, log, store) : Promise.resolve();
+  const refreshed = kept
+    ? refreshMetadata(metadata, agent.manifest, log, store, lineage?.sharedFields)
+    : Promise.resolve();
   // What it used counts above once it is on the log.
   return bounded ? refreshed.then(log.flushed).then(lineage.limits.counted) : refreshed;
 }

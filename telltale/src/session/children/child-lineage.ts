@@ -15,10 +15,12 @@ export function childLineage(
   const { state } = log;
   const { manifest } = prepared.agent;
   const { inherit } = child.metadata;
+  const shared = sharedFields(manifest, child);
   return {
     parent,
     cause,
-    shared: valuesOf(state.metadata, sharedFields(manifest, child)),
+    sharedFields: shared,
+    shared: valuesOf(state.metadata, shared),
     shown: inherit === 'read' ? { ...state.metadata } : undefined,
     view:
       inherit === 'none'

@@ -9,7 +9,8 @@ export interface Lineage {
   readonly parent: ParentRef;
   /** The start of the action that it stands for. */
   readonly cause: Cause | undefined;
-  /** Values that its metadata begins with: `metadata.inherit: share`. */
+  /** Fields of metadata that it has in common with its parent, and the values they begin with: `inherit: share`. */
+  readonly sharedFields: ReadonlySet<string>;
   readonly shared: JsonObject;
   /** Its parent's metadata, for its first prompt: `metadata.inherit: read`. */
   readonly shown: JsonObject | undefined;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { fold } from '../../../src/events/reduce.ts';
 import { createScriptedModel } from '../../../src/models/scripted/scripted-model.ts';
 import { createAgentFamily } from '../../../src/session/children/agent-family.ts';
 import { MAX_DEPTH } from '../../../src/session/children/child-errors.ts';
@@ -168,6 +169,11 @@ describe('an action of type agent', () => {
     expect(ran.of('action.failed')).toMatchObject([
       { id: 'a1', attempts: 2, error: { code: 'limit_turns' } },
     ]);
+    // Also after a restart: which try it is stands on the log.
+    const retried = ran.types.indexOf('action.retrying') + 1;
+    expect(fold(ran.events.slice(0, retried)).children).toEqual([
+      { action: 'a1', tries: 1, session: '', seq: 0 },
+    ]);
     expect(ran.childOf('a1', 'session.failed')).toHaveLength(1);
     expect(ran.childOf('a1~2', 'session.failed')).toHaveLength(1);
     expect(new Set(ran.of('child.turn.completed').map(({ child }) => child.session)).size).toBe(2);
@@ -193,6 +199,29 @@ describe("a sub-agent's session", () => {
           const { result } = await runtime.resume(fork);
           expect(await result).toMatchObject({ status: 'completed', result: 'Done by echo.' });
           expect(await runtime.store.info(child)).toMatchObject({ parent: session, status: 'completed' });
+        },
+      },
+    );
+  });
+
+  it('is begun anew for a branch of its caller', async () => {
+    await runTeam(
+      { echo },
+      {
+        turns: [asked],
+        async after(session, runtime) {
+          const log = await runtime.events(session);
+          const copied = log.find(({ type }) => type === 'child.text');
+          await runtime.fork(session, copied?.seq ?? 0, { id: 'branch' });
+          const model = createScriptedModel({ turns: [asked, asked] });
+          const { result } = await runtime.resume('branch', { model });
+          expect(await result).toMatchObject({ status: 'completed', result: 'Done by echo.' });
+          expect(await runtime.events('branch.a1')).toMatchObject([
+            { type: 'session.started' },
+            ...Array(8).fill({}),
+          ]);
+          const again = (await runtime.events('branch')).filter(({ type }) => type === 'child.response');
+          expect(again).toMatchObject([{ child: { session: 'branch.a1' } }]);
         },
       },
     );

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { namingStore } from '../../../src/cli/session/store-location.ts';
 import { decodeEvent } from '../../../src/events/codec.ts';
 import type { SessionEvent } from '../../../src/events/event.ts';
 import type { FakeOptions } from '../../cli/fake-runtime.ts';
@@ -76,6 +77,14 @@ describe('telltale why', () => {
         .map(({ type }: SessionEvent) => type)
         .slice(0, 2),
     ).toEqual(['child.response', 'response']);
+  });
+});
+
+describe('a hint that names a session', () => {
+  it('names the store behind its whole id', () => {
+    expect(
+      namingStore('Do: telltale resume ses_a. Or: telltale fork ses_a.b1[0].c~2 SEQ', ' --store x'),
+    ).toBe('Do: telltale resume ses_a --store x. Or: telltale fork ses_a.b1[0].c~2 --store x SEQ');
   });
 });
 

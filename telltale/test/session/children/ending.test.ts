@@ -150,10 +150,16 @@ describe('a sub-agent, and those below it', () => {
   });
 
   it('are cancelled when the time of the action is over', async () => {
+    const clock = createSimulatedClock();
     const ran = await runTeam(team, {
       files,
+      clock,
       turns: [],
-      model: hanging([call('a1', 'mid', { timeout: 0.05 }, 'sync')]),
+      model: hanging([call('a1', 'mid', { timeout: 20 }, 'sync')]),
+      async during(session, runtime) {
+        await deepAtWork(session, runtime);
+        await clock.advance(20_000);
+      },
     });
     expect(ran.of('action.failed')).toMatchObject([{ id: 'a1', error: { code: 'timeout' } }]);
     expect(ran.childOf('a1', 'session.cancelled')).toMatchObject([
@@ -164,13 +170,19 @@ describe('a sub-agent, and those below it', () => {
   });
 
   it('are cancelled when the time of the caller is over', async () => {
+    const clock = createSimulatedClock();
     const store = createRecordingStore();
     const ran = await runTeam(team, {
       files,
-      manifest: 'limits: { wall: 100ms }\n',
+      clock,
+      manifest: 'limits: { wall: 60s }\n',
       turns: [],
       model: hanging([CALL]),
       runtime: { store },
+      async during(session, runtime) {
+        await deepAtWork(session, runtime);
+        await clock.advance(60_000);
+      },
     });
     expect(ran.result).toMatchObject({ status: 'failed', error: { code: 'limit_wall' } });
     expect(ends(store.written)).toEqual(['2 session.cancelled', '1 session.cancelled', '0 session.failed']);

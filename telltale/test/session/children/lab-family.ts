@@ -22,20 +22,20 @@ const TOOLS: readonly LabTool[] = ['copy', 'send'].map((name) => ({
 /** Final responses more than once, for when one is undone. */
 const SPARE = 5;
 
-export const PARENT_SCRIPT: readonly string[] = [
+const PARENT_SCRIPT: readonly string[] = [
   [
     '<metadata>{"stage":"BEGUN"}</metadata>',
-    call('a1', 'helper', { output_key: 'help' }),
+    call('a1', 'mate', { output_key: 'help' }),
     action('s', 'send', text('by the caller')),
-    '<response final="false">My helper says $help.</response>',
+    '<response final="false">My mate says $help.</response>',
   ].join('\n'),
   ...Array.from({ length: SPARE }, () => '<response>help is $help.\ns is $s.</response>'),
 ];
 
-export const CHILD_SCRIPT: readonly string[] = [
+const CHILD_SCRIPT: readonly string[] = [
   [
     '<thought>I begin.</thought>',
-    action('s', 'send', text('by the helper')),
+    action('s', 'send', text('by the mate')),
     action('c', 'copy', { ...text('$s'), depends_on: ['s'] }),
     '<metadata>{"stage":"HALF","count":1}</metadata>',
     '<response final="false">So far $c.</response>',
@@ -53,21 +53,21 @@ export const lineOf = ({ messages, turn, said = 0 }: ModelRequest): string =>
   );
 
 /**
- * An agent that calls another one, which stands beside it. They share a part of their metadata; the helper has a script
+ * An agent that calls another one, which stands beside it. They share a part of their metadata; the mate has a script
  * of its own, or runs on the model of its caller.
  */
-export function makeFamily(helper: 'scripted' | 'no model'): string {
+export function makeFamily(mate: 'scripted' | 'no model'): string {
   const beside = [
     '---',
     'kind: Agent',
-    'name: helper',
-    ...(helper === 'scripted' ? ['model: scripted:helper.json'] : []),
+    'name: mate',
+    ...(mate === 'scripted' ? ['model: scripted:mate.json'] : []),
     'metadata: { inherit: share, fields: { stage: { values: [NEW, BEGUN, HALF, LATE] }, count: { type: number } } }',
     'import: { tools: [./tools/*.yml] }',
   ].join('\n');
   const pace = { tokens_per_second: 20_000 };
   const folder = labFolder(TOOLS, { turns: PARENT_SCRIPT, ...pace }, beside);
-  writeFileSync(join(folder, 'helper.json'), JSON.stringify({ turns: CHILD_SCRIPT, ...pace }));
+  writeFileSync(join(folder, 'mate.json'), JSON.stringify({ turns: CHILD_SCRIPT, ...pace }));
   return folder;
 }
 
@@ -108,13 +108,13 @@ export function checkFamily(survivors: Survivors): void {
   const { interrupted } = check(`${id}.a1`, child, before.child, CHILD_SCRIPT, undisturbed.child);
   const [state, own] = [fold(parent), fold(child)];
   assert.equal(state.actions.get('a1')?.output, own.result, "the action's result is not that of its agent");
-  // Where the helper could not do all, its caller says something else, too.
+  // Where the mate could not do all, its caller says something else, too.
   if (interrupted.length === 0) check(id, parent, before.parent, PARENT_SCRIPT, undisturbed.parent);
   assert.equal(state.status, 'completed');
   assert.deepEqual(
     parent.flatMap((event) => ('child' in event ? [event.child.seq] : [])),
     child.flatMap((event) => (copyOf(event, 'a1') === undefined ? [] : [event.seq])),
-    'events of the helper are missing on the log of its caller, or are there twice',
+    'events of the mate are missing on the log of its caller, or are there twice',
   );
   assert.deepEqual(state.metadata, own.metadata, 'the metadata that they share is not the same');
   assert.deepEqual(

@@ -105,6 +105,18 @@ describe('metadata.inherit of a sub-agent', () => {
     expect(ran.result.status).toBe('completed');
   });
 
+  it('share: values of the caller count more than those that the agent kept of its last run', async () => {
+    const manifest =
+      'metadata: { scope: agent, inherit: share, fields: { note: { type: string }, own: { type: string } } }\n';
+    const turns = [
+      '<metadata>{"own":"$note"}</metadata>',
+      '<metadata>{"own":"kept"}</metadata><response>$note</response>',
+    ];
+    const ran = await runTeam({ sub: { manifest, turns } }, { manifest: FIELDS, turns: [start(SET)] });
+    expect(ran.result.result).toBe('hello');
+    expect(ran.of('metadata.changed').map(({ by }) => by)).toEqual(['model']);
+  });
+
   it('share: a change is no deed of the caller', () => {
     const head = { at: 0, session: 's', turn: 1, cause: { stream: 's', seq: 0, depth: 0 } };
     const signs = (by: string) =>

@@ -13,7 +13,7 @@ export interface Member {
 export type Team = Readonly<Record<string, Member>>;
 
 /** The files of agents in a folder of their own. */
-export function teamFiles(team: Team): Record<string, string> {
+function teamFiles(team: Team): Record<string, string> {
   const files: Record<string, string> = {};
   for (const [name, { manifest = '', turns }] of Object.entries(team)) {
     const model = turns === undefined ? '' : `model: scripted:./${name}.turns.json\n`;
@@ -23,7 +23,7 @@ export function teamFiles(team: Team): Record<string, string> {
   return files;
 }
 
-export const IMPORT = 'import: { agents: [./team/*.yml] }\n';
+const IMPORT = 'import: { agents: [./team/*.yml] }\n';
 
 export const call = (id: string, name: string, body: object = {}, mode = 'async'): string =>
   `<action type="agent" mode="${mode}" id="${id}">${JSON.stringify({ name, parameters: { input: `For ${id}.` }, ...body })}</action>`;

@@ -1,4 +1,5 @@
 import type { LoadedAgent, Runtime, RuntimeOptions } from '../session/runtime-types.ts';
+import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { Io } from './io.ts';
 
 /** How commands come by agents and runtimes. Tests pass one of their own. */
@@ -11,6 +12,11 @@ export interface RuntimePort {
   createRuntime(options: RuntimeOptions): Promise<Runtime>;
 }
 
+const openMcpServer: OpenMcpServer = async (start) => {
+  const { createMcpClient } = await import('../mcp/open-mcp-server.ts');
+  return createMcpClient()(start);
+};
+
 /** Imported at the first use: `telltale --version` needs none of it. */
 export const sessionRuntimes: RuntimePort = {
   async loadAgent(path, options) {
@@ -19,6 +25,6 @@ export const sessionRuntimes: RuntimePort = {
   },
   async createRuntime(options) {
     const { createRuntime } = await import('../session/create-runtime.ts');
-    return createRuntime(options);
+    return createRuntime({ mcp: openMcpServer, ...options });
   },
 };

@@ -5,6 +5,7 @@ import { createIdSource } from '../kernel/ids.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { isModelRef } from '../manifest/schema/model-ref.ts';
 import { openStore } from '../store/open-store.ts';
+import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
 import { agentCode, agentInCode } from './define/agent-code.ts';
 import { forkSession } from './fork-session.ts';
 import { createLiveSession, type LiveSession, type RuntimeEdges } from './live-session.ts';
@@ -39,8 +40,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const live = new Set<LiveSession>();
   let closed = false;
 
-  const shelf = createAgentShelf({ store, clock, env });
-  const { approve, onWaiting, crashPoint } = options;
+  const sandbox = createSandbox({ clock });
+  const { approve, onWaiting, mcp, crashPoint } = options;
+  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox });
   const edges: RuntimeEdges = {
     ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, crashPoint },
     // Whoever called a sub-agent ends it.
@@ -66,6 +68,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const closeAll = async () => {
     await Promise.all([...live].map((session) => session.interrupt()));
     await shelf.close();
+    await sandbox.close();
     if (typeof given === 'string') await store.close();
   };
   const closeOnAbort = () => {

@@ -6,7 +6,9 @@ import { type Opening, openingOf } from '../prompt/conversation.ts';
 import { systemPrompt } from '../prompt/primer.ts';
 import type { Store } from '../store/store.ts';
 import { createTargets } from '../targets/create-targets.ts';
+import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import { createSandboxFinder, type FindSandbox } from '../targets/process/find-sandbox.ts';
+import type { Sandbox } from '../targets/sandbox/sandbox.ts';
 import type { TargetTable } from '../targets/target.ts';
 import { createOutputCheck } from './check-output.ts';
 import { type AgentFamily, createAgentFamily } from './children/agent-family.ts';
@@ -48,6 +50,9 @@ export interface PrepareEdges {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Finds the sandbox of commands; by default it is looked for once. */
   readonly findSandbox?: FindSandbox;
+  readonly mcp?: OpenMcpServer | undefined;
+  /** Of scripts. */
+  readonly sandbox?: Sandbox | undefined;
 }
 
 export interface AgentShelf {
@@ -87,16 +92,11 @@ export function createAgentShelf(given: PrepareEdges): AgentShelf {
 }
 
 async function prepareAgent(
-  {
-    store,
-    clock,
-    env,
-    findSandbox,
-    family,
-  }: PrepareEdges & { readonly findSandbox: FindSandbox; readonly family: AgentFamily },
+  edges: PrepareEdges & { readonly findSandbox: FindSandbox; readonly family: AgentFamily },
   agent: LoadedAgent<unknown>,
   chosen: string | Model | undefined,
 ): Promise<PreparedAgent> {
+  const { store, clock, env, findSandbox, family, mcp, sandbox } = edges;
   const { manifest, folder } = agent;
   refuseNotBuilt(agent, INTERNAL_ACTIONS);
   const named = chosen ?? manifest.model;
@@ -121,6 +121,8 @@ async function prepareAgent(
     openModel: (ref) => (ref === (manifest.model ?? model.id) ? Promise.resolve(model) : open(ref)),
     findSandbox,
     agents: agents.map((callable) => agentTarget(callable.manifest)),
+    mcp,
+    sandbox,
   });
   const internal = allowedInternalActions(manifest);
   const calls = prepareCalls(manifest, targets.all, internal);

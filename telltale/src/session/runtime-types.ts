@@ -8,6 +8,7 @@ import type { Project } from '../manifest/project/project.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { Store } from '../store/store.ts';
+import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { Answer, Approve } from '../targets/target.ts';
 import type { AnsweredReview } from './reviews/answer-review.ts';
 import type { OpenReview } from './reviews/review-table.ts';
@@ -50,6 +51,8 @@ export interface RuntimeOptions {
   readonly onWaiting?: OnWaiting;
   /** Closes the runtime when it is aborted: sessions that run are interrupted, and can be resumed. */
   readonly signal?: AbortSignal;
+  /** Starts the MCP servers that agents import; `createRuntime` of "telltale" brings one. */
+  readonly mcp?: OpenMcpServer;
   /** Called at named places of a run: a test ends the process there. */
   readonly crashPoint?: (name: string) => void;
 }

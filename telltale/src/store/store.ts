@@ -123,7 +123,7 @@ export interface Store {
   send(stream: string, message: Omit<InboxMessage, 'id' | 'at'>): Promise<number>;
   /** Calls `moved` whenever a stream may have new committed events, whoever wrote them. */
   watch(stream: string, moved: () => void): () => void;
-  /** Tables beside the log: `kv` and `log` relics, metadata of `scope: agent`. */
+  /** Tables beside the log: `kv`, `log` and `queue` relics, metadata of `scope: agent`. */
   readonly tables: Tables;
   /** Writes what is queued and closes. */
   close(): Promise<void>;

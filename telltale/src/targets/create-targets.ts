@@ -9,10 +9,14 @@ import { createPermissions } from './access/permissions.ts';
 import { type Resolver, systemResolver } from './http/checked-lookup.ts';
 import { importedTargets } from './imported-targets.ts';
 import { llmTargets } from './llm/llm-targets.ts';
+import type { OpenMcpServer } from './mcp/mcp-server.ts';
+import { closeServers, openServers } from './mcp/open-servers.ts';
 import type { Env } from './process/child-environment.ts';
 import { createConfinement } from './process/confinement.ts';
 import { createSandboxFinder, type FindSandbox } from './process/find-sandbox.ts';
 import type { RelicStore } from './relics/relic-store.ts';
+import { createSandbox } from './sandbox/create-sandbox.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
 import type { Target, TargetTable } from './target.ts';
 import type { TargetEdges } from './target-edges.ts';
 
@@ -34,6 +38,10 @@ export interface TargetsOptions {
   readonly resolveHost?: Resolver;
   /** Finds bubblewrap; one that is shared looks for it once. */
   readonly findSandbox?: FindSandbox;
+  /** Starts MCP servers. Without it an agent that imports one is refused. */
+  readonly mcp?: OpenMcpServer | undefined;
+  /** Where scripts run; one of the table's own if absent. */
+  readonly sandbox?: Sandbox | undefined;
 }
 
 const DEFAULT_GRACE_MS = 5_000;
@@ -50,7 +58,7 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
   const permissions = createPermissions(agent.permissions, folder, platform() !== 'win32');
   const { env } = options;
   const closers: (() => Promise<void>)[] = [];
-  const edges: TargetEdges = {
+  const own: Omit<TargetEdges, 'servers'> = {
     folder,
     agentName: agent.name,
     clock: options.clock,
@@ -66,18 +74,26 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
       temporary: [tmpdir(), env.TMPDIR ?? tmpdir(), ...TEMPORARY],
     }),
     atClose: (close) => closers.push(close),
+    sandbox: options.sandbox ?? createSandbox(options),
   };
   const loaded = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === agent.name);
   if (loaded === undefined) throw notInProject(agent.name, project.root);
+  const servers = await openServers(agent.import.tools, options.mcp, own);
+  const edges: TargetEdges = { ...own, servers };
   const table = new Map<string, Target>();
   const add = (target: Target) => {
     const key = `${target.kind} ${target.name}`;
     if (table.has(key)) throw nameTaken(target);
     table.set(key, target);
   };
-  for (const target of importedTargets(loaded, project, options.store, edges)) add(target);
-  for (const target of llmTargets(agent, options.openModel)) add(target);
-  for (const target of options.agents ?? []) add(target);
+  try {
+    for (const target of importedTargets(loaded, project, options.store, edges)) add(target);
+    for (const target of llmTargets(agent, options.openModel)) add(target);
+    for (const target of options.agents ?? []) add(target);
+  } catch (thrown) {
+    await closeServers(servers);
+    throw thrown;
+  }
   const all = Object.freeze([...table.values()]);
   const endWarmUp = warmUp(all);
   return {
@@ -86,6 +102,8 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
     async close() {
       endWarmUp();
       await Promise.all(closers.splice(0).map((end) => end()));
+      await closeServers(servers);
+      if (options.sandbox === undefined) await edges.sandbox.close();
     },
   };
 }
@@ -111,5 +129,5 @@ const notInProject = (name: string, root: string) =>
 
 const nameTaken = ({ kind, name }: Target) =>
   new RuntimeError('name_taken', `Two things that actions can call are named ${kind} "${name}".`, {
-    hint: 'Give one of them another name; a built-in tool has its own.',
+    hint: 'Give one of them another name; a built-in tool has its own, and those of an MCP server begin with its name.',
   });

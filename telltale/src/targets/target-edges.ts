@@ -1,8 +1,10 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Permissions } from './access/permissions.ts';
 import type { Resolver } from './http/checked-lookup.ts';
+import type { McpServers } from './mcp/mcp-server.ts';
 import type { Env } from './process/child-environment.ts';
 import type { Confinement } from './process/confinement.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
 
 /** What the targets of one agent have of the world. */
 export interface TargetEdges {
@@ -19,4 +21,7 @@ export interface TargetEdges {
   readonly confinement: Confinement;
   /** What is to be ended when the table is closed. */
   readonly atClose: (close: () => Promise<void>) => void;
+  readonly sandbox: Sandbox;
+  /** The agent's MCP servers, which run. */
+  readonly servers: McpServers;
 }

@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../events/event.ts';
-import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
 import type {
   LoadedAgent,
   ResumeOptions,
@@ -58,13 +58,15 @@ export async function surviveAll<Place>(
   if (wrong.length > 0) throw notSurvived(wrong, places.length);
 }
 
+/** Assertions of test frameworks need not be Errors of this realm. */
+const messageOf = (thrown: unknown): string =>
+  String((thrown as { readonly message?: unknown } | undefined)?.message ?? thrown);
+
 const notSurvived = (
   wrong: readonly { readonly where: string; readonly error: unknown }[],
   places: number,
 ) => {
-  const lines = wrong
-    .slice(0, MAX_SHOWN)
-    .map(({ where, error }) => `${where}: ${toRuntimeError(error).message}`);
+  const lines = wrong.slice(0, MAX_SHOWN).map(({ where, error }) => `${where}: ${messageOf(error)}`);
   const more = wrong.length > MAX_SHOWN ? [`… and ${wrong.length - MAX_SHOWN} more`] : [];
   return new RuntimeError(
     'not_survived',

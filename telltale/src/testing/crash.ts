@@ -1,7 +1,6 @@
 import type { SessionEvent } from '../events/event.ts';
 import { fold } from '../events/reduce.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
-import { createRuntime } from '../session/create-runtime.ts';
 import type { LoadedAgent, Runtime, SessionResult } from '../session/runtime-types.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -13,6 +12,7 @@ import {
 } from './crash-scenario.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { mortal } from './mortal-store.ts';
+import { openRuntime } from './open-runtime.ts';
 
 type AnyScene = { readonly agent: LoadedAgent<unknown> };
 
@@ -42,7 +42,7 @@ export async function crashPoints<Scene extends AnyScene>(
     times.set(point, nth);
     points.push({ point, nth });
   };
-  const runtime = await createRuntime({ ...scenario.runtime, store: 'memory', crashPoint });
+  const runtime = await openRuntime({ ...scenario.runtime, store: 'memory', crashPoint });
   try {
     await runtime.start(agent, { ...scenario.start, input: scenario.input, id: SESSION }).result;
     return points;
@@ -63,7 +63,7 @@ export async function crashAt<Scene extends AnyScene>(
   const store = createMemoryStore();
   const where = nameOf({ point, nth });
   if (!(await runUntil(scenario, scene.agent, store, { point, nth }))) throw notPassed(where);
-  const runtime = await createRuntime({ ...scenario.runtime, store });
+  const runtime = await openRuntime({ ...scenario.runtime, store });
   try {
     const left = await logOf(runtime);
     const result = await goOn(scenario, scene.agent, runtime, left);
@@ -128,7 +128,7 @@ async function runUntil<Scene extends AnyScene>(
     }
     if (isDead && name.startsWith('perform')) throw died();
   };
-  const runtime = await createRuntime({ ...scenario.runtime, store: own, crashPoint });
+  const runtime = await openRuntime({ ...scenario.runtime, store: own, crashPoint });
   const session = runtime.start(agent, { ...scenario.start, input: scenario.input, id: SESSION });
   await session.result.catch(() => undefined); // a dead process has nothing to say
   await runtime.close();

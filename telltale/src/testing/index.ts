@@ -16,4 +16,4 @@ export { type EventExpectations, expectEvents } from './expect-events.ts';
 export { createMemoryStore } from './memory-store.ts';
 export { resumeEverywhere } from './resume-everywhere.ts';
 export { type AgentRun, type RunAgentOptions, runAgent } from './run-agent.ts';
-export { type ScriptedModel, scripted } from './scripted.ts';
+export { type HeardModel, hear, scripted } from './scripted.ts';

@@ -3,5 +3,6 @@ import { createMemoryStore as create, type MemoryStoreOptions } from '../store/m
 import type { Store } from '../store/store.ts';
 
 /** The whole store without a file. It outlives the runtimes that are created on it: closing those does not close it. */
-export const createMemoryStore = (options: Partial<MemoryStoreOptions> = {}): Store =>
-  create({ clock: createSystemClock(), ...options });
+export function createMemoryStore(options: Partial<MemoryStoreOptions> = {}): Store {
+  return create({ clock: createSystemClock(), ...options });
+}

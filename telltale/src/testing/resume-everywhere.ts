@@ -1,7 +1,7 @@
-import { createRuntime } from '../session/create-runtime.ts';
 import type { LoadedAgent } from '../session/runtime-types.ts';
 import { type CheckSurvivor, type CrashOptions, type CrashScenario, surviveAll } from './crash-scenario.ts';
 import { createMemoryStore } from './memory-store.ts';
+import { openRuntime } from './open-runtime.ts';
 import { spyOn } from './spied-store.ts';
 
 const WHOLE = 'ses_whole';
@@ -17,7 +17,7 @@ export async function resumeEverywhere<Scene extends { readonly agent: LoadedAge
 ): Promise<void> {
   const scene = await scenario.setUp();
   const store = spyOn(createMemoryStore());
-  const runtime = await createRuntime({ ...scenario.runtime, store });
+  const runtime = await openRuntime({ ...scenario.runtime, store });
   const { agent } = scene;
   const survive = async (seq: number) => {
     const id = await runtime.fork(WHOLE, seq, { id: `ses_from_${seq}` });

@@ -1,5 +1,4 @@
 import type { ObservedEvent, SessionEvent } from '../events/event.ts';
-import { createRuntime } from '../session/create-runtime.ts';
 import type {
   LoadedAgent,
   Runtime,
@@ -8,6 +7,7 @@ import type {
   SessionResult,
   StartOptions,
 } from '../session/runtime-types.ts';
+import { openRuntime } from './open-runtime.ts';
 
 export interface RunAgentOptions extends StartOptions {
   /** A store in memory, unless this names another. */
@@ -31,7 +31,7 @@ export async function runAgent<Output>(
   agent: LoadedAgent<Output>,
   { runtime: options, during, after, ...start }: RunAgentOptions,
 ): Promise<AgentRun<Output>> {
-  const runtime = await createRuntime({ store: 'memory', ...options });
+  const runtime = await openRuntime({ store: 'memory', ...options });
   try {
     const session = runtime.start(agent, start);
     const observed: ObservedEvent[] = [];

@@ -106,6 +106,23 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
     to: json,
     by: fc.constant('start'),
   }),
+  fc.record({
+    type: fc.constant('review.requested' as const),
+    review: fc.constantFrom('r1', 'r2'),
+    action: id,
+    target: fc.constant('tool "x"'),
+    what: fc.string(),
+    because: fc.constant('approval: always'),
+    input: fc.constant({ p: 1 }),
+    grants: fc.constant(['call x']),
+  }),
+  fc.record({
+    type: fc.constant('review.resolved' as const),
+    review: fc.constantFrom('r1', 'r2'),
+    answer: fc.constantFrom('approved' as const, 'rejected' as const, 'withdrawn' as const),
+    by: fc.constant('ann'),
+  }),
+  fc.record({ type: fc.constant('session.waiting' as const), for: fc.constant('review r1') }),
   fc.record({ type: fc.constant('fault' as const), code: fc.constant('bad_json'), message: fc.string() }),
   fc.record({
     type: fc.constant('budget.charged' as const),

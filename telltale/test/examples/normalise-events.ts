@@ -41,7 +41,8 @@ export function normaliseEvents(
   for (const event of events) {
     if (event.turn !== turn || event.type === 'session.completed') endTurn();
     turn = event.turn;
-    if (event.type === 'model.output') continue;
+    // That commands are not sandboxed is true of some machines only.
+    if (event.type === 'model.output' || (event.type === 'audit' && event.who === 'runtime')) continue;
     if (event.type === 'action.declared') actions.set(event.action.id, { action: event.action, events: [] });
     else if (event.type === 'turn.completed') ends.set(turn, lasting(event));
     else {

@@ -14,7 +14,7 @@ import type {
   StartOptions,
 } from '../../src/session/runtime-types.ts';
 import { runAgent as run } from '../../src/testing/run-agent.ts';
-import { keepPrompts, scripted } from '../../src/testing/scripted.ts';
+import { hear, scripted } from '../../src/testing/scripted.ts';
 
 /** A folder with an agent in it; `files` are written beside its manifest. */
 export function agentFolder(manifest: string, files: Readonly<Record<string, string>> = {}): string {
@@ -66,7 +66,7 @@ export async function runAgent(options: RunOptions): Promise<Ran> {
   const model =
     options.model === undefined
       ? scripted(options.turns, { id: 'scripted:test', clock })
-      : keepPrompts(options.model);
+      : hear(options.model);
   const { during, after } = options;
   const { result, events, observed } = await run(agent, {
     input: 'Do it.',

@@ -6,6 +6,7 @@ import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import type { AgentManifest } from '../../src/manifest/schema/kinds.ts';
 import { createTargets, type TargetsOptions } from '../../src/targets/create-targets.ts';
+import { createSandboxFinder } from '../../src/targets/process/find-sandbox.ts';
 import type { Need, Target, TargetCall, TargetTable } from '../../src/targets/target.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { memoryTables } from './memory-tables.ts';
@@ -32,6 +33,9 @@ export interface Given {
   /** Goes on although the manifests have mistakes. */
   readonly allowErrors?: boolean;
 }
+
+/** Looked for once for all tests of a file. */
+const findSandbox = createSandboxFinder({ PATH: process.env.PATH });
 
 /** The targets of an agent in a temporary folder, with real files and processes. */
 export async function agentTargets({
@@ -65,6 +69,7 @@ export async function agentTargets({
     env: { PATH: process.env.PATH, HOME: folder, SECRET: 'hidden' },
     store: { location: 'memory', tables: memoryTables() },
     openModel: () => Promise.reject(new Error('no model')),
+    findSandbox,
     ...options,
   });
   const find = (name: string): Target => {

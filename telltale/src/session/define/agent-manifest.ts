@@ -4,7 +4,7 @@ import type { ImportList } from '../../manifest/project/project.ts';
 import type { Model } from '../../models/model.ts';
 import type { LoadedAgent } from '../runtime-types.ts';
 import type { AgentCode } from './agent-code.ts';
-import { type Found, importsInCode, notAModel, notImportable } from './code-findings.ts';
+import { type Found, importsInCode, notAList, notAModel, notImportable } from './code-findings.ts';
 import type { DefinedRelic } from './define-relic.ts';
 import type { DefinedTool } from './define-tool.ts';
 import { jsonSchemaOf } from './json-schema-of.ts';
@@ -75,7 +75,7 @@ async function readImports(
   for (const [list, entries] of Object.entries(lists) as [ImportList, unknown][]) {
     if (entries === undefined) continue;
     if (!Array.isArray(entries)) {
-      document[list] = entries; // the schema says what is wrong with it
+      findings.push({ path: [list], finding: notAList(list, entries) });
       continue;
     }
     const kept: unknown[] = [];

@@ -57,6 +57,9 @@ export const importsInCode = () =>
     'What it imports stands in "tools", "relics", "agents", "workflows" and "artifacts" themselves.',
   );
 
+export const notAList = (list: string, found: unknown) =>
+  error('wrong_type', `"${list}" must be a list; found ${showValue(found)}.`, `Write ${list}: […].`);
+
 export const notImportable = (list: string, found: unknown, made: string) =>
   error(
     'wrong_type',

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readlink, realpath } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
 import { movedPath } from './path-errors.ts';
 
 /**
@@ -7,7 +7,11 @@ import { movedPath } from './path-errors.ts';
  * have put a link in the place of a folder on its way. `real` has no link in it.
  */
 export async function openChecked(real: string, shown: string, flags: number): Promise<FileHandle> {
-  const handle = await open(real, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  const safely = flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+  const handle = await open(real, safely).catch(async (thrown: unknown) => {
+    const isLink = (await lstat(real).catch(() => undefined))?.isSymbolicLink();
+    throw isLink === true ? movedPath(shown) : thrown;
+  });
   try {
     if ((await placeOf(handle, real)) !== real) throw movedPath(shown);
     return handle;

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json } from '../../kernel/json.ts';
 import { urlNeed } from '../access/need.ts';
 import { withTimeout } from '../access/with-timeout.ts';
 import { compileCheck } from '../check-parameters.ts';

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
@@ -45,14 +44,15 @@ export function createConfinement(edges: ConfinementEdges): Confinement {
         call.note?.(`commands are not sandboxed: ${sandbox.reason}`);
         return request;
       }
-      if (!existsSync(request.cwd)) throw cannotStart(request, errno('ENOENT'));
-      const program = await findProgram(request.program, request.env.PATH, request.cwd);
+      const cwd = await realpath(request.cwd).catch(() => undefined);
+      if (cwd === undefined) throw cannotStart(request, errno('ENOENT'));
+      const program = await findProgram(request.program, request.env.PATH, cwd);
       if (typeof program !== 'string') throw cannotStart(request, errno(program.code));
       const mounts = await mountsFor(edges, request, program, call.granted ?? []);
       return {
         ...request,
         program: sandbox.program,
-        args: [...SANDBOX_BASE, ...mounts, '--chdir', request.cwd, '--', program, ...request.args],
+        args: [...SANDBOX_BASE, ...mounts, '--chdir', cwd, '--', program, ...request.args],
         cwd: '/',
         sandboxed: true,
       };

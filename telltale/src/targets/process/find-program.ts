@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, resolve } from 'node:path';
 
-/** Where the system looks for programs where there is no PATH. */
-const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
+/** Where the system looks where there is no PATH. */
+const DEFAULT_PATH = '/usr/bin:/bin';
 
 /** Where a program is, looked for as the system would: by its path, or along PATH. Else why it cannot be run. */
 export async function findProgram(

@@ -5,6 +5,8 @@ import { httpRequest } from '../http/http-request.ts';
 import { idempotencyHeader } from '../http/idempotency-header.ts';
 import { bodyText, isJsonType } from '../http/read-body.ts';
 import { outputTooLarge } from '../output/output-limits.ts';
+import { textProgress } from '../process/text-progress.ts';
+import type { TargetCall } from '../target.ts';
 import type { TargetEdges } from '../target-edges.ts';
 import { type FillScope, fillScope, readFilling } from './fill-template.ts';
 import type { Implemented, ToolContext } from './implementation.ts';
@@ -25,7 +27,7 @@ const MAX_SHOWN_BODY = 500;
  */
 export function httpTool(
   { method, url, headers, body }: HttpImplementation,
-  { what, parameterNames, maxBytes, wantsJson }: ToolContext,
+  { what, parameterNames, maxBytes, wantsJson, stream }: ToolContext,
   { permissions, resolveHost }: TargetEdges,
 ): Implemented {
   const read = (text: string) => readFilling(text, what, parameterNames);
@@ -53,6 +55,7 @@ export function httpTool(
         maxBytes,
         signal: call.signal,
         granted: call.granted,
+        onChunk: stream ? chunkProgress(call) : undefined,
       },
       { hosts: permissions.hosts, resolveHost },
     );
@@ -70,6 +73,12 @@ export function httpTool(
     needs: (parameters, context) =>
       urlNeed(permissions.hosts, method, urlFor(fillScope(parameters, context)), what),
   };
+}
+
+/** Each piece of the body as `{text}`, as it comes. */
+function chunkProgress({ progress }: TargetCall): (chunk: Buffer) => void {
+  const show = textProgress((data) => progress({ text: (data as { readonly text: string }).text }));
+  return (chunk) => show('stdout', chunk);
 }
 
 type FillBody = (scope: FillScope) => Json | undefined;

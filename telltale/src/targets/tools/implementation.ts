@@ -27,4 +27,6 @@ export interface ToolContext {
   /** Whether the result must be JSON of a schema. */
   readonly wantsJson: boolean;
   readonly stream: boolean;
+  /** What the manifest gives each try. */
+  readonly timeoutMs?: number | undefined;
 }

@@ -11,13 +11,21 @@ import type { TargetEdges } from '../target-edges.ts';
 import { commandTool } from './command-tool.ts';
 import { httpTool } from './http-tool.ts';
 import type { Implemented, ToolContext } from './implementation.ts';
+import { mcpTool, withServersWords } from './mcp-tool.ts';
 import { moduleTool } from './module-tool.ts';
+import { scriptTool } from './script-tool.ts';
 
 /**
  * A Tool manifest as something an action can call. `file` is where the manifest stands; `code` is what runs it where it
  * was written in code.
  */
-export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges, code?: CodeTool): Target {
+export function toolTarget(
+  manifest: ToolManifest,
+  file: string,
+  edges: TargetEdges,
+  code?: CodeTool,
+): Target {
+  const tool = withServersWords(manifest, edges.servers);
   const { name, parameters, approval, output } = tool;
   const what = `tool "${name}"`;
   const properties = isMap(parameters.properties) ? parameters.properties : {};
@@ -28,6 +36,7 @@ export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges,
     maxBytes: output?.max_bytes?.bytes ?? DEFAULT_OUTPUT_BYTES,
     wantsJson: output?.schema !== undefined,
     stream: tool.stream,
+    timeoutMs: tool.timeout?.ms,
   };
   const own = code === undefined ? undefined : codeTool(code, context);
   const { run: implementation, needs } =
@@ -64,7 +73,8 @@ function implement({ implementation }: ToolManifest, context: ToolContext, edges
   if ('module' in implementation) return { run: moduleTool(implementation, context) };
   if ('command' in implementation) return commandTool(implementation, context, edges);
   if ('http' in implementation) return httpTool(implementation.http, context, edges);
-  throw notBuilt('mcp' in implementation ? 'mcp' : 'script', context);
+  if ('mcp' in implementation) return { run: mcpTool(implementation.mcp, context, edges) };
+  return { run: scriptTool(implementation, context, edges) };
 }
 
 /** Of parameters at the top only: what stands in them is one value to the schema's author. */
@@ -75,15 +85,6 @@ function defaultsOf(properties: Readonly<Record<string, unknown>>): JsonObject {
     ),
   );
 }
-
-const notBuilt = (kind: string, { what, file }: ToolContext) =>
-  new RuntimeError(
-    'not_built',
-    `The ${what} (${file}) is implemented by "${kind}", which cannot be run yet.`,
-    {
-      hint: 'Implement it by "module", "command" or "http".',
-    },
-  );
 
 const outputViolates = (what: string, message: string) =>
   new RuntimeError('bad_output', `The result of ${what} does not fit its "output.schema": ${message}`, {

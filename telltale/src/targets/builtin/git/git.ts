@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { pathNeed, together } from '../../access/need.ts';
@@ -59,10 +60,23 @@ async function perform(operation: GitOperation, input: JsonObject, call: TargetC
   const args = operation.args(input);
   const path = typeof input.path === 'string' ? input.path : '.';
   const { real } = await edges.permissions.paths.resolve(path, call.granted);
+  await checkFiles(input, real, call, edges);
   const remote = operation.remote === true;
   if (remote) await checkRemote(remoteOf(input), real, call, edges);
   const env = operation.commits === true ? await identityFor(real, call, edges) : {};
   return gitText(args, real, call, edges, { env, remote });
+}
+
+/** Files that a call names have to be permitted, too; those that a commit holds are its own affair. */
+async function checkFiles(
+  input: JsonObject,
+  folder: string,
+  { granted }: TargetCall,
+  { permissions: { paths } }: TargetEdges,
+): Promise<void> {
+  if (paths.guarded.length === 0) return;
+  const named = [...(Array.isArray(input.paths) ? input.paths : []), input.file ?? null];
+  for (const file of named) if (typeof file === 'string') await paths.resolve(resolve(folder, file), granted);
 }
 
 /** Who commits where git has not been told: without a name it refuses. */

@@ -60,22 +60,32 @@ function run(
     case 'write':
       return all();
     case 'read':
-      return between(db, 'PRAGMA query_only = ON', all, 'PRAGMA query_only = OFF', 'PRAGMA query_only = OFF');
-    case 'transaction':
-      return between(db, 'BEGIN IMMEDIATE', all, 'COMMIT', 'ROLLBACK');
+      db.exec('PRAGMA query_only = ON');
+      try {
+        return all();
+      } finally {
+        db.exec('PRAGMA query_only = OFF');
+      }
+    case 'transaction': {
+      db.exec('BEGIN IMMEDIATE');
+      try {
+        const results = all();
+        db.exec('COMMIT');
+        return results;
+      } catch (error) {
+        rollBack(db);
+        throw error;
+      }
+    }
   }
 }
 
-function between<T>(db: DatabaseSync, before: string, work: () => T, after: string, onError: string): T {
-  db.exec(before);
+function rollBack(db: DatabaseSync): void {
   try {
-    const result = work();
-    db.exec(after);
-    return result;
+    db.exec('ROLLBACK');
   } catch (error) {
-    // Some failures have rolled back by themselves.
-    if (onError !== 'ROLLBACK' || db.isTransaction) db.exec(onError);
-    throw error;
+    // After some failures, a full disk for one, SQLite has rolled back by itself.
+    if (!(error instanceof Error)) throw error;
   }
 }
 

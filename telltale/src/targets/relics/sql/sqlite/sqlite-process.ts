@@ -9,8 +9,10 @@ import { createSqliteServer } from './serve-sqlite.ts';
  * held open by the parent for as long as it lives. A process and not a thread: SQLite can only be stopped in the middle
  * of a statement by ending its process (a thread that is told to end waits for the statement).
  */
-const watch = new URL(import.meta.url.replace(/sqlite-process(\.[jt]s)$/, 'watch-parent$1'));
-new Worker(watch).unref();
+const SOURCE = new URL('./watch-parent.ts', import.meta.url);
+/** Beside a compiled file there is a compiled one. */
+const FILE = import.meta.url.endsWith('.ts') ? SOURCE : new URL(SOURCE.href.replace(/\.ts$/, '.js'));
+new Worker(FILE).unref();
 
 const server = createSqliteServer();
 const answers = new Socket({ fd: 1, readable: false, writable: true });

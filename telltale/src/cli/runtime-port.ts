@@ -1,4 +1,7 @@
+import type { OpenSessionsOptions, Sessions } from '../session/open-sessions.ts';
 import type { LoadedAgent, Runtime, RuntimeOptions } from '../session/runtime-types.ts';
+import type { OpenStoreOptions } from '../store/open-store.ts';
+import type { Store } from '../store/store.ts';
 import type { Io } from './io.ts';
 
 /** How commands come by agents and runtimes. Tests pass one of their own. */
@@ -9,6 +12,10 @@ export interface RuntimePort {
     options: Pick<Io, 'cwd' | 'env'> & { readonly name?: string },
   ): Promise<LoadedAgent>;
   createRuntime(options: RuntimeOptions): Promise<Runtime>;
+  /** Ahead of the runtime that will work on it. */
+  openStore(location: string, options: OpenStoreOptions): Promise<Store>;
+  /** For commands that run nothing. */
+  openSessions(options: OpenSessionsOptions): Promise<Sessions>;
 }
 
 /** Imported at the first use: `telltale --version` needs none of it. */
@@ -20,5 +27,13 @@ export const sessionRuntimes: RuntimePort = {
   async createRuntime(options) {
     const { createRuntime } = await import('../session/create-runtime.ts');
     return createRuntime(options);
+  },
+  async openStore(location, options) {
+    const { openStore } = await import('../store/open-store.ts');
+    return openStore(location, options);
+  },
+  async openSessions(options) {
+    const { openSessions } = await import('../session/open-sessions.ts');
+    return openSessions(options);
   },
 };

@@ -60,7 +60,8 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
   for (const target of importedTargets(loaded, project, options.store, edges)) add(target);
   for (const target of llmTargets(agent, options.openModel)) add(target);
   const all = Object.freeze([...table.values()]);
-  const endWarmUp = warmUp(all);
+  // A prompt's answer takes seconds anyway, and an agent without tools then never loads the compiler.
+  const endWarmUp = warmUp(all.filter(({ kind }) => kind !== 'llm'));
   return {
     all,
     find: (kind, name) => table.get(`${kind} ${name}`),

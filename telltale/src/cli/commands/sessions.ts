@@ -5,7 +5,8 @@ import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { storeExists, storeLocation } from '../session/store-location.ts';
-import { addStoreOption, withRuntime } from '../session/with-runtime.ts';
+import { addStoreOption } from '../session/store-option.ts';
+import { withSessions } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
 import { brief } from '../view/brief.ts';
 import { agoText, timeText } from '../view/figures.ts';
@@ -53,7 +54,7 @@ async function sessions(options: Options, context: CommandContext): Promise<Exit
   const statuses = options.status === undefined ? undefined : readStatuses(options.status);
   const location = storeLocation(options.store, io);
   const found = storeExists(location, io)
-    ? await withRuntime(context, options.store === undefined ? {} : { store: options.store }, ({ store }) =>
+    ? await withSessions(context, options.store === undefined ? {} : { store: options.store }, ({ store }) =>
         store.list({ kind: 'session', limit: statuses === undefined ? limit + 1 : MAX_SEARCHED }),
       )
     : [];

@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   fork: async () => (await import('./commands/fork.ts')).registerFork,
   steer: async () => (await import('./commands/steer.ts')).registerSteer,
   cancel: async () => (await import('./commands/cancel.ts')).registerCancel,
+  inspect: async () => (await import('./commands/inspect.ts')).registerInspect,
   validate: async () => (await import('./commands/validate.ts')).registerValidate,
   schema: async () => (await import('./commands/schema.ts')).registerSchema,
   parse: async () => (await import('./commands/parse.ts')).registerParse,

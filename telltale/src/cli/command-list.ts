@@ -21,7 +21,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   schema: async () => (await import('./commands/schema.ts')).registerSchema,
   parse: async () => (await import('./commands/parse.ts')).registerParse,
   demo: async () => (await import('./commands/demo.ts')).registerDemo,
+  completion: async () => (await import('./commands/completion.ts')).registerCompletion,
+  __complete: async () => (await import('./commands/complete.ts')).registerComplete,
 };
+
+/** It asks all the others what they take. */
+const NEEDS_ALL = '__complete';
 
 const VERSION: ReadonlySet<string> = new Set(['-V', '--version']);
 
@@ -29,6 +34,6 @@ const VERSION: ReadonlySet<string> = new Set(['-V', '--version']);
 export async function commandsFor(argv: readonly string[]): Promise<readonly RegisterCommand[]> {
   const [name = ''] = argv;
   if (VERSION.has(name)) return [];
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  const load = name !== NEEDS_ALL && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   return load === undefined ? Promise.all(Object.values(COMMANDS).map((each) => each())) : [await load()];
 }

@@ -1,9 +1,7 @@
 import process from 'node:process';
-import { createInterface } from 'node:readline';
 import { addAbortSignal } from 'node:stream';
 import { createSystemClock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
-import { readMessage } from './chat/read-message.ts';
 import { wantsColour } from './colour.ts';
 import type { ProcessGuard } from './guard-process.ts';
 import type { Input, Io, Output } from './io.ts';
@@ -89,9 +87,13 @@ function standardInput(signal: AbortSignal): Input {
       for await (const chunk of addAbortSignal(signal, process.stdin))
         yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     },
-    readLine: (until, ignoreMs = 0) => readLine(process.stdin, AbortSignal.any([signal, until]), ignoreMs),
-    readMessage: (prompt, until) =>
-      readMessage({
+    async readLine(until, ignoreMs = 0) {
+      const { readLine } = await import('./read-line.ts');
+      return readLine(process.stdin, AbortSignal.any([signal, until]), ignoreMs);
+    },
+    async readMessage(prompt, until) {
+      const { readMessage } = await import('./chat/read-message.ts');
+      return readMessage({
         input: process.stdin,
         output: process.stderr,
         prompt,
@@ -99,32 +101,7 @@ function standardInput(signal: AbortSignal): Input {
         signal: AbortSignal.any([signal, until]),
         // A terminal that is read key by key sends no signal of its own.
         onInterrupt: () => void process.emit('SIGINT'),
-      }),
+      });
+    },
   };
-}
-
-/** Without raw mode: Ctrl-C stays the signal it is. The input is let go of afterwards, so that the process can end. */
-export function readLine(
-  input: NodeJS.ReadableStream,
-  signal: AbortSignal,
-  ignoreMs: number,
-): Promise<string | undefined> {
-  if (signal.aborted) return Promise.resolve(undefined);
-  return new Promise((resolve) => {
-    const asked = performance.now();
-    const lines = createInterface({ input, terminal: false });
-    const stop = () => lines.close();
-    let line: string | undefined;
-    lines.on('line', (text) => {
-      if (line !== undefined || performance.now() - asked < ignoreMs) return;
-      line = text;
-      lines.close();
-    });
-    lines.once('close', () => {
-      signal.removeEventListener('abort', stop);
-      input.pause();
-      resolve(line);
-    });
-    signal.addEventListener('abort', stop, { once: true });
-  });
 }

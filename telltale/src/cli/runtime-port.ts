@@ -1,4 +1,7 @@
+import type { OpenSessionsOptions, Sessions } from '../session/open-sessions.ts';
 import type { LoadedAgent, Runtime, RuntimeOptions } from '../session/runtime-types.ts';
+import type { OpenStoreOptions } from '../store/open-store.ts';
+import type { Store } from '../store/store.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { Io } from './io.ts';
 
@@ -10,6 +13,10 @@ export interface RuntimePort {
     options: Pick<Io, 'cwd' | 'env'> & { readonly name?: string },
   ): Promise<LoadedAgent>;
   createRuntime(options: RuntimeOptions): Promise<Runtime>;
+  /** Ahead of the runtime that will work on it. */
+  openStore(location: string, options: OpenStoreOptions): Promise<Store>;
+  /** For commands that run nothing. */
+  openSessions(options: OpenSessionsOptions): Promise<Sessions>;
 }
 
 const openMcpServer: OpenMcpServer = async (start) => {
@@ -26,5 +33,13 @@ export const sessionRuntimes: RuntimePort = {
   async createRuntime(options) {
     const { createRuntime } = await import('../session/create-runtime.ts');
     return createRuntime({ mcp: openMcpServer, ...options });
+  },
+  async openStore(location, options) {
+    const { openStore } = await import('../store/open-store.ts');
+    return openStore(location, options);
+  },
+  async openSessions(options) {
+    const { openSessions } = await import('../session/open-sessions.ts');
+    return openSessions(options);
   },
 };

@@ -7,7 +7,6 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
-import { recordToFile } from '../models/record-to-file.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import type { Approve } from '../targets/target.ts';
 import { createTalk } from './chat/talk.ts';
@@ -157,9 +156,7 @@ async function open(
   const choice = choiceOf(begin);
   const prepared = await edges.shelf.prepare(begin.agent, choice.model);
   const model =
-    choice.record === undefined
-      ? prepared.model
-      : recordToFile(prepared.model, resolve(edges.cwd, choice.record), edges.clock);
+    choice.record === undefined ? prepared.model : await recorded(prepared.model, choice.record, edges);
   const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });
   const toLog = (writer: StreamWriter, state: SessionState, snapshots: SnapshotWriter): SessionLog => {
     const log = createSessionLog({ ...edges, writer, state, snapshots, onLost });
@@ -202,6 +199,12 @@ async function open(
     await writer.release();
     throw thrown;
   }
+}
+
+/** Writing scripts is loaded by those who do. */
+async function recorded(model: Model, file: string, { cwd, clock }: RuntimeEdges): Promise<Model> {
+  const { recordToFile } = await import('../models/record-to-file.ts');
+  return recordToFile(model, resolve(cwd, file), clock);
 }
 
 async function firstEvent(

@@ -95,7 +95,8 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
     throw thrown;
   }
   const all = Object.freeze([...table.values()]);
-  const endWarmUp = warmUp(all);
+  // A prompt's answer takes seconds anyway, and an agent without tools then never loads the compiler.
+  const endWarmUp = warmUp(all.filter(({ kind }) => kind !== 'llm'));
   return {
     all,
     find: (kind, name) => table.get(`${kind} ${name}`),

@@ -71,6 +71,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
 
   const store = {
     location: 'sqlite:fake.db',
+    close: async () => {},
     info: async (stream) => info(stream),
     list: async (filter) =>
       [...logs.keys()]
@@ -138,7 +139,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
     };
   };
 
-  return {
+  const port: FakeRuntime = {
     calls,
     sent,
     appended,
@@ -153,7 +154,8 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
       return AGENT;
     },
     async createRuntime(given) {
-      calls.push(['createRuntime', given.store, given.durability]);
+      const named = typeof given.store === 'object' ? given.store.location : given.store;
+      calls.push(['createRuntime', named, given.durability]);
       const begin = (start: StartOptions | ResumeOptions, id: string) =>
         session(options.live?.(start, given) ?? { events: [], result: {} }, id);
       const runtime: Runtime = {
@@ -191,5 +193,8 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
       };
       return runtime;
     },
+    openStore: async (location) => ({ ...store, location }) as unknown as Store,
+    openSessions: (given) => port.createRuntime(given),
   };
+  return port;
 }

@@ -4,12 +4,11 @@ import { chatAgain } from '../chat/chat-again.ts';
 import { createChat } from '../chat/create-chat.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { ExitCode } from '../exit-code.ts';
 import { collect } from '../run/collect.ts';
-import { loadForRun } from '../run/load-for-run.ts';
 import { readVars } from '../run/read-vars.ts';
-import { resumeSession } from '../run/resume-session.ts';
 import { runMode } from '../run/run-mode.ts';
+import { withAgent } from '../run/with-agent.ts';
 import { addWorkOptions, maxTurnsOf } from '../run/work-options.ts';
 import { type WorkOptions, workSession } from '../run/work-session.ts';
 import { usage } from '../usage.ts';
@@ -79,36 +78,37 @@ async function chat(
     );
   if (options.acceptChanges && options.resume === undefined)
     throw usage("'--accept-changes' belongs to --resume.", 'Leave it out.');
-  const agent = await loadForRun(manifest, context, options);
-  if (agent === undefined) return EXIT.usage;
-  if (options.resume !== undefined) {
-    const said = message === undefined ? {} : { said: message };
-    return resumeSession(options.resume, { ...options, agent, chat: true, ...said }, context);
-  }
-  const given: Omit<StartOptions, 'input'> = {
-    chat: true,
-    ...(options.var.length === 0 ? {} : { vars }),
-    ...(options.model === undefined ? {} : { model: options.model }),
-    ...(options.record === undefined ? {} : { record: resolve(io.cwd, options.record) }),
-    ...(maxTurns === undefined ? {} : { maxTurns }),
-  };
-  return workSession(context, options, async (runtime, view) => {
-    const lead = createChat(io, view);
-    if (io.stdin.isTerminal && message === undefined) {
-      const { dim } = paletteFor(io.stderr);
-      const model = harmlessLine(options.model ?? agent.manifest.model ?? '');
-      await io.stderr.write(
-        `${dim(`${harmlessLine(agent.manifest.name)}${model === '' ? '' : ` · ${model}`} · /help`)}\n`,
-      );
+  return withAgent(manifest, options, context, async (agent, work) => {
+    if (options.resume !== undefined) {
+      const said = message === undefined ? {} : { said: message };
+      const { resumeSession } = await import('../run/resume-session.ts');
+      return resumeSession(options.resume, { ...work, agent, chat: true, ...said }, context);
     }
-    const input = message ?? (await lead.first());
-    if (input === undefined) {
-      await lead.end();
-      if (!io.stdin.isTerminal && !io.signal.aborted)
-        throw usage('Standard input is empty.', 'Pipe in messages, one a line.');
-      return 'nothing said';
-    }
-    const resumeWith = chatAgain(agent.path, io);
-    return { session: runtime.start(agent, { ...given, input }), seen: 0, chat: { lead, resumeWith } };
+    const given: Omit<StartOptions, 'input'> = {
+      chat: true,
+      ...(options.var.length === 0 ? {} : { vars }),
+      ...(options.model === undefined ? {} : { model: options.model }),
+      ...(options.record === undefined ? {} : { record: resolve(io.cwd, options.record) }),
+      ...(maxTurns === undefined ? {} : { maxTurns }),
+    };
+    return workSession(context, work, async (runtime, view) => {
+      const lead = createChat(io, view);
+      if (io.stdin.isTerminal && message === undefined) {
+        const { dim } = paletteFor(io.stderr);
+        const model = harmlessLine(options.model ?? agent.manifest.model ?? '');
+        await io.stderr.write(
+          `${dim(`${harmlessLine(agent.manifest.name)}${model === '' ? '' : ` · ${model}`} · /help`)}\n`,
+        );
+      }
+      const input = message ?? (await lead.first());
+      if (input === undefined) {
+        await lead.end();
+        if (!io.stdin.isTerminal && !io.signal.aborted)
+          throw usage('Standard input is empty.', 'Pipe in messages, one a line.');
+        return 'nothing said';
+      }
+      const resumeWith = chatAgain(agent.path, io);
+      return { session: runtime.start(agent, { ...given, input }), seen: 0, chat: { lead, resumeWith } };
+    });
   });
 }

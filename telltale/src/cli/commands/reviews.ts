@@ -5,7 +5,8 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { type AnswerOptions, answer, show } from '../session/answer-review.ts';
 import { storeExists, storeLocation } from '../session/store-location.ts';
-import { addStoreOption, withRuntime } from '../session/with-runtime.ts';
+import { addStoreOption } from '../session/store-option.ts';
+import { withSessions } from '../session/with-runtime.ts';
 import { brief } from '../view/brief.ts';
 import { agoText, timeText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
@@ -67,8 +68,8 @@ async function list(options: Options, context: CommandContext): Promise<ExitCode
   const { io } = context;
   const location = storeLocation(options.store, io);
   const found = storeExists(location, io)
-    ? await withRuntime(context, options.store === undefined ? {} : { store: options.store }, (runtime) =>
-        runtime.reviews(),
+    ? await withSessions(context, options.store === undefined ? {} : { store: options.store }, (sessions) =>
+        sessions.reviews(),
       )
     : [];
   await (options.json === true

@@ -6,7 +6,8 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { type ListedSession, sessionTrees } from '../session/session-trees.ts';
 import { storeExists, storeLocation } from '../session/store-location.ts';
-import { addStoreOption, withRuntime } from '../session/with-runtime.ts';
+import { addStoreOption } from '../session/store-option.ts';
+import { withSessions } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
 import { brief } from '../view/brief.ts';
 import { agoText, timeText } from '../view/figures.ts';
@@ -54,7 +55,7 @@ async function sessions(options: Options, context: CommandContext): Promise<Exit
   const statuses = options.status === undefined ? undefined : readStatuses(options.status);
   const location = storeLocation(options.store, io);
   const found = storeExists(location, io)
-    ? await withRuntime(context, options.store === undefined ? {} : { store: options.store }, ({ store }) =>
+    ? await withSessions(context, options.store === undefined ? {} : { store: options.store }, ({ store }) =>
         listEnough(store, statuses === undefined ? limit : MAX_SEARCHED),
       )
     : [];

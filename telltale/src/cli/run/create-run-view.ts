@@ -9,13 +9,12 @@ import { createPlainLines } from '../view/plain-lines.ts';
 import { resultText } from '../view/result-text.ts';
 import type { RunMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
-import { createTerminalView } from './terminal-view.ts';
 
 /** The view that a mode stands for. */
-export function createRunView(mode: RunMode, io: Io): RunView {
+export async function createRunView(mode: RunMode, io: Io): Promise<RunView> {
   switch (mode) {
     case 'live':
-      return createTerminalView(io);
+      return (await import('./terminal-view.ts')).createTerminalView(io);
     case 'plain':
       return plainView(io);
     case 'quiet':

@@ -2,8 +2,6 @@ import { resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { agentInCode } from '../../session/define/agent-code.ts';
 import type { LoadedAgent, ResumeOptions } from '../../session/runtime-types.ts';
-import { chatAgain } from '../chat/chat-again.ts';
-import { createChat } from '../chat/create-chat.ts';
 import type { CommandContext } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { findSession } from '../session/find-session.ts';
@@ -55,6 +53,10 @@ export async function resumeSession(
       if (options.said !== undefined) await runtime.steer(stream, options.said);
       return { session: await runtime.resume(stream, { ...chosen, agent }), seen: head };
     }
+    const [{ createChat }, { chatAgain }] = await Promise.all([
+      import('../chat/create-chat.ts'),
+      import('../chat/chat-again.ts'),
+    ]);
     const lead = createChat(io, view);
     const session = await runtime.resume(stream, { ...chosen, agent, chat: true });
     if (options.said !== undefined) await session.say(options.said);

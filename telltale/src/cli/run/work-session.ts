@@ -2,6 +2,7 @@ import type { Runtime, RuntimeOptions, Session } from '../../session/runtime-typ
 import type { Chat } from '../chat/create-chat.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { EarlyStore } from '../session/open-early.ts';
 import { isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
 import { askPerson } from './ask-person.ts';
@@ -15,6 +16,8 @@ export interface WorkOptions extends ModeOptions {
   readonly store?: string;
   readonly durability?: 'power' | 'process';
   readonly maxTurns?: string;
+  /** The store, where it is being opened already. */
+  readonly early?: EarlyStore;
 }
 
 /** A session that was begun, and how much of its log had been seen before. */
@@ -36,13 +39,16 @@ export async function workSession(
 ): Promise<ExitCode> {
   const { io } = context;
   const mode = runMode(options, io);
-  const view = createRunView(mode, io);
+  const view = await createRunView(mode, io);
   const approve = askPerson(io, view);
   const settings: Pick<RuntimeOptions, 'durability' | 'approve'> = {
     ...(options.durability === undefined ? {} : { durability: options.durability }),
     ...(approve === undefined ? {} : { approve }),
   };
-  const store = options.store === undefined ? {} : { store: options.store };
+  const store = {
+    ...(options.store === undefined ? {} : { store: options.store }),
+    ...(options.early === undefined ? {} : { early: options.early }),
+  };
   const outcome: { followed?: Followed; begun?: Begun | 'nothing said' | undefined } = {};
   try {
     await withRuntime(context, { ...store, ...settings }, async (runtime) => {

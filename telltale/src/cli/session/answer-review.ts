@@ -6,7 +6,7 @@ import { spelledOut } from '../view/harmless.ts';
 import { jsonText } from '../view/json-line.ts';
 import { findOpenReview } from './find-open-review.ts';
 import { storeFlag } from './store-location.ts';
-import { withStoredRuntime } from './with-runtime.ts';
+import { withStoredSessions } from './with-runtime.ts';
 
 export interface AnswerOptions {
   readonly store?: string;
@@ -23,7 +23,7 @@ export async function answer(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { stdout, env } = context.io;
-  return withStoredRuntime(context, options, async (runtime) => {
+  return withStoredSessions(context, options, async (runtime) => {
     const { review, session } = await findOpenReview(runtime, asked);
     const approved = decision === 'approve';
     const { outcome, pid } = await runtime.answer(review, {
@@ -51,7 +51,7 @@ export async function show(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { stdout } = context.io;
-  return withStoredRuntime(context, options, async (runtime) => {
+  return withStoredSessions(context, options, async (runtime) => {
     const open = await findOpenReview(runtime, asked);
     const { reviews } = await runtime.state(open.session);
     const found = reviews.find(({ review }) => review === open.review);

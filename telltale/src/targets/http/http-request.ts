@@ -1,5 +1,5 @@
-import { type IncomingMessage, request as plainRequest } from 'node:http';
-import { request as secureRequest } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import { createRequire } from 'node:module';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { portOf } from '../access/need.ts';
 import { bareHost, type PermittedHosts } from '../access/permitted-hosts.ts';
@@ -32,6 +32,9 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: ReadBody;
 }
+
+/** At the first request, and not by `import`: that reads every export, of which one loads a whole client, 30 ms. */
+const load = createRequire(import.meta.url);
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -80,7 +83,8 @@ function exchange(request: HttpRequest, url: URL, edges: HttpEdges): Promise<Inc
   checkLiteral(host, permission);
   if (signal.aborted) throw stopped(what, signal);
   return new Promise((resolve, reject) => {
-    const sent = (isSecure ? secureRequest : plainRequest)(url, {
+    const { request: send } = load(isSecure ? 'node:https' : 'node:http') as typeof import('node:http');
+    const sent = send(url, {
       method: request.method,
       headers: request.headers,
       lookup: checkedLookup(permission, edges.resolveHost),

@@ -11,7 +11,7 @@ type RuntimeVariable = AgentManifest['context_variables']['runtime'][number];
 /** Of a value, as JSON. */
 const MAX_CHARS = 64 * 1024;
 
-export const writable = ({ context_variables: { runtime } }: AgentManifest): readonly string[] =>
+const writable = ({ context_variables: { runtime } }: AgentManifest): readonly string[] =>
   runtime.flatMap(({ name, writers }) => (writers.includes('model') ? [name] : []));
 
 export const noneToWrite = (manifest: AgentManifest): string | undefined =>

@@ -111,7 +111,7 @@ test('a repository that begins outside the permitted paths is not found', async 
   expect((await fails('status')).code).toBe('not_permitted');
 });
 
-test('a remote is reached only where its host or folder is permitted', async () => {
+test('a remote is reached only where its host or folder is permitted', { timeout: 30_000 }, async () => {
   const elsewhere = temporaryProject();
   const { git, fails, raw, folder } = await given('permissions: { paths: [.], network: [git.example.com] }');
   execFileSync('git', ['init', '--quiet', '--bare', join(folder, 'bare.git')]);

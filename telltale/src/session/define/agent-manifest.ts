@@ -47,7 +47,7 @@ export async function agentManifest(definition: Given, folder: string): Promise<
   };
 }
 
-export const agentLabel = (name: unknown): string => `defineAgent(${JSON.stringify(name) ?? ''})`;
+const agentLabel = (name: unknown): string => `defineAgent(${JSON.stringify(name) ?? ''})`;
 
 const MADE: Readonly<Record<ImportList, string>> = {
   tools: 'a tool (defineTool), a path, "builtin:NAME" or { mcp: { … } }',

@@ -4,7 +4,6 @@ import { isMap } from '../../manifest/schema/is-map.ts';
 import type { RelicManifest } from '../../manifest/schema/kinds.ts';
 import { defineOperations, type Operation } from '../operations.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
-import { plainJson } from '../output/plain-json.ts';
 import type { Target } from '../target.ts';
 import type { TargetEdges } from '../target-edges.ts';
 import { type Run, runUserCode } from '../user-code.ts';
@@ -73,8 +72,7 @@ function toOperation(what: string, code: CodeOperation, { properties, required }
           ? ({ ok: true, value: given } as const)
           : await validate(code.schema, given);
       if (!validated.ok) throw badParameters(what, validated.problem);
-      const result = await runUserCode(code.run, validated.value, call, context);
-      return plainJson(result, what, DEFAULT_OUTPUT_BYTES);
+      return runUserCode(code.run, validated.value, call, context);
     },
   };
 }

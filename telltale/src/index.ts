@@ -7,6 +7,7 @@ import type { AgentDefinition, AgentOutput, ResultOf } from './session/define/ag
 import type { DefineAgentOptions } from './session/define/define-agent.ts';
 import type { LoadAgentOptions } from './session/load-agent.ts';
 import type { LoadedAgent, Runtime, RuntimeOptions } from './session/runtime-types.ts';
+import type { OpenMcpServer } from './targets/mcp/mcp-server.ts';
 
 export type { ActionState, ActionStatus, DeclaredAction } from './events/action.ts';
 export type {
@@ -87,8 +88,14 @@ export type { Approve } from './targets/target.ts';
 /** Opens the store and runs agents on it: `sqlite:.telltale/telltale.db` by default, `memory` for none at all. */
 export async function createRuntime(options?: RuntimeOptions): Promise<Runtime> {
   const { createRuntime: create } = await import('./session/create-runtime.ts');
-  return create(options);
+  return create({ mcp: openMcpServer, ...options });
 }
+
+/** The MCP client is loaded when an agent that imports a server is first run: it takes longer than all the rest. */
+const openMcpServer: OpenMcpServer = async (start) => {
+  const { createMcpClient } = await import('./mcp/open-mcp-server.ts');
+  return createMcpClient()(start);
+};
 
 /** Reads an agent's manifest and all it imports. Throws an error of code `bad_manifest` with all that is wrong. */
 export async function loadAgent(path: string, options?: LoadAgentOptions): Promise<LoadedAgent> {

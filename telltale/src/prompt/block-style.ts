@@ -8,4 +8,5 @@ export const blockStyle = (agent: AgentManifest, seal: string | undefined): Bloc
   safe: createEscape(seal),
   canReadOutput: mayReadOutput(agent),
   metadata: agent.metadata,
+  dialect: agent.dialect,
 });

@@ -2,6 +2,8 @@ import type { SessionState, TurnRecord } from '../events/state.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { blockStyle } from './block-style.ts';
+import { plainTurn } from './calls/plain-turn.ts';
+import { goesOn } from './calls/said-before.ts';
 import { clip, cutText } from './cut-text.ts';
 import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MAX_SHOWN } from './limits.ts';
 import type { PromptMessage } from './prompt.ts';
@@ -60,7 +62,8 @@ export interface CompactionPlan {
 /** Which turns go, and what to ask for in their place; undefined where there is nothing that could go. */
 export function planCompaction(state: SessionState, options: CompactionOptions): CompactionPlan | undefined {
   const style = blockStyle(options.agent, options.seal);
-  const kept = keptTurns(state, options.contextWindow * KEEP_SHARE, style);
+  const fitting = keptTurns(state, options.contextWindow * KEEP_SHARE, style);
+  const kept = style.dialect === 'tags' ? fitting : withBeginnings(state, fitting);
   const old = state.turns.slice(0, state.turns.length - kept);
   const last = old.at(-1);
   if (last === undefined) return undefined;
@@ -93,6 +96,17 @@ function keptTurns(state: SessionState, room: number, style: BlockStyle): number
   return KEEP_TURNS;
 }
 
+/**
+ * As many turns, and those before that the first of them goes on with after a restart: half a call cannot be read. A
+ * call and its answer are never parted, since the answer is made with the block that follows it.
+ */
+function withBeginnings(state: SessionState, kept: number): number {
+  const { turns } = state;
+  let first = turns.length - kept;
+  while (first > 0 && goesOn(turns[first] ?? state)) first--;
+  return turns.length - first;
+}
+
 function transcript(
   state: SessionState,
   old: readonly TurnRecord[],
@@ -107,7 +121,7 @@ function transcript(
   let room = maxChars;
   for (const [index, record] of old.entries()) {
     const told = renderBlock(record, state.actions, index === 0 && state.compaction === undefined, style);
-    const whole = `# Turn ${record.turn}\n\nThe agent was told:\n\n${told}\n\nThe agent wrote:\n\n${style.safe(record.output)}`;
+    const whole = `# Turn ${record.turn}\n\nThe agent was told:\n\n${told}\n\nThe agent wrote:\n\n${style.safe(plainTurn(record.output))}`;
     const share = Math.max(MIN_TURN_SHOWN, Math.floor(room / (old.length - index)));
     const { head, tail, omitted } = cutText(whole, share);
     parts.push(omitted === 0 ? head : `${head}\n[… ${omitted} characters left out …]\n${tail}`);
@@ -132,7 +146,8 @@ function plainSummary(state: SessionState, old: readonly TurnRecord[]): string {
   const said = old
     .slice(-MAX_IDS_LISTED)
     .map(
-      ({ turn, output }) => `- turn ${turn}: ${clip(output.trim().replaceAll(/\s+/g, ' '), MAX_SAID_SHOWN)}`,
+      ({ turn, output }) =>
+        `- turn ${turn}: ${clip(plainTurn(output).trim().replaceAll(/\s+/g, ' '), MAX_SAID_SHOWN)}`,
     );
   return [
     ...(state.compaction === undefined ? [] : [clip(state.compaction.summary, MAX_SHOWN)]),

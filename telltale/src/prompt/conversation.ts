@@ -1,10 +1,16 @@
-import type { SessionState, TurnRecord } from '../events/state.ts';
+import type { SessionState } from '../events/state.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { blockStyle } from './block-style.ts';
+import { answerCalls } from './calls/answer-calls.ts';
+import { assistantText } from './calls/assistant-text.ts';
+import type { CallStyle } from './calls/call-style.ts';
+import { readTurnCalls } from './calls/read-turn-calls.ts';
+import { saidBefore } from './calls/said-before.ts';
 import type { Prompt, PromptMessage } from './prompt.ts';
-import { type BlockStyle, renderBlock, type Told } from './render-block.ts';
+import { type BlockStyle, renderBlock, renderNews, type Told } from './render-block.ts';
+import type { ResultRoom } from './render-results.ts';
 import { renderSummary } from './render-summary.ts';
 
 export interface ConversationOptions {
@@ -13,6 +19,8 @@ export interface ConversationOptions {
   readonly agent: AgentManifest;
   /** The session's key, where `protocol.seal` is on. */
   readonly seal?: string | undefined;
+  /** Where the model calls tools natively. */
+  readonly calls?: CallStyle | undefined;
 }
 
 /** How a conversation begins, and how it is written: the same for all sessions of an agent that have no seal. */
@@ -20,12 +28,14 @@ export interface Opening {
   readonly system: string;
   readonly systemTokens: number;
   readonly style: BlockStyle;
+  readonly calls: CallStyle | undefined;
 }
 
-export const openingOf = ({ system, agent, seal }: ConversationOptions): Opening => ({
+export const openingOf = ({ system, agent, seal, calls }: ConversationOptions): Opening => ({
   system,
   systemTokens: estimateTokens(system) + TOKENS_PER_MESSAGE,
   style: blockStyle(agent, seal),
+  calls,
 });
 
 /** The prompt of a session, as it grows. Nothing in it is ever rewritten. */
@@ -47,7 +57,7 @@ export interface Conversation {
 /** What a request costs beside the text of a message. */
 const TOKENS_PER_MESSAGE = 4;
 
-export function createConversation({ system, systemTokens, style }: Opening): Conversation {
+export function createConversation({ system, systemTokens, style, calls }: Opening): Conversation {
   let messages: PromptMessage[] = [];
   let chars = system.length;
   let tokens = systemTokens;
@@ -55,26 +65,51 @@ export function createConversation({ system, systemTokens, style }: Opening): Co
   /** The turn that the last block was made for, and the compaction that the first one stands behind. */
   let asked: number | undefined;
   let compacted: number | undefined;
+  /** Ids that were given out in the turns so far, where calls have to be read again. */
+  let ids = new Set<string>();
 
-  const add = (role: PromptMessage['role'], text: string) => {
-    messages.push({ role, text });
+  const add = (role: PromptMessage['role'], text: string, answers?: PromptMessage['answers']) => {
+    messages.push(answers === undefined ? { role, text } : { role, text, answers });
     chars += text.length;
     tokens += estimateTokens(text) + TOKENS_PER_MESSAGE;
   };
 
-  const ask = (state: SessionState, turn: number, told: Told): Prompt => {
+  const ask = (state: SessionState, turn: number, told: Told, room: ResultRoom | undefined): Prompt => {
     const first = messages.length === 0;
-    const block = renderBlock(told, state.actions, first, style);
+    // Behind the answers to calls nothing has to be said.
+    const block =
+      room === undefined
+        ? renderBlock(told, state.actions, first, style)
+        : renderNews(told, state.actions, first, style, room);
     const summary = first ? renderSummary(state, style.safe) : '';
-    add('user', summary === '' ? block : `${summary}\n\n${block}`);
+    const text = summary === '' ? block : `${summary}\n\n${block}`;
+    if (text !== '') add('user', text);
     asked = turn;
     prompt = { system, messages, count: messages.length, chars, tokens };
     return prompt;
   };
 
   /** Providers refuse messages without any text: a turn that broke off before its first word leaves none. */
-  const hear = (record: TurnRecord) => {
-    if (/\S/.test(record.output)) add('assistant', record.output);
+  const hear = (output: string) => {
+    if (/\S/.test(output)) add('assistant', output);
+  };
+
+  /** What was said in the turn at `index`, the answers to its calls, and then what `told` has to tell beside them. */
+  const goOn = (state: SessionState, index: number, turn: number, told: Told): Prompt => {
+    const record = state.turns[index];
+    if (record === undefined) return ask(state, turn, told, undefined);
+    if (calls === undefined) {
+      hear(record.output);
+      return ask(state, turn, told, undefined);
+    }
+    const before = saidBefore(state.turns, index);
+    const isAction = (id: string) => state.actions.get(id)?.turn === record.turn;
+    const read = readTurnCalls({ output: record.output, before, ids, isAction }, calls);
+    hear(assistantText(record.output, read.resumed));
+    if (read.calls.length === 0) return ask(state, turn, told, undefined);
+    const answered = answerCalls(read.calls, record.turn, told, state.actions, style, calls);
+    add('tool', answered.answers.map(({ text }) => text).join('\n'), answered.answers);
+    return ask(state, turn, answered.told, answered.room);
   };
 
   return {
@@ -82,8 +117,7 @@ export function createConversation({ system, systemTokens, style }: Opening): Co
     extend(state) {
       const last = state.turns.at(-1);
       if (last?.turn !== asked || state.compaction?.through !== compacted) throw outOfStep(last?.turn, asked);
-      if (last !== undefined) hear(last);
-      return ask(state, state.turn + 1, coming(state));
+      return goOn(state, state.turns.length - 1, state.turn + 1, coming(state));
     },
     rebuild(state) {
       messages = [];
@@ -92,11 +126,8 @@ export function createConversation({ system, systemTokens, style }: Opening): Co
       prompt = undefined;
       asked = undefined;
       compacted = state.compaction?.through;
-      for (const [index, record] of state.turns.entries()) {
-        const before = state.turns[index - 1];
-        if (before !== undefined) hear(before);
-        ask(state, record.turn, record);
-      }
+      if (calls !== undefined) ids = calls.takenIds(state, state.turns[0]?.turn ?? Number.POSITIVE_INFINITY);
+      for (const [index, record] of state.turns.entries()) goOn(state, index - 1, record.turn, record);
       return prompt;
     },
   };

@@ -20,7 +20,7 @@ export function exampleTurn(
   const target = plain.find(({ kind }) => kind === 'tool') ?? plain[0];
   const acts: string[] = [];
   if (places.length > 0 && target !== undefined) {
-    const body = { name: target.name, parameters: sample(target.parameters, 0) };
+    const body = { name: target.name, parameters: sampleParameters(target.parameters) };
     acts.push(
       `<action type="${target.kind}" mode="async" id="first"${key}>${safe(JSON.stringify(body))}</action>`,
     );
@@ -47,6 +47,8 @@ export function exampleTurn(
 }
 
 /** The smallest parameters that look like what the schema asks for. An illustration: they need not be valid. */
+export const sampleParameters = (schema: JsonObject): JsonObject => sample(schema, 0);
+
 function sample(schema: JsonObject, depth: number): JsonObject {
   const { properties, required } = schema;
   if (depth >= MAX_SAMPLE_DEPTH || !isObject(properties)) return {};

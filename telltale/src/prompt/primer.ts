@@ -1,5 +1,7 @@
 import type { Json } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
+import { type CallNames, NO_CALL_NAMES } from '../protocol/calls/call-names.ts';
+import { stepPrimer, toolsPrimer } from './calls/call-primer.ts';
 import { describeField } from './describe-field.ts';
 import type { DescribedTarget } from './described-target.ts';
 import { createEscape, type Escape } from './escape.ts';
@@ -11,6 +13,8 @@ export interface PrimerOptions {
   readonly internalActions: readonly Omit<DescribedTarget, 'kind'>[];
   /** The session's key, where `protocol.seal` is on. */
   readonly sealKey?: string | undefined;
+  /** What targets and then internal actions are called, where the model calls them natively. */
+  readonly callNames?: CallNames | undefined;
 }
 
 /** The system prompt of a session: the manifest's instructions and the primer. Never changes within it. */
@@ -25,12 +29,13 @@ export function systemPrompt(agent: AgentManifest, options: PrimerOptions): stri
  */
 export function primer(agent: AgentManifest, options: PrimerOptions): string {
   const safe = createEscape(options.sealKey);
+  const isTags = agent.dialect === 'tags';
   return [
-    dialectPrimer(agent, options),
-    targetList(options.targets, safe),
-    internalList(options.internalActions, safe),
-    templateList(agent.action_templates, safe),
-    metadataList(agent, safe),
+    dialectPrimer(agent, options, safe),
+    // Native tools say themselves what they are, and so do the fields of `set_metadata`.
+    ...(isTags ? [targetList(options.targets, safe), internalList(options.internalActions, safe)] : []),
+    templateList(agent, safe),
+    isTags ? metadataList(agent, safe) : '',
     variableList(agent, safe),
     outputNote(agent),
     limitsNote(agent, options.targets.length + options.internalActions.length > 0),
@@ -39,7 +44,9 @@ export function primer(agent: AgentManifest, options: PrimerOptions): string {
     .join('\n\n');
 }
 
-function dialectPrimer(agent: AgentManifest, { targets, internalActions, sealKey }: PrimerOptions): string {
+function dialectPrimer(agent: AgentManifest, options: PrimerOptions, safe: Escape): string {
+  const { targets, internalActions, sealKey, callNames = NO_CALL_NAMES } = options;
+  const all = () => allTargets(targets, internalActions);
   switch (agent.dialect) {
     case 'tags':
       return tagsPrimer(agent, {
@@ -47,12 +54,26 @@ function dialectPrimer(agent: AgentManifest, { targets, internalActions, sealKey
         sealKey,
         acts: targets.length + internalActions.length > 0,
       });
-    // What these dialects say of themselves comes with them: their tools carry their own descriptions.
     case 'tools':
+      return toolsPrimer(agent, { targets: all(), names: callNames, safe });
     case 'step':
-      return '';
+      return stepPrimer(agent, { targets: all(), names: callNames, safe });
   }
 }
+
+/** All that can be called natively, in the order in which it gets its names. */
+export const allTargets = (
+  targets: readonly DescribedTarget[],
+  internalActions: PrimerOptions['internalActions'],
+): readonly DescribedTarget[] => [
+  ...targets,
+  ...internalActions.map(({ name, description, parameters }) => ({
+    kind: 'internal' as const,
+    name,
+    description,
+    parameters,
+  })),
+];
 
 function targetList(targets: readonly DescribedTarget[], safe: Escape): string {
   if (targets.length === 0) return '';
@@ -73,12 +94,13 @@ function targetLine({ name, description, parameters }: Omit<DescribedTarget, 'ki
   );
 }
 
-function templateList(templates: AgentManifest['action_templates'], safe: Escape): string {
+function templateList({ action_templates: templates, dialect }: AgentManifest, safe: Escape): string {
   const lines = Object.entries(templates).map(
     ([name, template]) => `- ${safe(`"${name}": ${JSON.stringify(template, inSeconds)}`)}`,
   );
   if (lines.length === 0) return '';
-  return `# Action templates\n\nAn action with "template": "NAME" takes what it does not set itself from the template.\n\n${lines.join('\n')}`;
+  const what = dialect === 'tags' ? 'An action' : 'A call';
+  return `# Action templates\n\n${what} with "template": "NAME" takes what it does not set itself from the template.\n\n${lines.join('\n')}`;
 }
 
 /** As an action writes it. */
@@ -110,8 +132,12 @@ function variableList({ name: agent, context_variables: variables }: AgentManife
   return lines.length === 0 ? '' : `# Variables\n\n${lines.join('\n')}`;
 }
 
-function outputNote({ output }: AgentManifest): string {
+function outputNote({ output, dialect }: AgentManifest): string {
   if (output === undefined) return '';
+  if (dialect === 'tools')
+    return '# The result\n\nYour work ends with a call of "respond" whose "output" is the result.';
+  if (dialect === 'step')
+    return '# The result\n\nThe step with "is_complete": true must have "output", which is the result.';
   return `# The final response\n\nIt must be one JSON value that satisfies this JSON Schema, and nothing else, not even a code fence: ${compact(output.schema)}`;
 }
 

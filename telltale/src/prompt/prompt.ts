@@ -1,3 +1,5 @@
+import type { JsonObject } from '../kernel/json.ts';
+
 /** A message of the conversation: the runtime's blocks are the user's, what the model wrote is the assistant's. */
 export interface PromptMessage {
   readonly role: 'user' | 'assistant' | 'tool';
@@ -9,6 +11,14 @@ export interface PromptMessage {
     readonly text: string;
     readonly failed?: true;
   }[];
+}
+
+/** A tool that the model may call natively. */
+export interface PromptTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the input. */
+  readonly parameters: JsonObject;
 }
 
 /** What a turn is asked with. */

@@ -1,17 +1,20 @@
 import type { ActionState } from '../events/action.ts';
 import type { MessageFrom } from '../events/event.ts';
+import { TURN_BROKEN_OFF } from '../events/fold-turns.ts';
 import type { News, TurnRecord } from '../events/state.ts';
+import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { clip } from './cut-text.ts';
 import { MAX_ERROR_SHOWN, MAX_FAULTS_SHOWN, MAX_IDS_LISTED, MAX_NAME_SHOWN } from './limits.ts';
 import { isOwnWords } from './own-words.ts';
 import { type MetadataManifest, renderMetadata } from './render-metadata.ts';
-import { isTold, type ResultStyle, renderResults } from './render-results.ts';
+import { isTold, type ResultRoom, type ResultStyle, renderResults } from './render-results.ts';
 import { errorText } from './result-text.ts';
 
 /** What a block is made from. The coming turn's record will hold the same, so that it can be made again. */
 export type Told = Pick<TurnRecord, 'news' | 'running' | 'metadata'>;
 
 export interface BlockStyle extends ResultStyle {
+  readonly dialect: AgentManifest['dialect'];
   readonly metadata: MetadataManifest;
 }
 
@@ -23,10 +26,22 @@ const NOTHING_NEW = 'Nothing new since your last turn. Go on, or end with a fina
  * it is made.
  */
 export function renderBlock(
+  told: Told,
+  actions: ReadonlyMap<string, ActionState>,
+  first: boolean,
+  style: BlockStyle,
+): string {
+  const news = renderNews(told, actions, first, style);
+  return news === '' ? NOTHING_NEW : news;
+}
+
+/** As a block, but empty where nothing happened. `room` is what other results of the turn have left. */
+export function renderNews(
   { news, running, metadata }: Told,
   actions: ReadonlyMap<string, ActionState>,
   first: boolean,
   style: BlockStyle,
+  room?: ResultRoom,
 ): string {
   const { errors, values } = renderMetadata(
     { values: metadata, changed: news.changed, rejected: news.rejected, first },
@@ -35,7 +50,7 @@ export function renderBlock(
   );
   const parts = [
     ...news.messages.map((message) => renderMessage(message, style)),
-    ...renderResults(news.results, actions, style),
+    ...renderResults(news.results, actions, style, room),
     renderFaults(news.faults, style),
     errors,
     renderBreak(news.broken, style),
@@ -43,7 +58,7 @@ export function renderBlock(
     renderRunning(running, actions, style),
     // Then, as they come to be: news of workflows, feeds that changed, the step in hand.
   ].filter((part) => part !== '');
-  return parts.length === 0 ? NOTHING_NEW : parts.join('\n\n');
+  return parts.join('\n\n');
 }
 
 const FROM: Readonly<Record<MessageFrom, string>> = {
@@ -74,12 +89,21 @@ function renderFaults(faults: News['faults'], { safe }: BlockStyle): string {
   return `Mistakes in your last turn:\n${lines.join('\n')}`;
 }
 
-function renderBreak(broken: News['broken'], { safe }: BlockStyle): string {
+/** What became of what was open where a turn broke off. */
+const LEFT_OPEN: Readonly<Record<BlockStyle['dialect'], string>> = {
+  tags: 'Tags that were open there have been closed: open them again.',
+  tools: 'A call that was not complete there was not made: make it again.',
+  step: 'What the step had not said whole there was not read: say it in a new step.',
+};
+
+function renderBreak(broken: News['broken'], { safe, dialect }: BlockStyle): string {
   if (broken === undefined) return '';
+  if (broken.error.code === TURN_BROKEN_OFF)
+    return `The user broke off your last turn after ${broken.at} characters. What you had written stands above; actions that had not ended by then were cancelled or never begun. Answer what the user says now.`;
   const why = safe(clip(errorText(broken.error), MAX_ERROR_SHOWN));
   return broken.at === 0
     ? `Your last turn broke off before you had written anything (${why}). Begin again.`
-    : `Your last turn broke off after ${broken.at} characters (${why}). What you had written stands above, and every action that was complete there has been taken up: go on from there, and repeat none of them. Tags that were open there have been closed: open them again.`;
+    : `Your last turn broke off after ${broken.at} characters (${why}). What you had written stands above, and every action that was complete there has been taken up: go on from there, and repeat none of them. ${LEFT_OPEN[dialect]}`;
 }
 
 function renderRunning(

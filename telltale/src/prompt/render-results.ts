@@ -17,6 +17,24 @@ export interface ResultStyle {
 /** Whether the model is told of an action at all: its result, and that it runs. */
 export const isTold = ({ action }: ActionState): boolean => isTracked(action) && isShown(action);
 
+/** The characters that the results of one turn share, and how many of them are still to be shown. */
+export interface ResultRoom {
+  left: number;
+  count: number;
+}
+
+export const roomFor = (count: number): ResultRoom => ({ left: MAX_RESULTS, count });
+
+/** Those of these actions whose results there are to tell. */
+export const endedOf = (
+  ids: readonly string[],
+  actions: ReadonlyMap<string, ActionState>,
+): readonly ActionState[] =>
+  ids.flatMap((id) => {
+    const state = actions.get(id);
+    return state !== undefined && isTold(state) && resultStatus(state) !== undefined ? [state] : [];
+  });
+
 /**
  * The results of actions that ended. Their size is bounded: each is shown up to its part of what room is left, and
  * those for which there is none are named.
@@ -25,38 +43,54 @@ export function renderResults(
   ids: readonly string[],
   actions: ReadonlyMap<string, ActionState>,
   style: ResultStyle,
+  room?: ResultRoom,
 ): readonly string[] {
-  const ended = ids.flatMap((id) => {
-    const state = actions.get(id);
-    return state !== undefined && isTold(state) && resultStatus(state) !== undefined ? [state] : [];
-  });
+  const ended = endedOf(ids, actions);
+  const left = room ?? roomFor(ended.length);
   const rendered: string[] = [];
-  let room = MAX_RESULTS;
   for (const [index, state] of ended.entries()) {
-    if (room <= 0) return [...rendered, unshown(ended.slice(index), style)];
-    const share = Math.floor(room / (ended.length - index)) - FRAME;
-    const text = renderResult(state, Math.min(MAX_SHOWN, Math.max(MIN_SHOWN, share)), style);
-    rendered.push(text);
-    room -= text.length;
+    if (left.left <= 0) return [...rendered, unshown(ended.slice(index), style)];
+    rendered.push(inRoom(left, (max) => renderResult(state, max, style)));
   }
   return rendered;
 }
 
-function renderResult(state: ActionState, max: number, { safe, canReadOutput }: ResultStyle): string {
+/** The result as the answer to a native call: without a tag around it, which the call itself is. */
+export function renderAnswer(state: ActionState, style: ResultStyle, room: ResultRoom): string {
+  if (room.left <= 0) return unshown([state], style);
+  return inRoom(room, (max) => shownResult(state, max, style).text);
+}
+
+function inRoom(room: ResultRoom, render: (max: number) => string): string {
+  const share = Math.floor(room.left / room.count) - FRAME;
+  const text = render(Math.min(MAX_SHOWN, Math.max(MIN_SHOWN, share)));
+  room.left -= text.length;
+  room.count--;
+  return text;
+}
+
+function renderResult(state: ActionState, max: number, style: ResultStyle): string {
   const { id, name } = state.action;
-  const page = readPage(state);
-  const text = page?.text ?? resultText(state);
-  const { head, tail, omitted } = cutText(text, max);
-  let attributes = `id="${escapeAttribute(id)}" name="${escapeAttribute(safe(clip(name, MAX_NAME_SHOWN)))}" status="${resultStatus(state)}"`;
+  const { text, place, omitted } = shownResult(state, max, style);
+  let attributes = `id="${escapeAttribute(id)}" name="${escapeAttribute(style.safe(clip(name, MAX_NAME_SHOWN)))}" status="${resultStatus(state)}"`;
   if (state.ms !== undefined) attributes += ` ms="${Math.round(state.ms)}"`;
-  if (page !== undefined) attributes += ` ${page.place}`;
-  if (omitted === 0) return `<result ${attributes}>${safe(head)}</result>`;
-  const source = page?.id ?? id;
+  if (place !== undefined) attributes += ` ${place}`;
+  if (omitted > 0) attributes += ` truncated="${omitted}"`;
+  return `<result ${attributes}>${text}</result>`;
+}
+
+/** The text of a result, at most about `max` characters of it. */
+function shownResult(state: ActionState, max: number, { safe, canReadOutput }: ResultStyle) {
+  const page = readPage(state);
+  const { head, tail, omitted } = cutText(page?.text ?? resultText(state), max);
+  if (omitted === 0) return { text: safe(head), place: page?.place, omitted };
+  const source = page?.id ?? state.action.id;
   const offset = (page?.offset ?? 0) + head.length;
   const more = canReadOutput
     ? `; read_output with {"id": ${JSON.stringify(source)}, "offset": ${offset}} shows them`
     : '';
-  return `<result ${attributes} truncated="${omitted}">${safe(head)}\n[… ${omitted} characters left out${safe(more)} …]\n${safe(tail)}</result>`;
+  const text = `${safe(head)}\n[… ${omitted} characters left out${safe(more)} …]\n${safe(tail)}`;
+  return { text, place: page?.place, omitted };
 }
 
 interface Page {

@@ -40,9 +40,17 @@ export type ParserEvent =
   | { readonly type: 'open'; readonly tag: 'thought'; readonly depth: number }
   | { readonly type: 'open'; readonly tag: 'response'; readonly depth: number; readonly final: boolean }
   | { readonly type: 'delta'; readonly tag: SpeechTag; readonly text: string }
-  | { readonly type: 'close'; readonly tag: SpeechTag; readonly truncated?: true }
+  | {
+      readonly type: 'close';
+      readonly tag: SpeechTag;
+      readonly truncated?: true;
+      /** Of a response, where it was said only after it had opened: counts in place of what `open` says. */
+      readonly final?: boolean;
+    }
   | ActionIntent
   | { readonly type: 'metadata'; readonly value: JsonObject; readonly repaired?: true }
+  /** Variables to set; only the dialect `step` says it so. */
+  | { readonly type: 'variables'; readonly value: JsonObject; readonly repaired?: true }
   | { readonly type: 'if'; readonly test: string; readonly body: 'open' | 'else' | 'close' }
   | {
       readonly type: 'foreach';

@@ -53,6 +53,9 @@ function deliver(event: ParserEvent, handlers: StreamHandlers): void {
     case 'metadata':
       handlers.onMetadata?.(event);
       return;
+    case 'variables':
+      handlers.onVariables?.(event);
+      return;
     case 'if':
       handlers.onIf?.(event);
       return;

@@ -8,6 +8,8 @@ import { judgeOutput } from './define/read-output.ts';
 /** Reads a final response as the agent's `output.schema` wants it; without one, the text itself is the result. */
 export function createOutputCheck(
   schema: JsonObject | undefined,
+  /** Where it belongs, in the words of the dialect. */
+  where: string,
   standard?: StandardSchemaV1,
 ): (text: string) => CheckedOutput {
   if (schema === undefined) return (text) => ({ ok: true, value: text });
@@ -21,7 +23,7 @@ export function createOutputCheck(
       const why = thrown instanceof Error ? thrown.message : String(thrown);
       return {
         ok: false,
-        problem: `Your final response must be JSON of the output schema and nothing else, but it cannot be read: ${why}. Write the JSON alone into <response>.`,
+        problem: `Your final response must be JSON of the output schema and nothing else, but it cannot be read: ${why}. ${where}`,
       };
     }
     const wrong = violation(value);

@@ -5,12 +5,15 @@ import { createIdSource } from '../kernel/ids.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { isModelRef } from '../manifest/schema/model-ref.ts';
 import { openStore } from '../store/open-store.ts';
+import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
 import { agentCode, agentInCode } from './define/agent-code.ts';
 import { forkSession } from './fork-session.ts';
-import { createLiveSession, type LiveSession } from './live-session.ts';
+import { createLiveSession, type LiveSession, type RuntimeEdges } from './live-session.ts';
 import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
 import { createAgentShelf } from './prepare-agent.ts';
 import { readEvents, readSession } from './read-session.ts';
+import { answerReview } from './reviews/answer-review.ts';
+import { listReviews } from './reviews/review-table.ts';
 import type {
   LoadedAgent,
   ResumeOptions,
@@ -37,8 +40,14 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const live = new Set<LiveSession>();
   let closed = false;
 
-  const shelf = createAgentShelf({ store, clock, env, approve: options.approve });
-  const edges = { store, clock, random, env, cwd, shelf, crashPoint: options.crashPoint };
+  const sandbox = createSandbox({ clock });
+  const { approve, onWaiting, mcp, crashPoint } = options;
+  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox });
+  const edges: RuntimeEdges = {
+    ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, crashPoint },
+    // Whoever called a sub-agent ends it.
+    spawn: (begin) => createLiveSession(edges, begin),
+  };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
     const forget = () => live.delete(session);
@@ -59,6 +68,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const closeAll = async () => {
     await Promise.all([...live].map((session) => session.interrupt()));
     await shelf.close();
+    await sandbox.close();
     if (typeof given === 'string') await store.close();
   };
   const closeOnAbort = () => {
@@ -85,6 +95,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       signal?.throwIfAborted();
       const state = await readSession(store, id, undefined, signal);
       if (state.seq === 0) throw sessionEmpty(id);
+      if (state.parent !== undefined) throw sessionOfAgent(id, state.parent.session);
       const agent = resume.agent ?? (await loadAgain(state, { env, cwd, ...(signal && { signal }) }));
       if (agent.hash !== state.manifest.hash && resume.acceptChanges !== true)
         throw manifestChanged(id, state.manifest);
@@ -105,6 +116,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     async cancel(session, reason = 'asked to', from = 'user') {
       await store.send(session, { kind: 'cancel', from, body: reason });
     },
+    reviews: () => listReviews(store),
+    answer: (review, answer) => answerReview(store, clock, review, answer),
     close,
   };
 }
@@ -128,6 +141,11 @@ const runtimeClosed = () =>
 const sessionEmpty = (session: string) =>
   new RuntimeError('session_empty', `${session} was made, but nothing is on its log: it never began.`, {
     hint: 'Start it again under the same id.',
+  });
+
+const sessionOfAgent = (session: string, parent: string) =>
+  new RuntimeError('session_has_parent', `${session} is a sub-agent's session: ${parent} works on it.`, {
+    hint: `Resume that one: telltale resume ${parent}. Or make a session of its own of it: telltale fork ${session} SEQ`,
   });
 
 const manifestChanged = (session: string, { path, code }: SessionState['manifest']) =>

@@ -43,7 +43,7 @@ export async function loadAgent(path: string, options: LoadAgentOptions = {}): P
     project,
     path: file,
     folder: dirname(found.file),
-    hash: hashOf(project),
+    hash: hashOf(project.manifests),
     source,
   };
 }
@@ -84,9 +84,9 @@ function chooseAgent(
 }
 
 /** The same for the same manifests, wherever they lie and in whatever order they were read. */
-export function hashOf(project: Project): string {
+export function hashOf(manifests: readonly LoadedManifest[]): string {
   const hash = createHash('sha256');
-  for (const line of project.manifests.map(({ id, hash: own }) => `${id} ${own}\n`).sort()) hash.update(line);
+  for (const line of manifests.map(({ id, hash: own }) => `${id} ${own}\n`).sort()) hash.update(line);
   return hash.digest('hex');
 }
 

@@ -6,15 +6,26 @@ import { type Opening, openingOf } from '../prompt/conversation.ts';
 import { systemPrompt } from '../prompt/primer.ts';
 import type { Store } from '../store/store.ts';
 import { createTargets } from '../targets/create-targets.ts';
-import type { Approve, TargetTable } from '../targets/target.ts';
+import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
+import { createSandboxFinder, type FindSandbox } from '../targets/process/find-sandbox.ts';
+import type { Sandbox } from '../targets/sandbox/sandbox.ts';
+import type { TargetTable } from '../targets/target.ts';
 import { createOutputCheck } from './check-output.ts';
+import { type AgentFamily, createAgentFamily } from './children/agent-family.ts';
+import { agentTarget } from './children/agent-target.ts';
 import type { CheckedOutput } from './context.ts';
 import { agentCode } from './define/agent-code.ts';
-import { allowedInternalActions, INTERNAL_ACTIONS, type InternalAction } from './internal-actions.ts';
+import {
+  allowedInternalActions,
+  INTERNAL_ACTIONS,
+  type InternalAction,
+} from './internal/internal-actions.ts';
 import { createMetadata, type Metadata } from './metadata/metadata.ts';
+import { type PreparedCalls, prepareCalls } from './prepare-calls.ts';
 import { refuseNotBuilt } from './refuse-not-built.ts';
 import type { LoadedAgent } from './runtime-types.ts';
 import { createToAction, type ToAction } from './to-action.ts';
+import { DIALECT_WORDS } from './turn/dialect-words.ts';
 
 /** All of an agent that its sessions share: compiled once, so that a session of its own costs little. */
 export interface PreparedAgent {
@@ -22,10 +33,14 @@ export interface PreparedAgent {
   readonly model: Model;
   readonly fastModel: () => Promise<Model>;
   readonly targets: TargetTable;
+  /** The agents that it may call, by name. */
+  readonly agents: ReadonlyMap<string, LoadedAgent<unknown>>;
   readonly internal: readonly InternalAction[];
   readonly metadata: Metadata;
   readonly toAction: ToAction;
   readonly checkOutput: (text: string) => CheckedOutput;
+  /** Where the model calls tools natively: the dialects `tools` and `step`. */
+  readonly calls: PreparedCalls | undefined;
   readonly opening: (seal: string | undefined) => Opening;
 }
 
@@ -33,7 +48,11 @@ export interface PrepareEdges {
   readonly store: Store;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly approve?: Approve | undefined;
+  /** Finds the sandbox of commands; by default it is looked for once. */
+  readonly findSandbox?: FindSandbox;
+  readonly mcp?: OpenMcpServer | undefined;
+  /** Of scripts. */
+  readonly sandbox?: Sandbox | undefined;
 }
 
 export interface AgentShelf {
@@ -42,7 +61,9 @@ export interface AgentShelf {
   close(): Promise<void>;
 }
 
-export function createAgentShelf(edges: PrepareEdges): AgentShelf {
+export function createAgentShelf(given: PrepareEdges): AgentShelf {
+  const edges = { ...given, findSandbox: given.findSandbox ?? createSandboxFinder(given.env) };
+  const family = createAgentFamily();
   const shelf = new Map<LoadedAgent<unknown>, Map<string | Model | undefined, Promise<PreparedAgent>>>();
   return {
     prepare(agent, model) {
@@ -53,7 +74,7 @@ export function createAgentShelf(edges: PrepareEdges): AgentShelf {
       }
       const found = kept.get(model);
       if (found !== undefined) return found;
-      const made = prepareAgent(edges, agent, model);
+      const made = prepareAgent({ ...edges, family }, agent, model);
       const variants = kept;
       variants.set(model, made);
       made.catch(() => variants.delete(model)); // what failed once may succeed later: a key is set, a file is there
@@ -71,10 +92,11 @@ export function createAgentShelf(edges: PrepareEdges): AgentShelf {
 }
 
 async function prepareAgent(
-  { store, clock, env, approve }: PrepareEdges,
+  edges: PrepareEdges & { readonly findSandbox: FindSandbox; readonly family: AgentFamily },
   agent: LoadedAgent<unknown>,
   chosen: string | Model | undefined,
 ): Promise<PreparedAgent> {
+  const { store, clock, env, findSandbox, family, mcp, sandbox } = edges;
   const { manifest, folder } = agent;
   refuseNotBuilt(agent, INTERNAL_ACTIONS);
   const named = chosen ?? manifest.model;
@@ -86,21 +108,32 @@ async function prepareAgent(
   };
   const model = typeof named === 'string' ? await open(named) : named;
   const fast = manifest.models.fast;
+  const agents = family.callableBy(agent);
   const targets = await createTargets({
-    agent: manifest,
+    // Prompts that name no model ask the one that the agent runs on, also where its manifest names none.
+    agent: manifest.model === undefined ? { ...manifest, model: model.id } : manifest,
     project: agent.project,
     folder,
     clock,
     env,
     store,
     // Whoever names the agent's own model means the one it really runs on.
-    openModel: (ref) => (ref === manifest.model ? Promise.resolve(model) : open(ref)),
-    approve,
+    openModel: (ref) => (ref === (manifest.model ?? model.id) ? Promise.resolve(model) : open(ref)),
+    findSandbox,
+    agents: agents.map((callable) => agentTarget(callable.manifest)),
+    mcp,
+    sandbox,
   });
-  const internal = allowedInternalActions(manifest.internal_actions);
+  const internal = allowedInternalActions(manifest);
+  const calls = prepareCalls(manifest, targets.all, internal);
   const openingFor = (seal: string | undefined) => {
-    const system = systemPrompt(manifest, { targets: targets.all, internalActions: internal, sealKey: seal });
-    return openingOf({ system, agent: manifest, seal });
+    const system = systemPrompt(manifest, {
+      targets: targets.all,
+      internalActions: internal,
+      sealKey: seal,
+      callNames: calls?.style.names,
+    });
+    return openingOf({ system, agent: manifest, seal, calls: calls?.style });
   };
   const unsealed = openingFor(undefined);
   return {
@@ -108,10 +141,16 @@ async function prepareAgent(
     model,
     fastModel: () => (fast === undefined ? Promise.resolve(model) : open(fast)),
     targets,
+    agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
     internal,
     metadata: createMetadata(manifest.metadata),
     toAction: createToAction(manifest.action_templates),
-    checkOutput: createOutputCheck(manifest.output?.schema, code?.output),
+    checkOutput: createOutputCheck(
+      manifest.output?.schema,
+      DIALECT_WORDS[manifest.dialect].output,
+      code?.output,
+    ),
+    calls,
     opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)),
   };
 }

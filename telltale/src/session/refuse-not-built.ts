@@ -12,9 +12,8 @@ export function refuseNotBuilt(agent: LoadedAgent<unknown>, internal: readonly s
 }
 
 function unbuiltKeys(manifest: AgentManifest, internal: readonly string[]): readonly string[] {
-  const { dialect, hooks, context_variables: variables, import: imports } = manifest;
+  const { hooks, context_variables: variables, import: imports } = manifest;
   const asked: readonly (readonly [key: string, isAsked: boolean])[] = [
-    [`dialect: ${dialect}`, dialect !== 'tags'],
     ['workflow', manifest.workflow !== null],
     ['context_feeds', manifest.context_feeds.length > 0],
     ['components', manifest.components.length > 0],
@@ -22,7 +21,6 @@ function unbuiltKeys(manifest: AgentManifest, internal: readonly string[]): read
     ['memory', manifest.memory !== undefined],
     ['context_variables.derived', variables.derived.length > 0],
     ['context_variables.defined.store', variables.defined.some(({ store }) => store !== undefined)],
-    ['import.agents', imports.agents.length > 0],
     ['import.workflows', imports.workflows.length > 0],
     ['import.artifacts', imports.artifacts.length > 0],
   ];

@@ -1,5 +1,5 @@
 import type { ObservedEvent, SessionEvent, Usage } from '../events/event.ts';
-import type { SessionState, SessionStatus } from '../events/state.ts';
+import type { Review, SessionState, SessionStatus } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
@@ -8,7 +8,10 @@ import type { Project } from '../manifest/project/project.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { Store } from '../store/store.ts';
-import type { Approve } from '../targets/target.ts';
+import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
+import type { Answer, Approve } from '../targets/target.ts';
+import type { AnsweredReview } from './reviews/answer-review.ts';
+import type { OpenReview } from './reviews/review-table.ts';
 
 /** An agent that can be run: its manifest, all that this imports, and where it was read. Its sessions result in `Output`. */
 export interface LoadedAgent<Output = Json> {
@@ -26,6 +29,12 @@ export interface LoadedAgent<Output = Json> {
   readResult?(result: Json): Output;
 }
 
+/**
+ * `release`: the session is let go of, its result has the status `waiting`, and it goes on when it is resumed. `hold`:
+ * it stays in this process until somebody answers.
+ */
+export type OnWaiting = 'release' | 'hold';
+
 export interface RuntimeOptions {
   /** A store, or where it is: `sqlite:./telltale.db`, `memory`. */
   readonly store?: Store | string;
@@ -36,10 +45,14 @@ export interface RuntimeOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where relative paths begin. */
   readonly cwd?: string;
-  /** Asks a person where a permission says `ask`; without it the answer is no. */
+  /** Asks a person where a permission says `ask`; without it, who answers the review: see `reviews` and `answer`. */
   readonly approve?: Approve;
+  /** What becomes of a session that has nothing to do but wait for a person; `release` by default. */
+  readonly onWaiting?: OnWaiting;
   /** Closes the runtime when it is aborted: sessions that run are interrupted, and can be resumed. */
   readonly signal?: AbortSignal;
+  /** Starts the MCP servers that agents import; `createRuntime` of "telltale" brings one. */
+  readonly mcp?: OpenMcpServer;
   /** Called at named places of a run: a test ends the process there. */
   readonly crashPoint?: (name: string) => void;
 }
@@ -53,8 +66,12 @@ export interface StartOptions {
   /** Writes the model's turns as a `scripted:` file. */
   readonly record?: string;
   readonly id?: string;
+  /** In place of the runtime's. */
+  readonly onWaiting?: OnWaiting;
   /** Cancels the session when it is aborted; its reason is the session's. */
   readonly signal?: AbortSignal;
+  /** A conversation: a final response ends the exchange, and the session waits for what `say` brings. */
+  readonly chat?: boolean;
 }
 
 export interface ResumeOptions<Output = Json> {
@@ -66,8 +83,12 @@ export interface ResumeOptions<Output = Json> {
   readonly maxTurns?: number;
   /** Goes on although the manifest is not the one the session started with. */
   readonly acceptChanges?: boolean;
+  /** In place of the runtime's. */
+  readonly onWaiting?: OnWaiting;
   /** Cancels the session when it is aborted; before the session is taken up, nothing is done. */
   readonly signal?: AbortSignal;
+  /** Goes on as a conversation, also where the session was none or has completed. */
+  readonly chat?: boolean;
 }
 
 /** For what only reads: rejects with the signal's reason when it is aborted. */
@@ -81,6 +102,8 @@ export interface SessionResult<Output = Json> {
   readonly status: Exclude<SessionStatus, 'running'> | 'interrupted';
   readonly result?: Output;
   readonly error?: ErrorJson;
+  /** What it waits for, where it does. */
+  readonly reviews?: readonly Review[];
   readonly turns: number;
   readonly usage: Usage;
   readonly cost_usd: number;
@@ -95,6 +118,12 @@ export interface Session<Output = Json> {
   /** As `events`, by call: cheaper. The returned function ends it. What a listener throws is uncaught, and harms no session. */
   subscribe(listener: (event: ObservedEvent) => void): () => void;
   steer(text: string): Promise<void>;
+  /** The next message of a chat, from its user. */
+  say(text: string): Promise<void>;
+  /** In a chat: ends the turn in hand with all that runs. What was said stays, and the session waits for a message. */
+  breakOff(): void;
+  /** Has a chat complete as soon as every message is answered. */
+  finish(): void;
   cancel(reason?: string): Promise<void>;
   /** Stops at once and lets go of the stream, so that it can be resumed: what Ctrl-C does. */
   interrupt(): Promise<void>;
@@ -114,6 +143,10 @@ export interface Runtime {
   /** Through the inbox: works from any process. */
   steer(session: string, text: string, from?: string): Promise<void>;
   cancel(session: string, reason?: string, from?: string): Promise<void>;
+  /** What waits for a person, over all sessions of the store. */
+  reviews(): Promise<readonly OpenReview[]>;
+  /** Answers a review, once: works from any process. Its session goes on if somebody works on it, else when it is resumed. */
+  answer(review: string, answer: Answer): Promise<AnsweredReview>;
   /** Ends sessions that run here as `interrupted`, and closes the store if it was opened here. */
   close(): Promise<void>;
 }

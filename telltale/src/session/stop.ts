@@ -5,6 +5,8 @@ export type StopReason =
   | { readonly kind: 'cancel'; readonly reason: string; readonly by: string }
   /** This process lets go of it: nothing is written, and it can be resumed. */
   | { readonly kind: 'interrupt' }
+  /** All of it waits for a person, which the log says: this process lets go of it. */
+  | { readonly kind: 'wait' }
   /** It ends as failed. */
   | { readonly kind: 'fail'; readonly error: RuntimeError }
   /** The log belongs to another process now, or cannot be written. */

@@ -1,15 +1,17 @@
 import { nearest } from '../kernel/nearest.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { clip } from '../manifest/schema/show-value.ts';
-import type { TargetKind, TargetTable } from './target.ts';
+import type { Target, TargetKind } from './target.ts';
 
 const MAX_LISTED = 20;
+
+type Known = readonly Pick<Target, 'kind' | 'name'>[];
 
 /** What is wrong with the name of an action's target: of another kind, misspelt, or simply not there. */
 export function unknownTarget(
   kind: TargetKind,
   name: string,
-  { all }: Pick<TargetTable, 'all'>,
+  { all }: { readonly all: Known },
 ): RuntimeError {
   const elsewhere = all.find((target) => target.name === name && target.kind !== kind);
   const known = all.flatMap((target) => (target.kind === kind ? [target.name] : []));
@@ -21,7 +23,7 @@ export function unknownTarget(
   });
 }
 
-function hintFor(name: string, known: readonly string[], all: TargetTable['all']): string {
+function hintFor(name: string, known: readonly string[], all: Known): string {
   const near = nearest(name, known);
   if (near !== undefined) return `Did you mean "${near}"?`;
   const other = nearest(

@@ -29,6 +29,7 @@ export function mortal(store: Store): MortalStore {
     delete: (table, key) => alive().then(() => tables.delete(table, key)),
     keys: (table, options) => alive().then(() => tables.keys(table, options)),
     increment: (table, key, by) => alive().then(() => tables.increment(table, key, by)),
+    exchange: (expected, writes) => alive().then(() => tables.exchange(expected, writes)),
     push: (list, value) => alive().then(() => tables.push(list, value)),
     entries: (list, options) => alive().then(() => tables.entries(list, options)),
   };

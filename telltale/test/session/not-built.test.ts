@@ -5,7 +5,6 @@ import { loadAgent } from '../../src/session/load-agent.ts';
 import { agentFolder } from './run-agent.ts';
 
 const files = {
-  'other.yml': 'kind: Agent\nname: other\nmodel: scripted:none.yml\n',
   'gate.yml':
     'kind: Artifact\nname: gate\nlanguage: js\nsource: "export const ok = () => true"\nmethods: { ok: { description: Whether. } }\n',
 };
@@ -30,8 +29,6 @@ async function failureOf(manifest: string): Promise<unknown> {
 
 describe('an agent that asks for what is not built yet is refused, with the key', () => {
   const cases: readonly (readonly [key: string, manifest: string])[] = [
-    ['dialect: tools', 'dialect: tools\n'],
-    ['dialect: step', 'dialect: step\n'],
     ['context_feeds', 'context_feeds: [{ id: time, source: { type: internal, action: system_clock } }]\n'],
     ['hooks', 'hooks: { before_action: [{ command: [check], fallback: true }] }\n'],
     ['memory', 'memory: { graph: ./ }\n'],
@@ -39,7 +36,6 @@ describe('an agent that asks for what is not built yet is refused, with the key'
       'context_variables.derived',
       'context_variables: { derived: [{ name: over, triggers: [{ type: agent_text, agent: tester, match: { equals: END } }] }] }\n',
     ],
-    ['import.agents', 'import: { agents: [./other.yml] }\n'],
     ['import.artifacts', 'import: { artifacts: [./gate.yml] }\n'],
     [
       'internal_actions.allowed_actions: add_context_feed',

@@ -139,6 +139,18 @@ test('a remote is reached only where its host or folder is permitted', async () 
   ).toContain('first');
 });
 
+test('a file that is denied is neither staged nor shown', async () => {
+  const { git, fails, raw, folder } = await given('permissions: { paths: { deny: [.env] } }');
+  await git('init');
+  writeFileSync(join(folder, '.env'), 'KEY=1');
+  raw('add', '.env', 'a.txt');
+  await git('commit', { message: 'first' });
+  expect((await fails('show', { file: '.env' })).code).toBe('not_permitted');
+  expect((await fails('add', { paths: ['a.txt', '.ENV'] })).code).toBe('not_permitted');
+  expect((await fails('diff', { paths: ['./x/../.env'] })).code).toBe('not_permitted');
+  expect(await git('show', { file: 'a.txt' })).toBe('one');
+});
+
 test('only what changes history may not be run again', async () => {
   const { tool } = await given();
   const again = (operation: string) => tool('git').idempotentFor?.({ operation });

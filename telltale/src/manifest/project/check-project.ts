@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ManifestKind } from '../check-manifest.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { canonicalJson } from './canonical-json.ts';
+import { checkPermissions } from './check-permissions.ts';
 import { checkReferences } from './check-references.ts';
 import { KIND_OF_LIST, type LoadedManifest, type ResolvedImport } from './project.ts';
 import type { ImportLink, ProjectDocument } from './project-document.ts';
@@ -19,6 +20,7 @@ export function checkProject(
     ...checkNames(documents),
     ...[...byOwner].flatMap(([owner, own]) => checkImports(owner, own, byFile)),
     ...checkReferences(documents, byOwner, byFile, broken),
+    ...checkPermissions(byOwner, byFile),
   ];
   const manifests = documents.flatMap((document) => loaded(document, byOwner.get(document) ?? [], byFile));
   return { manifests: Object.freeze(manifests), diagnostics };

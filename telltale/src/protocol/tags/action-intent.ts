@@ -1,10 +1,11 @@
 import { ACTION_KINDS, ACTION_MODES } from '../../kernel/action-envelope.ts';
+import { ID_FORM, isId } from '../envelope/action-id.ts';
+import type { Envelope } from '../envelope/envelope.ts';
+import { makeIntent } from '../envelope/make-intent.ts';
 import type { ActionIntent } from '../intents.ts';
 import { AS, ATTRIBUTE_NAMES, FINAL, ID, IN, KEY, MODE, TEST, TYPE } from './attribute-names.ts';
 import type { Attributes } from './attributes.ts';
-import { MINUS, NINE, UNDERSCORE, ZERO } from './chars.ts';
 import type { Elements } from './elements.ts';
-import type { Envelope } from './envelope.ts';
 import { badValue, type Fault, repeatedAttribute, unknownAttribute, unreadableAttributes } from './faults.ts';
 import type { TagName } from './tag-names.ts';
 
@@ -30,18 +31,6 @@ const KNOWN: Readonly<Record<TagName, number>> = {
   result: 0,
   context_feed: 0,
 };
-
-/** A loop, since most ids are a few characters: nothing has to be entered and left, as for a regular expression. */
-export function isId(text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    const lower = c | 32;
-    const isLetter = lower >= 97 && lower <= 122;
-    if (!isLetter && !(c >= ZERO && c <= NINE) && c !== UNDERSCORE && c !== MINUS) return false;
-  }
-  return text !== '';
-}
-export const ID_FORM = 'letters, digits, "_" and "-"';
 
 const TYPES: readonly string[] = [...ACTION_KINDS, 'context_feed'];
 
@@ -72,7 +61,7 @@ export function attributeFault(tag: ReadTag): Fault | undefined {
   return id === undefined || isId(id) ? undefined : badValue(name, 'id', id, ID_FORM);
 }
 
-/** The event of an action whose attributes and body have been checked, fields always in the same order. */
+/** The event of an action whose attributes and body have been checked. */
 export function actionIntent(
   { attributes }: ReadTag,
   body: Envelope,
@@ -80,31 +69,9 @@ export function actionIntent(
   { place, last }: Elements,
   repaired: boolean,
 ): ActionIntent {
-  const { name, template, parameters = {} } = body;
-  const inParallel = last.parallel >= 0;
   const type = attributes.values[TYPE];
-  const mode = attributes.values[MODE];
+  const asked = attributes.values[MODE];
+  const inParallel = last.parallel >= 0 && (body.template === undefined || asked !== undefined);
   const kind = type === 'context_feed' ? 'internal' : type;
-  let intent: Record<string, unknown>;
-  if (template === undefined) {
-    const asked = inParallel ? 'async' : (mode ?? 'async');
-    intent = { type: 'action', id, kind: kind ?? 'tool', mode: asked, name, parameters };
-  } else {
-    intent = { type: 'action', id };
-    if (kind !== undefined) intent.kind = kind;
-    if (mode !== undefined) intent.mode = inParallel ? 'async' : mode;
-    if (name !== undefined) intent.name = name;
-    intent.parameters = parameters;
-  }
-  if (body.output_key !== undefined) intent.output_key = body.output_key;
-  if (body.depends_on !== undefined) intent.depends_on = body.depends_on;
-  if (body.timeout !== undefined) intent.timeout = body.timeout;
-  if (body.retry !== undefined) intent.retry = body.retry;
-  if (body.on_error !== undefined) intent.on_error = body.on_error;
-  if (body.if !== undefined) intent.if = body.if;
-  if (body.compensate !== undefined) intent.compensate = body.compensate;
-  if (template !== undefined) intent.template = template;
-  if (place !== 'outside') intent.in = place;
-  if (repaired) intent.repaired = true;
-  return intent as unknown as ActionIntent;
+  return makeIntent(kind, inParallel ? 'async' : asked, body, id, place, repaired);
 }

@@ -1,5 +1,5 @@
+import { isSpace, LF, SLASH } from '../prose/chars.ts';
 import { type BodyText, isInString, keep, OUTSIDE, parses, STRING } from './body-text.ts';
-import { isSpace, LF, SLASH } from './chars.ts';
 import { indexOfTag } from './index-of-mark.ts';
 import { type BodyTag, mayBeginTag } from './tag-names.ts';
 import { COMPLETE, PENDING, stepTag } from './tag-scan.ts';

@@ -1,4 +1,4 @@
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, isSpace, QUOTE } from './chars.ts';
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, isSpace, QUOTE } from '../prose/chars.ts';
 
 // Where JSON stands at the end of what was scanned for quotes.
 export const OUTSIDE = 0;

@@ -1,6 +1,6 @@
+import { emit } from '../prose/output.ts';
 import { findElement } from './elements.ts';
 import { fenceLeftOpen, fenceLeftOpenAt, notHere, strayClose } from './faults.ts';
-import { emit } from './output.ts';
 import { ALL_NAMES, bitOf, type ElementName, isControl, isElement, type TagName } from './tag-names.ts';
 import { COUNTED, endRun, type Meaning, SILENT_TEXT, type Turn } from './turn.ts';
 import { closeAbove, closeElement } from './turn-elements.ts';

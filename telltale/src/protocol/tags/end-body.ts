@@ -1,12 +1,12 @@
+import { readEnvelope } from '../envelope/envelope.ts';
+import { automaticId, isFree, takeId } from '../envelope/id-book.ts';
 import type { ParserEvent } from '../intents.ts';
+import { readObject } from '../json/read-object.ts';
+import { emit } from '../prose/output.ts';
 import { actionIntent, attributeFault, type ReadTag } from './action-intent.ts';
 import { ID } from './attribute-names.ts';
 import { openForeach } from './elements.ts';
-import { readEnvelope } from './envelope.ts';
 import { badAction, badJson, brokenBody, duplicateId, inDoubt } from './faults.ts';
-import { automaticId, isFree, takeId } from './id-book.ts';
-import { emit } from './output.ts';
-import { readBody } from './read-body.ts';
 import type { BodyTag } from './tag-names.ts';
 import { endRun, newRun, type Turn } from './turn.ts';
 
@@ -39,7 +39,7 @@ function act({ elements, book, doubt }: Turn, tag: ReadTag, text: string, strict
   const name = tag.name as BodyTag;
   const bad = doubt ? inDoubt(name) : attributeFault(tag);
   if (bad !== undefined) return bad;
-  const value = readBody(text, strict);
+  const value = readObject(text, strict);
   if (value === undefined) return badJson(name);
   const repaired = strict === undefined;
   if (name === 'metadata') {

@@ -1,6 +1,6 @@
 import { suggest } from '../../kernel/nearest.ts';
+import { BODY_FIELDS } from '../envelope/envelope.ts';
 import type { FaultCode, ParserEvent, Place } from '../intents.ts';
-import { BODY_FIELDS } from './envelope.ts';
 import type { BodyTag, ElementName, TagName } from './tag-names.ts';
 import { MAX_TAG } from './tag-scan.ts';
 

@@ -1,4 +1,4 @@
-import { LT } from './chars.ts';
+import { LT } from '../prose/chars.ts';
 
 /** Below this a loop over the characters beats the call of a native search; measured with 4 to 64 characters. */
 export const WORTH_A_CALL = 24;

@@ -12,7 +12,7 @@ import {
   STAR,
   TILDE,
   ZERO,
-} from './chars.ts';
+} from '../prose/chars.ts';
 import type { ElementName } from './tag-names.ts';
 import { COMPLETE, PENDING, stepTag } from './tag-scan.ts';
 import { createTagScan, startTag, type TagScan } from './tag-scan-state.ts';

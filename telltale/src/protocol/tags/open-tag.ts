@@ -1,4 +1,7 @@
-import { ID_FORM, isId, type ReadTag, unknownName } from './action-intent.ts';
+import { ID_FORM, isId } from '../envelope/action-id.ts';
+import { elseIf, isFree, openForeach, openIf, takeId } from '../envelope/id-book.ts';
+import { emit } from '../prose/output.ts';
+import { type ReadTag, unknownName } from './action-intent.ts';
 import { AS, FINAL, ID, IN, KEY, TEST } from './attribute-names.ts';
 import { findElement, frameAt } from './elements.ts';
 import {
@@ -10,8 +13,6 @@ import {
   noBody,
   unsealed,
 } from './faults.ts';
-import { elseIf, isFree, openForeach, openIf, takeId } from './id-book.ts';
-import { emit } from './output.ts';
 import { type BodyTag, isControl } from './tag-names.ts';
 import { COUNTED, endRun, type Meaning, NEEDS_BODY, newRun, type Turn } from './turn.ts';
 import { closeAbove, openElement } from './turn-elements.ts';

@@ -1,4 +1,4 @@
-import { BACKTICK, isSpace, LF, LT, OPEN_BRACE, TILDE } from './chars.ts';
+import { BACKTICK, isSpace, LF, LT, OPEN_BRACE, TILDE } from '../prose/chars.ts';
 
 /** A body may still begin; the character belongs to what is before it. */
 export const WAITING = 0;

@@ -1,9 +1,9 @@
+import { emit } from '../prose/output.ts';
 import type { ReadTag } from './action-intent.ts';
 import { BROKEN_BY_CLOSE, BROKEN_BY_TAG, READING, scanBody, startBody } from './body-scan.ts';
 import { bodyText, strictValue } from './body-text.ts';
 import { beginBody, breakBody, endBody } from './end-body.ts';
 import { bodyTooLarge, noBody } from './faults.ts';
-import { emit } from './output.ts';
 import { BEGINS, stepPrelude, WAITING } from './prelude.ts';
 import { BODY, counted, type Reader, release } from './reader-state.ts';
 import type { BodyTag } from './tag-names.ts';

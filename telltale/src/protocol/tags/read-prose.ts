@@ -1,4 +1,6 @@
-import { BACKTICK, LF, LT } from './chars.ts';
+import { BACKTICK, LF, LT } from '../prose/chars.ts';
+import { endPair, putText } from '../prose/output.ts';
+import { mayBeHeld } from '../prose/run.ts';
 import { closable } from './close-tag.ts';
 import { WORTH_A_CALL } from './index-of-mark.ts';
 import {
@@ -11,10 +13,8 @@ import {
   SPAN,
   stepMarkdown,
 } from './markdown.ts';
-import { endPair, putText } from './output.ts';
 import { readWholeTag } from './read-tag.ts';
 import { AFTER_CLOSING_RUN, ALONE_IN_BLOCK, IN_PROSE, IN_SPAN, type Reader, TAG } from './reader-state.ts';
-import { mayBeHeld } from './run.ts';
 import { skipCalm } from './skip-calm.ts';
 import { ALL_NAMES, bitOf, tagNode } from './tag-names.ts';
 import { startTag } from './tag-scan-state.ts';

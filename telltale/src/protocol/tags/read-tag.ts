@@ -1,5 +1,5 @@
+import { isSpace, LF } from '../prose/chars.ts';
 import { readAttributes } from './attributes.ts';
-import { isSpace, LF } from './chars.ts';
 import { closeInFence, closeTag } from './close-tag.ts';
 import { controlUnread, type Fault, tagTooLong, unreadableAttributes } from './faults.ts';
 import { openTag, openThought } from './open-tag.ts';

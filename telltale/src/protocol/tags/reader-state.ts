@@ -1,9 +1,9 @@
 import type { Place } from '../intents.ts';
+import { createOutput, type Output, putText } from '../prose/output.ts';
 import type { ReadTag } from './action-intent.ts';
 import { type BodyScan, createBodyScan } from './body-scan.ts';
 import type { Fault } from './faults.ts';
 import { createMarkdown, type Markdown, restartLine, stepMarkdown } from './markdown.ts';
-import { createOutput, type Output, putText } from './output.ts';
 import { createPrelude, type Prelude } from './prelude.ts';
 import { ALL_NAMES } from './tag-names.ts';
 import { createTagScan, type TagScan } from './tag-scan-state.ts';

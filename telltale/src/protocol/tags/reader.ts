@@ -1,11 +1,11 @@
 import type { ParserEvent } from '../intents.ts';
+import { emit, holdsNothing, takeEvents, textEvent } from '../prose/output.ts';
 import type { ReadTag } from './action-intent.ts';
 import { endsInStringTail, goesOn, isBetweenTags } from './body-scan.ts';
 import { finishTurn } from './close-tag.ts';
 import { breakBody } from './end-body.ts';
 import { noBody, truncatedBody } from './faults.ts';
 import { endText, isCalm } from './markdown.ts';
-import { emit, holdsNothing, takeEvents, textEvent } from './output.ts';
 import { readBody, readPrelude } from './read-action.ts';
 import { passes, readText } from './read-prose.ts';
 import { closeFromCode, readTag, readTail } from './read-tag.ts';

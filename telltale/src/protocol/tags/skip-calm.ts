@@ -1,4 +1,4 @@
-import { BACKTICK, LF, LT } from './chars.ts';
+import { BACKTICK, LF, LT } from '../prose/chars.ts';
 import { earlier, WORTH_A_CALL } from './index-of-mark.ts';
 import { enterLine, isCalm, type Markdown, SPAN, stepMarkdown } from './markdown.ts';
 

@@ -1,4 +1,4 @@
-import { GT, isSpace, SLASH } from './chars.ts';
+import { GT, isSpace, SLASH } from '../prose/chars.ts';
 import { createNameTrie, ROOT, stepTrie, WIDTH } from './name-trie.ts';
 
 /** Elements that can be open. */

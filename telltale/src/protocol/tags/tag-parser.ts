@@ -1,5 +1,5 @@
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ParserEvent, Place } from '../intents.ts';
+import { DEFAULT_MAX_BODY, pushedAfterEnd, type TurnParser } from '../turn-parser.ts';
 import { endStream, read } from './reader.ts';
 import { createReader } from './reader-state.ts';
 
@@ -14,17 +14,8 @@ export interface TagParserOptions {
   readonly ids?: Set<string>;
 }
 
-/** Reads one turn of a model's stream. Synchronous, without I/O, and never throws for what a model writes. */
-export interface TagParser {
-  /** Takes the next piece of the stream and returns what it made certain. */
-  push(chunk: string): ParserEvent[];
-  /** Says that the stream is over and returns what was still open or held. */
-  end(): ParserEvent[];
-  /** How many characters of the stream the events returned so far account for. */
-  readonly consumed: number;
-}
+export type TagParser = TurnParser;
 
-const DEFAULT_MAX_BODY = 1024 * 1024;
 const DEFAULT_ACTIONS_IN: readonly Place[] = ['outside', 'thought'];
 
 export function createTagParser(options: TagParserOptions = {}): TagParser {
@@ -55,8 +46,3 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
   };
   return parser;
 }
-
-const pushedAfterEnd = () =>
-  new RuntimeError('parser_ended', 'push() was called on a parser whose end() has been called.', {
-    hint: 'A parser reads one turn: create a new one for the next.',
-  });

@@ -1,5 +1,5 @@
+import { APOSTROPHE, EQUALS, GT, isSpace, LT, QUOTE, SLASH } from '../prose/chars.ts';
 import { attributeCode, FINAL, nextAttributeNode } from './attribute-names.ts';
-import { APOSTROPHE, EQUALS, GT, isSpace, LT, QUOTE, SLASH } from './chars.ts';
 import { ROOT } from './name-trie.ts';
 import { isControl, nameAt, nextNode } from './tag-names.ts';
 import { AFTER_LT, addSpan, endValue, SPAN, startValue, type TagScan } from './tag-scan-state.ts';

@@ -1,8 +1,8 @@
+import { closeForeach, closeIf } from '../envelope/id-book.ts';
 import type { ParserEvent } from '../intents.ts';
+import { emit } from '../prose/output.ts';
 import { type Frame, findElement, popElement, pushElement } from './elements.ts';
 import { inDoubt, leftOpen, thoughtLeftOpen, truncated } from './faults.ts';
-import { closeForeach, closeIf } from './id-book.ts';
-import { emit } from './output.ts';
 import type { ElementName } from './tag-names.ts';
 import { newRun, type Turn } from './turn.ts';
 

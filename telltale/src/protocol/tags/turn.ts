@@ -1,8 +1,8 @@
+import { createIdBook, type IdBook } from '../envelope/id-book.ts';
 import type { Place } from '../intents.ts';
+import { emit, endRun as endRunOf, leaveHeld, newRun as newRunIn, type Output } from '../prose/output.ts';
 import { createElements, type Elements } from './elements.ts';
 import type { Fault } from './faults.ts';
-import { createIdBook, type IdBook } from './id-book.ts';
-import { emit, endRun as endRunOf, leaveHeld, newRun as newRunIn, type Output } from './output.ts';
 import { placement } from './placement.ts';
 import type { TagName } from './tag-names.ts';
 

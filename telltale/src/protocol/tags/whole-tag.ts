@@ -1,5 +1,5 @@
+import { EQUALS, GT, isSpace, QUOTE, SLASH } from '../prose/chars.ts';
 import { attributeCode, nextAttributeNode, OTHER } from './attribute-names.ts';
-import { EQUALS, GT, isSpace, QUOTE, SLASH } from './chars.ts';
 import { ROOT } from './name-trie.ts';
 import { nameAt, spellingLength } from './tag-names.ts';
 import { addSpan, endValue, startTag, startValue, type TagScan } from './tag-scan-state.ts';

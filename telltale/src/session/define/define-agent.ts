@@ -35,7 +35,7 @@ export async function defineAgent<Output extends AgentOutput | undefined = undef
     project,
     path: source.label,
     folder,
-    hash: hashOf(project),
+    hash: hashOf(project.manifests),
     source,
   };
   return Object.freeze({ ...agent, ...readerOf<ResultOf<Output>>(agentCode(agent)) });

@@ -1,9 +1,11 @@
 import type { EventBody } from '../../events/event.ts';
 import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
 import { closeBranch, decideTest, openBranch, otherBranch } from './branches.ts';
+import { DIALECT_WORDS } from './dialect-words.ts';
 import { holdAt } from './gate.ts';
 import type { Hearing } from './hearing-state.ts';
 import { createResponseStream } from './response-stream.ts';
+import { setVariables } from './set-variables.ts';
 import { closeThought, endRun, sayText, think, writeLater, writeOutput } from './spoken.ts';
 
 /** Acts on what the model said, in the order in which it did. `consumed` is how far the stream had been read. */
@@ -30,7 +32,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       return;
     case 'close':
       if (event.tag === 'thought') closeThought(spoken, consumed);
-      else closeResponse(hearing, event.truncated === true, consumed);
+      else closeResponse(hearing, event, consumed);
       return;
     case 'action':
       declare(hearing, event, consumed);
@@ -38,6 +40,10 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
     case 'metadata':
       writeOutput(spoken, consumed);
       context.applyMetadata(event.value, 'model');
+      return;
+    case 'variables':
+      writeOutput(spoken, consumed);
+      setVariables(context, event.value);
       return;
     case 'if':
       if (event.body === 'else') otherBranch(branches);
@@ -74,7 +80,8 @@ function passOver(hearing: Hearing, event: ParserEvent, consumed: number): void 
   else if (event.type === 'if' && event.body === 'close') closeBranch(branches);
   else if (!hearing.afterFinal && branches.live && event.type !== 'text' && event.type !== 'fault') {
     hearing.afterFinal = true;
-    record(hearing, afterFinalFault, consumed);
+    const message = DIALECT_WORDS[hearing.context.manifest.dialect].afterFinal;
+    record(hearing, { type: 'fault', code: 'after_final', message }, consumed);
   }
   if (event.type === 'if' && event.body === 'open') openBranch(branches, () => false);
 }
@@ -138,10 +145,14 @@ function openResponse(hearing: Hearing, final: boolean): void {
   hearing.response = createResponseStream(scheduler, show, hearing.responses.at(-1)?.stream);
 }
 
-function closeResponse(hearing: Hearing, truncated: boolean, consumed: number): void {
+function closeResponse(
+  hearing: Hearing,
+  close: Extract<ParserEvent, { type: 'close' }>,
+  consumed: number,
+): void {
   const { response: stream, responses, spoken, context } = hearing;
   if (stream === undefined) return;
-  const final = hearing.responseFinal && !truncated;
+  const final = (close.final ?? hearing.responseFinal) && close.truncated !== true;
   hearing.response = undefined;
   responses.push({ stream, final });
   writeOutput(spoken, consumed);
@@ -151,10 +162,3 @@ function closeResponse(hearing: Hearing, truncated: boolean, consumed: number): 
     hearing.cut('final');
   } else stream.whenOut(() => context.log.append({ type: 'response', text: stream.text(), final: false }));
 }
-
-const afterFinalFault: EventBody = {
-  type: 'fault',
-  code: 'after_final',
-  message:
-    'Tags followed the closed final response and were not read: a final response ends the turn. Put actions and metadata before it, or write <response final="false">.',
-};

@@ -5,6 +5,7 @@ import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SessionContext } from '../context.ts';
+import { DIALECT_WORDS } from './dialect-words.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
 
 /** What follows a turn. */
@@ -36,18 +37,18 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
   }
   if (heard.observed !== undefined) {
     const { observed } = heard;
-    await stop.until((done) => scheduler.whenEnded([observed], done));
+    await context.reviews.until((done) => scheduler.whenEnded([observed], done));
   }
   if (stop.reason !== undefined) return { kind: 'stopped' };
   if (!heard.tagged && /\S/.test(heard.text)) {
     if (context.manifest.protocol.bare_text === 'final' || state.bareTurns >= MAX_BARE_TURNS) {
-      if (context.manifest.protocol.bare_text !== 'final') log.append(noTags(heard.text));
+      if (context.manifest.protocol.bare_text !== 'final') log.append(noTags(context, heard.text));
       await allEnded(context);
       if (stop.reason !== undefined) return { kind: 'stopped' };
       return concludeWith(context, heard.text.trim(), heard.text);
     }
     // After a restart it may have been said before.
-    if (!state.news.faults.some(({ code }) => code === 'no_tags')) log.append(noTags(heard.text));
+    if (!state.news.faults.some(({ code }) => code === 'no_tags')) log.append(noTags(context, heard.text));
     return { kind: 'turn' };
   }
   const running = scheduler.tracked();
@@ -62,6 +63,8 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
         done();
       });
     });
+    // Asking the model again would only cost: there is nothing that it does not know.
+    if (context.reviews.isOnlyWaiting() && state.news.messages.length === 0) await firstEnd(context, running);
   }
   if (stop.reason !== undefined) return { kind: 'stopped' };
   if (state.idleTurns >= MAX_IDLE_TURNS && running.length === 0)
@@ -73,8 +76,11 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
 }
 
 /** Waits until one of these has ended, or a message has come. */
-async function firstEnd({ stop, scheduler, inbox }: SessionContext, ids: readonly string[]): Promise<void> {
-  await stop.until((done) => {
+async function firstEnd(
+  { reviews, scheduler, inbox }: SessionContext,
+  ids: readonly string[],
+): Promise<void> {
+  await reviews.until((done) => {
     const forget = inbox.onMessage(done);
     const ended = () => {
       forget();
@@ -86,16 +92,16 @@ async function firstEnd({ stop, scheduler, inbox }: SessionContext, ids: readonl
 
 /** Waits until all of these are on the log: a response belongs to the turn it was said in. */
 export async function responsesOut(
-  { stop }: SessionContext,
+  { reviews }: SessionContext,
   responses: readonly HeardResponse[],
 ): Promise<void> {
-  for (const { stream } of responses) await stop.until(stream.whenOut);
+  for (const { stream } of responses) await reviews.until(stream.whenOut);
 }
 
 /** Waits until no tracked action is left, those that ended ones set off included. */
-async function allEnded({ scheduler, stop }: SessionContext): Promise<void> {
+async function allEnded({ scheduler, stop, reviews }: SessionContext): Promise<void> {
   for (let ids = scheduler.tracked(); ids.length > 0 && stop.reason === undefined; ids = scheduler.tracked())
-    await stop.until((done) => scheduler.whenEnded(ids, done));
+    await reviews.until((done) => scheduler.whenEnded(ids, done));
 }
 
 /** The session ends with this response, unless something happened that the model had not seen when it wrote it. */
@@ -113,18 +119,18 @@ function concludeWith(context: SessionContext, text: string, source: string): Ne
 const FAILED = new Set(['failed', 'cancelled', 'interrupted']);
 
 function whyUndone({ state, manifest }: SessionContext, source: string): string | undefined {
+  const { undone, again } = DIALECT_WORDS[manifest.dialect];
   const message = state.news.messages.at(-1);
-  if (message !== undefined)
-    return 'Your final response was not taken as final: a message came in while you wrote it. Read it, then answer.';
+  if (message !== undefined) return `${undone}: a message came in while you wrote it. Read it, then answer.`;
   for (const id of state.news.results) {
     const action = state.actions.get(id);
     if (action === undefined) continue;
     const failed =
       FAILED.has(action.status) || (action.status === 'skipped' && action.skipped?.reason !== 'if');
     if (failed && !isShown(action.action))
-      return 'Your final response was not taken as final: a <foreach> of yours did not run, which you had not seen. Mend it, or say so in a new final response.';
+      return `${undone}: a <foreach> of yours did not run, which you had not seen. Mend it, or say so ${again}.`;
     if (failed)
-      return `Your final response was not taken as final: the action "${id}" (${action.action.name}) ended as ${action.status}, which you had not seen. Look at its result, then mend it or say so in a new final response.`;
+      return `${undone}: the action "${id}" (${action.action.name}) ended as ${action.status}, which you had not seen. Look at its result, then mend it or say so ${again}.`;
   }
   if (manifest.protocol.final_with_actions === 'bind') return undefined;
   const named = new Set(referencesIn(source).map(({ name }) => name));
@@ -139,15 +145,16 @@ function whyUndone({ state, manifest }: SessionContext, source: string): string 
     );
   });
   if (unnamed === undefined) return undefined;
-  return `Your final response was not taken as final: it shares its turn with the action "${unnamed}", whose result it does not name. Look at the result first, or name it as $${unnamed}.`;
+  return `${undone}: it shares its turn with the action "${unnamed}", whose result it does not name. Look at the result first, or name it as $${unnamed}.`;
 }
 
-const noTags = (text: string): EventBody => ({
+const noTags = ({ manifest }: SessionContext, text: string): EventBody => ({
   type: 'fault',
   code: 'no_tags',
-  message: /^\s*(?:`{3}|~{3})/.test(text)
-    ? 'Your whole turn stood in a code fence, where nothing is a tag. Write the tags outside of it.'
-    : 'Your turn held no tag, so nobody got it. Write what you want to tell in <response>…</response>, and what you want done in <action>…</action>.',
+  message:
+    manifest.dialect === 'tags' && /^\s*(?:`{3}|~{3})/.test(text)
+      ? 'Your whole turn stood in a code fence, where nothing is a tag. Write the tags outside of it.'
+      : DIALECT_WORDS[manifest.dialect].bare,
 });
 
 const REMINDER =

@@ -1,10 +1,12 @@
-import { createTagParser, type TagParser } from '../../protocol/tags/tag-parser.ts';
+import type { CallParser } from '../../protocol/calls/call-parser.ts';
+import type { TurnParser } from '../../protocol/turn-parser.ts';
 import type { SessionContext } from '../context.ts';
 import { type Branches, createBranches } from './branches.ts';
 import { type CloseSplitter, createCloseSplitter } from './close-splitter.ts';
 import { createGate, type Gate } from './gate.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { createSpoken, type Spoken } from './spoken.ts';
+import { createTurnParser } from './turn-parser.ts';
 
 /** Why the runtime ends the model's stream before the model does. */
 export type CutReason = 'final' | 'sync' | 'buffer_full';
@@ -31,7 +33,9 @@ export interface Heard {
 export interface Hearing {
   readonly context: SessionContext;
   readonly cut: (reason: CutReason) => void;
-  readonly parser: TagParser;
+  readonly parser: TurnParser;
+  /** The parser, where the model calls tools natively: a call site of its own keeps that of tags fast. */
+  readonly calls: CallParser | undefined;
   readonly splitter: CloseSplitter;
   readonly gate: Gate;
   readonly branches: Branches;
@@ -50,17 +54,12 @@ export interface Hearing {
 }
 
 export function createHearing(context: SessionContext, cut: (reason: CutReason) => void): Hearing {
-  const { protocol } = context.manifest;
-  const { seal } = context.state;
+  const parser = createTurnParser(context, context.ids);
   return {
     context,
     cut,
-    parser: createTagParser({
-      max_body: protocol.max_body.bytes,
-      actions_in: protocol.actions_in,
-      ids: context.ids,
-      ...(seal === undefined ? {} : { key: seal }),
-    }),
+    parser,
+    calls: 'advance' in parser ? parser : undefined,
     splitter: createCloseSplitter(),
     gate: createGate(),
     branches: createBranches(),

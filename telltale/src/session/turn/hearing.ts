@@ -1,3 +1,5 @@
+import type { CallParser } from '../../protocol/calls/call-parser.ts';
+import { giveBackIds } from '../../protocol/envelope/id-book.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
 import { act } from './act.ts';
 import { splitAtCloses } from './close-splitter.ts';
@@ -8,6 +10,10 @@ import { endRun, writeRest } from './spoken.ts';
 /** Reads the next piece of the stream, and acts on each intent that it closes. */
 export function hear(hearing: Hearing, delta: string): void {
   if (hearing.observed !== undefined) return;
+  if (hearing.calls !== undefined) {
+    hearCalls(hearing, hearing.calls, delta);
+    return;
+  }
   const pieces = splitAtCloses(hearing.splitter, delta);
   if (pieces === undefined) {
     hearPiece(hearing, delta);
@@ -16,6 +22,16 @@ export function hear(hearing: Hearing, delta: string): void {
   for (const piece of pieces) {
     hearPiece(hearing, piece);
     if (hearing.observed !== undefined) return;
+  }
+}
+
+/** As with tags, what is on the log ends where an intent does: nothing is read behind one before it is acted on. */
+function hearCalls(hearing: Hearing, calls: CallParser, delta: string): void {
+  for (let at = 0; at < delta.length && hearing.observed === undefined; ) {
+    const to = calls.advance(delta, at);
+    hearing.spoken.pending += delta.slice(at, to);
+    pass(hearing, calls.take());
+    at = to;
   }
 }
 
@@ -39,8 +55,17 @@ export function endHearing(hearing: Hearing, then: () => void): void {
   whenOpen(gate, () => {
     endRun(spoken, parser.consumed);
     writeRest(spoken);
+    if (hearing.calls !== undefined) freeUnused(hearing, hearing.calls);
     then();
   });
+}
+
+/** Ids of calls that became no action are free again, so that the turn, read again, gives out the same ones. */
+function freeUnused({ context }: Hearing, { given }: CallParser): void {
+  giveBackIds(
+    context.ids,
+    given.filter((id) => !context.state.actions.has(id)),
+  );
 }
 
 /** The turn is given up: what was said goes on the log, nothing more is acted on. */

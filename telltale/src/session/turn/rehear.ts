@@ -1,9 +1,9 @@
-import { createTagParser } from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
 import { closeBranch, createBranches, openBranch, otherBranch } from './branches.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
 import { createResponseStream, type ResponseStream } from './response-stream.ts';
+import { createTurnParser } from './turn-parser.ts';
 
 /** What a turn said that is not on the log as an event of its own yet: read again from its text. */
 export interface Reheard extends Heard {
@@ -19,15 +19,11 @@ export interface Reheard extends Heard {
  * Reads the last turn's text once more after a restart, to find the responses that were still waiting for a value or
  * for a decision. Nothing is acted on: the tests of its `<if>`s come from the log.
  */
-export function rehear({ state, manifest, scheduler, log, toAction }: SessionContext): Reheard {
+export function rehear(context: SessionContext): Reheard {
+  const { state, manifest, scheduler, log, toAction } = context;
   const output = state.turns.at(-1)?.output ?? '';
-  const parser = createTagParser({
-    max_body: manifest.protocol.max_body.bytes,
-    actions_in: manifest.protocol.actions_in,
-    // Its own ids are given out again, the same ones.
-    ids: takenIds(state, state.turn),
-    ...(state.seal === undefined ? {} : { key: state.seal }),
-  });
+  // Its own ids are given out again, the same ones.
+  const parser = createTurnParser(context, takenIds(state, state.turn));
   const branches = createBranches();
   const responses: HeardResponse[] = [];
   const lost: string[] = [];
@@ -65,7 +61,7 @@ export function rehear({ state, manifest, scheduler, log, toAction }: SessionCon
       if (thought !== undefined && event.truncated === true) cutOff.push(thought);
     } else if (event.type === 'close' && open !== undefined) {
       const { stream } = open;
-      final = open.final && event.truncated !== true;
+      final = (event.final ?? open.final) && event.truncated !== true;
       stream.end();
       // Those before it are on the log: they are counted there in the order in which they were closed.
       if (seen++ >= state.signs.responses && event.truncated !== true) {

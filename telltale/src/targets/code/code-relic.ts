@@ -2,10 +2,10 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { JsonObject } from '../../kernel/json.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
 import type { RelicManifest } from '../../manifest/schema/kinds.ts';
+import { behindApproval } from '../access/need.ts';
 import { defineOperations, type Operation } from '../operations.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
 import type { Target } from '../target.ts';
-import type { TargetEdges } from '../target-edges.ts';
 import { type Run, runUserCode } from '../user-code.ts';
 import { badParameters, validate } from './validate.ts';
 
@@ -25,11 +25,11 @@ export interface CodeRelic {
 }
 
 /** A relic whose operations are functions of the program. */
-export function codeRelic(relic: RelicManifest, code: CodeRelic, edges: TargetEdges): Target {
+export function codeRelic(relic: RelicManifest, code: CodeRelic): Target {
   const { name, approval } = relic;
   const what = `relic "${name}"`;
   const operations = defineOperations(what, operationsOf(what, code), code.byDefault);
-  return {
+  const target: Target = {
     kind: 'relic',
     name,
     description: relic.description ?? '',
@@ -39,15 +39,9 @@ export function codeRelic(relic: RelicManifest, code: CodeRelic, edges: TargetEd
     start: 'on_close',
     ...(relic.timeout === undefined ? {} : { timeoutMs: relic.timeout.ms }),
     check: operations.check,
-    async run(call) {
-      if (approval === 'always')
-        await edges.permissions.ask(
-          { target: what, what: `call ${what}`, input: call.input, signal: call.signal },
-          `approval: always of ${what}`,
-        );
-      return operations.run(call);
-    },
+    run: (call) => operations.run(call),
   };
+  return approval === 'always' ? behindApproval(target) : target;
 }
 
 function operationsOf(what: string, { operations, parameters }: CodeRelic): Record<string, Operation> {

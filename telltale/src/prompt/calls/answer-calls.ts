@@ -1,0 +1,156 @@
+import { type ActionState, isTracked } from '../../events/action.ts';
+import type { FieldError } from '../../events/event.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { ParserEvent } from '../../protocol/intents.ts';
+import { clip } from '../cut-text.ts';
+import { MAX_ERROR_SHOWN, MAX_NAME_SHOWN } from '../limits.ts';
+import type { PromptMessage } from '../prompt.ts';
+import type { BlockStyle, Told } from '../render-block.ts';
+import { endedOf, type ResultRoom, renderAnswer, renderResults, roomFor } from '../render-results.ts';
+import { resultStatus } from '../result-text.ts';
+import type { CallStyle } from './call-style.ts';
+import type { TurnCall } from './read-turn-calls.ts';
+
+type Answer = NonNullable<PromptMessage['answers']>[number];
+
+/** The answers to the calls of a turn, and what is left for the block behind them to tell. */
+export interface Answered {
+  readonly answers: readonly Answer[];
+  readonly told: Told;
+  readonly room: ResultRoom;
+}
+
+interface Scene {
+  readonly turn: number;
+  readonly ended: ReadonlySet<string>;
+  readonly actions: ReadonlyMap<string, ActionState>;
+  readonly rejected: readonly FieldError[];
+  readonly style: BlockStyle;
+  readonly room: ResultRoom;
+  /** Ids of results and of running actions, and messages of faults, that answers have told. */
+  readonly answered: Set<string>;
+  readonly mistakes: Set<string>;
+}
+
+/**
+ * What each call of turn `turn` brought, as far as it is known where the next turn begins: `told` is what that one is
+ * told. Reads nothing that can still change, so that it reads the same whenever it is made.
+ */
+export function answerCalls(
+  calls: readonly TurnCall[],
+  turn: number,
+  told: Told,
+  actions: ReadonlyMap<string, ActionState>,
+  style: BlockStyle,
+  { dialect }: CallStyle,
+): Answered {
+  const { news } = told;
+  const scene: Scene = {
+    turn,
+    ended: new Set(news.results),
+    actions,
+    rejected: news.rejected,
+    style,
+    room: roomFor(endedOf(news.results, actions).length),
+    answered: new Set(),
+    mistakes: new Set(),
+  };
+  const answer = dialect === 'tools' ? answerTool : answerStep;
+  const answers = calls.map(({ id, name, events }) => ({ call: id, name, ...answer(events, scene) }));
+  const { answered, mistakes, room } = scene;
+  const isNews = (id: string) => !answered.has(id);
+  return {
+    answers,
+    room,
+    told: {
+      ...told,
+      running: told.running.filter(isNews),
+      news: {
+        ...news,
+        results: news.results.filter(isNews),
+        faults: news.faults.filter(({ message }) => !mistakes.has(message)),
+      },
+    },
+  };
+}
+
+interface Said {
+  readonly text: string;
+  readonly failed?: true;
+}
+
+const failed = (text: string): Said => ({ text, failed: true });
+const OK: Said = { text: 'ok' };
+
+function answerTool(events: readonly ParserEvent[], scene: Scene): Said {
+  const fault = events.find((event) => event.type === 'fault');
+  if (fault !== undefined) return failed(mistake(fault.message, scene));
+  for (const event of events) {
+    if (event.type === 'metadata') return answerMetadata(event.value, scene);
+    if (event.type === 'action') return answerAction(event.id, scene);
+  }
+  return OK;
+}
+
+function mistake(message: string, { mistakes }: Scene): string {
+  mistakes.add(message);
+  return clip(message, MAX_ERROR_SHOWN);
+}
+
+function answerAction(id: string, scene: Scene): Said {
+  const { ended, answered, style, room } = scene;
+  const state = actionOf(id, scene);
+  if (state === undefined) return failed('It did not run: see the mistakes below.');
+  if (!isTracked(state.action)) return { text: 'started' };
+  answered.add(id);
+  if (!ended.has(id)) return { text: running(state) };
+  const text = renderAnswer(state, style, room);
+  return resultStatus(state) === 'ok' ? { text } : failed(text);
+}
+
+/** An id that was given out may have become no action: its template was unknown, or the runtime was stopped. */
+function actionOf(id: string, { actions, turn }: Scene): ActionState | undefined {
+  const state = actions.get(id);
+  return state?.turn === turn ? state : undefined;
+}
+
+const running = ({ action: { id } }: ActionState) => `running; its result will come as <result id="${id}">`;
+
+function answerMetadata(value: JsonObject, { rejected }: Scene): Said {
+  const wrong = Object.keys(value).filter((name) =>
+    rejected.some(({ field, sent }) => field === name && mayBe(sent, value[name] ?? null)),
+  );
+  if (wrong.length === 0) return OK;
+  const names = wrong.map((field) => JSON.stringify(clip(field, MAX_NAME_SHOWN))).join(', ');
+  return failed(`${clip(names, MAX_ERROR_SHOWN)} did not apply: see what was rejected below.`);
+}
+
+/** Whether an error that quotes `sent`, of a long value only its beginning, may be about `value`. */
+function mayBe(sent: Json, value: Json): boolean {
+  const quoted = typeof sent === 'string' && (typeof value !== 'string' || sent.endsWith('…'));
+  return quoted || JSON.stringify(sent) === JSON.stringify(value);
+}
+
+/** All that a step brought, in one answer: its actions have their results as blocks, each with its id. */
+function answerStep(events: readonly ParserEvent[], scene: Scene): Said {
+  const ended: string[] = [];
+  const parts: string[] = [];
+  for (const event of events) {
+    if (event.type === 'fault') parts.push(`- ${event.code}: ${mistake(event.message, scene)}`);
+    else if (event.type === 'metadata') {
+      const { text, failed: isWrong } = answerMetadata(event.value, scene);
+      if (isWrong) parts.push(`- ${text}`);
+    } else if (event.type === 'action') {
+      const state = actionOf(event.id, scene);
+      if (state === undefined) parts.push(`- ${event.id} did not run: see the mistakes below.`);
+      else if (isTracked(state.action)) {
+        scene.answered.add(event.id);
+        if (scene.ended.has(event.id)) ended.push(event.id);
+        else parts.push(`- ${event.id} is ${running(state)}`);
+      }
+    }
+  }
+  const results = renderResults(ended, scene.actions, scene.style, scene.room);
+  const text = [...results, ...parts].join('\n');
+  return text === '' ? OK : { text };
+}

@@ -1,0 +1,55 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import type { MetadataField } from '../../manifest/schema/metadata-field.ts';
+import { describeField } from '../describe-field.ts';
+import { placedSchema } from './placed-schema.ts';
+
+/** Lists of lists beyond this are any lists. */
+const MAX_ITEMS_DEPTH = 8;
+
+/** The fields of metadata as JSON Schema of an update; `place` is where it stands in the schema around it. */
+export function metadataSchema({ metadata }: AgentManifest, place = '#'): JsonObject {
+  const properties = Object.entries(metadata.fields).map(([name, field]) => {
+    const start = field.default === undefined ? '' : ` Default: ${JSON.stringify(field.default)}.`;
+    const told = field.description === undefined ? '' : `${field.description.trim()} `;
+    const description = `${told}Takes ${describeField(field)}.${start}`;
+    return [name, { ...fieldSchema(field, `${place}/properties/${pointer(name)}`, 0), description }] as const;
+  });
+  return { type: 'object', properties: Object.fromEntries(properties), additionalProperties: false };
+}
+
+const pointer = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+function fieldSchema(field: MetadataField, place: string, depth: number): JsonObject {
+  switch (field.type) {
+    case 'enum':
+      return {
+        ...(field.values.every((value) => typeof value === 'string') ? { type: 'string' } : {}),
+        enum: [...field.values],
+      };
+    case 'string':
+      // A pattern is RE2's, which validators of providers do not read: it stands in the description.
+      return { type: 'string', ...given('maxLength', field.max_length) };
+    case 'number':
+      return {
+        type: field.integer ? 'integer' : 'number',
+        ...given('minimum', field.min),
+        ...given('maximum', field.max),
+      };
+    case 'boolean':
+      return { type: 'boolean' };
+    case 'object':
+      return field.schema === undefined ? { type: 'object' } : placedSchema(field.schema, place);
+    case 'array':
+      return {
+        type: 'array',
+        ...given('maxItems', field.max_items),
+        ...(field.items === undefined || depth >= MAX_ITEMS_DEPTH
+          ? {}
+          : { items: fieldSchema(field.items, `${place}/items`, depth + 1) }),
+      };
+  }
+}
+
+const given = (key: string, value: number | undefined): JsonObject =>
+  value === undefined ? {} : { [key]: value };

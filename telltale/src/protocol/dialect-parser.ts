@@ -1,0 +1,31 @@
+import type { CallNames } from './calls/call-names.ts';
+import type { CallParser } from './calls/call-parser.ts';
+import { createStepParser } from './step/step-parser.ts';
+import { createTagParser, type TagParser, type TagParserOptions } from './tags/tag-parser.ts';
+import { createToolsParser } from './tools/tools-parser.ts';
+
+/** How a model acts: with tags in its text, with native tool calls, or with one native call a turn. */
+export type Dialect = 'tags' | 'tools' | 'step';
+export type CallDialect = Exclude<Dialect, 'tags'>;
+
+export interface CallParserOptions {
+  readonly max_body?: number;
+  readonly ids?: Set<string>;
+  readonly names?: CallNames;
+  /** What was said of this turn before a restart. */
+  readonly before?: string;
+}
+
+export type DialectParserOptions = TagParserOptions & CallParserOptions;
+
+/** The parser of a turn in a dialect. All give the same events. */
+export function createDialectParser(
+  dialect: Dialect,
+  options: DialectParserOptions = {},
+): TagParser | CallParser {
+  return dialect === 'tags' ? createTagParser(options) : createCallDialectParser(dialect, options);
+}
+
+export function createCallDialectParser(dialect: CallDialect, options: CallParserOptions = {}): CallParser {
+  return dialect === 'tools' ? createToolsParser(options) : createStepParser(options);
+}

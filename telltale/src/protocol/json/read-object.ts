@@ -1,0 +1,44 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import { MAX_DEPTH, readTolerantJson } from './tolerant-json.ts';
+
+/**
+ * The object a body holds: `strict`, what JSON.parse made of it, else the tolerant reading. Undefined where neither
+ * gives an object, and where it is nested deeper than `MAX_DEPTH`: who walks the value later may not take any depth.
+ */
+export function readObject(text: string, strict: unknown): JsonObject | undefined {
+  if (strict === undefined) {
+    const value = readTolerantJson(text);
+    return isObject(value) ? value : undefined;
+  }
+  return isObject(strict) && !isTooDeep(strict, text) ? strict : undefined;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Every level takes an opening bracket, so where there are few of them, as in nearly every body, nothing has to be
+ * walked. (A walk meets objects of every shape, which no engine makes fast.)
+ */
+function isTooDeep(value: JsonObject, text: string): boolean {
+  return text.length > 2 * MAX_DEPTH && hasManyBrackets(text) && isDeeperThan(value, MAX_DEPTH);
+}
+
+function hasManyBrackets(text: string): boolean {
+  let count = 0;
+  for (const bracket of ['{', '[']) {
+    for (let i = text.indexOf(bracket); i >= 0; i = text.indexOf(bracket, i + 1)) {
+      if (++count > MAX_DEPTH) return true;
+    }
+  }
+  return false;
+}
+
+function isDeeperThan(value: object, levels: number): boolean {
+  if (levels === 0) return true;
+  for (const child of Object.values(value)) {
+    if (typeof child === 'object' && child !== null && isDeeperThan(child, levels - 1)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,32 @@
+/** Character codes the parser looks for. */
+const TAB = 9;
+export const LF = 10;
+export const CR = 13;
+const SPACE = 32;
+export const QUOTE = 34;
+export const APOSTROPHE = 39;
+export const CLOSE_PAREN = 41;
+export const STAR = 42;
+export const PLUS = 43;
+export const COMMA = 44;
+export const MINUS = 45;
+export const DOT = 46;
+export const SLASH = 47;
+export const ZERO = 48;
+export const NINE = 57;
+export const LT = 60;
+export const EQUALS = 61;
+export const GT = 62;
+export const OPEN_BRACKET = 91;
+export const BACKSLASH = 92;
+export const CLOSE_BRACKET = 93;
+export const UNDERSCORE = 95;
+export const BACKTICK = 96;
+export const OPEN_BRACE = 123;
+export const CLOSE_BRACE = 125;
+export const TILDE = 126;
+
+/** White space of the protocol: space, tab, CR, LF, and nothing else. */
+export function isSpace(c: number): boolean {
+  return c === SPACE || c === LF || c === TAB || c === CR;
+}

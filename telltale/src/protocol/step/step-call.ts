@@ -1,0 +1,31 @@
+import type { Json } from '../../kernel/json.ts';
+import { badCall, badStepField, type Fault } from '../calls/call-faults.ts';
+import { type CallBook, isObject, readCall } from '../calls/read-call.ts';
+import type { ActionIntent } from '../intents.ts';
+import { strictJson } from '../json/parse-value.ts';
+import { readObject } from '../json/read-object.ts';
+
+const WORDS = { where: 'A tool call', elsewhere: 'What the tool takes goes into "input".' };
+
+/** An item of `tool_calls`: `{name, input}`, and beside them how to run it. */
+export function readStepCall(text: string, book: CallBook): ActionIntent | Fault {
+  const strict = strictJson(text);
+  const item = readObject(text, strict);
+  if (item === undefined)
+    return badStepField('tool_calls', 'an item is no object {"name": "…", "input": {…}} that can be read.');
+  const { name, input, ...run } = item;
+  if (typeof name !== 'string' || name === '')
+    return badStepField('tool_calls', `an item has no "name": it is ${shown(name)}.`);
+  if (input !== undefined && input !== null && !isObject(input))
+    return badCall(name, `"input" must be an object, but it is ${shown(input)}.`);
+  return readCall({ name, parameters: input ?? {}, run, ...WORDS, repaired: strict === undefined }, book);
+}
+
+const shown = (value: Json | undefined) =>
+  value === undefined || value === null
+    ? 'absent'
+    : Array.isArray(value)
+      ? 'a list'
+      : typeof value === 'object'
+        ? 'an object'
+        : `a ${typeof value}`;

@@ -1,0 +1,61 @@
+import type { Json } from '../../kernel/json.ts';
+import { badStepField, strangeStepField } from '../calls/call-faults.ts';
+import { isObject } from '../calls/read-call.ts';
+import type { ParserEvent } from '../intents.ts';
+import { parseValue } from '../json/parse-value.ts';
+
+/** The fields of a step, in the order in which a model should write them. */
+const STEP_FIELDS = [
+  'thought',
+  'metadata',
+  'context_updates',
+  'tool_calls',
+  'notes',
+  'is_complete',
+  'response',
+  'output',
+] as const;
+
+/** Fields of a step that count only once all of it is there. */
+export interface StepEnd {
+  isComplete: boolean;
+  notes: string;
+  output: Json | undefined;
+}
+
+/** Reads a field that is complete: keeps it for the step's end, or gives the event that it is. `null` is absent. */
+export function readStepField(key: string, text: string, end: StepEnd): ParserEvent | undefined {
+  const parsed = parseValue(text);
+  if (parsed === undefined) return badStepField(key, 'it is no JSON that can be read.');
+  const { value, repaired } = parsed;
+  if (value === null) return undefined;
+  const mend = repaired ? ({ repaired } as const) : {};
+  switch (key) {
+    case 'metadata':
+      return isObject(value) ? { type: 'metadata', value, ...mend } : notAn('an object');
+    case 'context_updates':
+      return isObject(value) ? { type: 'variables', value, ...mend } : notAn('an object');
+    case 'notes':
+      if (typeof value !== 'string') return notAn('a text');
+      end.notes = value;
+      return undefined;
+    case 'is_complete':
+      if (typeof value !== 'boolean') return notAn('true or false');
+      end.isComplete = value;
+      return undefined;
+    case 'output':
+      end.output = value;
+      return undefined;
+    case 'tool_calls':
+      return notAn('a list');
+    case 'thought':
+    case 'response':
+      return notAn('a text');
+    default:
+      return strangeStepField(key, STEP_FIELDS);
+  }
+
+  function notAn(what: string) {
+    return badStepField(key, `it must be ${what}.`);
+  }
+}

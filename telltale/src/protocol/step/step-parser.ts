@@ -1,0 +1,194 @@
+import {
+  badStepField,
+  callsUnmade,
+  notesMissing,
+  onlyStep,
+  stepBadJson,
+  stepTooLarge,
+  stepTruncated,
+} from '../calls/call-faults.ts';
+import { NO_CALL_NAMES, STEP } from '../calls/call-names.ts';
+import {
+  type BegunCall,
+  type CallListener,
+  type CallParser,
+  createCallParser,
+} from '../calls/call-parser.ts';
+import type { CallBook } from '../calls/read-call.ts';
+import { closeResponse, sayWhole } from '../calls/say.ts';
+import { createIdBook } from '../envelope/id-book.ts';
+import type { ParserEvent, SpeechTag } from '../intents.ts';
+import { createMemberScan, endMembers, type Found, scanMembers } from '../json/member-scan.ts';
+import { createOutput, emit, takeEvents } from '../prose/output.ts';
+import type { ToolsParserOptions } from '../tools/tools-parser.ts';
+import { DEFAULT_MAX_BODY } from '../turn-parser.ts';
+import { readStepCall } from './step-call.ts';
+import { readStepField, type StepEnd } from './step-fields.ts';
+
+export interface StepParserOptions extends ToolsParserOptions {
+  /** What was said of this turn before a restart: a model that goes on from there is heard as if it had not stopped. */
+  readonly before?: string;
+}
+
+/**
+ * Reads one turn of the dialect `step`: one call of `step`, whose input is read while it streams. A thought and a
+ * response stream; each item of `tool_calls`, the metadata and the variables act when they close; whether the response
+ * is final is decided when the call is complete.
+ */
+export function createStepParser(options: StepParserOptions = {}): CallParser {
+  const { max_body = DEFAULT_MAX_BODY, ids = new Set(), names = NO_CALL_NAMES, before = '' } = options;
+  const given: string[] = [];
+  // What was said before has its ids already.
+  const book: CallBook = { names, ids: createIdBook(before === '' ? ids : new Set()), given };
+  const listener = createStepListener(max_body, book);
+  const begun = before === '' ? undefined : begin(listener, before);
+  book.ids = createIdBook(ids);
+  given.length = 0;
+  return createCallParser(listener, given, begun);
+}
+
+interface StepListener extends CallListener {
+  /** Whether a step is open and stands between two values. */
+  isBetween(): boolean;
+}
+
+/** Lets the listener hear what was said before, and says whether that ended inside a step. */
+function begin(listener: StepListener, before: string): BegunCall | undefined {
+  const parser = createCallParser(listener, []);
+  parser.push(before);
+  takeEvents(listener.output);
+  listener.output.consumed = 0;
+  if (!listener.isBetween()) return undefined;
+  // Between two values of JSON nothing else can stand; a model that begins anew begins with something else.
+  return { call: parser.call, goesOnWith: (character) => ',]}'.includes(character) };
+}
+
+const STREAMED = new Set(['thought', 'response']);
+const LISTED = new Set(['tool_calls']);
+
+function createStepListener(maxBody: number, book: CallBook): StepListener {
+  const output = createOutput();
+  let name = '';
+  let scan = createMemberScan(STREAMED, LISTED);
+  let end: StepEnd = { isComplete: false, notes: '', output: undefined };
+  let length = 0;
+  /** What of it is over before its end, and whether all of its tool calls could be made. */
+  let over = true;
+  let allMade = true;
+  let thinking = false;
+  let response: { open: boolean; readonly final: boolean } | undefined;
+
+  /** Whether this piece of the input closed something that acts. */
+  const take = (found: Found, at: number): boolean => {
+    const { key } = scan;
+    switch (found) {
+      case 'opened':
+        if (key === 'thought') {
+          thinking = true;
+          emit(output, { type: 'open', tag: 'thought', depth: 0 }, at);
+        } else if (response === undefined) {
+          response = { open: true, final: end.isComplete };
+          emit(output, { type: 'open', tag: 'response', depth: 0, final: end.isComplete }, at);
+        }
+        return false;
+      case 'text':
+        if (key === 'thought' || response?.open === true)
+          emit(output, { type: 'delta', tag: key as SpeechTag, text: scan.text }, at);
+        return false;
+      case 'closed':
+        if (key !== 'thought') {
+          // A second one is not read. It closes with the step: only then is it known whether it is final.
+          if (response !== undefined) response.open = false;
+          return false;
+        }
+        thinking = false;
+        emit(output, { type: 'close', tag: 'thought' }, at);
+        return true;
+      case 'item': {
+        const made = readStepCall(scan.value.text, book);
+        allMade &&= made.type === 'action';
+        emit(output, made, at);
+        return true;
+      }
+      case 'value': {
+        const event = readStepField(key, scan.value.text, end);
+        if (event !== undefined) emit(output, event, at);
+        return event !== undefined;
+      }
+      case 'bad':
+        breakDown(stepBadJson(), at);
+        return true;
+      case 'nothing':
+        return false;
+    }
+  };
+
+  /** The rest of the step does not count, and what is open in it is no whole thought or response. */
+  const breakDown = (fault: ParserEvent, at: number) => {
+    over = true;
+    emit(output, fault, at);
+    if (thinking) emit(output, { type: 'close', tag: 'thought', truncated: true }, at);
+    if (response !== undefined) emit(output, { type: 'close', tag: 'response', truncated: true }, at);
+  };
+
+  const conclude = (at: number) => {
+    const { isComplete, notes, output: result } = end;
+    const why = !isComplete
+      ? undefined
+      : !/\S/.test(notes)
+        ? notesMissing()
+        : allMade
+          ? undefined
+          : callsUnmade();
+    if (why !== undefined) emit(output, why, at);
+    const final = isComplete && why === undefined;
+    if (response !== undefined) closeResponse(output, response.final, final && result === undefined, at);
+    if (result !== undefined && !isComplete)
+      emit(output, badStepField('output', 'it counts only with "is_complete": true.'), at);
+    if (!final) return;
+    if (result !== undefined) sayWhole(output, JSON.stringify(result), true, at);
+    else if (response === undefined) sayWhole(output, notes, true, at);
+  };
+
+  return {
+    output,
+    isBetween: () => !over && (scan.state === 'after' || scan.state === 'value' || scan.state === 'key'),
+    open(call) {
+      name = call.name;
+      scan = createMemberScan(STREAMED, LISTED);
+      end = { isComplete: false, notes: '', output: undefined };
+      length = 0;
+      over = name !== STEP;
+      allMade = true;
+      thinking = false;
+      response = undefined;
+    },
+    input(chunk, from, to, at) {
+      if (over) return to;
+      const stop = Math.min(to, from + maxBody - length);
+      const input = chunk.slice(from, stop);
+      for (let read = 0; read < input.length; ) {
+        const scanned = scanMembers(scan, input, read);
+        read = scanned.to;
+        if (!take(scanned.found, at + read)) continue;
+        length += read;
+        return from + read;
+      }
+      length += input.length;
+      if (stop < to) breakDown(stepTooLarge(maxBody), at + (to - from));
+      return to;
+    },
+    close(at) {
+      if (name !== STEP) emit(output, onlyStep(name), at);
+      else if (!over) {
+        take(endMembers(scan), at);
+        if (!over) conclude(at);
+        over = true;
+      }
+      output.consumed = at;
+    },
+    breakOff(at) {
+      if (!over || name !== STEP) breakDown(stepTruncated(), at);
+    },
+  };
+}

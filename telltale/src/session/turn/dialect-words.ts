@@ -1,0 +1,40 @@
+import type { Dialect } from '../../protocol/dialect-parser.ts';
+
+/** What the runtime tells the model of its turn, in the words of its dialect. */
+export interface DialectWords {
+  /** A turn of nothing but text. */
+  readonly bare: string;
+  readonly afterFinal: string;
+  /** What did not count, and where to say it again. */
+  readonly undone: string;
+  readonly again: string;
+  /** Where a result of the output schema belongs. */
+  readonly output: string;
+}
+
+export const DIALECT_WORDS: Readonly<Record<Dialect, DialectWords>> = {
+  tags: {
+    bare: 'Your turn held no tag, so nobody got it. Write what you want to tell in <response>…</response>, and what you want done in <action>…</action>.',
+    afterFinal:
+      'Tags followed the closed final response and were not read: a final response ends the turn. Put actions and metadata before it, or write <response final="false">.',
+    undone: 'Your final response was not taken as final',
+    again: 'in a new final response',
+    output: 'Write the JSON alone into <response>.',
+  },
+  tools: {
+    bare: 'Your turn held no call, so nobody got it. Call "respond" with what you want to tell, and the other tools for what you want done.',
+    afterFinal:
+      'Calls followed a final "respond" and were not made: it ends the turn. Make them before it, or call "respond" with "final": false.',
+    undone: 'Your final response was not taken as final',
+    again: 'in a new final response',
+    output: 'Give the value as "output" in a call of "respond".',
+  },
+  step: {
+    bare: 'Your turn held no call of "step", so nobody got it. Call "step": what you want to tell is its "response", what you want done its "tool_calls".',
+    afterFinal:
+      'Something followed the step with "is_complete": true and was not read: it ends the work. Do everything else before it.',
+    undone: '"is_complete" did not count',
+    again: 'in a new step with "is_complete"',
+    output: 'Give the value as "output" of the step with "is_complete": true.',
+  },
+};

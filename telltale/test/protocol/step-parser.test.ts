@@ -1,0 +1,171 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { openFrame } from '../../src/kernel/call-frames.ts';
+import type { ParserEvent } from '../../src/protocol/intents.ts';
+import { createStepParser } from '../../src/protocol/step/step-parser.ts';
+import { frame, hear, hearByIntents } from './frames.ts';
+
+const events = (input: unknown, ids: readonly string[] = []) =>
+  hear('step', frame('step', input), { ids: new Set(ids) }).events;
+
+const codes = (all: readonly ParserEvent[]) =>
+  all.map((event) => (event.type === 'fault' ? event.code : event.type));
+
+const finals = (all: readonly ParserEvent[]) => {
+  let opened = false;
+  return all.flatMap((event) => {
+    if (event.type === 'open' && event.tag === 'response') opened = event.final;
+    return event.type === 'close' && event.tag === 'response' ? [event.final ?? opened] : [];
+  });
+};
+
+const said = (all: readonly ParserEvent[], tag: string) =>
+  all.flatMap((event) => (event.type === 'delta' && event.tag === tag ? [event.text] : [])).join('');
+
+describe('a step', () => {
+  it('is heard while it is written: its thought streams, and each of its calls starts when it closes', () => {
+    const parser = createStepParser();
+    expect(parser.push(`${openFrame('c', 'step')}{"thought": "Hm`)).toEqual([
+      { type: 'open', tag: 'thought', depth: 0 },
+      { type: 'delta', tag: 'thought', text: 'Hm' },
+    ]);
+    expect(parser.push('.", "tool_calls": [{"name": "a", "input": {"b": "}"}')).toEqual([
+      { type: 'delta', tag: 'thought', text: '.' },
+      { type: 'close', tag: 'thought' },
+    ]);
+    expect(parser.push('}')).toEqual([
+      { type: 'action', id: 'a1', kind: 'tool', mode: 'async', name: 'a', parameters: { b: '}' } },
+    ]);
+    expect(parser.push(', {"name": "b", "mode": "sync"}], "metadata": {"s": 1}')).toEqual([
+      { type: 'action', id: 'a2', kind: 'tool', mode: 'sync', name: 'b', parameters: {} },
+      { type: 'metadata', value: { s: 1 } },
+    ]);
+    expect(parser.push(', "context_updates": {"v": [2]}, "response": "So')).toEqual([
+      { type: 'variables', value: { v: [2] } },
+      { type: 'open', tag: 'response', depth: 0, final: false },
+      { type: 'delta', tag: 'response', text: 'So' },
+    ]);
+    expect(parser.push('"}\u001e\n')).toEqual([{ type: 'close', tag: 'response' }]);
+  });
+
+  it('with is_complete makes its response final, wherever either stands', () => {
+    const ways = [
+      { response: 'Done.', is_complete: true, notes: 'n' },
+      { notes: 'n', is_complete: true, response: 'Done.' },
+      { is_complete: true, response: 'Done.', notes: 'n' },
+    ];
+    for (const way of ways) {
+      const all = events(way);
+      expect(finals(all)).toEqual([true]);
+      expect(said(all, 'response')).toBe('Done.');
+    }
+    expect(finals(events({ response: 'Not yet.' }))).toEqual([false]);
+    expect(finals(events({ response: 'Not yet.', is_complete: false, notes: 'n' }))).toEqual([false]);
+  });
+
+  it('with is_complete and no response ends with its notes', () => {
+    const all = events({ is_complete: true, notes: 'All $done.' });
+    expect(finals(all)).toEqual([true]);
+    expect(said(all, 'response')).toBe('All $done.');
+  });
+
+  it('with is_complete and no notes is not complete, and says so', () => {
+    for (const notes of [undefined, null, '', ' \n']) {
+      const all = events({ response: 'Done.', is_complete: true, notes });
+      expect(codes(all)).toEqual(['open', 'delta', 'bad_action', 'close']);
+      expect(finals(all)).toEqual([false]);
+    }
+  });
+
+  it('is not complete either where one of its calls could not be made', () => {
+    const all = events({ tool_calls: [{ name: 'a', wait: 1 }], is_complete: true, notes: 'n' });
+    expect(codes(all)).toEqual(['bad_action', 'bad_action']);
+  });
+
+  it('with an output ends with that, as JSON, and only where it is complete', () => {
+    const all = events({ response: 'There.', output: { a: 1 }, is_complete: true, notes: 'n' });
+    expect(finals(all)).toEqual([false, true]);
+    expect(said(all, 'response')).toBe('There.{"a":1}');
+    expect(codes(events({ output: 1 }))).toEqual(['bad_action']);
+  });
+
+  it.each([
+    [{ tool_calls: ['x'] }, 'an item is no object'],
+    [{ tool_calls: [{ input: {} }] }, 'has no "name"'],
+    [{ tool_calls: [{ name: 'a', input: 'x' }] }, '"input" must be an object'],
+    [{ tool_calls: [{ name: 'a', parameters: {} }] }, 'goes into "input"'],
+    [{ tool_calls: [{ name: 'a', depend_on: [] }] }, 'Did you mean "depends_on"?'],
+    [{ tool_calls: { name: 'a' } }, 'it must be a list'],
+    [{ metadata: 'x' }, 'it must be an object'],
+    [{ context_updates: [1] }, 'it must be an object'],
+    [{ is_complete: 1 }, 'true or false'],
+    [{ thought: 1 }, 'it must be a text'],
+    [{ thoughts: 'x' }, 'Did you mean "thought"?'],
+  ])('of the input %j says what is wrong with it', (input, message) => {
+    const faults = events(input).flatMap((event) => (event.type === 'fault' ? [event] : []));
+    expect(faults).toHaveLength(1);
+    expect(faults[0]?.code).toBe('bad_action');
+    expect(faults[0]?.message).toContain(message);
+  });
+
+  it('that is not JSON to its end counts up to there', () => {
+    const all = events('{"tool_calls":[{"name":"a"}],"is_complete":true,"notes":"n" oops');
+    expect(codes(all)).toEqual(['action', 'bad_json']);
+    const half = events('{"tool_calls":[{"name":"a"}],"response":"ha');
+    expect(codes(half)).toEqual(['action', 'open', 'delta', 'bad_json', 'close']);
+  });
+
+  it('is the only call there is', () => {
+    const { events: all } = hear('step', frame('search', { q: 1 }));
+    expect(all).toMatchObject([{ type: 'fault', code: 'bad_action' }]);
+  });
+});
+
+describe('a step that a restart cut short', () => {
+  const whole = frame('step', {
+    thought: 'Hm.',
+    metadata: { s: 1 },
+    tool_calls: [{ name: 'a' }, { name: 'b', id: 'x' }, { name: 'c' }],
+    notes: 'n',
+    is_complete: true,
+    response: 'Done.',
+  });
+  /** Where a log may end: behind what has been acted on. */
+  const cuts = () => {
+    const parser = createStepParser();
+    const ends: number[] = [];
+    for (let at = 0; at < whole.length; ) {
+      at = parser.advance(whole, at);
+      if (parser.take().length > 0) ends.push(at);
+    }
+    return ends;
+  };
+
+  it('is gone on with as if it had not been, by a model that goes on', () => {
+    const undisturbed = hear('step', whole).events;
+    expect(cuts().length).toBeGreaterThan(5);
+    for (const cut of cuts().slice(0, -1)) {
+      const before = hearByIntents('step', whole.slice(0, cut)).events.filter(({ type }) => type !== 'fault');
+      const taken = before.flatMap((event) => (event.type === 'action' ? [event.id] : []));
+      const after = hear('step', whole.slice(cut), { before: whole.slice(0, cut), ids: new Set(taken) }, [3]);
+      expect([...before, ...after.events], `cut at ${cut}`).toEqual(undisturbed);
+    }
+  });
+
+  it('is left as it is by a model that begins anew', () => {
+    for (const cut of cuts().slice(0, -1))
+      for (const anew of [whole, `\n${whole}`, `Once more. ${whole}`])
+        expect(hear('step', anew, { before: whole.slice(0, cut) }, [5]).events).toEqual(
+          hear('step', anew).events,
+        );
+  });
+
+  it('never throws, whatever was said before and comes after', () => {
+    fc.assert(
+      fc.property(fc.nat(whole.length), fc.nat(whole.length), fc.string(), (cut, from, more) => {
+        const { events: all } = hear('step', whole.slice(from) + more, { before: whole.slice(0, cut) });
+        expect(Array.isArray(all)).toBe(true);
+      }),
+    );
+  });
+});

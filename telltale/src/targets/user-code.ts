@@ -1,3 +1,4 @@
+import type { Json } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { stopped } from './access/stopped.ts';
 import { plainJson } from './output/plain-json.ts';
@@ -15,27 +16,33 @@ export interface UserCode {
   readonly stream: boolean;
 }
 
-/** Calls a user's function for one try of an action. Rejects with a RuntimeError, whatever the function throws. */
+/**
+ * Calls a user's function for one try of an action. Rejects with a RuntimeError, whatever the function throws. The result
+ * is JSON, of what `judge` makes of it. One asynchronous function for all of it: each more costs a step its share.
+ */
 export async function runUserCode(
   run: Run,
   parameters: unknown,
   call: TargetCall,
   { what, maxBytes, stream }: UserCode,
-): Promise<unknown> {
+  judge?: (result: unknown) => unknown,
+): Promise<Json> {
   const { signal } = call;
   if (signal.aborted) throw stopped(what, signal); // its code would wait for an abort that has been
   let ended = false;
   const context = new UserContext(call, (data) => {
     if (!ended && stream) call.progress(plainJson(data, `the progress of ${what}`, maxBytes));
   });
+  let result: unknown;
   try {
-    return await run(parameters, context);
+    result = await run(parameters, context);
   } catch (thrown) {
     if (signal.aborted) throw stopped(what, signal);
     throw thrown instanceof RuntimeError ? thrown : codeFailed(what, thrown);
   } finally {
     ended = true;
   }
+  return plainJson(judge === undefined ? result : await judge(result), what, maxBytes);
 }
 
 /**

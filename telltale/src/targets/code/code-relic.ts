@@ -5,7 +5,6 @@ import type { RelicManifest } from '../../manifest/schema/kinds.ts';
 import { behindApproval } from '../access/need.ts';
 import { defineOperations, type Operation } from '../operations.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
-import { plainJson } from '../output/plain-json.ts';
 import type { Target } from '../target.ts';
 import { type Run, runUserCode } from '../user-code.ts';
 import { badParameters, validate } from './validate.ts';
@@ -67,8 +66,7 @@ function toOperation(what: string, code: CodeOperation, { properties, required }
           ? ({ ok: true, value: given } as const)
           : await validate(code.schema, given);
       if (!validated.ok) throw badParameters(what, validated.problem);
-      const result = await runUserCode(code.run, validated.value, call, context);
-      return plainJson(result, what, DEFAULT_OUTPUT_BYTES);
+      return runUserCode(code.run, validated.value, call, context);
     },
   };
 }

@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Check } from '../check-parameters.ts';
-import { plainJson } from '../output/plain-json.ts';
+import type { TargetCall } from '../target.ts';
 import type { Implementation, ToolContext } from '../tools/implementation.ts';
 import { type Run, runUserCode } from '../user-code.ts';
 import { badOutput, badParameters, type Validated, validate } from './validate.ts';
@@ -20,24 +20,28 @@ export function codeTool(
   { run, parameters, output }: CodeTool,
   context: ToolContext,
 ): { readonly implementation: Implementation; readonly check: Check | undefined } {
-  const { what, maxBytes } = context;
+  const { what } = context;
   const judge = parameters === undefined ? undefined : createJudge(parameters, what);
-  const implementation: Implementation = async (input, call) => {
-    let given: unknown = input;
-    if (judge !== undefined) {
-      const judged = judge.of(call.input);
-      const validated = judged instanceof Promise ? await judged : judged;
-      if (!validated.ok) throw badParameters(what, validated.problem);
-      given = validated.value;
-    }
-    const result = await runUserCode(run, given, call, context);
-    if (output === undefined) return plainJson(result, what, maxBytes);
-    const fitting = await validate(output, result);
-    if (!fitting.ok) throw badOutput(what, fitting.problem);
-    return plainJson(fitting.value, what, maxBytes);
+  const judgeOutput = output === undefined ? undefined : outputJudge(output, what);
+  const perform = (validated: Validated, call: TargetCall): Promise<Json> =>
+    validated.ok
+      ? runUserCode(run, validated.value, call, context, judgeOutput)
+      : Promise.reject(badParameters(what, validated.problem));
+  const implementation: Implementation = (input, call) => {
+    if (judge === undefined) return runUserCode(run, input, call, context, judgeOutput);
+    const judged = judge.of(call.input);
+    return judged instanceof Promise
+      ? judged.then((validated) => perform(validated, call))
+      : perform(judged, call);
   };
   return { implementation, check: judge?.check };
 }
+
+const outputJudge = (schema: StandardSchemaV1, what: string) => async (result: unknown) => {
+  const fitting = await validate(schema, result);
+  if (!fitting.ok) throw badOutput(what, fitting.problem);
+  return fitting.value;
+};
 
 /**
  * A schema is asked once for each call: what it says before the action starts is kept until the action runs. One that

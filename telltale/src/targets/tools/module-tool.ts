@@ -4,7 +4,6 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { plainJson } from '../output/plain-json.ts';
 import { safeCause, thrownMessage } from '../output/thrown-message.ts';
 import { type Run, runUserCode } from '../user-code.ts';
 import type { Implementation, ToolContext } from './implementation.ts';
@@ -27,10 +26,10 @@ export function moduleTool(
       throw thrown;
     }
   };
-  return async (input, call) => {
-    const run = loaded ?? (await load());
-    return plainJson(await runUserCode(run, input, call, context), what, context.maxBytes);
-  };
+  return (input, call) =>
+    loaded === undefined
+      ? load().then((run) => runUserCode(run, input, call, context))
+      : runUserCode(loaded, input, call, context);
 }
 
 async function loadExport(module: string, name: string, file: string, what: string): Promise<Run> {

@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   validate: async () => (await import('./commands/validate.ts')).registerValidate,
   schema: async () => (await import('./commands/schema.ts')).registerSchema,
   parse: async () => (await import('./commands/parse.ts')).registerParse,
+  doctor: async () => (await import('./commands/doctor.ts')).registerDoctor,
   demo: async () => (await import('./commands/demo.ts')).registerDemo,
   completion: async () => (await import('./commands/completion.ts')).registerCompletion,
   __complete: async () => (await import('./commands/complete.ts')).registerComplete,

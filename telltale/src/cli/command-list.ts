@@ -5,6 +5,7 @@ import type { RegisterCommand } from './command.ts';
  * file in `commands/` and a line here.
  */
 const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
+  init: async () => (await import('./commands/init.ts')).registerInit,
   run: async () => (await import('./commands/run.ts')).registerRun,
   chat: async () => (await import('./commands/chat.ts')).registerChat,
   resume: async () => (await import('./commands/resume.ts')).registerResume,

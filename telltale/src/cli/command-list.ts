@@ -5,6 +5,7 @@ import type { RegisterCommand } from './command.ts';
  * file in `commands/` and a line here.
  */
 const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
+  init: async () => (await import('./commands/init.ts')).registerInit,
   run: async () => (await import('./commands/run.ts')).registerRun,
   chat: async () => (await import('./commands/chat.ts')).registerChat,
   resume: async () => (await import('./commands/resume.ts')).registerResume,
@@ -21,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   validate: async () => (await import('./commands/validate.ts')).registerValidate,
   schema: async () => (await import('./commands/schema.ts')).registerSchema,
   parse: async () => (await import('./commands/parse.ts')).registerParse,
+  doctor: async () => (await import('./commands/doctor.ts')).registerDoctor,
   demo: async () => (await import('./commands/demo.ts')).registerDemo,
   completion: async () => (await import('./commands/completion.ts')).registerCompletion,
   __complete: async () => (await import('./commands/complete.ts')).registerComplete,

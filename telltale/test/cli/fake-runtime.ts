@@ -72,6 +72,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
   const store = {
     location: 'sqlite:fake.db',
     close: async () => {},
+    tables: { set: async () => {}, get: async () => true } as never,
     info: async (stream) => info(stream),
     list: async (filter) =>
       [...logs.keys()]

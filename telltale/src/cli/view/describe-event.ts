@@ -69,7 +69,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'action.completed':
       return `${called(event.id)} in ${spanText(event.ms)}: ${brief(event.output, room)}`;
     case 'action.failed':
-      return `${called(event.id)} after ${spanText(event.ms)}${event.attempts > 1 ? ` and ${event.attempts} tries` : ''}: ${errorText(event.error)}`;
+      return `${called(event.id)} after ${spanText(event.ms)}${event.attempts > 1 ? ` and ${event.attempts} tries` : ''}: ${errorText(event.error)}${remedy(event.error)}`;
     case 'action.skipped':
       return `${called(event.id)}: ${safe(event.reason)}${event.because === undefined ? '' : ` (${safe(event.because)})`}`;
     case 'action.retrying':
@@ -124,6 +124,12 @@ export const changesText = (
   Object.entries(changes)
     .map(([field, { from, to }]) => `${safe(field)} ${brief(from, columns)} → ${brief(to, columns)}`)
     .join(', ');
+
+/** What to do, or else the place: a tool's own error says where it was thrown in its cause. */
+function remedy({ hint, cause }: ErrorJson): string {
+  const said = hint ?? cause?.hint;
+  return said === undefined ? '' : ` → ${safe(said)}`;
+}
 
 export const errorText = ({ code, message }: ErrorJson): string => `${safe(code)}: ${safe(message)}`;
 

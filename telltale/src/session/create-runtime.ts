@@ -6,11 +6,11 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import { isModelRef } from '../manifest/schema/model-ref.ts';
 import { openStore } from '../store/open-store.ts';
 import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
+import { createAgentShelf } from './agent-shelf.ts';
 import { agentCode, agentInCode } from './define/agent-code.ts';
 import { forkSession } from './fork-session.ts';
 import { createLiveSession, type LiveSession, type RuntimeEdges } from './live-session.ts';
 import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
-import { createAgentShelf } from './prepare-agent.ts';
 import { readEvents, readSession } from './read-session.ts';
 import { answerReview } from './reviews/answer-review.ts';
 import { listReviews } from './reviews/review-table.ts';
@@ -84,6 +84,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     store,
     start<Output>(agent: LoadedAgent<Output>, start: StartOptions) {
       mustBeOpen();
+      // A program in JavaScript is told by no compiler.
+      if ((agent as Partial<typeof agent> | undefined)?.manifest === undefined) throw noAgentGiven();
+      if (typeof (start as Partial<StartOptions> | undefined)?.input !== 'string') throw noInput();
       start.signal?.throwIfAborted();
       const id = start.id ?? ids.next('ses');
       const session = keep(createLiveSession(edges, { kind: 'start', id, agent, start }));
@@ -134,6 +137,16 @@ function startedWith({ model }: SessionState, agent: LoadedAgent<unknown>): stri
   const isOwn = model === agent.manifest.model || ownModels.some(({ id }) => id === model);
   return !isOwn && isModelRef(model) ? model : undefined;
 }
+
+const noAgentGiven = () =>
+  new RuntimeError('bad_option', 'runtime.start was given no agent.', {
+    hint: 'Give what loadAgent or defineAgent resolves to: runtime.start(await loadAgent("./agent.yml"), { input }).',
+  });
+
+const noInput = () =>
+  new RuntimeError('bad_option', 'runtime.start was given no "input", or one that is no text.', {
+    hint: 'Say what the agent is to do: runtime.start(agent, { input: "…" }).',
+  });
 
 const runtimeClosed = () =>
   new RuntimeError('runtime_closed', 'The runtime was closed.', { hint: 'Create another one.' });

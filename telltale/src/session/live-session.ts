@@ -9,12 +9,13 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import type { Approve } from '../targets/target.ts';
+import type { AgentShelf } from './agent-shelf.ts';
 import { createTalk } from './chat/talk.ts';
 import type { Begin, ChildSession, Lineage, Spawn } from './children/lineage.ts';
 import { isInCode } from './define/agent-code.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
-import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
+import type { PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
 import type { LoadedAgent, OnWaiting, Session, SessionResult } from './runtime-types.ts';
@@ -64,8 +65,10 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
   const forgetSignal = cancelOnAbort(stop, choiceOf(begin).signal);
   const run = async (): Promise<SessionResult<unknown>> => {
     let writer: StreamWriter | undefined;
+    let prepared: PreparedAgent | undefined;
     try {
-      const opened = await open(edges, begin, stop, (made) => {
+      prepared = await edges.shelf.prepare(begin.agent, choiceOf(begin).model);
+      const opened = await open(edges, begin, stop, prepared, (made) => {
         writer = made.writer;
         log = made.log;
         queue.attach(log.subscribe);
@@ -85,6 +88,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
         await writer?.release(); // what was queued when it was let go is on the log after this
       } finally {
         queue.end(log?.committedSeq() ?? 0);
+        if (prepared !== undefined) edges.shelf.release(prepared);
       }
     }
   };
@@ -150,11 +154,11 @@ async function open(
   edges: RuntimeEdges,
   begin: Begin,
   stop: Stop,
+  prepared: PreparedAgent,
   onLog: (made: Pick<Opened, 'writer' | 'log'>) => void,
 ): Promise<Opened> {
   const { lineage } = begin;
   const choice = choiceOf(begin);
-  const prepared = await edges.shelf.prepare(begin.agent, choice.model);
   const model =
     choice.record === undefined ? prepared.model : await recorded(prepared.model, choice.record, edges);
   const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });

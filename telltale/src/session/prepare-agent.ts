@@ -7,11 +7,11 @@ import { systemPrompt } from '../prompt/primer.ts';
 import type { Store } from '../store/store.ts';
 import { createTargets } from '../targets/create-targets.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
-import { createSandboxFinder, type FindSandbox } from '../targets/process/find-sandbox.ts';
+import type { FindSandbox } from '../targets/process/find-sandbox.ts';
 import type { Sandbox } from '../targets/sandbox/sandbox.ts';
 import type { TargetTable } from '../targets/target.ts';
 import { createOutputCheck } from './check-output.ts';
-import { type AgentFamily, createAgentFamily } from './children/agent-family.ts';
+import type { AgentFamily } from './children/agent-family.ts';
 import { agentTarget } from './children/agent-target.ts';
 import type { CheckedOutput } from './context.ts';
 import { agentCode } from './define/agent-code.ts';
@@ -55,43 +55,7 @@ export interface PrepareEdges {
   readonly sandbox?: Sandbox | undefined;
 }
 
-export interface AgentShelf {
-  /** Prepares an agent, or gives what was prepared for it before. `model` counts in place of the manifest's own. */
-  prepare(agent: LoadedAgent<unknown>, model: string | Model | undefined): Promise<PreparedAgent>;
-  close(): Promise<void>;
-}
-
-export function createAgentShelf(given: PrepareEdges): AgentShelf {
-  const edges = { ...given, findSandbox: given.findSandbox ?? createSandboxFinder(given.env) };
-  const family = createAgentFamily();
-  const shelf = new Map<LoadedAgent<unknown>, Map<string | Model | undefined, Promise<PreparedAgent>>>();
-  return {
-    prepare(agent, model) {
-      let kept = shelf.get(agent);
-      if (kept === undefined) {
-        kept = new Map();
-        shelf.set(agent, kept);
-      }
-      const found = kept.get(model);
-      if (found !== undefined) return found;
-      const made = prepareAgent({ ...edges, family }, agent, model);
-      const variants = kept;
-      variants.set(model, made);
-      made.catch(() => variants.delete(model)); // what failed once may succeed later: a key is set, a file is there
-      return made;
-    },
-    async close() {
-      for (const kept of shelf.values())
-        for (const made of kept.values()) {
-          const prepared = await made.catch(() => undefined);
-          await prepared?.targets.close();
-        }
-      shelf.clear();
-    },
-  };
-}
-
-async function prepareAgent(
+export async function prepareAgent(
   edges: PrepareEdges & { readonly findSandbox: FindSandbox; readonly family: AgentFamily },
   agent: LoadedAgent<unknown>,
   chosen: string | Model | undefined,

@@ -1,0 +1,96 @@
+import type { Model } from '../models/model.ts';
+import { createSandboxFinder } from '../targets/process/find-sandbox.ts';
+import { createAgentFamily } from './children/agent-family.ts';
+import { type PreparedAgent, type PrepareEdges, prepareAgent } from './prepare-agent.ts';
+import type { LoadedAgent } from './runtime-types.ts';
+
+/**
+ * Agents that no session uses and that are kept ready for the next one. A server that loads or defines its agent for
+ * each request would otherwise keep them all, with their connections and the processes of their MCP servers.
+ */
+const MAX_IDLE = 32;
+
+export interface AgentShelf {
+  /** Prepares an agent, or gives what was prepared for it before. `model` counts in place of the manifest's own. */
+  prepare(agent: LoadedAgent<unknown>, model: string | Model | undefined): Promise<PreparedAgent>;
+  /** To be called once for each `prepare` that succeeded, when its session is over. */
+  release(prepared: PreparedAgent): void;
+  close(): Promise<void>;
+}
+
+interface Kept {
+  readonly agent: LoadedAgent<unknown>;
+  readonly model: string | Model | undefined;
+  readonly made: Promise<PreparedAgent>;
+  users: number;
+}
+
+export function createAgentShelf(given: PrepareEdges): AgentShelf {
+  const edges = {
+    ...given,
+    findSandbox: given.findSandbox ?? createSandboxFinder(given.env),
+    family: createAgentFamily(),
+  };
+  const shelf = new Map<LoadedAgent<unknown>, Map<string | Model | undefined, Kept>>();
+  const owners = new WeakMap<PreparedAgent, Kept>();
+  /** Longest idle first. */
+  const idle = new Set<Kept>();
+  const closing = new Set<Promise<void>>();
+
+  const forget = ({ agent, model }: Kept) => {
+    const variants = shelf.get(agent);
+    variants?.delete(model);
+    if (variants?.size === 0) shelf.delete(agent);
+  };
+  const make = (agent: LoadedAgent<unknown>, model: string | Model | undefined): Kept => {
+    const kept: Kept = { agent, model, made: prepareAgent(edges, agent, model), users: 0 };
+    let variants = shelf.get(agent);
+    if (variants === undefined) {
+      variants = new Map();
+      shelf.set(agent, variants);
+    }
+    variants.set(model, kept);
+    kept.made.then(
+      (prepared) => owners.set(prepared, kept),
+      () => forget(kept), // what failed once may succeed later: a key is set, a file is there
+    );
+    return kept;
+  };
+  const discard = (kept: Kept) => {
+    idle.delete(kept);
+    forget(kept);
+    const closed = kept.made.then(({ targets }) => targets.close());
+    closing.add(closed);
+    // One that could not be closed stays: close() hears of it.
+    closed.then(
+      () => closing.delete(closed),
+      () => undefined,
+    );
+  };
+
+  return {
+    prepare(agent, model) {
+      const kept = shelf.get(agent)?.get(model) ?? make(agent, model);
+      kept.users++;
+      idle.delete(kept);
+      return kept.made;
+    },
+    release(prepared) {
+      const kept = owners.get(prepared);
+      if (kept === undefined || --kept.users > 0) return;
+      idle.add(kept);
+      const [longest] = idle;
+      if (idle.size > MAX_IDLE && longest !== undefined) discard(longest);
+    },
+    async close() {
+      const all = [...shelf.values()].flatMap((variants) => [...variants.values()]);
+      shelf.clear();
+      idle.clear();
+      for (const { made } of all) {
+        const prepared = await made.catch(() => undefined); // whoever asked for it has heard
+        await prepared?.targets.close();
+      }
+      await Promise.all(closing);
+    },
+  };
+}

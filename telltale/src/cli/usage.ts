@@ -9,6 +9,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'no_agent',
   'provider_unknown',
   'model_unknown',
+  'store_unknown',
   'script_invalid',
   'file_missing',
   'not_a_file',

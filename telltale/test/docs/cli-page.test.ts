@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { main } from '../../src/cli/main.ts';
+import { recordedIo } from '../cli/recorded-io.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const page = readFileSync(`${ROOT}docs/cli.md`, 'utf8');
+
+async function help(argv: readonly string[]): Promise<string> {
+  const io = recordedIo({ cwd: ROOT });
+  expect(await main([...argv, '--help'], io)).toBe(0);
+  return io.out();
+}
+
+/** The names in the left column below a heading of a help page. */
+const listed = (text: string, heading: string): readonly string[] => {
+  const from = text.indexOf(`${heading}:\n`);
+  if (from === -1) return [];
+  const part = text.slice(from, text.indexOf('\n\n', from));
+  return [...part.matchAll(/^ {2}(\S.*?)(?: {2,}|$)/gm)].map(([, name]) => name as string);
+};
+
+it('docs/cli.md has every command, and every option of each', async () => {
+  const names = listed(await help([]), 'Commands').map((line) => line.split(' ')[0] as string);
+  const commands = names.filter((name) => name !== 'help');
+  expect(commands.length).toBeGreaterThan(15);
+  const missing: string[] = [];
+  for (const command of commands) {
+    if (!new RegExp(`\`(?:telltale )?${command}\\b`).test(page)) missing.push(command);
+    for (const line of listed(await help([command]), 'Options')) {
+      const option = /--[a-z-]+/.exec(line)?.[0];
+      if (option !== undefined && option !== '--help' && !page.includes(option))
+        missing.push(`${command} ${option}`);
+    }
+  }
+  expect(missing).toEqual([]);
+});

@@ -13,7 +13,7 @@ import type { CallNames } from './call-names.ts';
 export const RUN_KEY = '_run';
 
 /** What may be said of how a call is run: what stands in the tag and in the body beside `name` and `parameters`. */
-export const RUN_FIELDS: readonly string[] = [
+const RUN_FIELDS: readonly string[] = [
   'mode',
   'id',
   ...BODY_FIELDS.filter((field) => field !== 'name' && field !== 'parameters'),

@@ -5,7 +5,7 @@ import type { ParserEvent } from '../intents.ts';
 import { parseValue } from '../json/parse-value.ts';
 
 /** The fields of a step, in the order in which a model should write them. */
-export const STEP_FIELDS = [
+const STEP_FIELDS = [
   'thought',
   'metadata',
   'context_updates',

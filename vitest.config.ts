@@ -16,6 +16,7 @@ export default defineConfig({
           name: 'unit',
           include: ['telltale/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
           exclude: [rooms, packaging, examples],
+          globalSetup: ['telltale/test/servers/global-setup.ts'],
         },
       },
       {

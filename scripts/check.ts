@@ -1,10 +1,17 @@
 // `npm test`: every stage runs, whatever the ones before it found. scripts/launch.js has installed all it needs.
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HELP, readArguments } from './check/check-arguments.ts';
-import { closingLines, oneCheck, type StageReport, type StageResult } from './check/stage-result.ts';
+import { setUpServers } from './check/servers.ts';
+import {
+  closingLines,
+  oneCheck,
+  type StageReport,
+  type StageResult,
+  strict as strictly,
+} from './check/stage-result.ts';
 import { type CheckContext, STAGES } from './check/stages.ts';
 import { compile } from './launch/build.js';
 import { createProgress } from './launch/progress.js';
@@ -23,14 +30,18 @@ async function timed(stage: string, what: string, work: () => Promise<StageResul
   return report;
 }
 
-function stageLine({ stage, tookMs, passed, failures, note }: StageReport): string {
+function stageLine({ stage, tookMs, passed, failures, skipped = [], note }: StageReport): string {
   const mark = failures.length > 0 ? '✗' : passed > 0 ? '✓' : '–';
-  const counts = failures.length > 0 ? `${passed} passed, ${failures.length} failed` : `${passed} passed`;
+  const counts = [
+    `${passed} passed`,
+    ...(failures.length > 0 ? [`${failures.length} failed`] : []),
+    ...(skipped.length > 0 ? [`${skipped.length} skipped`] : []),
+  ].join(', ');
   const seconds = `${(tookMs / 1000).toFixed(1)} s`.padStart(7);
   return `${mark} ${stage.padEnd(nameWidth)} ${seconds}  ${note ?? counts}`;
 }
 
-async function check(names: readonly string[], context: CheckContext): Promise<number> {
+async function check(names: readonly string[], strict: boolean, context: CheckContext): Promise<number> {
   const chosen = STAGES.filter(({ name }) => names.includes(name));
   const reports: StageReport[] = [];
   if (!names.includes('types') && chosen.some(({ needsBuild }) => needsBuild)) {
@@ -38,13 +49,18 @@ async function check(names: readonly string[], context: CheckContext): Promise<n
     if (built.code !== 0)
       reports.push(await timed('build', 'tsc -b telltale', async () => oneCheck('tsc -b telltale', built)));
   }
-  for (const { name, what, run } of chosen) reports.push(await timed(name, what, () => run(context)));
+  for (const { name, what, needsServers = false, run } of chosen) {
+    if (needsServers) await setUpServers(progress);
+    const judged = async () => (strict ? strictly(await run(context)) : run(context));
+    reports.push(await timed(name, what, judged));
+  }
   console.log(closingLines(reports).join('\n'));
   return reports.some(({ failures }) => failures.length > 0) ? 1 : 0;
 }
 
 function createScratch(): string {
   const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-check-')));
+  chmodSync(scratch, 0o711); // PostgreSQL does not run as root: as another user it has to get to its data
   process.on('exit', () => rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
   return scratch;
 }
@@ -60,7 +76,7 @@ async function main(): Promise<number> {
     console.error(`✗ ${read.error}`);
     return 2;
   }
-  const { mode, stages, update, filters } = read.value;
+  const { mode, stages, update, strict, filters } = read.value;
   switch (mode) {
     case 'help':
       console.log(HELP.trimEnd());
@@ -69,7 +85,7 @@ async function main(): Promise<number> {
       for (const { name, what } of STAGES) console.log(`${name.padEnd(nameWidth)}  ${what}`);
       return 0;
     case 'run':
-      return check(stages, { root, scratch: createScratch(), update, filters });
+      return check(stages, strict, { root, scratch: createScratch(), update, filters });
   }
 }
 

@@ -1,21 +1,24 @@
 import { join } from 'node:path';
+import { frameOf } from '../../telltale/src/kernel/call-frames.ts';
 import type { Model, ModelRequest, ModelSink } from '../../telltale/src/models/model.ts';
 import type { AgentContestant } from './contestant.ts';
-import { answer, PROMPT, type Script, type Turn } from './scenario.ts';
-import { openAction, writeAgent } from './write-agent.ts';
+import { answer, PROMPT, type Script, TOOL, type Turn } from './scenario.ts';
+import { type Dialect, openAction, writeAgent } from './write-agent.ts';
 
 export interface Ours {
   readonly store: 'memory' | 'sqlite';
   /** Whether the tool may be run again: then its start need not wait for the commit. */
   readonly idempotent: boolean;
+  /** `tags` by default. */
+  readonly dialect?: Dialect;
 }
 
 /** The built package, as a program has it: the first session of a process must not pay for stripping types. */
 const BUILT = new URL('../../telltale/dist/index.js', import.meta.url).href;
 
 /** Ours, through the public runtime: tool and agent are files, as a user writes them. */
-export const createTelltale = ({ store, idempotent }: Ours): AgentContestant => ({
-  name: `telltale, ${store === 'memory' ? 'in memory' : 'durable'}${idempotent ? ', idempotent tool' : ''}`,
+export const createTelltale = ({ store, idempotent, dialect = 'tags' }: Ours): AgentContestant => ({
+  name: `telltale, ${store === 'memory' ? 'in memory' : 'durable'}${idempotent ? ', idempotent tool' : ''}${dialect === 'tags' ? '' : `, dialect ${dialect}`}`,
   async open(script, folder) {
     const { createRuntime, loadAgent } = (await import(
       BUILT
@@ -29,19 +32,21 @@ export const createTelltale = ({ store, idempotent }: Ours): AgentContestant => 
         return answer(query);
       },
       loadAgent,
+      dialect,
     );
     const runtime = await createRuntime({
       store: store === 'memory' ? 'memory' : `sqlite:${join(folder, 'log.db')}`,
       durability: 'power',
       cwd: folder,
     });
-    const model = createFakeModel(script);
+    const model = createFakeModel(script, dialect);
     return {
       async session() {
         let characters = 0;
         const session = runtime.start(agent, { input: PROMPT, model });
         session.subscribe((event) => {
-          if (event.type === 'thought.delta' || event.type === 'response.delta')
+          // Prose between native calls is text, which has no deltas.
+          if (event.type === 'thought.delta' || event.type === 'response.delta' || event.type === 'text')
             characters += event.text.length;
         });
         const { status, error } = await session.result;
@@ -54,12 +59,12 @@ export const createTelltale = ({ store, idempotent }: Ours): AgentContestant => 
   },
 });
 
-/** Says what the script says, in tags; all of it is at hand at once. */
-const createFakeModel = (script: Script): Model => ({
+/** Says what the script says, in the agent's dialect; all of it is at hand at once. */
+const createFakeModel = (script: Script, dialect: Dialect): Model => ({
   id: 'fake',
   async stream({ turn }: ModelRequest, sink: ModelSink) {
     const said = script(turn - 1);
-    speak(said, sink);
+    SPEAK[dialect](said, sink);
     if (said.until !== undefined) {
       await said.until;
       sink.text('</response>');
@@ -68,10 +73,29 @@ const createFakeModel = (script: Script): Model => ({
   },
 });
 
-function speak({ said, call, until }: Turn, sink: ModelSink): void {
-  sink.text(call === undefined ? '<response>' : '<thought>');
-  for (const piece of said) sink.text(piece);
-  if (until !== undefined) return;
-  sink.text(call === undefined ? '</response>' : '</thought>\n');
-  if (call !== undefined) sink.text(`${openAction(call.id, call.query)}</action>\n`);
-}
+const SPEAK: Readonly<Record<Dialect, (turn: Turn, sink: ModelSink) => void>> = {
+  tags({ said, call, until }, sink) {
+    sink.text(call === undefined ? '<response>' : '<thought>');
+    for (const piece of said) sink.text(piece);
+    if (until !== undefined) return;
+    sink.text(call === undefined ? '</response>' : '</thought>\n');
+    if (call !== undefined) sink.text(`${openAction(call.id, call.query)}</action>\n`);
+  },
+  tools({ said, call }, sink) {
+    if (call === undefined) {
+      sink.text(frameOf({ id: 'native', name: 'respond', input: JSON.stringify({ text: said.join('') }) }));
+      return;
+    }
+    for (const piece of said) sink.text(piece);
+    const input = { query: call.query, _run: { id: call.id } };
+    sink.text(frameOf({ id: `native_${call.id}`, name: TOOL, input: JSON.stringify(input) }));
+  },
+  step({ said, call }, sink) {
+    const text = said.join('');
+    const input =
+      call === undefined
+        ? { is_complete: true, notes: text, response: text }
+        : { thought: text, tool_calls: [{ name: TOOL, input: { query: call.query }, id: call.id }] };
+    sink.text(frameOf({ id: 'native', name: 'step', input: JSON.stringify(input) }));
+  },
+};

@@ -4,6 +4,8 @@ import type { loadAgent as LoadAgent } from '../../telltale/src/index.ts';
 import type { LoadedAgent } from '../../telltale/src/session/runtime-types.ts';
 import { INSTRUCTIONS, TOOL, TOOL_DESCRIPTION } from './scenario.ts';
 
+export type Dialect = LoadedAgent['manifest']['dialect'];
+
 /** Tools are modules of a folder; through this name of the global object the bench reaches into them. */
 const HOOK = 'telltaleBenchTool';
 
@@ -13,6 +15,7 @@ export async function writeAgent(
   idempotent: boolean,
   tool: (query: string) => unknown,
   loadAgent: typeof LoadAgent,
+  dialect: Dialect = 'tags',
 ): Promise<LoadedAgent> {
   Reflect.set(globalThis, HOOK, tool);
   mkdirSync(folder, { recursive: true });
@@ -36,6 +39,7 @@ idempotent: ${idempotent}
 name: bench
 model: scripted:none.yml
 instructions: ${INSTRUCTIONS}
+dialect: ${dialect}
 import: { tools: [./tool.yml] }
 limits: { turns: 1000000 }
 `,

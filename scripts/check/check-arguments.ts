@@ -8,6 +8,8 @@ export interface CheckArguments {
   readonly stages: readonly string[];
   /** Whether snapshots are written anew. */
   readonly update: boolean;
+  /** Whether a test that cannot run here has failed. */
+  readonly strict: boolean;
   /** Parts of test files' paths; only files that hold one of them run. */
   readonly filters: readonly string[];
 }
@@ -17,6 +19,7 @@ npm test -- --list                its stages
 npm test -- --only types,rooms    some of them
 npm test -- --only unit duration  only test files whose path holds "duration"
 npm test -- --update              write snapshots anew
+npm test -- --strict              a test that lacks a server has failed, not been skipped
 `;
 
 /** Reads what stands behind `npm test --`. The error is a sentence for the person who typed it. */
@@ -40,7 +43,7 @@ export function readArguments(
       `"${filters.join(' ')}" chooses test files, and the stage "${deaf}" has none. Name stages that do: --only ${[...takeFilters].join(',')}.`,
     );
   }
-  return ok({ mode, stages, update: values.update ?? false, filters });
+  return ok({ mode, stages, update: values.update ?? false, strict: values.strict ?? false, filters });
 }
 
 function parse(argv: readonly string[]) {
@@ -54,6 +57,7 @@ function parse(argv: readonly string[]) {
           list: { type: 'boolean' },
           help: { type: 'boolean', short: 'h' },
           update: { type: 'boolean', short: 'u' },
+          strict: { type: 'boolean' },
         },
       }),
     );

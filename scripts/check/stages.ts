@@ -20,6 +20,8 @@ interface Stage {
   /** Whether it reads `telltale/dist`, or runs tests that may. */
   readonly needsBuild: boolean;
   readonly takesFilters: boolean;
+  /** Whether it has tests that want a server to be installed. */
+  readonly needsServers?: boolean;
   run(context: CheckContext): Promise<StageResult>;
 }
 
@@ -62,6 +64,7 @@ export const STAGES: readonly Stage[] = [
   {
     ...tests,
     name: 'unit',
+    needsServers: true,
     what: 'unit and property tests (vitest)',
     run: (context) => runTests(context, 'unit'),
   },

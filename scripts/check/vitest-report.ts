@@ -9,13 +9,16 @@ export interface VitestJson {
       readonly ancestorTitles: readonly string[];
       readonly title: string;
       readonly status: string;
+      /** `missing`: what the machine lacks for it (`telltale/test/servers/needs-redis.ts`). */
+      readonly meta?: { readonly missing?: { readonly what: string; readonly mend: string } };
     }[];
   }[];
 }
 
 /**
- * Counts a run of vitest test by test. A test that did not run is a failure, and so are a file that could not be
- * loaded, a run without any test, and errors outside of every test, which vitest only tells by its exit code.
+ * Counts a run of vitest test by test. A test that did not run is a failure, unless the machine lacks a server that it
+ * needs; and so are a file that could not be loaded, a run without any test, and errors outside of every test, which
+ * vitest only tells by its exit code.
  */
 export function readVitestReport(
   json: VitestJson | undefined,
@@ -24,20 +27,25 @@ export function readVitestReport(
 ): StageResult {
   let passed = 0;
   const failures: string[] = [];
+  const skipped: string[] = [];
   for (const file of json?.testResults ?? []) {
     const name = shorten(file.name, root);
-    for (const { ancestorTitles, title, status } of file.assertionResults) {
-      const test = [name, ...ancestorTitles, title].join(' > ');
+    for (const { ancestorTitles, title, status, meta } of file.assertionResults) {
+      const test = [name, ...ancestorTitles.filter((each) => each !== ''), title].join(' > ');
+      const missing = status === 'failed' ? undefined : meta?.missing;
       if (status === 'passed') passed++;
+      else if (missing !== undefined)
+        skipped.push(`${test} (${missing.what}; mend it with: ${missing.mend})`);
       else failures.push(status === 'failed' ? test : `did not run (${status}): ${test}`);
     }
-    const isSilent = file.assertionResults.every(({ status }) => status === 'passed');
+    const isSilent = file.assertionResults.every(({ status }) => status !== 'failed');
     if (file.status !== 'passed' && isSilent) failures.push(`${name} could not be run`);
     else if (file.assertionResults.length === 0) failures.push(`${name} holds no test`);
   }
-  if (passed === 0 && failures.length === 0) failures.push(`no test was run (exit code ${run.code})`);
+  if (passed === 0 && failures.length === 0 && skipped.length === 0)
+    failures.push(`no test was run (exit code ${run.code})`);
   else if (run.code !== 0 && failures.length === 0) failures.push(`vitest ended with exit code ${run.code}`);
-  return { passed, failures, output: run.output };
+  return { passed, failures, output: run.output, ...(skipped.length === 0 ? {} : { skipped }) };
 }
 
 const shorten = (path: string, root: string) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readArguments } from '../check/check-arguments.ts';
 import { unpairedExamples } from '../check/examples.ts';
-import { closingLines, oneCheck, together } from '../check/stage-result.ts';
+import { closingLines, oneCheck, strict, together } from '../check/stage-result.ts';
 import { readVitestReport } from '../check/vitest-report.ts';
 
 describe('the arguments of npm test', () => {
@@ -9,7 +9,10 @@ describe('the arguments of npm test', () => {
   const read = (...argv: readonly string[]) => readArguments(argv, known, new Set(['unit']));
 
   test('none means every stage', () => {
-    expect(read()).toEqual({ ok: true, value: { mode: 'run', stages: known, update: false, filters: [] } });
+    expect(read()).toEqual({
+      ok: true,
+      value: { mode: 'run', stages: known, update: false, strict: false, filters: [] },
+    });
   });
 
   test('--only chooses stages, which keep their order', () => {
@@ -61,6 +64,20 @@ describe('a run of vitest', () => {
     ]);
   });
 
+  test('with a test that lacks a server has not failed: it is named, with what mends it', () => {
+    const missing = { what: 'redis-server is not installed', mend: 'apt-get install redis-server' };
+    const { name, status } = file('passed');
+    const skipped = { ancestorTitles: [''], title: 'b', status: 'skipped', meta: { missing } };
+    const result = readVitestReport(
+      { testResults: [{ name, status, assertionResults: [skipped] }] },
+      { code: 0, output: '' },
+      '/clone',
+    );
+    const line = 'a.test.ts > b (redis-server is not installed; mend it with: apt-get install redis-server)';
+    expect(result).toEqual({ passed: 0, failures: [], skipped: [line], output: '' });
+    expect(strict(result)).toEqual({ passed: 0, failures: [`did not run: ${line}`], output: '' });
+  });
+
   test('without any test has failed', () => {
     expect(read(0).failures).toEqual(['no test was run (exit code 0)']);
     expect(read(0, file('passed')).failures).toEqual(['a.test.ts holds no test']);
@@ -87,6 +104,15 @@ describe('the end of the check', () => {
 
   test('is the two numbers alone if all is well', () => {
     expect(closingLines([{ ...report, passed: 3, failures: [] }])).toEqual(['', '3 passed, 0 failed']);
+  });
+
+  test('counts what was skipped, and names it', () => {
+    expect(closingLines([{ ...report, passed: 3, failures: [], skipped: ['a (why)'] }])).toEqual([
+      'Skipped:',
+      '  unit: a (why)',
+      '',
+      '3 passed, 0 failed, 1 skipped',
+    ]);
   });
 
   test('lists what failed before the two numbers', () => {

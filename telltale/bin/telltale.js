@@ -3,7 +3,7 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findNewerNode, isAtLeast, MINIMUM_NODE } from './node-version.js';
-import { passThrough } from './pass-through.js';
+import { quickStart } from './quick-start.js';
 
 /** Set for the Node that is started in this one's place, so that it is never done twice. */
 const REPLACED = 'TELLTALE_NODE_REPLACED';
@@ -31,11 +31,13 @@ async function runOnNewerNode() {
       'Install a newer Node from https://nodejs.org, then run the command again.',
     );
   }
+  const { passThrough } = await import('./pass-through.js');
   return passThrough(node, [here, ...process.argv.slice(2)], { env: { ...process.env, [REPLACED]: '1' } });
 }
 
 async function runHere() {
   delete process.env[REPLACED];
+  quickStart(new URL('../dist/', import.meta.url));
   try {
     const { start } = await import('../dist/cli/start.js');
     return await start(process.argv.slice(2));

@@ -3,8 +3,11 @@ import type { LoadOptions, ManifestText } from './manifest/load-manifests.ts';
 import type { LoadResult } from './manifest/project/project.ts';
 import type { ManifestKind } from './manifest/schema/kinds.ts';
 import type { ValidateResult } from './manifest/validate-manifests.ts';
+import type { AgentDefinition, AgentOutput, ResultOf } from './session/define/agent-definition.ts';
+import type { DefineAgentOptions } from './session/define/define-agent.ts';
 import type { LoadAgentOptions } from './session/load-agent.ts';
 import type { LoadedAgent, Runtime, RuntimeOptions } from './session/runtime-types.ts';
+import type { OpenMcpServer } from './targets/mcp/mcp-server.ts';
 
 export type { ActionState, ActionStatus, DeclaredAction } from './events/action.ts';
 export type {
@@ -45,9 +48,31 @@ export type {
 export type { ValidateResult } from './manifest/validate-manifests.ts';
 
 export type { Model, ModelMessage, ModelRequest, ModelSink, ModelUsage } from './models/model.ts';
+export type {
+  AgentDefinition,
+  AgentOutput,
+  MetadataFieldDefinition,
+  ResultOf,
+} from './session/define/agent-definition.ts';
+export type { DefineAgentOptions } from './session/define/define-agent.ts';
+export {
+  type DefinedRelic,
+  defineRelic,
+  type RelicDefinition,
+  type RelicOperation,
+} from './session/define/define-relic.ts';
+export {
+  type DefinedTool,
+  defineTool,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolOutput,
+} from './session/define/define-tool.ts';
+export type { Schema } from './session/define/schema.ts';
 export type { LoadAgentOptions } from './session/load-agent.ts';
 export type {
   LoadedAgent,
+  ReadOptions,
   ResumeOptions,
   Runtime,
   RuntimeOptions,
@@ -63,13 +88,28 @@ export type { Approve } from './targets/target.ts';
 /** Opens the store and runs agents on it: `sqlite:.telltale/telltale.db` by default, `memory` for none at all. */
 export async function createRuntime(options?: RuntimeOptions): Promise<Runtime> {
   const { createRuntime: create } = await import('./session/create-runtime.ts');
-  return create(options);
+  return create({ mcp: openMcpServer, ...options });
 }
+
+/** The MCP client is loaded when an agent that imports a server is first run: it takes longer than all the rest. */
+const openMcpServer: OpenMcpServer = async (start) => {
+  const { createMcpClient } = await import('./mcp/open-mcp-server.ts');
+  return createMcpClient()(start);
+};
 
 /** Reads an agent's manifest and all it imports. Throws an error of code `bad_manifest` with all that is wrong. */
 export async function loadAgent(path: string, options?: LoadAgentOptions): Promise<LoadedAgent> {
   const { loadAgent: load } = await import('./session/load-agent.ts');
   return load(path, options);
+}
+
+/** Checks an agent that is written in code, and all it imports. Throws `bad_manifest` with all that is wrong. */
+export async function defineAgent<Output extends AgentOutput | undefined = undefined>(
+  definition: AgentDefinition<Output>,
+  options?: DefineAgentOptions,
+): Promise<LoadedAgent<ResultOf<Output>>> {
+  const { defineAgent: define } = await import('./session/define/define-agent.ts');
+  return define(definition, options);
 }
 
 /** Reads manifests and all they import, and checks them. Mistakes in them are in `diagnostics`, not thrown. */

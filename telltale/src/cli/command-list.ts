@@ -1,33 +1,42 @@
 import type { RegisterCommand } from './command.ts';
-import { registerCancel } from './commands/cancel.ts';
-import { registerDemo } from './commands/demo.ts';
-import { registerFork } from './commands/fork.ts';
-import { registerLogs } from './commands/logs.ts';
-import { registerParse } from './commands/parse.ts';
-import { registerReplay } from './commands/replay.ts';
-import { registerResume } from './commands/resume.ts';
-import { registerRun } from './commands/run.ts';
-import { registerSchema } from './commands/schema.ts';
-import { registerSessions } from './commands/sessions.ts';
-import { registerShow } from './commands/show.ts';
-import { registerSteer } from './commands/steer.ts';
-import { registerValidate } from './commands/validate.ts';
-import { registerWhy } from './commands/why.ts';
 
-/** Every command, in the order of the help page. A new one is a file in `commands/` and a line here. */
-export const COMMANDS: readonly RegisterCommand[] = [
-  registerRun,
-  registerResume,
-  registerSessions,
-  registerShow,
-  registerLogs,
-  registerWhy,
-  registerReplay,
-  registerFork,
-  registerSteer,
-  registerCancel,
-  registerValidate,
-  registerSchema,
-  registerParse,
-  registerDemo,
-];
+/**
+ * Every command, in the order of the help page, and where it is: only the one that is called is loaded. A new one is a
+ * file in `commands/` and a line here.
+ */
+const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
+  init: async () => (await import('./commands/init.ts')).registerInit,
+  run: async () => (await import('./commands/run.ts')).registerRun,
+  chat: async () => (await import('./commands/chat.ts')).registerChat,
+  resume: async () => (await import('./commands/resume.ts')).registerResume,
+  sessions: async () => (await import('./commands/sessions.ts')).registerSessions,
+  show: async () => (await import('./commands/show.ts')).registerShow,
+  logs: async () => (await import('./commands/logs.ts')).registerLogs,
+  why: async () => (await import('./commands/why.ts')).registerWhy,
+  replay: async () => (await import('./commands/replay.ts')).registerReplay,
+  fork: async () => (await import('./commands/fork.ts')).registerFork,
+  steer: async () => (await import('./commands/steer.ts')).registerSteer,
+  cancel: async () => (await import('./commands/cancel.ts')).registerCancel,
+  reviews: async () => (await import('./commands/reviews.ts')).registerReviews,
+  inspect: async () => (await import('./commands/inspect.ts')).registerInspect,
+  validate: async () => (await import('./commands/validate.ts')).registerValidate,
+  schema: async () => (await import('./commands/schema.ts')).registerSchema,
+  parse: async () => (await import('./commands/parse.ts')).registerParse,
+  doctor: async () => (await import('./commands/doctor.ts')).registerDoctor,
+  demo: async () => (await import('./commands/demo.ts')).registerDemo,
+  completion: async () => (await import('./commands/completion.ts')).registerCompletion,
+  __complete: async () => (await import('./commands/complete.ts')).registerComplete,
+};
+
+/** It asks all the others what they take. */
+const NEEDS_ALL = '__complete';
+
+const VERSION: ReadonlySet<string> = new Set(['-V', '--version']);
+
+/** What a command line needs: the command that it names first, or all of them where it asks for help or names none. */
+export async function commandsFor(argv: readonly string[]): Promise<readonly RegisterCommand[]> {
+  const [name = ''] = argv;
+  if (VERSION.has(name)) return [];
+  const load = name !== NEEDS_ALL && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  return load === undefined ? Promise.all(Object.values(COMMANDS).map((each) => each())) : [await load()];
+}

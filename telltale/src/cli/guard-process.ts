@@ -11,6 +11,8 @@ export interface ProcessGuard {
    * a RuntimeError.
    */
   readonly signal: AbortSignal;
+  /** Asks `take` at each Ctrl-C first: where it says true, that one does not count. The returned function forgets it. */
+  takeInterrupts(take: () => boolean): () => void;
   /** The command is done: how the process ends from now on is its own affair. */
   finished(): void;
 }
@@ -33,7 +35,12 @@ export function guardProcess(): ProcessGuard {
     process.exit(code);
   };
   const stop = () => (interrupt.signal.aborted ? leave(EXIT.interrupted) : interrupt.abort());
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
+  const takers = new Set<() => boolean>();
+  for (const name of ['SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
+  process.on('SIGINT', () => {
+    const isTaken = !interrupt.signal.aborted && [...takers].some((take) => take());
+    if (!isTaken) stop();
+  });
   process.on('uncaughtException', (thrown) => {
     if (interrupt.signal.aborted) return;
     setTimeout(() => leave(EXIT.failed), STOP_MS).unref();
@@ -47,6 +54,10 @@ export function guardProcess(): ProcessGuard {
   });
   return {
     signal: interrupt.signal,
+    takeInterrupts(take) {
+      takers.add(take);
+      return () => takers.delete(take);
+    },
     finished() {
       isOver = true;
     },

@@ -26,6 +26,11 @@ export interface Input extends AsyncIterable<Uint8Array> {
    * was typed before it was asked for, and does not count.
    */
   readLine(signal: AbortSignal, ignoreMs?: number): Promise<string | undefined>;
+  /**
+   * What a person types behind `prompt` on a terminal, with the line editing and the history of one; several lines where
+   * several were pasted. Undefined at the end of the input and when `signal` is aborted.
+   */
+  readMessage(prompt: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
 /** Everything a command may know of the process it runs in. Tests pass a recorded one; see `processIo`. */
@@ -41,5 +46,7 @@ export interface Io {
    * Where the reason is a RuntimeError, that is why it cannot go on: `main` shows it and ends with 1.
    */
   readonly signal: AbortSignal;
+  /** Asks `take` at each Ctrl-C first: where it says true, that one does not stop the command. Returns how to forget it. */
+  takeInterrupts(take: () => boolean): () => void;
   readonly clock: Clock;
 }

@@ -4,7 +4,7 @@ import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { printable } from '../manifest/printable.ts';
 import { paletteFor } from './colour.ts';
 import type { CommandContext, RegisterCommand } from './command.ts';
-import { COMMANDS } from './command-list.ts';
+import { commandsFor } from './command-list.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import type { Io } from './io.ts';
 import { type RuntimePort, sessionRuntimes } from './runtime-port.ts';
@@ -19,11 +19,11 @@ import { packageVersion } from './version.ts';
 export async function main(
   argv: readonly string[],
   io: Io,
-  commands: readonly RegisterCommand[] = COMMANDS,
+  commands?: readonly RegisterCommand[],
   runtimes: RuntimePort = sessionRuntimes,
 ): Promise<number> {
   try {
-    const code = await runCommand(argv, io, commands, runtimes);
+    const code = await runCommand(argv, io, commands ?? (await commandsFor(argv)), runtimes);
     return io.signal.aborted ? await stopped(argv, io) : code;
   } catch (thrown) {
     if (io.signal.aborted) return stopped(argv, io);

@@ -1,13 +1,13 @@
 import process from 'node:process';
-import { createInterface } from 'node:readline';
 import { addAbortSignal } from 'node:stream';
 import { createSystemClock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { wantsColour } from './colour.ts';
+import type { ProcessGuard } from './guard-process.ts';
 import type { Input, Io, Output } from './io.ts';
 
-/** The Io of this process, started in `cwd`; `signal` is aborted to have the command put down its work. */
-export function processIo(cwd: string, signal: AbortSignal): Io {
+/** The Io of this process, started in `cwd`; the guard's signal is aborted to have the command put down its work. */
+export function processIo(cwd: string, { signal, takeInterrupts }: Omit<ProcessGuard, 'finished'>): Io {
   return {
     stdout: streamOutput(process.stdout, process.env),
     stderr: streamOutput(process.stderr, process.env),
@@ -15,6 +15,7 @@ export function processIo(cwd: string, signal: AbortSignal): Io {
     env: process.env,
     cwd,
     signal,
+    takeInterrupts,
     clock: createSystemClock(),
   };
 }
@@ -77,6 +78,7 @@ const isGone = (error: NodeJS.ErrnoException) => GONE.has(error.code);
  * that waits.
  */
 function standardInput(signal: AbortSignal): Input {
+  const history: string[] = [];
   return {
     get isTerminal() {
       return process.stdin.isTTY === true;
@@ -85,32 +87,21 @@ function standardInput(signal: AbortSignal): Input {
       for await (const chunk of addAbortSignal(signal, process.stdin))
         yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     },
-    readLine: (until, ignoreMs = 0) => readLine(process.stdin, AbortSignal.any([signal, until]), ignoreMs),
+    async readLine(until, ignoreMs = 0) {
+      const { readLine } = await import('./read-line.ts');
+      return readLine(process.stdin, AbortSignal.any([signal, until]), ignoreMs);
+    },
+    async readMessage(prompt, until) {
+      const { readMessage } = await import('./chat/read-message.ts');
+      return readMessage({
+        input: process.stdin,
+        output: process.stderr,
+        prompt,
+        history,
+        signal: AbortSignal.any([signal, until]),
+        // A terminal that is read key by key sends no signal of its own.
+        onInterrupt: () => void process.emit('SIGINT'),
+      });
+    },
   };
-}
-
-/** Without raw mode: Ctrl-C stays the signal it is. The input is let go of afterwards, so that the process can end. */
-export function readLine(
-  input: NodeJS.ReadableStream,
-  signal: AbortSignal,
-  ignoreMs: number,
-): Promise<string | undefined> {
-  if (signal.aborted) return Promise.resolve(undefined);
-  return new Promise((resolve) => {
-    const asked = performance.now();
-    const lines = createInterface({ input, terminal: false });
-    const stop = () => lines.close();
-    let line: string | undefined;
-    lines.on('line', (text) => {
-      if (line !== undefined || performance.now() - asked < ignoreMs) return;
-      line = text;
-      lines.close();
-    });
-    lines.once('close', () => {
-      signal.removeEventListener('abort', stop);
-      input.pause();
-      resolve(line);
-    });
-    signal.addEventListener('abort', stop, { once: true });
-  });
 }

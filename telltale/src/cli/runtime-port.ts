@@ -1,4 +1,8 @@
+import type { OpenSessionsOptions, Sessions } from '../session/open-sessions.ts';
 import type { LoadedAgent, Runtime, RuntimeOptions } from '../session/runtime-types.ts';
+import type { OpenStoreOptions } from '../store/open-store.ts';
+import type { Store } from '../store/store.ts';
+import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { Io } from './io.ts';
 
 /** How commands come by agents and runtimes. Tests pass one of their own. */
@@ -9,7 +13,16 @@ export interface RuntimePort {
     options: Pick<Io, 'cwd' | 'env'> & { readonly name?: string },
   ): Promise<LoadedAgent>;
   createRuntime(options: RuntimeOptions): Promise<Runtime>;
+  /** Ahead of the runtime that will work on it. */
+  openStore(location: string, options: OpenStoreOptions): Promise<Store>;
+  /** For commands that run nothing. */
+  openSessions(options: OpenSessionsOptions): Promise<Sessions>;
 }
+
+const openMcpServer: OpenMcpServer = async (start) => {
+  const { createMcpClient } = await import('../mcp/open-mcp-server.ts');
+  return createMcpClient()(start);
+};
 
 /** Imported at the first use: `telltale --version` needs none of it. */
 export const sessionRuntimes: RuntimePort = {
@@ -19,6 +32,14 @@ export const sessionRuntimes: RuntimePort = {
   },
   async createRuntime(options) {
     const { createRuntime } = await import('../session/create-runtime.ts');
-    return createRuntime(options);
+    return createRuntime({ mcp: openMcpServer, ...options });
+  },
+  async openStore(location, options) {
+    const { openStore } = await import('../store/open-store.ts');
+    return openStore(location, options);
+  },
+  async openSessions(options) {
+    const { openSessions } = await import('../session/open-sessions.ts');
+    return openSessions(options);
   },
 };

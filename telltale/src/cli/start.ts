@@ -16,7 +16,7 @@ export async function start(argv: readonly string[]): Promise<number> {
       process.stderr.write(NO_FOLDER);
       return EXIT.failed;
     }
-    return await main(argv, processIo(cwd, guard.signal));
+    return await main(argv, processIo(cwd, guard));
   } finally {
     guard.finished();
   }

@@ -37,5 +37,5 @@ export function underlineArgument(argv: readonly string[], message: string): rea
   return [line, ' '.repeat(from) + '^'.repeat(Math.max(1, words[at + 1]?.length ?? 1))];
 }
 
-const shellWord = (argument: string) =>
+export const shellWord = (argument: string) =>
   /^[\w@%+=:,./*-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;

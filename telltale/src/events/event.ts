@@ -35,16 +35,43 @@ export interface FieldError {
 
 export type VariableClass = 'defined' | 'runtime' | 'derived';
 
-/** What happened, without its place on the log. Durable: each of these is written before anybody is told. */
-export type EventBody =
+/** What a person is asked about an action before it may start. */
+export interface ReviewRequest {
+  readonly review: string;
+  readonly action: string;
+  /** `tool "deploy"`. */
+  readonly target: string;
+  /** What it would do, in a few words. */
+  readonly what: string;
+  /** What of the manifest demands it. */
+  readonly because: string;
+  /** The resolved parameters: what is approved is what is done. */
+  readonly input: JsonObject;
+  /** What the approval is for, as the target will look for it. */
+  readonly grants: readonly string[];
+}
+
+/** `withdrawn`: the action ended before anybody answered. */
+export type ReviewAnswer = 'approved' | 'rejected' | 'withdrawn';
+
+/** The action that a sub-agent's session stands for. */
+export interface ParentRef {
+  readonly session: string;
+  readonly action: string;
+  /** The agents above it by name, from the one that nobody called on: how deep it is. */
+  readonly agents: readonly string[];
+}
+
+/** What happened in a session itself, without its place on the log. */
+export type OwnEventBody =
   | {
       readonly type: 'session.started';
       readonly agent: string;
       readonly input: string;
-      /** Where the manifest was read, and the hash of all it consists of. */
-      readonly manifest: { readonly path: string; readonly hash: string };
+      /** Where the manifest was read, and the hash of all it consists of. `code`: parts of it are functions of a program. */
+      readonly manifest: { readonly path: string; readonly hash: string; readonly code?: true };
       readonly model: string;
-      readonly parent?: { readonly session: string; readonly action: string };
+      readonly parent?: ParentRef;
       /** The session's key, where `protocol.seal` is on. */
       readonly seal?: string;
       /** Variables given at the start. */
@@ -54,6 +81,8 @@ export type EventBody =
       readonly balance?: number;
       /** In place of the manifest's `limits.turns`. */
       readonly max_turns?: number;
+      /** A final response ends the exchange, not the session: it then waits for the next message. */
+      readonly chat?: true;
       /** Where this session was branched off from. */
       readonly forked?: { readonly session: string; readonly seq: number };
     }
@@ -66,7 +95,10 @@ export type EventBody =
       readonly by: string;
       /** In place of the limit that the session was started with. */
       readonly max_turns?: number;
+      /** It goes on as a chat, whatever it was. */
+      readonly chat?: true;
     }
+  /** `for: 'message'`: a chat has nothing to do until somebody says something. */
   | { readonly type: 'session.waiting'; readonly for: string }
   | {
       readonly type: 'turn.started';
@@ -95,6 +127,14 @@ export type EventBody =
   | { readonly type: 'response'; readonly text: string; readonly final: boolean }
   | { readonly type: 'message.received'; readonly from: MessageFrom; readonly text: string }
   | { readonly type: 'audit'; readonly who: string; readonly what: string }
+  | ({ readonly type: 'review.requested' } & ReviewRequest)
+  | {
+      readonly type: 'review.resolved';
+      readonly review: string;
+      readonly answer: ReviewAnswer;
+      readonly by: string;
+      readonly note?: string;
+    }
   | { readonly type: 'action.declared'; readonly action: DeclaredAction }
   | {
       readonly type: 'action.started';
@@ -166,6 +206,45 @@ export type EventBody =
   | { readonly type: 'timer.set'; readonly id: string; readonly due: number }
   | { readonly type: 'timer.fired'; readonly id: string }
   | { readonly type: 'custom'; readonly name: string; readonly data: Json };
+
+/** What of a sub-agent's log its parent's log holds, too. */
+export type CopiedType =
+  | 'thought'
+  | 'text'
+  | 'response'
+  | 'turn.completed'
+  | 'turn.failed'
+  | 'action.completed'
+  | 'action.failed'
+  | 'metadata.changed';
+
+interface OfChild {
+  /** The action that called the sub-agent. */
+  readonly action: string;
+  /** Where the event stands on the sub-agent's own log. */
+  readonly child: { readonly session: string; readonly seq: number };
+}
+
+/** An event of a sub-agent on the log of its parent, written after its commit on the sub-agent's own. */
+export type ChildEventBody =
+  | {
+      [Type in CopiedType]: OfChild & {
+        readonly type: `child.${Type}`;
+        /** What it says; long texts and values are cut to their beginning and end. */
+        readonly event: Omit<Extract<OwnEventBody, { readonly type: Type }>, 'type'>;
+      };
+    }[CopiedType]
+  | (OfChild & {
+      /** What it used beside its own turns: calls of models, sub-agents of its own, its budget. */
+      readonly type: 'child.usage';
+      readonly usage?: Usage;
+      readonly cost_usd?: number;
+      /** Taken from its balance. */
+      readonly charged?: number;
+    });
+
+/** What happened, without its place on the log. Durable: each of these is written before anybody is told. */
+export type EventBody = OwnEventBody | ChildEventBody;
 
 /** Where an event stands on its log. */
 export interface EventHead {

@@ -6,6 +6,9 @@ import { emptyNews, noSigns, type SessionState } from './state.ts';
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
 export const TURN_CUT_SHORT = 'interrupted';
 
+/** The error of a turn that a person broke off: nothing failed, and nothing is tried again. */
+export const TURN_BROKEN_OFF = 'broken_off';
+
 export function beginTurn(state: SessionState, turn: number): void {
   state.status = 'running';
   state.turn = turn;
@@ -40,7 +43,7 @@ export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): v
   state.news.broken = { error: event.error, at: said };
   if (event.error.code === TURN_CUT_SHORT) state.asked.said += said;
   else {
-    state.totals.failedTurns++;
+    if (event.error.code !== TURN_BROKEN_OFF) state.totals.failedTurns++;
     state.asked = { turn: state.asked.turn + 1, said: 0 };
   }
   if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);
@@ -57,12 +60,16 @@ export function charge(state: SessionState, usage: Usage, cost: number): void {
   state.totals.cost_usd += cost;
 }
 
-export function chargeUsage(state: SessionState, data: Json): void {
+/** What the event of a model's use outside of turns says. */
+export function usedOutside(data: Json): { readonly usage: Usage; readonly cost_usd: number } {
   const used = data as {
     readonly input?: unknown;
     readonly output?: unknown;
     readonly cost_usd?: unknown;
   } | null;
   const number = (value: unknown) => (typeof value === 'number' ? value : 0);
-  charge(state, { input: number(used?.input), output: number(used?.output) }, number(used?.cost_usd));
+  return {
+    usage: { input: number(used?.input), output: number(used?.output) },
+    cost_usd: number(used?.cost_usd),
+  };
 }

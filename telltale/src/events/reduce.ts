@@ -1,11 +1,16 @@
 import type { Json } from '../kernel/json.ts';
 import type { EventOf, SessionEvent } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
-import { beginTurn, breakTurn, charge, chargeUsage, endTurn, hear } from './fold-turns.ts';
+import { followChild, retryChild } from './fold-children.ts';
+import { request, resolve } from './fold-reviews.ts';
+import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold-turns.ts';
 import { emptyState, type SessionState } from './state.ts';
 
 /** The `custom` event with what a model used outside of turns: `{input, output, cost_usd}` and more. */
 export const LLM_USAGE = 'llm.usage';
+
+/** Who changes metadata for a sub-agent: `child:NAME`. */
+export const CHILD_WRITER = 'child:';
 
 /** Faults of one turn that the model is told of; a stream of nothing but faults must not fill the prompt. */
 const MAX_FAULTS = 50;
@@ -15,7 +20,8 @@ const MAX_FAULTS = 50;
  * names an action nobody declared changes nothing but the place on the log.
  */
 export function reduce(state: SessionState, event: SessionEvent): SessionState {
-  if (event.type === 'session.resumed') state.downMs += Math.max(0, event.at - state.at);
+  if (event.type === 'session.resumed' || state.status === 'waiting' || state.idle)
+    state.downMs += Math.max(0, event.at - state.at);
   state.seq = event.seq;
   state.at = event.at;
   switch (event.type) {
@@ -24,6 +30,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'session.completed':
       end(state, 'completed');
+      state.idle = false;
       state.result = event.result;
       break;
     case 'session.failed':
@@ -39,10 +46,14 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'session.resumed':
       if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
+      if (event.chat === true) becomeChat(state);
       goOn(state);
       break;
     case 'session.waiting':
       state.status = 'waiting';
+      if (event.for !== 'message') break;
+      state.idle = true;
+      state.turnsBefore = state.totals.turns;
       break;
     case 'turn.started':
       beginTurn(state, event.turn);
@@ -75,6 +86,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'message.received':
       if (state.status === 'waiting') state.status = 'running';
+      state.idle = false;
       state.news.messages.push({ from: event.from, text: event.text });
       break;
     case 'action.declared':
@@ -136,13 +148,16 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'action.retrying': {
       // Its last try is known to have failed: after a crash it is not in doubt, and goes on with the next.
       const action = state.actions.get(event.id);
-      if (action !== undefined) action.status = 'waiting';
+      if (action === undefined) break;
+      action.status = 'waiting';
+      if (action.action.kind === 'agent') retryChild(state, event.id);
       break;
     }
     case 'metadata.changed':
       changeMetadata(state, event);
       break;
     case 'metadata.rejected':
+      if (isOfChild(event.by)) break; // no mistake of this model's
       state.signs.tags = true;
       state.news.rejected.push(...event.errors);
       break;
@@ -171,7 +186,27 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);
       break;
     case 'custom':
-      if (event.name === LLM_USAGE) chargeUsage(state, event.data);
+      if (event.name === LLM_USAGE) {
+        const { usage, cost_usd } = usedOutside(event.data);
+        charge(state, usage, cost_usd);
+      }
+      break;
+    case 'child.thought':
+    case 'child.text':
+    case 'child.response':
+    case 'child.turn.completed':
+    case 'child.turn.failed':
+    case 'child.action.completed':
+    case 'child.action.failed':
+    case 'child.metadata.changed':
+    case 'child.usage':
+      followChild(state, event);
+      break;
+    case 'review.requested':
+      request(state, event);
+      break;
+    case 'review.resolved':
+      resolve(state, event);
       break;
     case 'audit':
     case 'timer.set':
@@ -195,18 +230,28 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   if (event.seal !== undefined) state.seal = event.seal;
   if (event.parent !== undefined) state.parent = event.parent;
   if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
+  if (event.chat === true) state.chat = true;
   if (event.balance !== undefined) state.balance = event.balance;
   state.input = event.input;
   state.startedAt = event.at;
   for (const [field, value] of Object.entries(event.metadata ?? {})) state.metadata[field] = value;
   for (const [name, value] of Object.entries(event.vars ?? {}))
     state.variables.set(name, { value, class: 'runtime', by: 'start' });
-  state.news.messages.push({ from: 'user', text: event.input });
+  state.news.messages.push({ from: event.parent === undefined ? 'user' : 'parent', text: event.input });
 }
 
 function end(state: SessionState, status: SessionState['status']): void {
   state.status = status;
   delete state.failing;
+}
+
+/** What a session completed with is the answer of its last exchange, once it goes on as a chat. */
+function becomeChat(state: SessionState): void {
+  state.chat = true;
+  if (state.status !== 'completed') return;
+  state.idle = true;
+  state.turnsBefore = state.totals.turns;
+  delete state.result;
 }
 
 /** A session that had come to an end of any kind runs again. */
@@ -218,9 +263,13 @@ function goOn(state: SessionState): void {
   state.totals.failedTurns = 0;
 }
 
+const isOfChild = (by: string): boolean => by.startsWith(CHILD_WRITER);
+
 function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>): void {
-  state.signs.tags = true;
-  state.signs.deeds = true;
+  if (!isOfChild(event.by)) {
+    state.signs.tags = true;
+    state.signs.deeds = true;
+  }
   for (const [field, { to }] of Object.entries(event.changes) as [string, { to: Json }][]) {
     // A field that is not set and has no default is absent; on the log that is null.
     if (to === null) delete state.metadata[field];

@@ -103,6 +103,7 @@ export function restoreSnapshot(parts: readonly string[]): SessionState {
     if (part.since !== state.seq) throw unreadable();
     Object.assign(state, part.live);
     if (part.live.error === undefined) delete state.error;
+    if (part.live.result === undefined) delete state.result;
     if (part.live.failing === undefined) delete state.failing;
     state.open = new Set(part.open);
     state.metadata = Object.fromEntries(part.metadata);

@@ -1,7 +1,14 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { ActionState } from './action.ts';
-import type { FieldError, MessageFrom, VariableClass } from './event.ts';
+import type {
+  FieldError,
+  MessageFrom,
+  ParentRef,
+  ReviewAnswer,
+  ReviewRequest,
+  VariableClass,
+} from './event.ts';
 
 export type SessionStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'stalled' | 'cancelled';
 
@@ -64,11 +71,31 @@ export interface TurnSigns {
   ifs: boolean[];
 }
 
+/** A question to a person, open as long as it has no answer. */
+export interface Review extends ReviewRequest {
+  readonly at: number;
+  readonly answer?: ReviewAnswer;
+  readonly by?: string;
+  readonly note?: string;
+}
+
 export interface Asked {
   /** Counts requests from 1 on. */
   turn: number;
   /** Characters of its answer that are on the log already, from before a crash. */
   said: number;
+}
+
+/** A sub-agent at work: how much of its log is on this one. */
+export interface ChildCursor {
+  /** The action that called it. */
+  readonly action: string;
+  /** Tries of the action that are known to have failed: each try is a session of its own. */
+  tries: number;
+  /** Empty where nothing of this try is here yet. */
+  session: string;
+  /** The last event that was copied. */
+  seq: number;
 }
 
 /**
@@ -79,11 +106,17 @@ export interface Asked {
 export interface SessionState {
   id: string;
   agent: string;
-  manifest: { readonly path: string; readonly hash: string };
+  manifest: { readonly path: string; readonly hash: string; readonly code?: true };
   model: string;
   seal?: string;
-  parent?: { readonly session: string; readonly action: string };
+  parent?: ParentRef;
   maxTurns?: number;
+  /** Whether a final response ends the exchange only. */
+  chat?: true;
+  /** Whether it is a chat that waits for its next message: the time until then is nobody's. */
+  idle: boolean;
+  /** Turns before the exchange in hand: a chat's limit of turns is for each exchange. */
+  turnsBefore: number;
   status: SessionStatus;
   input: string;
   result?: Json;
@@ -104,6 +137,8 @@ export interface SessionState {
   recent: string[];
   /** Ids of actions that have not ended, in the order of their declaration. */
   open: Set<string>;
+  /** Sub-agents whose actions have not ended. */
+  children: ChildCursor[];
   /** The action whose result an `output_key` names: the last one that completed. */
   outputs: Map<string, string>;
   /** Targets by name, with the only action that called them; undefined once there was another. */
@@ -119,10 +154,12 @@ export interface SessionState {
   signs: TurnSigns;
   /** Which request to the model comes next: requests that a crash cut short are asked again from where they were. */
   asked: Asked;
-  /** Milliseconds in which nobody worked on the session. */
+  /** Milliseconds in which nobody worked on the session, or all of it waited for a person. */
   downMs: number;
   /** The action whose failure ends the session (`on_error: fail`), until it has: what is undone for it comes first. */
   failing?: string;
+  /** What people were asked, from the request to the end of its action. */
+  reviews: Review[];
   /** The last response, whether or not it was final. */
   response?: { readonly text: string; readonly final: boolean; readonly turn: number };
 }
@@ -140,6 +177,8 @@ export const emptyState = (): SessionState => ({
   agent: '',
   manifest: { path: '', hash: '' },
   model: '',
+  idle: false,
+  turnsBefore: 0,
   status: 'running',
   input: '',
   seq: 0,
@@ -152,6 +191,7 @@ export const emptyState = (): SessionState => ({
   actions: new Map(),
   recent: [],
   open: new Set(),
+  children: [],
   outputs: new Map(),
   called: new Map(),
   metadata: {},
@@ -162,4 +202,5 @@ export const emptyState = (): SessionState => ({
   signs: noSigns(),
   asked: { turn: 1, said: 0 },
   downMs: 0,
+  reviews: [],
 });

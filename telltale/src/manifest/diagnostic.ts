@@ -17,6 +17,8 @@ export interface Diagnostic {
   readonly line?: number;
   /** From 1, in UTF-16 code units: what editors count. */
   readonly column?: number;
+  /** In place of line and column where the manifest was written in code: a JSON pointer into it, empty for the whole. */
+  readonly path?: string;
   /** What was found, as one sentence. */
   readonly message: string;
   /** What to do about it. */

@@ -24,7 +24,8 @@ export function formatDiagnostic(diagnostic: Diagnostic, palette: Palette = plai
   return lines.join('\n');
 }
 
-/** `file:line:column`, which editors and terminals turn into a link. */
-function placeOf({ file, line, column }: Pick<Diagnostic, 'file' | 'line' | 'column'>): string {
+/** `file:line:column`, which editors and terminals turn into a link; `file: /path` where there are no lines. */
+function placeOf({ file, line, column, path }: Diagnostic): string {
+  if (path !== undefined) return path === '' ? file : `${file}: ${path}`;
   return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
 }

@@ -5,6 +5,7 @@ import type { Files } from './files/files.ts';
 import { createNodeFiles } from './files/node-files.ts';
 import { findProjectRoot, isInside } from './files/project-root.ts';
 import { MANIFEST_LIMITS } from './limits.ts';
+import { type CodeManifest, type FileWithCode, isFileWithCode } from './project/code-manifest.ts';
 import { loadProject } from './project/load-project.ts';
 import type { LoadResult } from './project/project.ts';
 import { createSourceCache } from './project/source-cache.ts';
@@ -16,6 +17,9 @@ export interface ManifestText {
   readonly bytes: Uint8Array;
   readonly folder: string;
 }
+
+/** A path, or what takes the place of a file. */
+export type ManifestEntry = string | ManifestText | CodeManifest | FileWithCode;
 
 export interface LoadOptions {
   /** Where `${NAME}` is looked up: usually `process.env`. */
@@ -38,17 +42,17 @@ export interface LoadOptions {
  * wrong with them is in `diagnostics`; rejects only when `signal` is aborted.
  */
 export async function loadManifests(
-  paths: readonly (string | ManifestText)[],
+  paths: readonly ManifestEntry[],
   options: LoadOptions,
 ): Promise<LoadResult> {
   const files = withGlobsKept(options.files ?? createNodeFiles());
   const cwd = resolve(options.cwd ?? '.');
   const cache = createSourceCache({ ...options, files, cwd });
   const rootsByFolder = new Map<string, string>();
-  const entriesByRoot = new Map<string, (string | ManifestText)[]>();
+  const entriesByRoot = new Map<string, ManifestEntry[]>();
   for (const path of paths) {
     const entry = typeof path === 'string' ? resolve(cwd, path) : path;
-    const folder = typeof entry === 'string' ? dirname(entry) : resolve(cwd, entry.folder);
+    const folder = folderOf(entry, cwd);
     const root = rootsByFolder.get(folder) ?? (await rootOf(folder, files, cwd, options.root));
     rootsByFolder.set(folder, root);
     const entries = entriesByRoot.get(root);
@@ -66,6 +70,11 @@ export async function loadManifests(
     diagnostics: Object.freeze(diagnostics),
     documents: cache.documents(),
   });
+}
+
+function folderOf(entry: ManifestEntry, cwd: string): string {
+  if (typeof entry === 'string') return dirname(entry);
+  return isFileWithCode(entry) ? dirname(entry.path) : resolve(cwd, entry.folder);
 }
 
 async function rootOf(folder: string, files: Files, cwd: string, given: string | undefined): Promise<string> {

@@ -21,6 +21,8 @@ export interface ReadDocument {
   readonly diagnose: (query: LocateQuery, finding: Finding) => Diagnostic;
   /** Line from 1 of what a path leads to. */
   readonly lineOf: (path: IssuePath) => number;
+  /** What belongs to it and is no JSON, where it was written in code. */
+  readonly code?: object;
 }
 
 export interface ReadManifests {

@@ -11,6 +11,7 @@ export const MODEL_FAILURES = [
   'model_context_exceeded',
   'model_refused_key',
   'model_filtered',
+  'model_no_tools',
 ] as const;
 
 export type ModelFailure = (typeof MODEL_FAILURES)[number];
@@ -45,6 +46,10 @@ const FAILURES: Readonly<Record<ModelFailure, { readonly retryable: boolean; rea
   model_filtered: {
     retryable: false,
     hint: "The provider's filter or the model itself refuses to go on; what had come in is kept.",
+  },
+  model_no_tools: {
+    retryable: false,
+    hint: 'Write "dialect: tags" in the manifest, which any model can speak, or use a model that can call tools.',
   },
   model_refused_key: { retryable: false, hint: 'Check the API key, and whether it may use this model.' },
 };

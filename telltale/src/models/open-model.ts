@@ -2,8 +2,6 @@ import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { quoted } from '../manifest/printable.ts';
 import type { Model } from './model.ts';
-import { createProviderModel } from './providers/create-provider-model.ts';
-import { createScriptedModel } from './scripted/scripted-model.ts';
 
 export interface OpenModelOptions {
   /** Keys and addresses of providers. */
@@ -24,11 +22,15 @@ const PROVIDER_MODEL = /^[^/\s]+\/\S+$/;
 export async function openModel(ref: string, options: OpenModelOptions): Promise<Model> {
   if (ref.startsWith(SCRIPTED) && ref.length > SCRIPTED.length) {
     // Reading YAML takes ten times as long to load as all else here.
-    const { loadScript } = await import('./scripted/load-script.ts');
+    const [{ loadScript }, { createScriptedModel }] = await Promise.all([
+      import('./scripted/load-script.ts'),
+      import('./scripted/scripted-model.ts'),
+    ]);
     const script = await loadScript(ref.slice(SCRIPTED.length), options.folder);
     return createScriptedModel({ ...script, id: ref, clock: options.clock });
   }
   if (!PROVIDER_MODEL.test(ref)) throw notAModel(ref);
+  const { createProviderModel } = await import('./providers/create-provider-model.ts');
   const { env, clock, fetch } = options;
   return createProviderModel(ref, { env, clock, ...(fetch === undefined ? {} : { fetch }) });
 }

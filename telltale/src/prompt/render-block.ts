@@ -1,5 +1,6 @@
 import type { ActionState } from '../events/action.ts';
 import type { MessageFrom } from '../events/event.ts';
+import { TURN_BROKEN_OFF } from '../events/fold-turns.ts';
 import type { News, TurnRecord } from '../events/state.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { clip } from './cut-text.ts';
@@ -97,6 +98,8 @@ const LEFT_OPEN: Readonly<Record<BlockStyle['dialect'], string>> = {
 
 function renderBreak(broken: News['broken'], { safe, dialect }: BlockStyle): string {
   if (broken === undefined) return '';
+  if (broken.error.code === TURN_BROKEN_OFF)
+    return `The user broke off your last turn after ${broken.at} characters. What you had written stands above; actions that had not ended by then were cancelled or never begun. Answer what the user says now.`;
   const why = safe(clip(errorText(broken.error), MAX_ERROR_SHOWN));
   return broken.at === 0
     ? `Your last turn broke off before you had written anything (${why}). Begin again.`

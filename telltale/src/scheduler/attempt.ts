@@ -22,8 +22,8 @@ export interface Attempt {
  */
 export function attempt(
   { clock, perform }: Pick<SchedulerEdges, 'clock' | 'perform'>,
-  { action, input, attempt: number }: Omit<PerformCall, 'signal'>,
-  timeoutMs: number,
+  { action, input, attempt: number, cause }: Omit<PerformCall, 'signal'>,
+  { timeoutMs, graceMs = GRACE_MS }: { readonly timeoutMs: number; readonly graceMs?: number | undefined },
   done: (outcome: Outcome) => void,
 ): Attempt {
   const controller = new AbortController();
@@ -40,12 +40,12 @@ export function attempt(
     if (stopped !== undefined || over) return;
     stopped = reason;
     disarm();
-    disarm = clock.after(GRACE_MS, () => finish({ ok: false, error: reason }));
+    disarm = clock.after(graceMs, () => finish({ ok: false, error: reason }));
     controller.abort(reason);
   };
   if (timeoutMs < Number.POSITIVE_INFINITY)
     disarm = clock.after(timeoutMs, () => stop(timedOut(action, timeoutMs)));
-  called(perform, { action, input, attempt: number, signal: controller.signal }).then(
+  called(perform, { action, input, attempt: number, cause, signal: controller.signal }).then(
     (output) => finish({ ok: true, output: output ?? null }),
     (thrown: unknown) => finish({ ok: false, error: toRuntimeError(thrown) }),
   );

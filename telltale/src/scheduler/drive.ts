@@ -71,6 +71,14 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
     },
     tracked: () => open(true),
     untracked: () => open(false),
+    atRest() {
+      let asks = false;
+      for (const { stage } of works.runs.values()) {
+        if (stage.at === 'clearing') asks = true;
+        else if (stage.at !== 'waiting') return false;
+      }
+      return asks;
+    },
     rollback: (to, cause) => rollback(works, to, cause),
     cancel(reason, ids) {
       if (works.life === 'lost') return new Promise((resolve) => whenIdle(works, resolve));

@@ -11,14 +11,27 @@ export interface TargetTraits {
   idempotentFor?(input: JsonObject): boolean;
   readonly start: 'on_close' | 'on_turn_end';
   readonly timeoutMs?: number;
+  /** How long it may take to stop, where that is more than GRACE_MS. */
+  readonly graceMs?: number;
   /** What is wrong with the resolved parameters. */
   check(input: JsonObject): RuntimeError | undefined;
+  /** There where a person may have to be asked: then `clear` is called before the first try. */
+  needs?(...asked: never): unknown;
+}
+
+/** What a call must be cleared for. The signal is aborted when the action is cancelled meanwhile. */
+export interface ClearCall {
+  readonly action: DeclaredAction;
+  readonly input: JsonObject;
+  readonly signal: AbortSignal;
 }
 
 export interface PerformCall {
   readonly action: DeclaredAction;
   readonly input: JsonObject;
   readonly attempt: number;
+  /** The try's `action.started`. */
+  readonly cause: Cause | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -37,6 +50,11 @@ export interface SchedulerEdges {
   /** Undefined for a target that is not there; `unknownTarget` then makes the error. */
   traits(action: DeclaredAction): TargetTraits | undefined;
   unknownTarget(action: DeclaredAction): RuntimeError;
+  /**
+   * Asks for leave to start, before anything is on the log of it but its declaration: however long it takes, it costs
+   * no time of the action. Undefined: at once. Resolves with the reason where it may not start.
+   */
+  clear?(call: ClearCall): Promise<RuntimeError | undefined> | undefined;
   /** Runs a target. Rejections are failures. Must settle soon after the signal is aborted. */
   perform(call: PerformCall): Promise<Json>;
   lookup: OuterLookup;

@@ -5,8 +5,9 @@ import { retriesOf } from './retries.ts';
 /** Further starts of an action that the process died with, time and again: it may be what kills it. */
 const MAX_RESTARTS = 10;
 
+/** A sub-agent is a session: it goes on as often as it has to, and its own actions are counted by themselves. */
 export const mayRestart = ({ action, attempts }: ActionState): boolean =>
-  attempts <= retriesOf(action) + MAX_RESTARTS;
+  action.kind === 'agent' || attempts <= retriesOf(action) + MAX_RESTARTS;
 
 /** Ids of completed actions in the order of their completion, as far as the state knows it: the rest comes first. */
 export function completionOrder(state: SessionState): string[] {

@@ -1,4 +1,5 @@
 import { type ActionState, hasEnded } from '../events/action.ts';
+import { reviewOf } from '../events/fold-reviews.ts';
 import type { SessionState } from '../events/state.ts';
 import { NO_NEEDS } from './bind.ts';
 import { endTurn } from './core.ts';
@@ -49,7 +50,7 @@ function adopt(works: Works, from: SessionState, known: ActionState): void {
   });
   run.attempts = attempts;
   run.failures = status === 'running' ? attempts - 1 : attempts;
-  run.input = known.input;
+  run.input = known.input ?? reviewOf(from, action.id)?.input;
   run.since = works.edges.clock.monotonic();
   const again =
     loop || (run.traits !== undefined && mayRunAgain(run.traits, known.input ?? {}) && mayRestart(known));

@@ -10,7 +10,12 @@ const DEFAULT_RETRIES = 3;
 const MAX_RETRIES = 100;
 
 /** Failures that are the same however often it is tried. */
-const HOPELESS: ReadonlySet<string> = new Set(['not_permitted', 'bad_parameters', 'target_unknown']);
+const HOPELESS: ReadonlySet<string> = new Set([
+  'not_permitted',
+  'bad_parameters',
+  'target_unknown',
+  'depth_limit',
+]);
 
 /** Further tries after a failure. */
 export const retriesOf = ({ retry, on_error }: DeclaredAction): number =>

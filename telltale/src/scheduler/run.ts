@@ -14,12 +14,19 @@ export interface Running {
   cancelled: string | undefined;
 }
 
+export interface Clearing {
+  readonly at: 'clearing';
+  readonly withdraw: () => void;
+}
+
 /** Where an action is on its way, as far as time is concerned. */
 export type Stage =
   /** For what the graph says. */
   | { readonly at: 'waiting' }
   /** For a place among those that run. */
   | { readonly at: 'queued' }
+  /** For leave to start; `withdraw` takes the question back. */
+  | Clearing
   /** For the commit of its `action.started`. */
   | { readonly at: 'committing' }
   | Running
@@ -47,8 +54,10 @@ export interface Run {
   /** The last event that moved it on. */
   cause: Cause | undefined;
   stage: Stage;
-  /** Resolved parameters, from its first try on. */
+  /** Resolved parameters, from its first try on, or from when somebody was asked about them. */
   input: JsonObject | undefined;
+  /** Whether it has leave to start. */
+  cleared: boolean;
   attempts: number;
   failures: number;
   /** When its first try began. */

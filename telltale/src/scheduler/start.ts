@@ -1,5 +1,5 @@
 import type { JsonObject } from '../kernel/json.ts';
-import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { attempt, type Outcome } from './attempt.ts';
 import { lateNeeds } from './bind.ts';
 import { waitForMore } from './core.ts';
@@ -12,17 +12,18 @@ import { isLoop } from './loops.ts';
 import { mayRunAgain } from './may-run-again.ts';
 import { cancel, complete, enqueue, fail, skip } from './record.ts';
 import { delayAfter, triesAgain } from './retries.ts';
-import { type Run, type Running, WAITING } from './run.ts';
+import { type Clearing, type Run, type Running, WAITING } from './run.ts';
 import { leave, lose } from './stop.ts';
 import type { Works } from './works.ts';
 
 /** Starts an action that has a place, unless something now speaks against it. */
 export function start(works: Works, run: Run): void {
   run.stage = WAITING;
-  const again = run.attempts > 0 && run.input !== undefined;
+  // It was tried before, or a person was asked about just these parameters.
+  const again = run.input !== undefined;
   if (!again && (waitsAfterAll(works, run) || !isWanted(works, run))) return;
   if (isLoop(run.action)) expand(works, run);
-  else if (again || isReady(works, run)) begin(works, run);
+  else if ((again || isReady(works, run)) && isCleared(works, run)) begin(works, run);
 }
 
 /** Variables that named nothing when it was declared may do so now. */
@@ -62,6 +63,27 @@ function refused({ edges }: Works, run: Run, input: JsonObject): RuntimeError | 
 
 const NO_INPUT: JsonObject = {};
 
+/** Asks for leave where its target says that it may need some. Until there is an answer it takes no place. */
+function isCleared(works: Works, run: Run): boolean {
+  const { edges } = works;
+  const { action, traits, input = NO_INPUT } = run;
+  if (run.cleared || run.attempts > 0 || traits?.needs === undefined) return true;
+  const controller = new AbortController();
+  const asked = edges.clear?.({ action, input, signal: controller.signal });
+  if (asked === undefined) return true;
+  const stage: Clearing = { at: 'clearing', withdraw: () => controller.abort() };
+  run.stage = stage;
+  const answered = (refusal: RuntimeError | undefined) => {
+    if (run.stage !== stage) return; // cancelled, or the log is lost
+    run.cleared = true;
+    if (refusal === undefined) enqueue(works, run, undefined);
+    else fail(works, run, refusal);
+    works.goOn();
+  };
+  asked.then(answered, (thrown: unknown) => answered(toRuntimeError(thrown)));
+  return false;
+}
+
 /** The log comes first: where a try must not be made twice, its start is committed before it begins. */
 function begin(works: Works, run: Run): void {
   const { edges } = works;
@@ -94,9 +116,9 @@ function perform(works: Works, run: Run, traits: TargetTraits): void {
     action.timeout !== undefined
       ? action.timeout * 1000
       : (traits.timeoutMs ?? works.options.actionTimeoutMs);
-  const call = { action, input, attempt: run.attempts };
+  const call = { action, input, attempt: run.attempts, cause: run.cause };
   const done = (outcome: Outcome) => settled(works, run, stage, outcome);
-  stage.attempt = attempt(works.edges, call, timeoutMs, done);
+  stage.attempt = attempt(works.edges, call, { timeoutMs, graceMs: traits.graceMs }, done);
   // The target may have had itself cancelled while it was called.
   if (stage.cancelled !== undefined) stage.attempt.stop(cancelled(stage.cancelled));
 }

@@ -20,6 +20,10 @@ export function stop(works: Works, all: Iterable<Run>, reason: string): readonly
         stage.forget();
         cancel(works, run, reason);
         break;
+      case 'clearing':
+        stage.withdraw();
+        cancel(works, run, reason);
+        break;
       case 'committing':
         if (run.counted) works.places++;
         cancel(works, run, reason);
@@ -56,6 +60,7 @@ export function lose(works: Works): void {
     if (run.stage.at === 'running') run.stage.attempt?.stop(cancelled('This process let go of the session.'));
     else {
       if (run.stage.at === 'resting') run.stage.forget();
+      if (run.stage.at === 'clearing') run.stage.withdraw();
       leave(works, run);
     }
   }

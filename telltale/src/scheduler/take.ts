@@ -47,7 +47,7 @@ export function place(
     readonly holdsStream: boolean;
   },
 ): { readonly run: Run; readonly changes: readonly Change[] } {
-  const { id, kind, name, output_key, base } = action;
+  const { id, kind, output_key, base } = action;
   const { binding, turn, undoes, cause, holdsStream } = how;
   const loop = isLoop(action);
   const traits = loop ? undefined : works.edges.traits(action);
@@ -65,12 +65,13 @@ export function place(
     binding,
     traits,
     undoes,
-    // One that rolls back would wait for what waits for its place.
-    counted: !loop && !(kind === 'internal' && name === 'rollback'),
+    // One that rolls back, or cancels, would wait for what waits for its place, or does not give it up.
+    counted: !loop && kind !== 'internal',
     turn,
     cause,
     stage: WAITING,
     input: undefined,
+    cleared: false,
     attempts: 0,
     failures: 0,
     since: 0,

@@ -7,12 +7,14 @@ export interface AgentViewEdges {
   readonly state: SessionState;
   readonly prepared: PreparedAgent;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What it shows of the agent that called this one. */
+  readonly parent: (() => JsonObject) | undefined;
 }
 
 /** What `${agent.*}` shows at this moment: a copy, frozen, made only where it is asked for. */
 export type AgentView = () => JsonObject;
 
-export function createAgentView({ state, prepared, env }: AgentViewEdges): AgentView {
+export function createAgentView({ state, prepared, env, parent }: AgentViewEdges): AgentView {
   const { manifest, folder } = prepared.agent;
   const namesOf = (kind: TargetKind) =>
     prepared.targets.all.flatMap((target) => (target.kind === kind ? [target.name] : []));
@@ -31,6 +33,7 @@ export function createAgentView({ state, prepared, env }: AgentViewEdges): Agent
       actions_executed: lastActions(state),
       environment: permitted(manifest.permissions.environment, env),
       workspace_path: folder,
+      ...(parent === undefined ? {} : { parent: parent() }),
     });
 }
 

@@ -1,18 +1,19 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { compileUserSchema } from '../manifest/schema/user-schemas/check-user-schema.ts';
 import type { CheckedOutput } from './context.ts';
+import { judgeOutput } from './define/read-output.ts';
 
 /** Reads a final response as the agent's `output.schema` wants it; without one, the text itself is the result. */
 export function createOutputCheck(
   schema: JsonObject | undefined,
   /** Where it belongs, in the words of the dialect. */
   where: string,
+  standard?: StandardSchemaV1,
 ): (text: string) => CheckedOutput {
   if (schema === undefined) return (text) => ({ ok: true, value: text });
-  const compiled = compileUserSchema(schema);
-  if (!compiled.ok) throw badSchema(compiled.error[0]?.message ?? 'it cannot be used');
-  const violation = compiled.value;
+  const violation = standard === undefined ? compiledSchema(schema) : standardViolation(standard);
   return (text) => {
     const bare = withoutFence(text.trim());
     let value: Json;
@@ -33,6 +34,20 @@ export function createOutputCheck(
     };
   };
 }
+
+function compiledSchema(schema: JsonObject): (value: Json) => string | undefined {
+  const compiled = compileUserSchema(schema);
+  if (!compiled.ok) throw badSchema(compiled.error[0]?.message ?? 'it cannot be used');
+  return compiled.value;
+}
+
+/** Where the agent was written in code, its own schema judges; the JSON Schema is what the model reads. */
+const standardViolation =
+  (standard: StandardSchemaV1) =>
+  (value: Json): string | undefined => {
+    const judged = judgeOutput(standard, value);
+    return judged.ok ? undefined : judged.problem.replace(/\.$/, '');
+  };
 
 /** Only an agent that was made in code can come this far with one. */
 const badSchema = (why: string) =>

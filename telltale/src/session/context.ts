@@ -2,6 +2,7 @@ import type { Cause } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json } from '../kernel/json.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
@@ -9,6 +10,7 @@ import type { Store } from '../store/store.ts';
 import type { Inbox } from './inbox.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';
 import type { PreparedCalls } from './prepare-calls.ts';
+import type { Reviews } from './reviews/create-reviews.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 import type { ToAction } from './to-action.ts';
@@ -20,6 +22,7 @@ export interface SessionContext {
   readonly log: SessionLog;
   readonly scheduler: Scheduler;
   readonly stop: Stop;
+  readonly reviews: Reviews;
   readonly inbox: Pick<Inbox, 'onMessage'>;
   /** What turns come from: the event that began or resumed the session. */
   readonly sessionOrigin: () => Cause;
@@ -39,6 +42,8 @@ export interface SessionContext {
   readonly testContext: () => Readonly<Record<string, unknown>>;
   /** What is wrong with a final response, where the agent declares an output schema. */
   readonly checkOutput: (text: string) => CheckedOutput;
+  /** The limit of a session above this one that is used up. */
+  readonly limitAbove?: (() => RuntimeError | undefined) | undefined;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 

@@ -5,12 +5,23 @@ import { createIdSource } from '../kernel/ids.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { isModelRef } from '../manifest/schema/model-ref.ts';
 import { openStore } from '../store/open-store.ts';
+import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
+import { agentCode, agentInCode } from './define/agent-code.ts';
 import { forkSession } from './fork-session.ts';
-import { createLiveSession, type LiveSession } from './live-session.ts';
-import { loadAgent } from './load-agent.ts';
+import { createLiveSession, type LiveSession, type RuntimeEdges } from './live-session.ts';
+import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
 import { createAgentShelf } from './prepare-agent.ts';
 import { readEvents, readSession } from './read-session.ts';
-import type { LoadedAgent, Runtime, RuntimeOptions } from './runtime-types.ts';
+import { answerReview } from './reviews/answer-review.ts';
+import { listReviews } from './reviews/review-table.ts';
+import type {
+  LoadedAgent,
+  ResumeOptions,
+  Runtime,
+  RuntimeOptions,
+  Session,
+  StartOptions,
+} from './runtime-types.ts';
 
 const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';
 
@@ -29,8 +40,14 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const live = new Set<LiveSession>();
   let closed = false;
 
-  const shelf = createAgentShelf({ store, clock, env, approve: options.approve });
-  const edges = { store, clock, random, env, cwd, shelf, crashPoint: options.crashPoint };
+  const sandbox = createSandbox({ clock });
+  const { approve, onWaiting, mcp, crashPoint } = options;
+  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox });
+  const edges: RuntimeEdges = {
+    ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, crashPoint },
+    // Whoever called a sub-agent ends it.
+    spawn: (begin) => createLiveSession(edges, begin),
+  };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
     const forget = () => live.delete(session);
@@ -41,48 +58,82 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     if (closed) throw runtimeClosed();
   };
 
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed = true;
+    options.signal?.removeEventListener('abort', closeOnAbort);
+    closing ??= closeAll();
+    return closing;
+  };
+  const closeAll = async () => {
+    await Promise.all([...live].map((session) => session.interrupt()));
+    await shelf.close();
+    await sandbox.close();
+    if (typeof given === 'string') await store.close();
+  };
+  const closeOnAbort = () => {
+    close().catch(() => undefined); // whoever calls close() hears of it
+  };
+  options.signal?.addEventListener('abort', closeOnAbort, { once: true });
+  if (options.signal?.aborted === true) {
+    await close();
+    options.signal.throwIfAborted();
+  }
+
   return {
     store,
-    start(agent, start) {
+    start<Output>(agent: LoadedAgent<Output>, start: StartOptions) {
       mustBeOpen();
+      start.signal?.throwIfAborted();
       const id = start.id ?? ids.next('ses');
-      return keep(createLiveSession(edges, { kind: 'start', id, agent, start }));
+      const session = keep(createLiveSession(edges, { kind: 'start', id, agent, start }));
+      return session as Session<unknown> as Session<Output>; // what readResult gives
     },
-    async resume(id, resume = {}) {
+    async resume<Output>(id: string, resume: ResumeOptions<Output> = {}) {
       mustBeOpen();
-      const state = await readSession(store, id);
+      const { signal } = resume;
+      signal?.throwIfAborted();
+      const state = await readSession(store, id, undefined, signal);
       if (state.seq === 0) throw sessionEmpty(id);
-      const agent = resume.agent ?? (await loadAgent(state.manifest.path, { env, cwd, name: state.agent }));
+      if (state.parent !== undefined) throw sessionOfAgent(id, state.parent.session);
+      const agent = resume.agent ?? (await loadAgain(state, { env, cwd, ...(signal && { signal }) }));
       if (agent.hash !== state.manifest.hash && resume.acceptChanges !== true)
-        throw manifestChanged(id, state.manifest.path);
+        throw manifestChanged(id, state.manifest);
       mustBeOpen(); // it may have been closed meanwhile
+      signal?.throwIfAborted();
       const model = resume.model ?? startedWith(state, agent);
       const choice = model === undefined ? resume : { ...resume, model };
       const session = keep(createLiveSession(edges, { kind: 'resume', id, agent, resume: choice }));
       await session.ready;
-      return session;
+      return session as Session<unknown> as Session<Output>;
     },
     fork: (session, seq, fork = {}) => forkSession(store, session, seq, fork.id ?? ids.next('ses'), clock),
-    events: (session, from = 1) => readEvents(store, session, from),
-    state: (session, seq) => readSession(store, session, seq),
+    events: (session, from = 1, { signal } = {}) => readEvents(store, session, from, signal),
+    state: (session, seq, { signal } = {}) => readSession(store, session, seq, signal),
     async steer(session, text, from = 'user') {
       await store.send(session, { kind: 'steer', from, body: text });
     },
     async cancel(session, reason = 'asked to', from = 'user') {
       await store.send(session, { kind: 'cancel', from, body: reason });
     },
-    async close() {
-      closed = true;
-      await Promise.all([...live].map((session) => session.interrupt()));
-      await shelf.close();
-      if (typeof given === 'string') await store.close();
-    },
+    reviews: () => listReviews(store),
+    answer: (review, answer) => answerReview(store, clock, review, answer),
+    close,
   };
 }
 
-/** The model a session was started with, where it was another than its manifest's. */
-const startedWith = ({ model }: SessionState, { manifest }: LoadedAgent): string | undefined =>
-  model !== manifest.model && isModelRef(model) ? model : undefined;
+/** The agent of a session, read again from where it was read. */
+function loadAgain({ id, agent, manifest }: SessionState, options: LoadAgentOptions): Promise<LoadedAgent> {
+  if (manifest.code === true) throw agentInCode(id, manifest.path);
+  return loadAgent(manifest.path, { ...options, name: agent });
+}
+
+/** The model a session was started with, where it was another than the agent's own. */
+function startedWith({ model }: SessionState, agent: LoadedAgent<unknown>): string | undefined {
+  const ownModels = [...(agentCode(agent)?.models.values() ?? [])];
+  const isOwn = model === agent.manifest.model || ownModels.some(({ id }) => id === model);
+  return !isOwn && isModelRef(model) ? model : undefined;
+}
 
 const runtimeClosed = () =>
   new RuntimeError('runtime_closed', 'The runtime was closed.', { hint: 'Create another one.' });
@@ -92,7 +143,16 @@ const sessionEmpty = (session: string) =>
     hint: 'Start it again under the same id.',
   });
 
-const manifestChanged = (session: string, path: string) =>
+const sessionOfAgent = (session: string, parent: string) =>
+  new RuntimeError('session_has_parent', `${session} is a sub-agent's session: ${parent} works on it.`, {
+    hint: `Resume that one: telltale resume ${parent}. Or make a session of its own of it: telltale fork ${session} SEQ`,
+  });
+
+const manifestChanged = (session: string, { path, code }: SessionState['manifest']) =>
   new RuntimeError('manifest_changed', `The manifest ${path} is not the one that ${session} started with.`, {
-    hint: `Put it back as it was, start a new session, or accept the changes: telltale resume ${session} --accept-changes`,
+    hint: `Put it back as it was, start a new session, or accept the changes: ${
+      code === true
+        ? 'runtime.resume(id, { agent, acceptChanges: true }).'
+        : `telltale resume ${session} --accept-changes`
+    }`,
   });

@@ -48,9 +48,28 @@ export function createEventQueue(store: Store, session: string, ready: Promise<v
       const isLate = source !== undefined;
       readers.add(reader);
       listen();
-      return iterate(reader, isLate);
+      const events = iterate(reader, isLate);
+      return {
+        next: () => events.next(),
+        // A generator that has not begun, or waits, would not hear of it: the reader would stay for as long as the session.
+        return() {
+          leave(reader);
+          return events.return();
+        },
+        [Symbol.asyncIterator]() {
+          return this;
+        },
+      };
     },
   };
+
+  function leave(reader: Reader): void {
+    reader.leave();
+    readers.delete(reader);
+    if (readers.size > 0) return;
+    unsubscribe?.();
+    unsubscribe = undefined;
+  }
 
   async function* iterate(reader: Reader, isLate: boolean): AsyncGenerator<ObservedEvent, void> {
     let next = 1;
@@ -58,7 +77,7 @@ export function createEventQueue(store: Store, session: string, ready: Promise<v
     let behind = isLate;
     try {
       await ready;
-      for (;;) {
+      while (!reader.hasLeft) {
         if (behind) {
           const missed = await page(next);
           behind = missed.length > 0;
@@ -84,11 +103,7 @@ export function createEventQueue(store: Store, session: string, ready: Promise<v
         }
       }
     } finally {
-      readers.delete(reader);
-      if (readers.size === 0) {
-        unsubscribe?.();
-        unsubscribe = undefined;
-      }
+      leave(reader);
     }
   }
 
@@ -108,6 +123,9 @@ interface Reader {
   forget(seq: number): void;
   wake(): void;
   more(): Promise<void>;
+  /** Nobody reads any more. */
+  leave(): void;
+  readonly hasLeft: boolean;
 }
 
 function createReader(): Reader {
@@ -118,7 +136,14 @@ function createReader(): Reader {
     wake?.();
     wake = undefined;
   };
-  return {
+  const reader: Reader & { hasLeft: boolean } = {
+    hasLeft: false,
+    leave() {
+      reader.hasLeft = true;
+      queue = [];
+      at = 0;
+      notify();
+    },
     push(event) {
       // What is dropped here is found again on the log, from the next durable event on.
       if (queue.length - at >= MAX_QUEUED) {
@@ -155,4 +180,5 @@ function createReader(): Reader {
         else wake = resolve;
       }),
   };
+  return reader;
 }

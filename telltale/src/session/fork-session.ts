@@ -1,5 +1,7 @@
 import { encodeEvent } from '../events/codec.ts';
 import type { Cause, EventBody, SessionEvent } from '../events/event.ts';
+import { openReviews } from '../events/fold-reviews.ts';
+import { fold } from '../events/reduce.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
@@ -29,7 +31,14 @@ export async function forkSession(
     const lines = events.map((event) => copied(event, session, id, seq));
     const cause: Cause = { stream: session, seq, depth: last.cause.depth + 1 };
     const forked: EventBody = { type: 'audit', who: 'fork', what: `branched off from ${session} at ${seq}` };
-    lines.push(encodeEvent({ seq: seq + 1, at: clock.now(), session: id, turn: last.turn, cause }, forked));
+    // Its questions are the other session's: this one asks its own.
+    const withdrawn = openReviews(fold(events)).map(
+      ({ review }): EventBody => ({ type: 'review.resolved', review, answer: 'withdrawn', by: 'fork' }),
+    );
+    for (const [index, body] of [forked, ...withdrawn].entries())
+      lines.push(
+        encodeEvent({ seq: seq + 1 + index, at: clock.now(), session: id, turn: last.turn, cause }, body),
+      );
     await written(writer, lines);
   } finally {
     await writer.release();
@@ -41,9 +50,12 @@ export async function forkSession(
 function copied(event: SessionEvent, from: string, to: string, forkedAt: number): string {
   const { seq, at, session: _, turn, cause, ...body } = event;
   const moved = cause.stream === from ? { ...cause, stream: to } : cause;
-  const marked =
-    body.type === 'session.started' ? { ...body, forked: { session: from, seq: forkedAt } } : body;
-  return encodeEvent({ seq, at, session: to, turn, cause: moved }, marked as EventBody);
+  if (body.type !== 'session.started')
+    return encodeEvent({ seq, at, session: to, turn, cause: moved }, body as EventBody);
+  // A sub-agent's session that is branched off works for nobody.
+  const { parent: _parent, ...own } = body;
+  const forked = { session: from, seq: forkedAt };
+  return encodeEvent({ seq, at, session: to, turn, cause: moved }, { ...own, forked });
 }
 
 const written = (writer: StreamWriter, lines: readonly string[]): Promise<void> =>

@@ -1,4 +1,7 @@
+import type { Cause } from '../events/event.ts';
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
+import type { Reviews } from './reviews/create-reviews.ts';
+import { takeAnswer } from './reviews/take-answer.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 
@@ -8,18 +11,29 @@ export interface Inbox {
   drain(): Promise<void>;
   /** Calls back once, when the next message for the agent is on the log. The returned function forgets it. */
   onMessage(then: () => void): () => void;
+  /** The last message for the agent that came through here. */
+  lastMessage(): Cause | undefined;
   close(): void;
 }
 
 export function createInbox(
   writer: StreamWriter,
-  { log, stop }: { readonly log: SessionLog; readonly stop: Stop },
+  {
+    log,
+    stop,
+    reviews,
+  }: {
+    readonly log: SessionLog;
+    readonly stop: Stop;
+    readonly reviews: Pick<Reviews, 'decide'>;
+  },
   onError: (error: unknown) => void,
 ): Inbox {
   let handled = 0;
   let draining: Promise<void> | undefined;
   let again = false;
   let closed = false;
+  let last: Cause | undefined;
   const waiting = new Set<() => void>();
 
   const receive = ({ id, kind, from, body }: InboxMessage) => {
@@ -27,11 +41,13 @@ export function createInbox(
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     // A message comes from outside the log: it is a beginning of its own.
     const outside = { stream: writer.stream, seq: 0, depth: 0 };
-    if (kind === 'steer') {
-      log.append({ type: 'message.received', from: 'steer', text }, outside, consumed);
+    if (kind === 'steer' || kind === 'message') {
+      const sender = kind === 'steer' ? 'steer' : 'user';
+      last = log.append({ type: 'message.received', from: sender, text }, outside, consumed);
       for (const then of waiting) then();
       waiting.clear();
-    } else log.append({ type: 'audit', who: from, what: `${kind}: ${text}` }, outside, consumed);
+    } else if (kind !== 'review' || !takeAnswer(reviews, from, body, [id]))
+      log.append({ type: 'audit', who: from, what: `${kind}: ${text}` }, outside, consumed);
     if (kind === 'cancel') stop.now({ kind: 'cancel', reason: text, by: from });
   };
 
@@ -66,6 +82,7 @@ export function createInbox(
       waiting.add(then);
       return () => waiting.delete(then);
     },
+    lastMessage: () => last,
     close() {
       closed = true;
       forget();

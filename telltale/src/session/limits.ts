@@ -13,7 +13,7 @@ export function reachedLimit(state: SessionState, limits: Limits, now: number): 
   const { totals } = state;
   if (state.balance !== undefined && state.balance <= 0) return budgetSpent();
   const turns = state.maxTurns ?? limits.turns;
-  if (totals.turns >= turns) return turnsReached(state.id, turns);
+  if (totals.turns - state.turnsBefore >= turns) return turnsReached(state, turns);
   if (limits.tokens !== undefined && totals.input + totals.output >= limits.tokens)
     return reached('tokens', `${limits.tokens} tokens (${totals.input + totals.output} used)`);
   if (limits.cost_usd !== undefined && totals.cost_usd >= limits.cost_usd)
@@ -23,11 +23,16 @@ export function reachedLimit(state: SessionState, limits: Limits, now: number): 
   return undefined;
 }
 
-const turnsReached = (session: string, turns: number) =>
+const turnsReached = ({ id, parent }: SessionState, turns: number) =>
   new RuntimeError(
     'limit_turns',
     `The session has reached its limit of ${turns} ${turns === 1 ? 'turn' : 'turns'}.`,
-    { hint: `Allow it more turns: telltale resume ${session} --max-turns ${turns * 2}` },
+    {
+      hint:
+        parent === undefined
+          ? `Allow it more turns: telltale resume ${id} --max-turns ${turns * 2}`
+          : 'Raise "limits.turns" in the manifest of the agent.',
+    },
   );
 
 const reached = (limit: string, shown: string) =>

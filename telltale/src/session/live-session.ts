@@ -4,19 +4,22 @@ import type { Cause, EventBody, FieldError, ObservedEvent } from '../events/even
 import { createSnapshotWriter, type SnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Json } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
-import { recordToFile } from '../models/record-to-file.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import type { Approve } from '../targets/target.ts';
+import { createTalk } from './chat/talk.ts';
+import type { Begin, ChildSession, Lineage, Spawn } from './children/lineage.ts';
+import { isInCode } from './define/agent-code.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { AgentShelf, PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
-import type { LoadedAgent, ResumeOptions, Session, SessionResult, StartOptions } from './runtime-types.ts';
+import type { LoadedAgent, OnWaiting, Session, SessionResult } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
-import { createStop, type Stop } from './stop.ts';
+import { cancelOnAbort, createStop, type Stop, type StopReason } from './stop.ts';
 import { takeNewStream, titleOf } from './take-new-stream.ts';
 
 const SEAL_BYTES = 9;
@@ -28,19 +31,14 @@ export interface RuntimeEdges {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly shelf: AgentShelf;
+  readonly approve?: Approve | undefined;
+  readonly onWaiting?: OnWaiting | undefined;
+  /** Begins the session of a sub-agent. */
+  readonly spawn: Spawn;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
-export type Begin =
-  | { readonly kind: 'start'; readonly id: string; readonly agent: LoadedAgent; readonly start: StartOptions }
-  | {
-      readonly kind: 'resume';
-      readonly id: string;
-      readonly agent: LoadedAgent;
-      readonly resume: ResumeOptions;
-    };
-
-export interface LiveSession extends Session {
+export interface LiveSession extends Session<unknown>, ChildSession {
   /** Resolves once the session is this process's own and has begun; rejects where it cannot. */
   readonly ready: Promise<void>;
 }
@@ -50,6 +48,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
   const { store } = edges;
   const { id } = begin;
   const stop = createStop();
+  const talk = createTalk();
   /** Those that came before the log was there. */
   const early = new Set<(event: ObservedEvent) => void>();
   let log: SessionLog | undefined;
@@ -62,7 +61,8 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
   ready.catch(() => undefined); // whoever waits for the result hears of it there
   const queue = createEventQueue(store, id, ready);
 
-  const run = async (): Promise<SessionResult> => {
+  const forgetSignal = cancelOnAbort(stop, choiceOf(begin).signal);
+  const run = async (): Promise<SessionResult<unknown>> => {
     let writer: StreamWriter | undefined;
     try {
       const opened = await open(edges, begin, stop, (made) => {
@@ -72,17 +72,25 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
         for (const listener of early) log.subscribe((event) => early.has(listener) && listener(event));
       });
       begun();
-      return await runSession({ ...edges, ...opened, stop });
+      const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
+      const onWaiting = chosen ?? edges.onWaiting ?? 'release';
+      const ended = await runSession({ ...edges, ...opened, onWaiting, stop, talk });
+      return begin.lineage === undefined ? readResult(begin.agent, ended) : ended;
     } catch (thrown) {
       refused(thrown);
       throw thrown;
     } finally {
+      forgetSignal();
       try {
         await writer?.release(); // what was queued when it was let go is on the log after this
       } finally {
         queue.end(log?.committedSeq() ?? 0);
       }
     }
+  };
+  const end = (reason: StopReason) => {
+    if (reason.kind === 'interrupt') log?.seal();
+    stop.now(reason);
   };
   const result = run();
   result.catch(() => undefined); // a caller that only reads events is not ended by it
@@ -101,17 +109,31 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       await ready;
       await store.send(id, { kind: 'steer', from: 'user', body: text });
     },
+    async say(text) {
+      await ready;
+      await store.send(id, { kind: 'message', from: 'user', body: text });
+    },
+    breakOff: talk.breakOff,
+    finish: talk.finish,
+    stop: end,
     async cancel(reason = 'asked to') {
-      stop.now({ kind: 'cancel', reason, by: 'user' });
+      end({ kind: 'cancel', reason, by: 'user' });
       await result;
     },
     async interrupt() {
-      log?.seal();
-      stop.now({ kind: 'interrupt' });
+      end({ kind: 'interrupt' });
       await result.catch(() => undefined);
     },
   };
 }
+
+const choiceOf = (begin: Begin) => (begin.kind === 'start' ? begin.start : begin.resume);
+
+/** The session's result, as the agent's output schema gives it; on the log it is what the model wrote. */
+const readResult = (agent: LoadedAgent<unknown>, result: SessionResult): SessionResult<unknown> =>
+  result.result === undefined || agent.readResult === undefined
+    ? result
+    : { ...result, result: agent.readResult(result.result) };
 
 interface Opened {
   readonly prepared: PreparedAgent;
@@ -120,6 +142,7 @@ interface Opened {
   readonly log: SessionLog;
   readonly origin: Cause;
   readonly resumed: boolean;
+  readonly lineage: Lineage | undefined;
 }
 
 /** Takes the stream, writes the first event, and gets everything ready that a session needs. */
@@ -129,12 +152,11 @@ async function open(
   stop: Stop,
   onLog: (made: Pick<Opened, 'writer' | 'log'>) => void,
 ): Promise<Opened> {
-  const choice = begin.kind === 'start' ? begin.start : begin.resume;
+  const { lineage } = begin;
+  const choice = choiceOf(begin);
   const prepared = await edges.shelf.prepare(begin.agent, choice.model);
   const model =
-    choice.record === undefined
-      ? prepared.model
-      : recordToFile(prepared.model, resolve(edges.cwd, choice.record), edges.clock);
+    choice.record === undefined ? prepared.model : await recorded(prepared.model, choice.record, edges);
   const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });
   const toLog = (writer: StreamWriter, state: SessionState, snapshots: SnapshotWriter): SessionLog => {
     const log = createSessionLog({ ...edges, writer, state, snapshots, onLost });
@@ -148,51 +170,78 @@ async function open(
       name: started.agent,
       status: 'running',
       title: titleOf(started.input),
+      ...(lineage === undefined ? {} : { parent: lineage.parent.session }),
     });
     const log = toLog(writer, emptyState(), createSnapshotWriter());
-    const origin = log.append(started);
+    const origin = log.append(started, lineage?.cause);
+    if (lineage?.shown !== undefined) log.append(shownMetadata(lineage.shown), origin);
     if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
-    return { prepared, model, writer, log, origin, resumed: false };
+    return { prepared, model, writer, log, origin, resumed: false, lineage };
   }
   const writer = await edges.store.acquire(begin.id);
   try {
     const { state, snapshots } = await openSession(edges.store, begin.id);
-    if (state.status === 'completed') throw sessionCompleted(begin.id);
+    const chat = begin.resume.chat === true;
+    if (state.status === 'completed' && !chat) throw sessionCompleted(begin.id);
     const log = toLog(writer, state, snapshots);
-    const origin = log.append({
-      type: 'session.resumed',
-      by: 'user',
-      ...(begin.resume.maxTurns === undefined ? {} : { max_turns: begin.resume.maxTurns }),
-    });
-    return { prepared, model, writer, log, origin, resumed: true };
+    const { maxTurns } = begin.resume;
+    const origin = log.append(
+      {
+        type: 'session.resumed',
+        by: lineage === undefined ? 'user' : 'parent',
+        ...(maxTurns === undefined ? {} : { max_turns: maxTurns }),
+        ...(chat ? { chat } : {}),
+      },
+      lineage?.cause,
+    );
+    return { prepared, model, writer, log, origin, resumed: true, lineage };
   } catch (thrown) {
     await writer.release();
     throw thrown;
   }
 }
 
+/** Writing scripts is loaded by those who do. */
+async function recorded(model: Model, file: string, { cwd, clock }: RuntimeEdges): Promise<Model> {
+  const { recordToFile } = await import('../models/record-to-file.ts');
+  return recordToFile(model, resolve(cwd, file), clock);
+}
+
 async function firstEvent(
   { store }: RuntimeEdges,
-  { start, agent }: Extract<Begin, { kind: 'start' }>,
+  { start, agent, lineage }: Extract<Begin, { kind: 'start' }>,
   prepared: PreparedAgent,
 ): Promise<{ started: Extract<EventBody, { type: 'session.started' }>; dropped: readonly FieldError[] }> {
   const { manifest } = agent;
   const kept = await keptMetadata(manifest.metadata, manifest.name, store);
-  const { values, dropped } = prepared.metadata.initial(kept);
+  const { values, dropped } = prepared.metadata.initial(
+    lineage === undefined ? kept : { ...kept, ...lineage.shared },
+  );
   const started = {
     type: 'session.started',
     agent: manifest.name,
     input: start.input,
-    manifest: { path: agent.path, hash: agent.hash },
+    manifest: { path: agent.path, hash: agent.hash, ...(isInCode(agent) ? { code: true as const } : {}) },
     model: prepared.model.id,
+    ...(lineage === undefined ? {} : { parent: lineage.parent }),
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
+    ...(start.chat === true ? { chat: true as const } : {}),
     vars: { ...variableDefaults(manifest), ...start.vars },
     metadata: values,
-    ...(manifest.budget === undefined ? {} : { balance: manifest.budget.balance }),
+    ...(manifest.budget === undefined
+      ? {}
+      : { balance: Math.min(manifest.budget.balance, lineage?.balance ?? Number.POSITIVE_INFINITY) }),
   } as const;
   return { started, dropped };
 }
+
+const shownMetadata = (values: JsonObject) =>
+  ({
+    type: 'message.received',
+    from: 'parent',
+    text: `My metadata, for you to read: ${JSON.stringify(values)}`,
+  }) as const;
 
 function variableDefaults({ context_variables: variables }: LoadedAgent['manifest']): Record<string, Json> {
   const defaults: Record<string, Json> = {};
@@ -203,5 +252,5 @@ function variableDefaults({ context_variables: variables }: LoadedAgent['manifes
 
 const sessionCompleted = (id: string) =>
   new RuntimeError('session_completed', `${id} has completed: there is nothing left to resume.`, {
-    hint: `Branch off from one of its events instead: telltale fork ${id} SEQ`,
+    hint: `Branch off from one of its events (telltale fork ${id} SEQ), or talk to it: telltale chat MANIFEST --resume ${id}`,
   });

@@ -5,7 +5,11 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Diagnostic } from '../manifest/diagnostic.ts';
 import { formatDiagnostic } from '../manifest/format-diagnostic.ts';
 import { loadManifests } from '../manifest/load-manifests.ts';
-import type { LoadedManifest, Project } from '../manifest/project/project.ts';
+import type { CodeImport, FileWithCode } from '../manifest/project/code-manifest.ts';
+import type { ImportList, LoadedManifest, Project } from '../manifest/project/project.ts';
+import { codeImport } from './define/agent-manifest.ts';
+import type { DefinedRelic } from './define/define-relic.ts';
+import type { DefinedTool } from './define/define-tool.ts';
 import type { LoadedAgent } from './runtime-types.ts';
 
 export interface LoadAgentOptions {
@@ -14,13 +18,20 @@ export interface LoadAgentOptions {
   readonly cwd?: string;
   /** Which agent, where the file holds several. */
   readonly name?: string;
+  /** What the agents of the file import beyond what stands in it. */
+  readonly tools?: readonly DefinedTool[];
+  readonly relics?: readonly DefinedRelic[];
+  readonly agents?: readonly LoadedAgent<unknown>[];
+  readonly signal?: AbortSignal;
 }
 
 /** Reads an agent's manifest and all it imports. Throws `bad_manifest`, with all that is wrong as `diagnostics`. */
 export async function loadAgent(path: string, options: LoadAgentOptions = {}): Promise<LoadedAgent> {
   const file = resolve(options.cwd ?? '.', path);
-  const loaded = await loadManifests([file], {
+  const source: FileWithCode = { path: file, beside: await importsOf(options, dirname(file)) };
+  const loaded = await loadManifests([source], {
     env: options.env ?? {},
+    signal: options.signal,
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
   if (!loaded.ok) throw badManifest(path, loaded.diagnostics);
@@ -32,8 +43,21 @@ export async function loadAgent(path: string, options: LoadAgentOptions = {}): P
     project,
     path: file,
     folder: dirname(found.file),
-    hash: hashOf(project),
+    hash: hashOf(project.manifests),
+    source,
   };
+}
+
+async function importsOf(options: LoadAgentOptions, folder: string): Promise<readonly CodeImport[]> {
+  const { tools = [], relics = [], agents = [] } = options;
+  const imports: CodeImport[] = [];
+  for (const [list, entries] of Object.entries({ tools, relics, agents }) as [ImportList, unknown[]][])
+    for (const [index, entry] of entries.entries()) {
+      const imported = await codeImport(list, entry, folder);
+      if (typeof imported !== 'object') throw notFromCode(list, index);
+      imports.push(imported);
+    }
+  return imports;
 }
 
 /** The agent that the file itself holds, not one it imports. */
@@ -60,21 +84,25 @@ function chooseAgent(
 }
 
 /** The same for the same manifests, wherever they lie and in whatever order they were read. */
-function hashOf(project: Project): string {
+export function hashOf(manifests: readonly LoadedManifest[]): string {
   const hash = createHash('sha256');
-  for (const line of project.manifests.map(({ id, hash: own }) => `${id} ${own}\n`).sort()) hash.update(line);
+  for (const line of manifests.map(({ id, hash: own }) => `${id} ${own}\n`).sort()) hash.update(line);
   return hash.digest('hex');
 }
 
 const MAX_SHOWN = 3;
 
-function badManifest(path: string, diagnostics: readonly Diagnostic[]) {
+export function badManifest(
+  path: string,
+  diagnostics: readonly Diagnostic[],
+  hint = `See all of them: telltale validate ${path}`,
+) {
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   const shown = errors.slice(0, MAX_SHOWN).map((each) => formatDiagnostic(each));
   const error = new RuntimeError(
     'bad_manifest',
     `${path} has ${errors.length} ${errors.length === 1 ? 'error' : 'errors'}:\n${shown.join('\n')}`,
-    { hint: `See all of them: telltale validate ${path}` },
+    { hint },
   );
   return Object.assign(error, { diagnostics });
 }
@@ -82,6 +110,11 @@ function badManifest(path: string, diagnostics: readonly Diagnostic[]) {
 const noAgent = (path: string) =>
   new RuntimeError('no_agent', `${path} holds no Agent.`, {
     hint: 'Name a file with a document of "kind: Agent".',
+  });
+
+const notFromCode = (list: string, index: number) =>
+  new RuntimeError('bad_option', `loadAgent: "/${list}/${index}" was not made by code.`, {
+    hint: 'Give what defineTool, defineRelic, defineAgent or loadAgent returned; manifests are imported by manifests.',
   });
 
 const agentUnknown = (path: string, asked: string, known: readonly string[]) =>

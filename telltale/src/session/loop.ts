@@ -34,7 +34,7 @@ export async function runLoop(
     if (before !== undefined) await before;
     if (stop.reason !== undefined) return { kind: 'stopped' };
     if (state.failing !== undefined) return untilStopped(stop);
-    const limit = reachedLimit(state, manifest.limits, clock.now());
+    const limit = reachedLimit(state, manifest.limits, clock.now()) ?? context.limitAbove?.();
     if (limit !== undefined) return { kind: 'failed', error: limit };
     const previous = conversation.prompt();
     const compacting = compactIfNeeded(context, conversation);

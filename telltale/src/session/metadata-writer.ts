@@ -53,12 +53,16 @@ export async function keptMetadata(
   return Object.fromEntries(kept);
 }
 
-/** Takes over what other sessions of the agent have set since; what does not fit its field is left as it was. */
+/**
+ * Takes over what other sessions of the agent have set since; what does not fit its field is left as it was, and so are
+ * fields that it shares with an agent that called it.
+ */
 export async function refreshMetadata(
   metadata: Metadata,
   manifest: AgentManifest,
   log: SessionLog,
   store: Store,
+  shared: ReadonlySet<string> | undefined,
 ): Promise<void> {
   await log.flushed(); // or its own last values would be undone by those before them
   const kept = await keptMetadata(manifest.metadata, manifest.name, store);
@@ -66,7 +70,7 @@ export async function refreshMetadata(
   const current = log.state.metadata;
   const changes = new Map<string, { readonly from: Json; readonly to: Json }>();
   for (const name of Object.keys(manifest.metadata.fields)) {
-    if (dropped.some(({ field }) => field === name)) continue;
+    if (shared?.has(name) === true || dropped.some(({ field }) => field === name)) continue;
     const from = Object.hasOwn(current, name) ? (current[name] ?? null) : null;
     const to = Object.hasOwn(values, name) ? (values[name] ?? null) : null;
     if (!deepEqual(from, to)) changes.set(name, { from, to });

@@ -1,12 +1,14 @@
 import type { DeclaredAction } from '../events/action.ts';
 import { LLM_USAGE } from '../events/reduce.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
-import type { PerformCall, SchedulerEdges, TargetTraits } from '../scheduler/edges.ts';
+import type { PerformCall, SchedulerEdges } from '../scheduler/edges.ts';
 import type { Target, TargetCall } from '../targets/target.ts';
 import { unknownTarget } from '../targets/unknown-target.ts';
 import type { AgentView } from './agent-view.ts';
+import type { RunChild } from './children/child-runner.ts';
 import { costWith } from './cost.ts';
-import type { InternalEdges } from './internal-actions.ts';
+import type { InternalEdges } from './internal/definition.ts';
+import { notAllowed } from './internal/internal-actions.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import type { SessionLog } from './session-log.ts';
 
@@ -14,35 +16,48 @@ export interface PerformerEdges {
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
   readonly view: AgentView;
+  readonly granted: (action: string) => readonly string[] | undefined;
+  readonly runChild: RunChild;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
 /** Calls targets for the scheduler. */
 export function createPerformer(
-  { prepared, log, view, crashPoint }: PerformerEdges,
-  rollback: InternalEdges['rollback'],
-): Pick<SchedulerEdges, 'traits' | 'unknownTarget' | 'perform'> {
+  { prepared, log, view, granted, runChild, crashPoint }: PerformerEdges,
+  internalEdges: InternalEdges,
+): Pick<SchedulerEdges, 'unknownTarget' | 'perform'> & {
+  readonly traits: (action: DeclaredAction) => Target | undefined;
+} {
   const { state } = log;
   const { agent, targets, internal } = prepared;
   const cost = agent.manifest.budget?.costs.action ?? 0;
   let bound: Map<string, Target> | undefined;
+  let noted: Set<string> | undefined;
+  const note = (what: string) => {
+    noted ??= new Set();
+    if (noted.has(what)) return;
+    noted.add(what);
+    log.append({ type: 'audit', who: 'runtime', what });
+  };
   const internalNamed = (name: string): Target | undefined => {
-    bound ??= new Map(internal.map((action) => [action.name, action.bind({ state, rollback })]));
+    bound ??= new Map(internal.map((action) => [action.name, action.bind(internalEdges)]));
     return bound.get(name);
   };
   const find = ({ kind, name }: DeclaredAction): Target | undefined =>
     kind === 'internal' ? internalNamed(name) : targets.find(kind, name);
   const unknown = ({ kind, name }: DeclaredAction): RuntimeError => {
+    const blocked = kind === 'internal' ? notAllowed(name, agent.manifest) : undefined;
+    if (blocked !== undefined) return blocked;
     // A model that calls tools natively knows everything by its native name, and no types.
     if (prepared.calls !== undefined) {
       const { natives } = prepared.calls.style.names;
       return unknownTarget('tool', name, { all: natives.map((each) => ({ kind: 'tool', name: each })) });
     }
-    const own = internal.map((action) => action.bind({ state, rollback }));
+    const own = internal.map((action) => action.bind(internalEdges));
     return unknownTarget(kind, name, { all: [...targets.all, ...own] });
   };
   return {
-    traits: (action): TargetTraits | undefined => find(action),
+    traits: find,
     unknownTarget: unknown,
     perform(call) {
       const { action, attempt } = call;
@@ -51,7 +66,10 @@ export function createPerformer(
       if (cost > 0 && attempt === 1 && state.balance !== undefined)
         log.append({ type: 'budget.charged', what: 'action', amount: cost, balance: state.balance - cost });
       crashPoint?.(`perform:${action.id}`);
-      const running = target.run(toTargetCall(call, log, view));
+      const running =
+        target.kind === 'agent'
+          ? runChild(call)
+          : target.run(toTargetCall(call, log, view, granted(action.id), note));
       if (crashPoint === undefined) return running;
       return running.finally(() => crashPoint(`performed:${action.id}`));
     },
@@ -62,6 +80,8 @@ function toTargetCall(
   { action, input, attempt, signal }: PerformCall,
   log: SessionLog,
   view: AgentView,
+  granted: readonly string[] | undefined,
+  note: (what: string) => void,
 ): TargetCall {
   const { id } = action;
   const { id: session } = log.state;
@@ -73,6 +93,8 @@ function toTargetCall(
     signal,
     idempotencyKey: `${session}:${id}`,
     agent: view,
+    granted,
+    note,
     charge(usage, model) {
       const data = { action: id, model: model.id, ...usage, cost_usd: costWith(model, usage) };
       log.append({ type: 'custom', name: LLM_USAGE, data });

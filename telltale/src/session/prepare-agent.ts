@@ -6,10 +6,20 @@ import { type Opening, openingOf } from '../prompt/conversation.ts';
 import { systemPrompt } from '../prompt/primer.ts';
 import type { Store } from '../store/store.ts';
 import { createTargets } from '../targets/create-targets.ts';
-import type { Approve, TargetTable } from '../targets/target.ts';
+import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
+import { createSandboxFinder, type FindSandbox } from '../targets/process/find-sandbox.ts';
+import type { Sandbox } from '../targets/sandbox/sandbox.ts';
+import type { TargetTable } from '../targets/target.ts';
 import { createOutputCheck } from './check-output.ts';
+import { type AgentFamily, createAgentFamily } from './children/agent-family.ts';
+import { agentTarget } from './children/agent-target.ts';
 import type { CheckedOutput } from './context.ts';
-import { allowedInternalActions, INTERNAL_ACTIONS, type InternalAction } from './internal-actions.ts';
+import { agentCode } from './define/agent-code.ts';
+import {
+  allowedInternalActions,
+  INTERNAL_ACTIONS,
+  type InternalAction,
+} from './internal/internal-actions.ts';
 import { createMetadata, type Metadata } from './metadata/metadata.ts';
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts';
 import { refuseNotBuilt } from './refuse-not-built.ts';
@@ -19,10 +29,12 @@ import { DIALECT_WORDS } from './turn/dialect-words.ts';
 
 /** All of an agent that its sessions share: compiled once, so that a session of its own costs little. */
 export interface PreparedAgent {
-  readonly agent: LoadedAgent;
+  readonly agent: LoadedAgent<unknown>;
   readonly model: Model;
   readonly fastModel: () => Promise<Model>;
   readonly targets: TargetTable;
+  /** The agents that it may call, by name. */
+  readonly agents: ReadonlyMap<string, LoadedAgent<unknown>>;
   readonly internal: readonly InternalAction[];
   readonly metadata: Metadata;
   readonly toAction: ToAction;
@@ -36,17 +48,23 @@ export interface PrepareEdges {
   readonly store: Store;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly approve?: Approve | undefined;
+  /** Finds the sandbox of commands; by default it is looked for once. */
+  readonly findSandbox?: FindSandbox;
+  readonly mcp?: OpenMcpServer | undefined;
+  /** Of scripts. */
+  readonly sandbox?: Sandbox | undefined;
 }
 
 export interface AgentShelf {
   /** Prepares an agent, or gives what was prepared for it before. `model` counts in place of the manifest's own. */
-  prepare(agent: LoadedAgent, model: string | Model | undefined): Promise<PreparedAgent>;
+  prepare(agent: LoadedAgent<unknown>, model: string | Model | undefined): Promise<PreparedAgent>;
   close(): Promise<void>;
 }
 
-export function createAgentShelf(edges: PrepareEdges): AgentShelf {
-  const shelf = new Map<LoadedAgent, Map<string | Model | undefined, Promise<PreparedAgent>>>();
+export function createAgentShelf(given: PrepareEdges): AgentShelf {
+  const edges = { ...given, findSandbox: given.findSandbox ?? createSandboxFinder(given.env) };
+  const family = createAgentFamily();
+  const shelf = new Map<LoadedAgent<unknown>, Map<string | Model | undefined, Promise<PreparedAgent>>>();
   return {
     prepare(agent, model) {
       let kept = shelf.get(agent);
@@ -56,7 +74,7 @@ export function createAgentShelf(edges: PrepareEdges): AgentShelf {
       }
       const found = kept.get(model);
       if (found !== undefined) return found;
-      const made = prepareAgent(edges, agent, model);
+      const made = prepareAgent({ ...edges, family }, agent, model);
       const variants = kept;
       variants.set(model, made);
       made.catch(() => variants.delete(model)); // what failed once may succeed later: a key is set, a file is there
@@ -74,29 +92,39 @@ export function createAgentShelf(edges: PrepareEdges): AgentShelf {
 }
 
 async function prepareAgent(
-  { store, clock, env, approve }: PrepareEdges,
-  agent: LoadedAgent,
+  edges: PrepareEdges & { readonly findSandbox: FindSandbox; readonly family: AgentFamily },
+  agent: LoadedAgent<unknown>,
   chosen: string | Model | undefined,
 ): Promise<PreparedAgent> {
+  const { store, clock, env, findSandbox, family, mcp, sandbox } = edges;
   const { manifest, folder } = agent;
   refuseNotBuilt(agent, INTERNAL_ACTIONS);
   const named = chosen ?? manifest.model;
   if (named === undefined) throw noModel(manifest.name);
-  const open = (ref: string) => openModel(manifest.models[ref] ?? ref, { env, folder, clock });
+  const code = agentCode(agent);
+  const open = async (ref: string) => {
+    const reference = manifest.models[ref] ?? ref;
+    return code?.models.get(reference) ?? openModel(reference, { env, folder, clock });
+  };
   const model = typeof named === 'string' ? await open(named) : named;
   const fast = manifest.models.fast;
+  const agents = family.callableBy(agent);
   const targets = await createTargets({
-    agent: manifest,
+    // Prompts that name no model ask the one that the agent runs on, also where its manifest names none.
+    agent: manifest.model === undefined ? { ...manifest, model: model.id } : manifest,
     project: agent.project,
     folder,
     clock,
     env,
     store,
     // Whoever names the agent's own model means the one it really runs on.
-    openModel: (ref) => (ref === manifest.model ? Promise.resolve(model) : open(ref)),
-    approve,
+    openModel: (ref) => (ref === (manifest.model ?? model.id) ? Promise.resolve(model) : open(ref)),
+    findSandbox,
+    agents: agents.map((callable) => agentTarget(callable.manifest)),
+    mcp,
+    sandbox,
   });
-  const internal = allowedInternalActions(manifest.internal_actions);
+  const internal = allowedInternalActions(manifest);
   const calls = prepareCalls(manifest, targets.all, internal);
   const openingFor = (seal: string | undefined) => {
     const system = systemPrompt(manifest, {
@@ -113,10 +141,15 @@ async function prepareAgent(
     model,
     fastModel: () => (fast === undefined ? Promise.resolve(model) : open(fast)),
     targets,
+    agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
     internal,
     metadata: createMetadata(manifest.metadata),
     toAction: createToAction(manifest.action_templates),
-    checkOutput: createOutputCheck(manifest.output?.schema, DIALECT_WORDS[manifest.dialect].output),
+    checkOutput: createOutputCheck(
+      manifest.output?.schema,
+      DIALECT_WORDS[manifest.dialect].output,
+      code?.output,
+    ),
     calls,
     opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)),
   };

@@ -10,18 +10,30 @@ import type { Store } from '../store/store.ts';
 const PAGE = 2_000;
 
 /** The committed events of a session, from `from` on. */
-export async function readEvents(store: Store, session: string, from = 1): Promise<SessionEvent[]> {
+export async function readEvents(
+  store: Store,
+  session: string,
+  from = 1,
+  signal?: AbortSignal,
+): Promise<SessionEvent[]> {
+  signal?.throwIfAborted();
   if ((await store.info(session)) === undefined) throw sessionUnknown(session, store.location);
   const events: SessionEvent[] = [];
-  for await (const page of pages(store, session, from)) events.push(...page);
+  for await (const page of pages(store, session, from, signal)) events.push(...page);
   return events;
 }
 
 /** The state of a session after all its committed events, or after `seq`. */
-export async function readSession(store: Store, session: string, seq?: number): Promise<SessionState> {
+export async function readSession(
+  store: Store,
+  session: string,
+  seq?: number,
+  signal?: AbortSignal,
+): Promise<SessionState> {
+  signal?.throwIfAborted();
   if ((await store.info(session)) === undefined) throw sessionUnknown(session, store.location);
   const state = await fromSnapshots(store, session, seq ?? Number.POSITIVE_INFINITY);
-  for await (const page of pages(store, session, state.seq + 1)) {
+  for await (const page of pages(store, session, state.seq + 1, signal)) {
     const wanted = seq === undefined ? page : page.filter((event) => event.seq <= seq);
     fold(wanted, state);
     if (wanted.length < page.length) break;
@@ -59,8 +71,14 @@ async function fromSnapshots(store: Store, session: string, seq: number): Promis
   }
 }
 
-async function* pages(store: Store, session: string, from: number): AsyncGenerator<SessionEvent[], void> {
+async function* pages(
+  store: Store,
+  session: string,
+  from: number,
+  signal?: AbortSignal,
+): AsyncGenerator<SessionEvent[], void> {
   for (let next = from; ; ) {
+    signal?.throwIfAborted();
     const lines = await store.read(session, { from: next, limit: PAGE });
     if (lines.length > 0) yield lines.map((line) => decodeEvent(line, session));
     if (lines.length < PAGE) return;

@@ -1,4 +1,5 @@
 import type { Cause } from '../events/event.ts';
+import { openReviews } from '../events/fold-reviews.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
@@ -7,17 +8,23 @@ import { type Conversation, createConversation } from '../prompt/conversation.ts
 import { createScheduler } from '../scheduler/drive.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import type { Approve } from '../targets/target.ts';
 import { createAgentView } from './agent-view.ts';
+import { armWall } from './arm-wall.ts';
+import { runChat } from './chat/run-chat.ts';
+import type { Talk } from './chat/talk.ts';
+import { createChildRunner } from './children/child-runner.ts';
+import type { Lineage, Spawn } from './children/lineage.ts';
+import { closeTurn } from './close-turn.ts';
 import type { SessionContext } from './context.ts';
-import { costWith, countUsage } from './cost.ts';
 import { createInbox } from './inbox.ts';
-import { elapsedMs, wallReached } from './limits.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
 import { createMetadataWriter, refreshMetadata } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { recover } from './recover.ts';
-import type { SessionResult } from './runtime-types.ts';
+import { createReviews, type Reviews } from './reviews/create-reviews.ts';
+import type { OnWaiting, SessionResult } from './runtime-types.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop, StopReason } from './stop.ts';
 import { takenIds } from './taken-ids.ts';
@@ -40,6 +47,13 @@ export interface SessionEdges {
   /** The event that began or resumed it. */
   readonly origin: Cause;
   readonly resumed: boolean;
+  readonly approve?: Approve | undefined;
+  readonly onWaiting: OnWaiting;
+  /** How a person leads the session, where it is a chat. */
+  readonly talk: Talk;
+  readonly spawn: Spawn;
+  /** Where it is a sub-agent's. */
+  readonly lineage: Lineage | undefined;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
@@ -48,28 +62,51 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const { prepared, log, writer, stop, clock } = edges;
   const { manifest } = prepared.agent;
   const { state } = log;
-  const view = createAgentView({ state, prepared, env: edges.env });
+  const view = createAgentView({ state, prepared, env: edges.env, parent: edges.lineage?.view });
   const testContext = createTestContext(state, view);
+  const applyMetadata = createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log);
+  const runChild = createChildRunner({ ...edges, applyMetadata });
+  const performer = createPerformer(
+    { prepared, log, view, granted: (id) => reviews.granted(id), runChild, crashPoint: edges.crashPoint },
+    {
+      state,
+      manifest,
+      append: log.append,
+      rollback: (to) => scheduler.rollback(to, log.here()),
+      cancel: (id, reason) => scheduler.cancel(reason, [id]),
+    },
+  );
+  const reviews: Reviews = createReviews({
+    log,
+    stop,
+    clock,
+    scheduler: () => scheduler,
+    find: performer.traits,
+    agent: view,
+    approve: edges.approve,
+    // A sub-agent's parent waits for it in this process, whatever becomes of it.
+    hold: edges.onWaiting === 'hold' || state.parent !== undefined,
+  });
   const scheduler: Scheduler = createScheduler(
     {
       parallelActions: manifest.limits.parallel_actions,
       actionTimeoutMs: manifest.limits.action_timeout.ms,
       state,
       onFatal: (error, id) => stop.now({ kind: 'fail', error: actionFatal(id, error) }),
+      onEnded: reviews.onEnded,
     },
     {
       clock,
       random: edges.random,
       append: log.append,
       committed: log.committed,
-      ...createPerformer({ prepared, log, view, crashPoint: edges.crashPoint }, (to) =>
-        scheduler.rollback(to, log.here()),
-      ),
+      ...performer,
+      clear: reviews.clear,
       lookup: (name) => state.variables.get(name)?.value ?? ownField(state, name),
       context: testContext,
     },
   );
-  const inbox = createInbox(writer, { log, stop }, (error) =>
+  const inbox = createInbox(writer, { log, stop, reviews }, (error) =>
     stop.now({ kind: 'lost', error: toRuntimeError(error) }),
   );
   const context: SessionContext = {
@@ -78,6 +115,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     log,
     scheduler,
     stop,
+    reviews,
     inbox,
     sessionOrigin: () => edges.origin,
     clock,
@@ -88,13 +126,14 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     ids: takenIds(state),
     calls: prepared.calls,
     toAction: prepared.toAction,
-    applyMetadata: createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log),
+    applyMetadata,
     testContext,
     checkOutput: prepared.checkOutput,
+    limitAbove: edges.lineage?.limits.reached,
     crashPoint: edges.crashPoint,
   };
   const conversation = createConversation(prepared.opening(state.seal));
-  const disarm = armWall(context);
+  const disarm = state.chat === true ? () => undefined : armWall(context);
   // Nothing is recorded from there on, so nothing may start any more, however long the model takes to end.
   stop.onStop(() => {
     if (isLetGo(stop)) void scheduler.abandon(); // waited for at the end
@@ -102,13 +141,14 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   try {
     await inbox.drain();
     if (isLetGo(stop)) return await conclude(context, conversation, { kind: 'stopped' });
+    if (state.reviews.length > 0) reviews.tidy();
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
-    const end = await runLoop(context, conversation, left, () =>
-      manifest.metadata.scope === 'agent'
-        ? refreshMetadata(prepared.metadata, manifest, log, edges.store)
-        : undefined,
-    );
+    const refresh = () => beforeTurn(edges);
+    const end =
+      state.chat === true
+        ? await runChat(context, conversation, { left, beforeTurn: refresh, inbox, talk: edges.talk })
+        : await runLoop(context, conversation, left, refresh);
     return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
@@ -118,6 +158,19 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     disarm();
     inbox.close();
   }
+}
+
+/** What a turn has to know of others. */
+function beforeTurn({ prepared, log, store, lineage }: SessionEdges): Promise<void> | undefined {
+  const { metadata, agent } = prepared;
+  const kept = agent.manifest.metadata.scope === 'agent';
+  const bounded = lineage?.limits.isBounded === true;
+  if (!kept && !bounded) return undefined;
+  const refreshed = kept
+    ? refreshMetadata(metadata, agent.manifest, log, store, lineage?.sharedFields)
+    : Promise.resolve();
+  // What it used counts above once it is on the log.
+  return bounded ? refreshed.then(log.flushed).then(lineage.limits.counted) : refreshed;
 }
 
 /** Ends what is still running, writes the last event, and says how it went. */
@@ -140,15 +193,18 @@ async function conclude(
   const { reason } = stop;
   const letGo = end.kind === 'stopped' && isLetGo(stop);
   // An end that could not be written is none: the log says that the session goes on.
-  const lost = reason?.kind === 'lost' ? reason.error : letGo ? undefined : await whyUnwritten(log);
+  const waits = letGo && reason?.kind === 'wait';
+  const lost = reason?.kind === 'lost' ? reason.error : letGo && !waits ? undefined : await whyUnwritten(log);
   const { totals } = state;
-  const status = letGo || lost !== undefined || state.status === 'running' ? 'interrupted' : state.status;
+  const isOver = !letGo && state.status !== 'running';
+  const status = lost === undefined && (isOver || waits) ? statusOf(state) : 'interrupted';
   const error = lost?.toJSON() ?? state.error;
   return {
     session: state.id,
     status,
     ...(status !== 'completed' || state.result === undefined ? {} : { result: state.result }),
     ...(error === undefined ? {} : { error }),
+    ...(status === 'waiting' ? { reviews: openReviews(state) } : {}),
     turns: totals.turns,
     usage: { input: totals.input, output: totals.output },
     cost_usd: totals.cost_usd,
@@ -156,7 +212,11 @@ async function conclude(
 }
 
 /** Whether this process has nothing to say on the log any more. */
-const isLetGo = ({ reason }: Stop): boolean => reason?.kind === 'interrupt' || reason?.kind === 'lost';
+const isLetGo = ({ reason }: Stop): boolean =>
+  reason?.kind === 'interrupt' || reason?.kind === 'lost' || reason?.kind === 'wait';
+
+const statusOf = ({ status }: SessionState): SessionResult['status'] =>
+  status === 'running' ? 'interrupted' : status;
 
 const whyUnwritten = (log: SessionLog): Promise<RuntimeError | undefined> =>
   log.flushed().then(() => undefined, toRuntimeError);
@@ -165,6 +225,7 @@ async function stopAll(context: SessionContext, promptTokens: number, reason: St
   const { log, scheduler, sessionOrigin } = context;
   switch (reason.kind) {
     case 'interrupt':
+    case 'wait':
     case 'lost':
       log.seal();
       await scheduler.abandon();
@@ -182,19 +243,6 @@ async function stopAll(context: SessionContext, promptTokens: number, reason: St
   }
 }
 
-/** A turn that was cut off by the session's own end is over, too. */
-function closeTurn(
-  { log, state, model }: SessionContext,
-  promptTokens: number,
-  code: string,
-  message: string,
-): void {
-  if (!state.turnOpen) return;
-  const usage = countUsage(state, promptTokens);
-  const error = { code, message, retryable: false };
-  log.append({ type: 'turn.failed', error, usage, cost_usd: costWith(model, usage) });
-}
-
 async function farewell({ scheduler, clock, stop }: SessionContext): Promise<void> {
   const left = scheduler.untracked();
   if (left.length === 0) return;
@@ -206,13 +254,6 @@ async function farewell({ scheduler, clock, stop }: SessionContext): Promise<voi
     });
   });
   await scheduler.cancel('The session has ended.');
-}
-
-function armWall({ manifest, state, clock, stop }: SessionContext): () => void {
-  const { wall } = manifest.limits;
-  if (wall === undefined) return () => undefined;
-  const left = wall.ms - elapsedMs(state, clock.now());
-  return clock.after(Math.max(0, left), () => stop.now({ kind: 'fail', error: wallReached(wall.ms) }));
 }
 
 const ownField = (state: SessionState, name: string) =>

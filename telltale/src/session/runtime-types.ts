@@ -1,25 +1,39 @@
 import type { ObservedEvent, SessionEvent, Usage } from '../events/event.ts';
-import type { SessionState, SessionStatus } from '../events/state.ts';
+import type { Review, SessionState, SessionStatus } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
+import type { CodeManifest, FileWithCode } from '../manifest/project/code-manifest.ts';
 import type { Project } from '../manifest/project/project.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { Store } from '../store/store.ts';
-import type { Approve } from '../targets/target.ts';
+import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
+import type { Answer, Approve } from '../targets/target.ts';
+import type { AnsweredReview } from './reviews/answer-review.ts';
+import type { OpenReview } from './reviews/review-table.ts';
 
-/** An agent that can be run: its manifest, all that this imports, and where it was read. */
-export interface LoadedAgent {
+/** An agent that can be run: its manifest, all that this imports, and where it was read. Its sessions result in `Output`. */
+export interface LoadedAgent<Output = Json> {
   readonly manifest: AgentManifest;
   readonly project: Project;
-  /** The manifest's file, absolute. */
+  /** The manifest's file, absolute; `defineAgent("name")` where it was written in code. */
   readonly path: string;
   /** Its folder: paths in it are relative to this. */
   readonly folder: string;
   /** SHA-256 over everything it consists of. */
   readonly hash: string;
+  /** What it was made from, for agents in code that import it. */
+  readonly source?: CodeManifest | FileWithCode;
+  /** Reads a result, which is JSON on the log, as the agent's output schema gives it. */
+  readResult?(result: Json): Output;
 }
+
+/**
+ * `release`: the session is let go of, its result has the status `waiting`, and it goes on when it is resumed. `hold`:
+ * it stays in this process until somebody answers.
+ */
+export type OnWaiting = 'release' | 'hold';
 
 export interface RuntimeOptions {
   /** A store, or where it is: `sqlite:./telltale.db`, `memory`. */
@@ -31,8 +45,14 @@ export interface RuntimeOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where relative paths begin. */
   readonly cwd?: string;
-  /** Asks a person where a permission says `ask`; without it the answer is no. */
+  /** Asks a person where a permission says `ask`; without it, who answers the review: see `reviews` and `answer`. */
   readonly approve?: Approve;
+  /** What becomes of a session that has nothing to do but wait for a person; `release` by default. */
+  readonly onWaiting?: OnWaiting;
+  /** Closes the runtime when it is aborted: sessions that run are interrupted, and can be resumed. */
+  readonly signal?: AbortSignal;
+  /** Starts the MCP servers that agents import; `createRuntime` of "telltale" brings one. */
+  readonly mcp?: OpenMcpServer;
   /** Called at named places of a run: a test ends the process there. */
   readonly crashPoint?: (name: string) => void;
 }
@@ -46,38 +66,64 @@ export interface StartOptions {
   /** Writes the model's turns as a `scripted:` file. */
   readonly record?: string;
   readonly id?: string;
+  /** In place of the runtime's. */
+  readonly onWaiting?: OnWaiting;
+  /** Cancels the session when it is aborted; its reason is the session's. */
+  readonly signal?: AbortSignal;
+  /** A conversation: a final response ends the exchange, and the session waits for what `say` brings. */
+  readonly chat?: boolean;
 }
 
-export interface ResumeOptions {
-  readonly agent?: LoadedAgent;
+export interface ResumeOptions<Output = Json> {
+  /** Needed where parts of the agent were written in code; else the manifest is read again. */
+  readonly agent?: LoadedAgent<Output>;
   readonly model?: string | Model;
   readonly record?: string;
   /** Turns of the whole session at the most, in place of the limit it has had. */
   readonly maxTurns?: number;
   /** Goes on although the manifest is not the one the session started with. */
   readonly acceptChanges?: boolean;
+  /** In place of the runtime's. */
+  readonly onWaiting?: OnWaiting;
+  /** Cancels the session when it is aborted; before the session is taken up, nothing is done. */
+  readonly signal?: AbortSignal;
+  /** Goes on as a conversation, also where the session was none or has completed. */
+  readonly chat?: boolean;
 }
 
-export interface SessionResult {
+/** For what only reads: rejects with the signal's reason when it is aborted. */
+export interface ReadOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface SessionResult<Output = Json> {
   readonly session: string;
   /** `interrupted`: this process let go of it; it can be resumed. */
   readonly status: Exclude<SessionStatus, 'running'> | 'interrupted';
-  readonly result?: Json;
+  readonly result?: Output;
   readonly error?: ErrorJson;
+  /** What it waits for, where it does. */
+  readonly reviews?: readonly Review[];
   readonly turns: number;
   readonly usage: Usage;
   readonly cost_usd: number;
 }
 
 /** One run of an agent. */
-export interface Session {
+export interface Session<Output = Json> {
   readonly id: string;
   /** Every durable event from the first on, after its commit, and live ones as they come. Ends with the session. */
   readonly events: AsyncIterable<ObservedEvent>;
-  readonly result: Promise<SessionResult>;
+  readonly result: Promise<SessionResult<Output>>;
   /** As `events`, by call: cheaper. The returned function ends it. What a listener throws is uncaught, and harms no session. */
   subscribe(listener: (event: ObservedEvent) => void): () => void;
   steer(text: string): Promise<void>;
+  /** The next message of a chat, from its user. */
+  say(text: string): Promise<void>;
+  /** In a chat: ends the turn in hand with all that runs. What was said stays, and the session waits for a message. */
+  breakOff(): void;
+  /** Has a chat complete as soon as every message is answered. */
+  finish(): void;
   cancel(reason?: string): Promise<void>;
   /** Stops at once and lets go of the stream, so that it can be resumed: what Ctrl-C does. */
   interrupt(): Promise<void>;
@@ -85,18 +131,22 @@ export interface Session {
 
 export interface Runtime {
   readonly store: Store;
-  start(agent: LoadedAgent, options: StartOptions): Session;
+  start<Output>(agent: LoadedAgent<Output>, options: StartOptions): Session<Output>;
   /** Takes a session over and goes on. Refused while another process works on it. */
-  resume(session: string, options?: ResumeOptions): Promise<Session>;
+  resume<Output = Json>(session: string, options?: ResumeOptions<Output>): Promise<Session<Output>>;
   /** A new session whose log begins as the other's did, up to and with `seq`. */
   fork(session: string, seq: number, options?: { readonly id?: string }): Promise<string>;
   /** The committed events of a session. */
-  events(session: string, from?: number): Promise<readonly SessionEvent[]>;
+  events(session: string, from?: number, options?: ReadOptions): Promise<readonly SessionEvent[]>;
   /** The state after all committed events, or after `seq`. */
-  state(session: string, seq?: number): Promise<SessionState>;
+  state(session: string, seq?: number, options?: ReadOptions): Promise<SessionState>;
   /** Through the inbox: works from any process. */
   steer(session: string, text: string, from?: string): Promise<void>;
   cancel(session: string, reason?: string, from?: string): Promise<void>;
+  /** What waits for a person, over all sessions of the store. */
+  reviews(): Promise<readonly OpenReview[]>;
+  /** Answers a review, once: works from any process. Its session goes on if somebody works on it, else when it is resumed. */
+  answer(review: string, answer: Answer): Promise<AnsweredReview>;
   /** Ends sessions that run here as `interrupted`, and closes the store if it was opened here. */
   close(): Promise<void>;
 }

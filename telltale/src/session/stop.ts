@@ -1,10 +1,12 @@
-import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 
 /** Why a session stops before it has come to its own end. */
 export type StopReason =
   | { readonly kind: 'cancel'; readonly reason: string; readonly by: string }
   /** This process lets go of it: nothing is written, and it can be resumed. */
   | { readonly kind: 'interrupt' }
+  /** All of it waits for a person, which the log says: this process lets go of it. */
+  | { readonly kind: 'wait' }
   /** It ends as failed. */
   | { readonly kind: 'fail'; readonly error: RuntimeError }
   /** The log belongs to another process now, or cannot be written. */
@@ -59,3 +61,15 @@ export function createStop(): Stop {
   };
   return stop;
 }
+
+/** Cancels when `signal` is aborted, for its reason. The returned function forgets it. */
+export function cancelOnAbort(stop: Stop, signal: AbortSignal | undefined): () => void {
+  if (signal === undefined) return () => undefined;
+  const cancel = () => stop.now({ kind: 'cancel', reason: abortReason(signal), by: 'signal' });
+  if (signal.aborted) cancel();
+  else signal.addEventListener('abort', cancel, { once: true });
+  return () => signal.removeEventListener('abort', cancel);
+}
+
+const abortReason = ({ reason }: AbortSignal): string =>
+  reason instanceof Error ? toRuntimeError(reason).message : String(reason);

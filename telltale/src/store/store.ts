@@ -54,6 +54,11 @@ export interface TableWrite {
   readonly value: Json | undefined;
 }
 
+export interface TimedWrite extends TableWrite {
+  /** It is gone after that. */
+  readonly ttlMs?: number;
+}
+
 export interface Append {
   /** The seq of the last event the writer knows of; refused if the stream has moved on. */
   readonly expectedSeq: number;
@@ -118,7 +123,7 @@ export interface Store {
   send(stream: string, message: Omit<InboxMessage, 'id' | 'at'>): Promise<number>;
   /** Calls `moved` whenever a stream may have new committed events, whoever wrote them. */
   watch(stream: string, moved: () => void): () => void;
-  /** Tables beside the log: `kv` and `log` relics, metadata of `scope: agent`. */
+  /** Tables beside the log: `kv`, `log` and `queue` relics, metadata of `scope: agent`. */
   readonly tables: Tables;
   /** Writes what is queued and closes. */
   close(): Promise<void>;
@@ -138,6 +143,11 @@ export interface Tables {
   ): Promise<readonly string[]>;
   /** Adds to a number (0 if there is none) and gives the new one; atomic over processes. */
   increment(table: string, key: string, by: number): Promise<number>;
+  /**
+   * Makes all writes at once if every key of `expected` still has the value that is given with it (undefined: none);
+   * else makes none and gives false. Atomic over processes.
+   */
+  exchange(expected: readonly TableWrite[], writes: readonly TimedWrite[]): Promise<boolean>;
   /** Appends to a list and gives the entry's number, from 1 on. */
   push(list: string, value: Json): Promise<number>;
   /** Entries of a list: from `after` on, or the newest `last`. */

@@ -1,3 +1,4 @@
+import { homedir, platform, tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
@@ -8,9 +9,15 @@ import { createPermissions } from './access/permissions.ts';
 import { type Resolver, systemResolver } from './http/checked-lookup.ts';
 import { importedTargets } from './imported-targets.ts';
 import { llmTargets } from './llm/llm-targets.ts';
+import type { OpenMcpServer } from './mcp/mcp-server.ts';
+import { closeServers, openServers } from './mcp/open-servers.ts';
 import type { Env } from './process/child-environment.ts';
+import { createConfinement } from './process/confinement.ts';
+import { createSandboxFinder, type FindSandbox } from './process/find-sandbox.ts';
 import type { RelicStore } from './relics/relic-store.ts';
-import type { Approve, Target, TargetTable } from './target.ts';
+import { createSandbox } from './sandbox/create-sandbox.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
+import type { Target, TargetTable } from './target.ts';
 import type { TargetEdges } from './target-edges.ts';
 
 export interface TargetsOptions {
@@ -23,15 +30,23 @@ export interface TargetsOptions {
   readonly env: Env;
   readonly store: RelicStore;
   readonly openModel: (ref: string) => Promise<Model>;
-  /** Without it, what has to be asked is refused. */
-  readonly approve?: Approve | undefined;
+  /** The agents that it may call: only a session can run one. */
+  readonly agents?: readonly Target[];
   /** Between SIGTERM and SIGKILL of a command. */
   readonly graceMs?: number;
   /** In place of the system's resolver. */
   readonly resolveHost?: Resolver;
+  /** Finds bubblewrap; one that is shared looks for it once. */
+  readonly findSandbox?: FindSandbox;
+  /** Starts MCP servers. Without it an agent that imports one is refused. */
+  readonly mcp?: OpenMcpServer | undefined;
+  /** Where scripts run; one of the table's own if absent. */
+  readonly sandbox?: Sandbox | undefined;
 }
 
 const DEFAULT_GRACE_MS = 5_000;
+const HOMES = ['/home', '/root'];
+const TEMPORARY = ['/tmp', '/var/tmp', '/run'];
 
 /**
  * All that an agent's actions can call: its tools, relics and prompts. Nothing in it belongs to a session, so one table
@@ -40,32 +55,56 @@ const DEFAULT_GRACE_MS = 5_000;
 export async function createTargets(options: TargetsOptions): Promise<TargetTable> {
   const { agent, project } = options;
   const folder = resolve(options.folder);
-  const edges: TargetEdges = {
+  const permissions = createPermissions(agent.permissions, folder, platform() !== 'win32');
+  const { env } = options;
+  const closers: (() => Promise<void>)[] = [];
+  const own: Omit<TargetEdges, 'servers'> = {
     folder,
     agentName: agent.name,
     clock: options.clock,
-    env: options.env,
-    permissions: createPermissions(agent.permissions, folder, options.approve),
+    env,
+    permissions,
     graceMs: options.graceMs ?? DEFAULT_GRACE_MS,
     resolveHost: options.resolveHost ?? systemResolver,
+    confinement: createConfinement({
+      permissions,
+      folder,
+      find: options.findSandbox ?? createSandboxFinder(env),
+      homes: [env.HOME ?? homedir(), homedir(), ...HOMES],
+      temporary: [tmpdir(), env.TMPDIR ?? tmpdir(), ...TEMPORARY],
+    }),
+    atClose: (close) => closers.push(close),
+    sandbox: options.sandbox ?? createSandbox(options),
   };
   const loaded = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === agent.name);
   if (loaded === undefined) throw notInProject(agent.name, project.root);
+  const servers = await openServers(agent.import.tools, options.mcp, own);
+  const edges: TargetEdges = { ...own, servers };
   const table = new Map<string, Target>();
   const add = (target: Target) => {
     const key = `${target.kind} ${target.name}`;
     if (table.has(key)) throw nameTaken(target);
     table.set(key, target);
   };
-  for (const target of importedTargets(loaded, project, options.store, edges)) add(target);
-  for (const target of llmTargets(agent, options.openModel)) add(target);
+  try {
+    for (const target of importedTargets(loaded, project, options.store, edges)) add(target);
+    for (const target of llmTargets(agent, options.openModel)) add(target);
+    for (const target of options.agents ?? []) add(target);
+  } catch (thrown) {
+    await closeServers(servers);
+    throw thrown;
+  }
   const all = Object.freeze([...table.values()]);
-  const endWarmUp = warmUp(all);
+  // A prompt's answer takes seconds anyway, and an agent without tools then never loads the compiler.
+  const endWarmUp = warmUp(all.filter(({ kind }) => kind !== 'llm'));
   return {
     all,
     find: (kind, name) => table.get(`${kind} ${name}`),
     async close() {
       endWarmUp();
+      await Promise.all(closers.splice(0).map((end) => end()));
+      await closeServers(servers);
+      if (options.sandbox === undefined) await edges.sandbox.close();
     },
   };
 }
@@ -91,5 +130,5 @@ const notInProject = (name: string, root: string) =>
 
 const nameTaken = ({ kind, name }: Target) =>
   new RuntimeError('name_taken', `Two things that actions can call are named ${kind} "${name}".`, {
-    hint: 'Give one of them another name; a built-in tool has its own.',
+    hint: 'Give one of them another name; a built-in tool has its own, and those of an MCP server begin with its name.',
   });

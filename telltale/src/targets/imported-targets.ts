@@ -1,4 +1,3 @@
-import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { LoadedManifest, Project } from '../manifest/project/project.ts';
 import type { BUILTIN_TOOLS } from '../manifest/schema/imports.ts';
 import { calculator } from './builtin/calculator/calculator.ts';
@@ -8,6 +7,10 @@ import { git } from './builtin/git/git.ts';
 import { httpFetch } from './builtin/http-fetch.ts';
 import { shell } from './builtin/shell.ts';
 import { systemMonitor } from './builtin/system-monitor.ts';
+import { type CodeRelic, codeRelic } from './code/code-relic.ts';
+import type { CodeTool } from './code/code-tool.ts';
+import { mcpTargets } from './mcp/mcp-targets.ts';
+import { toolsOfServer } from './mcp/tools-of-server.ts';
 import type { RelicStore } from './relics/relic-store.ts';
 import { relicTarget } from './relics/relic-target.ts';
 import type { Target } from './target.ts';
@@ -24,7 +27,11 @@ export function* importedTargets(
   const seen = new Set<string>();
   const byId = new Map(project.manifests.map((manifest) => [manifest.id, manifest]));
   for (const entry of agent.imports) {
-    if (entry.type === 'mcp') throw mcpNotBuilt(entry.name, agent.file);
+    if (entry.type === 'mcp') {
+      const server = edges.servers.get(entry.name);
+      if (server !== undefined) yield* mcpTargets(server, toolsOfServer(agent, project, entry.name));
+      continue;
+    }
     if (entry.type === 'builtin') {
       if (seen.has(entry.name)) continue;
       seen.add(entry.name);
@@ -45,13 +52,15 @@ function* targetOf(
 ): Generator<Target> {
   if (loaded === undefined || seen.has(loaded.id)) return;
   seen.add(loaded.id);
-  const { manifest, file } = loaded;
+  const { manifest, file, code } = loaded;
   switch (manifest.kind) {
     case 'Tool':
-      yield toolTarget(manifest, file, edges);
+      yield toolTarget(manifest, file, edges, code as CodeTool | undefined);
       return;
     case 'Relic':
-      yield relicTarget(manifest, file, store, edges);
+      yield code === undefined
+        ? relicTarget(manifest, file, store, edges)
+        : codeRelic(manifest, code as CodeRelic);
       return;
     case 'Agent':
     case 'Workflow':
@@ -69,8 +78,3 @@ const BUILTINS: Readonly<Record<(typeof BUILTIN_TOOLS)[number], (edges: TargetEd
   system_monitor: systemMonitor,
   clock,
 };
-
-const mcpNotBuilt = (name: string, file: string) =>
-  new RuntimeError('not_built', `The MCP server "${name}" (${file}) cannot be used yet.`, {
-    hint: 'Leave it out of "import: { tools }".',
-  });

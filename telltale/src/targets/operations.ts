@@ -12,7 +12,8 @@ export interface Operation {
   /** JSON Schemas by name. */
   readonly parameters: Readonly<Record<string, JsonObject>>;
   readonly required?: readonly string[];
-  readonly idempotent: boolean;
+  /** Whether it may be made again after a crash; where that depends on the parameters, what they say. */
+  readonly idempotent: boolean | ((input: JsonObject) => boolean);
   run(input: JsonObject, call: TargetCall): Promise<Json>;
 }
 
@@ -53,7 +54,10 @@ export function defineOperations(
       if (operation === undefined) return operationUnknown(what, name, names);
       return checkOf(String(name), operation)(input);
     },
-    idempotentFor: (input) => operationOf(input)?.idempotent ?? false,
+    idempotentFor(input) {
+      const idempotent = operationOf(input)?.idempotent ?? false;
+      return typeof idempotent === 'boolean' ? idempotent : idempotent(input);
+    },
     async run(call) {
       const operation = operationOf(call.input);
       if (operation === undefined) throw operationUnknown(what, nameOf(call.input), names);

@@ -1,7 +1,10 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Permissions } from './access/permissions.ts';
 import type { Resolver } from './http/checked-lookup.ts';
+import type { McpServers } from './mcp/mcp-server.ts';
 import type { Env } from './process/child-environment.ts';
+import type { Confinement } from './process/confinement.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
 
 /** What the targets of one agent have of the world. */
 export interface TargetEdges {
@@ -14,4 +17,11 @@ export interface TargetEdges {
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number;
   readonly resolveHost: Resolver;
+  /** Keeps commands to what they may touch. */
+  readonly confinement: Confinement;
+  /** What is to be ended when the table is closed. */
+  readonly atClose: (close: () => Promise<void>) => void;
+  readonly sandbox: Sandbox;
+  /** The agent's MCP servers, which run. */
+  readonly servers: McpServers;
 }

@@ -23,6 +23,22 @@ export interface TargetCall {
   readonly progress: (data: Json) => void;
   /** What a call of a model used; called before `run` ends, also where it fails. */
   readonly charge?: (usage: ModelUsage, model: Model) => void;
+  /** What a person approved for this action: the `grants` of its `Need`. */
+  readonly granted?: readonly string[] | undefined;
+  /** Puts a note on the session's log, each text once a session. */
+  readonly note?: (what: string) => void;
+}
+
+/** What a person has to approve before a call may start. */
+export interface Need {
+  /** `tool "deploy"`. */
+  readonly target: string;
+  /** What it would do, in a few words. */
+  readonly what: string;
+  /** What of the manifest demands it. */
+  readonly because: string;
+  /** What the approval is for, as `run` will look for it: a call that turns out to do something else is refused. */
+  readonly grants: readonly string[];
 }
 
 /** Something an action can call. */
@@ -39,8 +55,15 @@ export interface Target {
   readonly start: 'on_close' | 'on_turn_end';
   /** Time for each try, unless the action sets its own. */
   readonly timeoutMs?: number;
+  /** How long it may take to stop once its signal is aborted, where it needs more than most. */
+  readonly graceMs?: number;
   /** What is wrong with the parameters, with the path; undefined if nothing is. */
   check(input: JsonObject): RuntimeError | undefined;
+  /**
+   * What a person has to approve before this call may start; throws or rejects where it may not be made at all. Absent
+   * where no call of it ever has to be asked for. Without the approval `run` refuses.
+   */
+  needs?(input: JsonObject, context: Pick<TargetCall, 'agent'>): Need | undefined | Promise<Need | undefined>;
   /** Rejects with a RuntimeError, or with whatever a user's code throws. The result is plain JSON of bounded size. */
   run(call: TargetCall): Promise<Json>;
 }
@@ -54,10 +77,17 @@ export interface TargetTable {
   close(): Promise<void>;
 }
 
-/** Asks a person; resolves with their word. */
+/** A person's word, and whose it is. */
+export interface Answer {
+  readonly approved: boolean;
+  readonly by?: string;
+  readonly note?: string;
+}
+
+/** Asks a person; resolves with their word. The signal is aborted once the answer no longer matters. */
 export type Approve = (question: {
   readonly what: string;
   readonly target: string;
   readonly input: JsonObject;
   readonly signal: AbortSignal;
-}) => Promise<boolean>;
+}) => Promise<boolean | Answer>;

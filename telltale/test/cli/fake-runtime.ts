@@ -71,6 +71,8 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
 
   const store = {
     location: 'sqlite:fake.db',
+    close: async () => {},
+    tables: { set: async () => {}, get: async () => true } as never,
     info: async (stream) => info(stream),
     list: async (filter) =>
       [...logs.keys()]
@@ -126,6 +128,9 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
       result,
       subscribe: () => () => {},
       steer: async () => {},
+      say: async (text) => void calls.push(['say', text]),
+      breakOff: () => void calls.push(['breakOff']),
+      finish: () => void calls.push(['finish']),
       cancel: async () => {},
       async interrupt() {
         calls.push(['interrupt']);
@@ -135,7 +140,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
     };
   };
 
-  return {
+  const port: FakeRuntime = {
     calls,
     sent,
     appended,
@@ -150,18 +155,19 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
       return AGENT;
     },
     async createRuntime(given) {
-      calls.push(['createRuntime', given.store, given.durability]);
+      const named = typeof given.store === 'object' ? given.store.location : given.store;
+      calls.push(['createRuntime', named, given.durability]);
       const begin = (start: StartOptions | ResumeOptions, id: string) =>
         session(options.live?.(start, given) ?? { events: [], result: {} }, id);
       const runtime: Runtime = {
         store: store as unknown as Store,
         start(_agent, start) {
           calls.push(['start', start]);
-          return begin(start, SESSION);
+          return begin(start, SESSION) as Session<never>;
         },
         async resume(id, resume = {}) {
           calls.push(['resume', id, resume]);
-          return begin(resume, id);
+          return begin(resume as ResumeOptions, id) as Session<never>;
         },
         async fork(id, seq) {
           calls.push(['fork', id, seq]);
@@ -176,6 +182,11 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         async cancel(id, reason = '', from = '') {
           await store.send(id, { kind: 'cancel', from, body: reason });
         },
+        reviews: async () => [],
+        answer: async (review, answer) => {
+          calls.push(['answer', review, answer]);
+          throw new RuntimeError('review_unknown', `No open review is named "${review}".`);
+        },
         async close() {
           calls.push(['close']);
           if (options.closeError !== undefined) throw options.closeError;
@@ -183,5 +194,8 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
       };
       return runtime;
     },
+    openStore: async (location) => ({ ...store, location }) as unknown as Store,
+    openSessions: (given) => port.createRuntime(given),
   };
+  return port;
 }

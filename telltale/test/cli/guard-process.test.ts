@@ -13,9 +13,9 @@ const start = new URL('../../src/cli/start.ts', import.meta.url).href;
 const POLL_MS = 20;
 
 /** A project whose agent calls one tool, made of the given implementation and module. */
-const withTool = (implementation: string, module = '') =>
+const withTool = (implementation: string, module = '', more = '') =>
   temporaryProject({
-    'agent.yml': 'kind: Agent\nname: a\nmodel: scripted:./turns.yml\nimport: { tools: [./tool.yml] }\n',
+    'agent.yml': `kind: Agent\nname: a\nmodel: scripted:./turns.yml\nimport: { tools: [./tool.yml] }\n${more}`,
     'tool.yml': `kind: Tool\nname: t\nparameters: { type: object }\nimplementation: ${implementation}\n`,
     'tool.mjs': module,
     'turns.yml':
@@ -70,6 +70,8 @@ describe('a process that runs the code of tools', { timeout: 30_000 }, () => {
   it('takes the programs it started with it at the second Ctrl-C', async () => {
     const cwd = withTool(
       '{ command: [sh, -c, "trap \'\' TERM; echo pid=$$; sleep 60 & wait; sleep 60"] }\nstream: true',
+      '',
+      'permissions: { sandbox: off }\n', // in it a pid is another one
     );
     const { child, says, out, ended } = spawned(['run', 'agent.yml', 'go', '--events'], cwd);
     await says('pid=');

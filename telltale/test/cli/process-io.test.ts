@@ -1,7 +1,8 @@
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { wantsColour } from '../../src/cli/colour.ts';
-import { readLine, streamOutput } from '../../src/cli/process-io.ts';
+import { streamOutput } from '../../src/cli/process-io.ts';
+import { readLine } from '../../src/cli/read-line.ts';
 
 const failing = (code: string) =>
   new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });

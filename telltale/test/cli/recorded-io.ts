@@ -43,12 +43,14 @@ export function recordedIo(options: RecordedIoOptions = {}): RecordedIo {
   const stderr = output();
   const { stdin = '' } = options;
   const lines = [...(options.lines ?? [])];
+  const takers = new Set<() => boolean>();
   return {
     stdout,
     stderr,
     stdin: {
       isTerminal: options.lines !== undefined,
       readLine: async (signal) => (signal.aborted ? undefined : lines.shift()),
+      readMessage: async (_prompt, signal) => (signal.aborted ? undefined : lines.shift()),
       async *[Symbol.asyncIterator]() {
         if (stdin.length > 0) yield typeof stdin === 'string' ? new TextEncoder().encode(stdin) : stdin;
       },
@@ -56,9 +58,15 @@ export function recordedIo(options: RecordedIoOptions = {}): RecordedIo {
     env: options.env ?? {},
     cwd: options.cwd ?? '/',
     signal: controller.signal,
+    takeInterrupts(take) {
+      takers.add(take);
+      return () => takers.delete(take);
+    },
     clock: createSimulatedClock(),
     out: stdout.text,
     err: stderr.text,
-    interrupt: () => controller.abort(),
+    interrupt: () => {
+      if (![...takers].some((take) => take())) controller.abort();
+    },
   };
 }

@@ -391,7 +391,7 @@ describe('a permission that asks', () => {
             }),
           ),
         );
-        answers.push(...given);
+        answers.push(...given.map((answer) => (typeof answer === 'object' ? answer.approved : answer)));
       })(),
       result: {},
     }),

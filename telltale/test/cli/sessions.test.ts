@@ -102,7 +102,10 @@ describe('the argument SESSION', () => {
   });
 
   it('"last" is no session that another one started', async () => {
-    const child = eventList([[9, started({ parent: { session: SESSION, action: 'a1' } })]], 'ses_child');
+    const child = eventList(
+      [[9, started({ parent: { session: SESSION, action: 'a1', agents: ['fixer'] } })]],
+      'ses_child',
+    );
     const fake: FakeOptions = { logs: [SHORT_RUN, child], infos: { ses_child: { parent: SESSION } } };
     expect(await shown('last', fake)).toBe(SESSION);
   });

@@ -24,19 +24,19 @@ export interface Spawned {
 }
 
 /** The command line as a process of its own; ended with the test if it is still there. */
-export function spawned(argv: readonly string[], cwd: string): Spawned {
+export function spawned(argv: readonly string[], cwd: string, stdin: 'ignore' | 'pipe' = 'ignore'): Spawned {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', ...argv], {
     cwd,
     env: { PATH: process.env.PATH ?? '' },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe'],
   });
   let out = '';
   let err = '';
   let isOver = false;
-  child.stdout.on('data', (chunk) => {
+  child.stdout?.on('data', (chunk) => {
     out += chunk;
   });
-  child.stderr.on('data', (chunk) => {
+  child.stderr?.on('data', (chunk) => {
     err += chunk;
   });
   onTestFinished(() => {

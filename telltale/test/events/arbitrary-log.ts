@@ -9,6 +9,7 @@ const error = fc.record({
   retryable: fc.boolean(),
 });
 const usage = fc.record({ input: fc.nat(1000), output: fc.nat(1000) });
+const child = fc.record({ session: fc.constantFrom('ses_a', 'ses_b'), seq: fc.nat(9) });
 const id = fc.constantFrom('a1', 'a2', 'a3', 'fetch', 'x-1', 'foreach_1');
 /** As it comes back from JSON, which knows no -0. */
 const json = fc.json({ maxDepth: 2 }).map((text) => JSON.parse(text) as never);
@@ -57,7 +58,7 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
     .record({
       id,
       name: fc.constantFrom('http_fetch', 'shell', 'foreach'),
-      kind: fc.constantFrom('tool' as const, 'internal' as const),
+      kind: fc.constantFrom('tool' as const, 'internal' as const, 'agent' as const),
       mode: fc.constantFrom('sync' as const, 'async' as const, 'fire_and_forget' as const),
       output_key: fc.constantFrom('page', 'report'),
     })
@@ -105,6 +106,23 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
     to: json,
     by: fc.constant('start'),
   }),
+  fc.record({
+    type: fc.constant('review.requested' as const),
+    review: fc.constantFrom('r1', 'r2'),
+    action: id,
+    target: fc.constant('tool "x"'),
+    what: fc.string(),
+    because: fc.constant('approval: always'),
+    input: fc.constant({ p: 1 }),
+    grants: fc.constant(['call x']),
+  }),
+  fc.record({
+    type: fc.constant('review.resolved' as const),
+    review: fc.constantFrom('r1', 'r2'),
+    answer: fc.constantFrom('approved' as const, 'rejected' as const, 'withdrawn' as const),
+    by: fc.constant('ann'),
+  }),
+  fc.record({ type: fc.constant('session.waiting' as const), for: fc.constant('review r1') }),
   fc.record({ type: fc.constant('fault' as const), code: fc.constant('bad_json'), message: fc.string() }),
   fc.record({
     type: fc.constant('budget.charged' as const),
@@ -118,6 +136,26 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
     summary: fc.string(),
   }),
   fc.record({ type: fc.constant('custom' as const), name: fc.string(), data: json }),
+  fc.record({
+    type: fc.constant('action.retrying' as const),
+    id,
+    attempt: fc.nat(3),
+    error,
+    delay_ms: fc.nat(),
+  }),
+  fc.record({
+    type: fc.constant('child.response' as const),
+    action: id,
+    child,
+    event: fc.record({ text: fc.string(), final: fc.boolean() }),
+  }),
+  fc.record({
+    type: fc.constant('child.turn.failed' as const),
+    action: id,
+    child,
+    event: fc.record({ error, usage, cost_usd: fc.constant(0.25) }),
+  }),
+  fc.record({ type: fc.constant('child.usage' as const), action: id, child, usage, charged: fc.nat(3) }),
 );
 
 /** A log with gapless numbers, in which each `turn.started` begins the next turn and compactions only go on. */

@@ -19,6 +19,8 @@ export interface ExampleOptions {
   readonly input: string;
   readonly vars?: JsonObject;
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Memory, if absent. */
+  readonly store?: string;
 }
 
 export interface ExampleRun {
@@ -27,12 +29,18 @@ export interface ExampleRun {
 }
 
 /** Runs an example to its end: its own manifest, tools and script, which says all at once what it says at a pace. */
-export async function runExample({ folder, input, vars, env = {} }: ExampleOptions): Promise<ExampleRun> {
+export async function runExample({
+  folder,
+  input,
+  vars,
+  env = {},
+  store = 'memory',
+}: ExampleOptions): Promise<ExampleRun> {
   const clock = createSystemClock();
   const all = { PATH: process.env.PATH, ...env };
   const agent = await loadAgent('agent.yml', { cwd: folder, env: all });
   // Without jitter: a retry comes at once.
-  const runtime = await createRuntime({ store: 'memory', clock, cwd: folder, env: all, random: () => 0 });
+  const runtime = await createRuntime({ store, clock, cwd: folder, env: all, random: () => 0 });
   try {
     const model = await pacedModel(agent, undefined, clock);
     const session = runtime.start(agent, { input, model, ...(vars === undefined ? {} : { vars }) });

@@ -5,6 +5,7 @@ const VARYING: ReadonlySet<string> = new Set([
   'seq',
   'at',
   'session',
+  'child',
   'cause',
   'ms',
   'first_token_ms',
@@ -29,6 +30,8 @@ export function normaliseEvents(
   const said: object[] = [];
   const ends = new Map<number, object>();
   const actions = new Map<string, { action: object; events: object[] }>();
+  /** Where copies of a sub-agent's events stand, and the action that called it: what they bring about is its own, too. */
+  const copies = new Map<number, string>();
   let turn = 0;
   const endTurn = () => {
     const end = ends.get(turn);
@@ -38,12 +41,14 @@ export function normaliseEvents(
   for (const event of events) {
     if (event.turn !== turn || event.type === 'session.completed') endTurn();
     turn = event.turn;
-    if (event.type === 'model.output') continue;
+    // That commands are not sandboxed is true of some machines only.
+    if (event.type === 'model.output' || (event.type === 'audit' && event.who === 'runtime')) continue;
     if (event.type === 'action.declared') actions.set(event.action.id, { action: event.action, events: [] });
     else if (event.type === 'turn.completed') ends.set(turn, lasting(event));
     else {
-      const { turn: _, id: __, ...about } = lasting(event);
-      const id = actionOf(event);
+      const { turn: _, id: __, action: ___, ...about } = lasting(event);
+      const id = actionOf(event) ?? copies.get(event.cause.seq);
+      if ('child' in event) copies.set(event.seq, event.action);
       if (id === undefined) said.push(lasting(event));
       else if (event.type !== 'custom') actions.get(id)?.events.push(about);
     }
@@ -57,12 +62,16 @@ export function normaliseEvents(
 
 function actionOf(event: SessionEvent): string | undefined {
   if (event.type.startsWith('action.')) return 'id' in event ? event.id : undefined;
+  if ('child' in event) return event.action;
   if (event.type !== 'custom') return undefined;
   return (event.data as { readonly action?: string } | null)?.action;
 }
 
 function lasting(event: SessionEvent): Readonly<Record<string, unknown>> {
   const { type, turn, ...body } = event;
-  const kept = Object.fromEntries(Object.entries(body).filter(([name]) => !VARYING.has(name)));
-  return { turn, type, ...kept };
+  const kept = keptOf(body);
+  return { turn, type, ...kept, ...('event' in event ? { event: keptOf(event.event) } : {}) };
 }
+
+const keptOf = (fields: object) =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !VARYING.has(name)));

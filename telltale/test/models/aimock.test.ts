@@ -1,5 +1,6 @@
 import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readTurnParts } from '../../src/kernel/call-frames.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { openModel } from '../../src/models/open-model.ts';
 import { retryAfterMs } from '../../src/models/retry-after.ts';
@@ -17,6 +18,17 @@ beforeAll(async () => {
     status: 429,
     retryAfter: 3,
   });
+  mock.on(
+    { userMessage: 'look it up', hasToolResult: false },
+    {
+      content: TEXT,
+      toolCalls: [
+        { id: 'call_a', name: 'search', arguments: '{"query":"x","top":3}' },
+        { id: 'call_b', name: 'search', arguments: '{"query":"y"}' },
+      ],
+    },
+  );
+  mock.on({ toolResultContains: 'nothing' }, { content: 'There is nothing.' });
   await mock.start();
 });
 afterAll(() => mock.stop());
@@ -78,6 +90,30 @@ describe.each(PEERS)('a peer that speaks as %s', (name, path) => {
     expect((error as Error).message).toContain('Slow down');
     expect(retryAfterMs(error)).toBe(3000);
     expect(mock.getRequests()).toHaveLength(1);
+  });
+
+  it('calls tools, and goes on with their answers', async () => {
+    const model = await open(name);
+    const tools = [
+      { name: 'search', description: 'Searches.', parameters: { type: 'object', properties: {} } },
+    ];
+    const task = { role: 'user', text: 'look it up' } as const;
+    const first = ask(model, { messages: [task], tools });
+    expect(await first.end).toMatchObject({ finish: 'stop' });
+    const said = first.deltas.join('');
+    const calls = readTurnParts(said).flatMap((part) => (part.type === 'call' ? [part] : []));
+    expect(calls.map(({ input }) => JSON.parse(input))).toEqual([{ query: 'x', top: 3 }, { query: 'y' }]);
+    expect(readTurnParts(said)[0]).toEqual({ type: 'text', text: TEXT });
+    const answers = calls.map(({ id, name: tool }) => ({ call: id, name: tool, text: 'found nothing' }));
+    const second = ask(model, {
+      turn: 2,
+      messages: [task, { role: 'assistant', text: said }, { role: 'tool', text: 'found nothing', answers }],
+      tools,
+    });
+    expect(await second.end).toMatchObject({ finish: 'stop' });
+    expect(second.deltas.join('')).toBe('There is nothing.');
+    const body = JSON.stringify(mock.getLastRequest()?.body);
+    for (const { id } of calls) expect(body.split(JSON.stringify(id))).toHaveLength(3);
   });
 
   it('can be abandoned half-way', async () => {

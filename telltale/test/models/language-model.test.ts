@@ -1,12 +1,20 @@
 import { getEventListeners } from 'node:events';
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider';
 import { describe, expect, expectTypeOf, it } from 'vitest';
+import { FRAME_MARK, frameOf, readTurnParts } from '../../src/kernel/call-frames.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { ModelMessage } from '../../src/models/model.ts';
 import {
   fromLanguageModel,
   type LanguageModelOptions,
 } from '../../src/models/providers/from-language-model.ts';
-import type { CallOptions } from '../../src/models/providers/language-model.ts';
+import type {
+  CallOptions,
+  FunctionTool,
+  LanguageModel,
+  ToolCallPart,
+  ToolResultPart,
+} from '../../src/models/providers/language-model.ts';
 import { toPrompt } from '../../src/models/providers/to-prompt.ts';
 import { ask } from './collect.ts';
 
@@ -255,12 +263,207 @@ describe('a language model of the AI SDK', () => {
   });
 });
 
+describe('native calls of a language model of the AI SDK', () => {
+  const tools = [
+    { name: 'search', description: 'Searches.', parameters: { type: 'object', properties: { q: {} } } },
+  ] as const;
+  const call = (toolCallId: string, input: string, more: object = {}) => ({
+    type: 'tool-call',
+    toolCallId,
+    toolName: 'search',
+    input,
+    ...more,
+  });
+  const said = async (...parts: readonly unknown[]) => {
+    const { model } = fake('v4', streamOf(...parts, finish('tool-calls', 'tool_use')));
+    const { deltas, end } = ask(open(model), { tools });
+    await end;
+    return readTurnParts(deltas.join(''));
+  };
+
+  it.each(['v2', 'v3', 'v4'] as const)(
+    'of %s are asked for and answered in its own form',
+    async (version) => {
+      const { model, calls } = fake(version, streamOf(text('x'), finish('stop', 'stop')));
+      const messages: readonly ModelMessage[] = [
+        { role: 'assistant', text: frameOf({ id: 'c', name: 'search', input: '{"q":1}' }) },
+        { role: 'tool', text: 'no', answers: [{ call: 'c', name: 'search', text: 'no', failed: true }] },
+      ];
+      await ask(open(model), { tools, toolChoice: 'search', messages }).end;
+      expect(calls[0]).toMatchObject({
+        prompt: [
+          { role: 'system' },
+          {
+            role: 'assistant',
+            content: [{ type: 'tool-call', toolCallId: 'c', toolName: 'search', input: { q: 1 } }],
+          },
+          {
+            role: 'tool',
+            content: [
+              {
+                type: 'tool-result',
+                toolCallId: 'c',
+                toolName: 'search',
+                output: { type: 'error-text', value: 'no' },
+              },
+            ],
+          },
+        ],
+        tools: [
+          {
+            type: 'function',
+            name: 'search',
+            description: 'Searches.',
+            inputSchema: { type: 'object', properties: { q: {} } },
+          },
+        ],
+        toolChoice: { type: 'tool', toolName: 'search' },
+      });
+      await ask(open(model), { tools }).end;
+      expect(calls[1]?.toolChoice).toEqual({ type: 'auto' });
+      await ask(open(model)).end;
+      expect(calls[2]).not.toHaveProperty('tools');
+      expect(calls[2]).not.toHaveProperty('toolChoice');
+    },
+  );
+
+  it('are what all versions of the interface take', () => {
+    expectTypeOf<Mutable<FunctionTool>>().toExtend<Offered<LanguageModelV2>>();
+    expectTypeOf<Mutable<FunctionTool>>().toExtend<Offered<LanguageModelV3>>();
+    expectTypeOf<Mutable<FunctionTool>>().toExtend<Offered<LanguageModelV4>>();
+    expectTypeOf<Mutable<ToolResultPart>>().toExtend<Told<LanguageModelV2, 'tool'>>();
+    expectTypeOf<Mutable<ToolResultPart>>().toExtend<Told<LanguageModelV3, 'tool'>>();
+    expectTypeOf<Mutable<ToolResultPart>>().toExtend<Told<LanguageModelV4, 'tool'>>();
+    type Call = Omit<Mutable<ToolCallPart>, 'providerOptions'>;
+    expectTypeOf<Call>().toExtend<Told<LanguageModelV2, 'assistant'>>();
+    expectTypeOf<Call>().toExtend<Told<LanguageModelV3, 'assistant'>>();
+    expectTypeOf<Call>().toExtend<Told<LanguageModelV4, 'assistant'>>();
+  });
+
+  it('that come without deltas are frames, too, with what the provider wants back', async () => {
+    expect(
+      await said(text('a'), call('c', '{"q":1}', { providerMetadata: { x: { y: 'z' } } }), text('b')),
+    ).toEqual([
+      { type: 'text', text: 'a' },
+      { type: 'call', id: 'c', name: 'search', input: '{"q":1}', meta: { x: { y: 'z' } } },
+      { type: 'text', text: 'b' },
+    ]);
+    expect(await said(call('c', ''), call('d', '{}', { providerMetadata: {} }))).toEqual([
+      { type: 'call', id: 'c', name: 'search', input: '{}' },
+      { type: 'call', id: 'd', name: 'search', input: '{}' },
+    ]);
+  });
+
+  it('that have come give nothing more to who has left', async () => {
+    const start = (id: string) => ({ type: 'tool-input-start', id, toolName: 'search' });
+    const { model } = fake(
+      'v4',
+      streamOf(start('c'), start('d'), call('d', '{"q":2}'), call('c', '{"q":1}'), finish('stop', 'stop')),
+    );
+    const { deltas, error } = ask(open(model), {
+      tools,
+      onText: (delta, abort) => delta.startsWith(FRAME_MARK) && !delta.includes('{') && abort(),
+    });
+    expect(await error).toMatchObject({ code: 'model_cancelled' });
+    expect(deltas.join('')).toBe(frameOf({ id: 'c', name: 'search', input: '{"q":1}' }));
+  });
+
+  it('that the provider runs itself are left out', async () => {
+    const providerExecuted = true;
+    expect(
+      await said(
+        { type: 'tool-input-start', id: 'c', toolName: 'web', providerExecuted },
+        { type: 'tool-input-delta', id: 'c', delta: '{}' },
+        { type: 'tool-input-end', id: 'c' },
+        call('c', '{}', { providerExecuted }),
+        { type: 'tool-result', toolCallId: 'c', toolName: 'web', result: {}, providerExecuted },
+        text('done'),
+      ),
+    ).toEqual([{ type: 'text', text: 'done' }]);
+  });
+
+  it.each([
+    ['v4', { type: 'unsupported', feature: 'tools' }],
+    ['v3', { type: 'unsupported', feature: 'tool search', details: 'It is odd.' }],
+    ['v2', { type: 'unsupported-setting', setting: 'tools' }],
+    ['v2', { type: 'unsupported-tool', tool: {}, details: 'No\ntools.' }],
+  ] as const)('of %s that are left out (%j) are model_no_tools', async (version, warning) => {
+    const parts = streamOf({ type: 'stream-start', warnings: [warning] }, text('x'), finish('stop', 'stop'));
+    const { deltas, error } = ask(open(fake(version, parts).model), { tools });
+    expect(await error).toMatchObject({
+      code: 'model_no_tools',
+      retryable: false,
+      message: expect.stringMatching(/^fake\/m: the provider leaves out native tools[.:]/),
+    });
+    expect(deltas).toEqual([]);
+    expect(await ask(open(fake(version, parts).model)).end).toMatchObject({ finish: 'stop' });
+  });
+
+  it('that cannot be demanded are asked for all the same', async () => {
+    const warnings = [{ type: 'unsupported', feature: 'toolChoice' }];
+    const { model } = fake(
+      'v4',
+      streamOf({ type: 'stream-start', warnings }, text('x'), finish('stop', 's')),
+    );
+    expect(await ask(open(model), { tools, toolChoice: 'search' }).end).toMatchObject({ finish: 'stop' });
+  });
+
+  it.each([
+    'registry.ollama.ai/library/gemma:2b does not support tools',
+    'No endpoints found that support tool use. To learn more about provider routing, visit …',
+    '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+    'tools param requires --jinja flag',
+    "This model doesn't support tool use.",
+    '`tool calling` is not supported with this model',
+    "Unsupported parameter: 'tools' is not supported with this model.",
+    'Function calling is not enabled for models/gemma-3-27b-it',
+    'tools are not supported in this model',
+  ])('that a provider refuses with %j are model_no_tools', async (message) => {
+    const refusing = {
+      ...fake('v4', () => {}).model,
+      doStream: () => Promise.reject(Object.assign(new Error(message), { statusCode: 400 })),
+    };
+    expect(await ask(open(refusing), { tools }).error).toMatchObject({ code: 'model_no_tools' });
+    expect(await ask(open(refusing)).error).toMatchObject({ code: 'model_bad_request' });
+  });
+
+  it.each([
+    'tools.0.custom.input_schema: JSON schema is invalid',
+    "Invalid 'tools[0].function.name': string does not match pattern.",
+    'messages.3: tool_use ids were found without tool_result blocks immediately after',
+  ])('that a provider finds fault with (%j) are model_bad_request', async (message) => {
+    const refusing = {
+      ...fake('v4', () => {}).model,
+      doStream: () => Promise.reject(Object.assign(new Error(message), { statusCode: 400 })),
+    };
+    expect(await ask(open(refusing), { tools }).error).toMatchObject({ code: 'model_bad_request' });
+  });
+
+  it("that the provider's package cannot make are model_no_tools", async () => {
+    const thrown = Object.assign(new Error("'tools' functionality not supported."), {
+      name: 'AI_UnsupportedFunctionalityError',
+    });
+    const refusing = { ...fake('v4', () => {}).model, doStream: () => Promise.reject(thrown) };
+    expect(await ask(open(refusing), { tools }).error).toMatchObject({ code: 'model_no_tools' });
+  });
+});
+
+type OptionsOf<Model extends LanguageModel> = Parameters<Model['doStream']>[0];
+type Offered<Model extends LanguageModel> = NonNullable<OptionsOf<Model>['tools']>[number];
+type Told<Model extends LanguageModel, Role> = Extract<
+  OptionsOf<Model>['prompt'][number],
+  { role: Role; content: unknown[] }
+>['content'][number];
+
+/** Without `readonly`, which the interface does not know. */
+type Mutable<T> = T extends object ? { -readonly [Key in keyof T]: Mutable<T[Key]> } : T;
+
 describe('the prompt', () => {
   const said = (messages: Parameters<typeof toPrompt>[1], isAnthropic = false) =>
-    toPrompt('', messages, isAnthropic).map(({ role, content }) =>
+    toPrompt('', messages, { isAnthropic, hasTools: false }).map(({ role, content }) =>
       typeof content === 'string'
         ? `${role}: ${content}`
-        : `${role}: ${content.map(({ text }) => text).join('|')}`,
+        : `${role}: ${content.map((part) => (part.type === 'text' ? part.text : part.type)).join('|')}`,
     );
 
   it('leaves out messages without text, and joins those of one role in a row', () => {
@@ -291,6 +494,8 @@ describe('the prompt', () => {
   });
 
   it('marks no message for the cache of others than Anthropic', () => {
-    expect(JSON.stringify(toPrompt('s', [{ role: 'user', text: 'a' }], false))).not.toContain('cacheControl');
+    expect(
+      JSON.stringify(toPrompt('s', [{ role: 'user', text: 'a' }], { isAnthropic: false, hasTools: false })),
+    ).not.toContain('cacheControl');
   });
 });

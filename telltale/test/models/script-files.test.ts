@@ -105,7 +105,7 @@ turns:
 describe('a mistake in a scripted file', () => {
   it('names the file, the line, the column and the nearest key', async () => {
     expect(await wrong('turns:\n  - one\n  - txt: two\n')).toBe(
-      'script_invalid x.yml:3:5: A turn has no key "txt".\nDid you mean "text"? Allowed here: text, reasoning, tokens_per_second, chunk, delay, expect, fail_after, fail_with, finish, usage.',
+      'script_invalid x.yml:3:5: A turn has no key "txt".\nDid you mean "text"? Allowed here: text, say, reasoning, tokens_per_second, chunk, delay, expect, fail_after, fail_with, finish, …',
     );
     expect(await wrong('turn:\n  - one\n')).toContain(
       'x.yml:1:1: A script has no key "turn".\nDid you mean "turns"?',

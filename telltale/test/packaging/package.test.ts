@@ -70,24 +70,27 @@ describe('the tarball', () => {
       root,
     );
     expect(output).toContain('telltale/protocol');
+    expect(output).toContain('telltale/testing');
     expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' });
   });
 });
 
 describe('a project that installs it', () => {
-  test('can import both entries and package.json', async () => {
+  test('can import every entry and package.json', async () => {
     const file = join(consumer, 'import.js');
     writeFileSync(
       file,
       `import { RuntimeError } from 'telltale';
        import { createTagParser } from 'telltale/protocol';
+       import { scripted } from 'telltale/testing';
        import manifest from 'telltale/package.json' with { type: 'json' };
        const events = [...createTagParser().push('<thought>x</thought>')];
-       console.log(new RuntimeError('a_code', 'A message.').code, events.length > 0, manifest.version);`,
+       const { id } = scripted([]);
+       console.log(new RuntimeError('a_code', 'A message.').code, events.length > 0, id, manifest.version);`,
     );
     expect(await run(process.execPath, [file], consumer)).toMatchObject({
       code: 0,
-      output: `a_code true ${manifest.version}\n`,
+      output: `a_code true scripted ${manifest.version}\n`,
     });
   });
 
@@ -113,8 +116,19 @@ describe('a project that installs it', () => {
         join(consumer, name),
         `import * as entry from 'telltale';
        import { createTagParser, type TagParser } from 'telltale/protocol';
+       import { scripted } from 'telltale/testing';
        export const parser: TagParser = createTagParser({ max_body: 1024 });
        export const error: entry.RuntimeError<'a_code'> = new entry.RuntimeError('a_code', 'A message.', { hint: 'Do.' });
+       const parameters = { '~standard': {
+         version: 1, vendor: 'own', types: undefined as { input: { n: number }, output: { n: number } } | undefined,
+         validate: (value: unknown) => ({ value: value as { n: number } }),
+       } } as const;
+       export const tool = entry.defineTool({ name: 'twice', parameters, run: ({ n }) => n * 2 });
+       // @ts-expect-error
+       entry.defineTool({ name: 'twice', parameters, run: ({ n }) => n.trim() });
+       export const agent = entry.defineAgent({ name: 'a', model: scripted([]), tools: [tool], limits: { turns: 3 } });
+       // @ts-expect-error
+       entry.defineAgent({ name: 'a', limits: { turn: 3 } });
        // @ts-expect-error
        parser.push(1);
        // @ts-expect-error

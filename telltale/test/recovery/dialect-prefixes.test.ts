@@ -7,12 +7,12 @@ import type { CallDialect } from '../../src/protocol/dialect-parser.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import { spyOn } from '../../src/testing/spied-store.ts';
 import { type Deed, speak } from '../session/speak.ts';
 import { checkSurvival, responsesOf } from './check-survival.ts';
 import { labFolder } from './lab-tools.ts';
 import { QUICK_TOOLS } from './quick-agent.ts';
 import { readJournal } from './scene.ts';
-import { spyOn } from './spied-store.ts';
 
 const SIDE_BY_SIDE = 8;
 const TIMEOUT_MS = 60_000;

@@ -1,15 +1,14 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { fold } from '../../src/events/reduce.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { Model } from '../../src/models/model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { Runtime } from '../../src/session/runtime-types.ts';
-import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import { createMemoryStore } from '../../src/testing/memory-store.ts';
+import { type SpiedStore, spyOn } from '../../src/testing/spied-store.ts';
 import { agentFolder, tool } from '../session/run-agent.ts';
 import { action, text } from './say.ts';
-import { type SpiedStore, spyOn } from './spied-store.ts';
 
 const ID = 'ses_long';
 const TIMEOUT_MS = 60_000;
@@ -32,7 +31,7 @@ interface Long {
 async function longSession(): Promise<Long> {
   const folder = agentFolder(TOOLS, tool('echo', 'return input.text;'));
   const agent = await loadAgent('agent.yml', { cwd: folder });
-  const store = spyOn(createMemoryStore({ clock: createSystemClock() }));
+  const store = spyOn(createMemoryStore());
   const runtime = await createRuntime({ store, cwd: folder });
   return {
     runtime,

@@ -1,13 +1,14 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventOf, EventType, SessionEvent } from '../../src/events/event.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { Model } from '../../src/models/model.ts';
-import { createScriptedModel, type ScriptedModelOptions } from '../../src/models/scripted/scripted-model.ts';
+import type { ScriptedModelOptions } from '../../src/models/scripted/scripted-model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { Runtime, Session } from '../../src/session/runtime-types.ts';
-import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import { collectEvents } from '../../src/testing/collect-events.ts';
+import { createMemoryStore } from '../../src/testing/memory-store.ts';
+import { scripted } from '../../src/testing/scripted.ts';
 import { agentFolder, tool } from '../session/run-agent.ts';
 import { eventually } from '../store/eventually.ts';
 
@@ -68,18 +69,16 @@ export async function createStage(options: StageOptions): Promise<Stage> {
   writeFileSync(join(folder, 'calls'), '');
   const agent = await loadAgent('agent.yml', { cwd: folder });
   const runtime = await createRuntime({
-    store: createMemoryStore({ clock: createSystemClock() }),
+    store: createMemoryStore(),
     cwd: folder,
     random: () => 0.99,
   });
-  const prompts: string[] = [];
-  const scripted = createScriptedModel({ turns });
+  const script = scripted(turns);
   let lives = 0;
   const model = (life: number): Model => ({
-    ...scripted,
+    ...script,
     async stream(request, sink) {
-      prompts.push(request.messages.at(-1)?.text ?? '');
-      const end = await scripted.stream(request, sink);
+      const end = await script.stream(request, sink);
       if (request.turn === endless && life === 1)
         await new Promise((resolve) => request.signal.addEventListener('abort', resolve));
       return end;
@@ -89,7 +88,7 @@ export async function createStage(options: StageOptions): Promise<Stage> {
   const calls = () => lines(join(folder, 'calls'));
   return {
     runtime,
-    prompts,
+    prompts: script.prompts,
     start: () => runtime.start(agent, { input: 'Do it.', id: ID, model: model(++lives) }),
     resume: (id = ID) => runtime.resume(id, { agent, model: model(++lives) }),
     open: (name) => writeFileSync(join(folder, `open-${name}`), ''),
@@ -121,7 +120,7 @@ export async function seen<Type extends EventType>(
   nth = 1,
 ): Promise<EventOf<Type>> {
   let left = nth;
-  for await (const event of session.events)
-    if (event.type === type && --left === 0) return event as EventOf<Type>;
+  const events = await collectEvents(session, (event) => event.type === type && --left === 0);
+  if (left === 0) return events.at(-1) as EventOf<Type>;
   throw new Error(`The session ended without ${nth} of ${type}.`);
 }

@@ -39,6 +39,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   telemetry: { imports: ['kernel', 'events'] },
   server: { imports: ['session', 'store', 'events', 'manifest', 'kernel'] },
   mcp: { imports: ['session', 'workflows', 'targets', 'kernel'] },
+  testing: { imports: [...belowSession, 'session', 'telemetry', 'server', 'mcp'] },
   cli: { imports: [...belowSession, 'session', 'telemetry', 'server', 'mcp'] },
 };
 

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createScheduler } from '../../src/scheduler/drive.ts';
-import type { PerformCall, TargetTraits } from '../../src/scheduler/edges.ts';
+import type { PerformCall, SchedulerEdges, TargetTraits } from '../../src/scheduler/edges.ts';
 import type { Scheduler, SchedulerOptions } from '../../src/scheduler/scheduler.ts';
 
 /** A call of a target that has not come to its end: the test says how it ends. */
@@ -30,6 +30,8 @@ export interface StageOptions extends Partial<Omit<SchedulerOptions, 'state'>> {
   /** In place of calls that the test ends by hand. */
   readonly perform?: (call: PerformCall) => Promise<Json>;
   readonly clock?: SimulatedClock;
+  /** Asked before a target with `needs` starts. */
+  readonly clear?: SchedulerEdges['clear'];
   /** What an earlier process left. */
   readonly events?: readonly SessionEvent[];
 }
@@ -140,6 +142,7 @@ export function stage(options: StageOptions = {}): Stage {
       },
       traits,
       unknownTarget: ({ name }) => new RuntimeError('target_unknown', `No tool is named "${name}".`),
+      ...(options.clear === undefined ? {} : { clear: options.clear }),
       perform: options.perform ?? perform,
       lookup: (name) => {
         const outside = options.outside ?? {};

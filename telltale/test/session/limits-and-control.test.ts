@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { Model } from '../../src/models/model.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
+import { eventually } from '../store/eventually.ts';
 import { runAgent, tool } from './run-agent.ts';
 
 const TOOLS = 'import: { tools: [./tools/*.yml] }\n';
@@ -166,7 +167,8 @@ describe('steering', () => {
         await second;
         await session.steer('Hurry up');
         await third;
-        (globalThis as unknown as { letGo: () => void }).letGo();
+        // The tool's module may still be loading.
+        await eventually(() => (globalThis as unknown as { letGo: () => void }).letGo());
       },
     });
     expect(of('turn.started')).toHaveLength(3);

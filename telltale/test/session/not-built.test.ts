@@ -5,7 +5,6 @@ import { loadAgent } from '../../src/session/load-agent.ts';
 import { agentFolder } from './run-agent.ts';
 
 const files = {
-  'other.yml': 'kind: Agent\nname: other\nmodel: scripted:none.yml\n',
   'gate.yml':
     'kind: Artifact\nname: gate\nlanguage: js\nsource: "export const ok = () => true"\nmethods: { ok: { description: Whether. } }\n',
 };
@@ -37,7 +36,6 @@ describe('an agent that asks for what is not built yet is refused, with the key'
       'context_variables.derived',
       'context_variables: { derived: [{ name: over, triggers: [{ type: agent_text, agent: tester, match: { equals: END } }] }] }\n',
     ],
-    ['import.agents', 'import: { agents: [./other.yml] }\n'],
     ['import.artifacts', 'import: { artifacts: [./gate.yml] }\n'],
     [
       'internal_actions.allowed_actions: add_context_feed',

@@ -5,8 +5,6 @@ import type { EventOf, EventType, ObservedEvent, SessionEvent } from '../../src/
 import type { Clock } from '../../src/kernel/clock.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { Model } from '../../src/models/model.ts';
-import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type {
   Runtime,
@@ -15,6 +13,8 @@ import type {
   SessionResult,
   StartOptions,
 } from '../../src/session/runtime-types.ts';
+import { runAgent as run } from '../../src/testing/run-agent.ts';
+import { hear, scripted } from '../../src/testing/scripted.ts';
 
 /** A folder with an agent in it; `files` are written beside its manifest. */
 export function agentFolder(manifest: string, files: Readonly<Record<string, string>> = {}): string {
@@ -63,30 +63,25 @@ export async function runAgent(options: RunOptions): Promise<Ran> {
   const folder = agentFolder(options.manifest ?? '', options.files);
   const clock = options.clock ?? createSystemClock();
   const agent = await loadAgent('agent.yml', { cwd: folder });
-  const runtime = await createRuntime({ store: 'memory', clock, cwd: folder, ...options.runtime });
-  const prompts: string[] = [];
-  const scripted = options.model ?? createScriptedModel({ id: 'scripted:test', turns: options.turns, clock });
-  const model: Model = {
-    ...scripted,
-    stream(request, sink) {
-      prompts.push(request.messages.at(-1)?.text ?? '');
-      return scripted.stream(request, sink);
-    },
-  };
-  const session = runtime.start(agent, { input: 'Do it.', model, ...options.start });
-  const observed: ObservedEvent[] = [];
-  session.subscribe((event) => observed.push(event));
-  await options.during?.(session, runtime);
-  const result = await session.result;
-  await options.after?.(session.id, runtime);
-  const events = await runtime.events(session.id);
-  await runtime.close();
+  const model =
+    options.model === undefined
+      ? scripted(options.turns, { id: 'scripted:test', clock })
+      : hear(options.model);
+  const { during, after } = options;
+  const { result, events, observed } = await run(agent, {
+    input: 'Do it.',
+    model,
+    ...options.start,
+    runtime: { store: 'memory', clock, cwd: folder, ...options.runtime },
+    ...(during === undefined ? {} : { during: (session, runtime) => during(session as Session, runtime) }),
+    ...(after === undefined ? {} : { after }),
+  });
   return {
     result,
     events,
     observed,
     folder,
-    prompts,
+    prompts: model.prompts,
     of: (type) => events.filter((event) => event.type === type) as never,
     types: events.map(({ type }) => type),
   };

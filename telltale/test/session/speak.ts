@@ -7,7 +7,7 @@ export type Deed =
   | { readonly think: string }
   | {
       readonly call: string;
-      readonly type?: 'internal' | 'llm' | 'relic';
+      readonly type?: 'internal' | 'llm' | 'relic' | 'agent';
       readonly input?: JsonObject;
       /** `id`, `mode`, `depends_on` and the like. */
       readonly run?: JsonObject;

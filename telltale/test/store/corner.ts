@@ -31,6 +31,11 @@ export function corner(store: Store, prefix: string): Store {
       delete: (table, key) => tables.delete(own(table), key),
       keys: (table, options) => tables.keys(own(table), options),
       increment: (table, key, by) => tables.increment(own(table), key, by),
+      exchange: (expected, writes) =>
+        tables.exchange(
+          expected.map((write) => ({ ...write, table: own(write.table) })),
+          writes.map((write) => ({ ...write, table: own(write.table) })),
+        ),
       push: (list, value) => tables.push(own(list), value),
       entries: (list, options) => tables.entries(own(list), options),
     },

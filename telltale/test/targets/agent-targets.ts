@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
@@ -5,7 +6,8 @@ import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import type { AgentManifest } from '../../src/manifest/schema/kinds.ts';
 import { createTargets, type TargetsOptions } from '../../src/targets/create-targets.ts';
-import type { Target, TargetCall, TargetTable } from '../../src/targets/target.ts';
+import { createSandboxFinder } from '../../src/targets/process/find-sandbox.ts';
+import type { Need, Target, TargetCall, TargetTable } from '../../src/targets/target.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { memoryTables } from './memory-tables.ts';
 
@@ -13,7 +15,7 @@ export interface AgentTargets {
   readonly folder: string;
   readonly table: TargetTable;
   tool(name: string): Target;
-  /** Checks the parameters as the scheduler does, then runs it. */
+  /** Checks the parameters and asks for approval as a session does, then runs it. */
   call(name: string, input?: JsonObject, more?: Partial<TargetCall>): Promise<Json>;
   /** As `call`, for a call that has to fail. */
   failure(name: string, input?: JsonObject, more?: Partial<TargetCall>): Promise<RuntimeError>;
@@ -24,23 +26,35 @@ export interface Given {
   readonly agent: string;
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   readonly options?: Partial<TargetsOptions>;
+  /** Who is asked where a call needs a person's approval; nobody by default. */
+  readonly approve?: ((need: Need) => boolean | Promise<boolean>) | undefined;
+  /** One that is there and stays; a temporary one, gone with the test, if absent. */
+  readonly folder?: string;
   /** Goes on although the manifests have mistakes. */
   readonly allowErrors?: boolean;
 }
+
+/** Looked for once for all tests of a file. */
+const findSandbox = createSandboxFinder({ PATH: process.env.PATH });
 
 /** The targets of an agent in a temporary folder, with real files and processes. */
 export async function agentTargets({
   agent,
   files = {},
   options = {},
+  approve,
+  folder: given,
   allowErrors,
 }: Given): Promise<AgentTargets> {
-  const folder = temporaryProject({
+  const all = {
     'telltale.yml': '',
     'agent.yml': `kind: Agent\nname: tester\nmodel: scripted:./model.yml\n${agent}\n`,
     'model.yml': 'turns: []\n',
     ...files,
-  });
+  };
+  const folder = given ?? temporaryProject(all);
+  if (given !== undefined)
+    for (const [name, content] of Object.entries(all)) writeFileSync(join(given, name), content);
   const loaded = await loadManifests([join(folder, 'agent.yml')], { env: {}, root: folder, cwd: folder });
   const errors = loaded.diagnostics.filter(({ severity }) => severity === 'error');
   if (errors.length > 0 && allowErrors !== true) throw new Error(JSON.stringify(errors, null, 2));
@@ -55,6 +69,7 @@ export async function agentTargets({
     env: { PATH: process.env.PATH, HOME: folder, SECRET: 'hidden' },
     store: { location: 'memory', tables: memoryTables() },
     openModel: () => Promise.reject(new Error('no model')),
+    findSandbox,
     ...options,
   });
   const find = (name: string): Target => {
@@ -66,7 +81,11 @@ export async function agentTargets({
     const target = find(name);
     const wrong = target.check(input);
     if (wrong !== undefined) throw wrong;
-    return target.run(callOf(input, more));
+    const made = callOf(input, more);
+    const need = approve === undefined ? undefined : await target.needs?.(input, made);
+    if (need === undefined) return target.run(made);
+    if (!(await approve?.(need))) throw new RuntimeError('not_permitted', 'A person refused.');
+    return target.run({ ...made, granted: need.grants });
   };
   return {
     folder,

@@ -71,26 +71,6 @@ test('what a manifest says of a tool is in its target', async () => {
   });
 });
 
-test.each([
-  ['mcp', '{ mcp: { server: s, tool: t } }'],
-  ['script', '{ script: "1" }'],
-])('a tool by %s is refused at once, with its name and file', async (kind, implementation) => {
-  const error = await refusal({
-    agent: 'import: { tools: [./x.yml, { mcp: { name: s, command: npx } }] }',
-    files: { 'x.yml': `kind: Tool\nname: x\nimplementation: ${implementation}\n` },
-  });
-  expect(error.code).toBe('not_built');
-  expect(error.message).toContain(`tool "x"`);
-  expect(error.message).toContain('x.yml');
-  expect(error.message).toContain(kind);
-});
-
-test('an MCP server is refused at once', async () => {
-  const error = await refusal({ agent: 'import: { tools: [{ mcp: { name: github, command: npx } }] }' });
-  expect(error).toMatchObject({ code: 'not_built' });
-  expect(error.message).toContain('github');
-});
-
 test('a tool that has the name of a built-in one beside it is refused', async () => {
   const error = await refusal({
     agent: 'import: { tools: ["builtin:clock", ./clock.yml] }',

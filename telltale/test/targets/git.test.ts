@@ -111,7 +111,7 @@ test('a repository that begins outside the permitted paths is not found', async 
   expect((await fails('status')).code).toBe('not_permitted');
 });
 
-test('a remote is reached only where its host or folder is permitted', async () => {
+test('a remote is reached only where its host or folder is permitted', { timeout: 30_000 }, async () => {
   const elsewhere = temporaryProject();
   const { git, fails, raw, folder } = await given('permissions: { paths: [.], network: [git.example.com] }');
   execFileSync('git', ['init', '--quiet', '--bare', join(folder, 'bare.git')]);
@@ -137,6 +137,18 @@ test('a remote is reached only where its host or folder is permitted', async () 
       encoding: 'utf8',
     }),
   ).toContain('first');
+});
+
+test('a file that is denied is neither staged nor shown', async () => {
+  const { git, fails, raw, folder } = await given('permissions: { paths: { deny: [.env] } }');
+  await git('init');
+  writeFileSync(join(folder, '.env'), 'KEY=1');
+  raw('add', '.env', 'a.txt');
+  await git('commit', { message: 'first' });
+  expect((await fails('show', { file: '.env' })).code).toBe('not_permitted');
+  expect((await fails('add', { paths: ['a.txt', '.ENV'] })).code).toBe('not_permitted');
+  expect((await fails('diff', { paths: ['./x/../.env'] })).code).toBe('not_permitted');
+  expect(await git('show', { file: 'a.txt' })).toBe('one');
 });
 
 test('only what changes history may not be run again', async () => {

@@ -50,6 +50,16 @@ export function memoryTables(now: () => number = () => 0): Tables {
       table(name).set(key, { value, until: Number.POSITIVE_INFINITY });
       return value;
     },
+    async exchange(expected, writes) {
+      const isAsExpected = expected.every(
+        ({ table: name, key, value }) => JSON.stringify(live(name, key)) === JSON.stringify(value),
+      );
+      if (!isAsExpected) return false;
+      for (const { table: name, key, value, ttlMs = Number.POSITIVE_INFINITY } of writes)
+        if (value === undefined) table(name).delete(key);
+        else table(name).set(key, { value, until: now() + ttlMs });
+      return true;
+    },
     async push(name, value) {
       const entries = list(name);
       entries.push({ n: entries.length + 1, at: now(), value });

@@ -101,18 +101,67 @@ test('a log is appended to by default, and read from the start or the end', asyn
 
 test.each(['kv', 'log'])('the %s driver tells its health', async (driver) => {
   const { call } = await given(driver);
-  expect(await call('notes', { operation: 'health' })).toEqual({ ok: true, where: 'memory' });
+  expect(await call('notes', { operation: 'health' })).toEqual({
+    ok: true,
+    driver,
+    where: 'memory',
+    latency_ms: 0,
+  });
+});
+
+test.each(['kv', 'log', 'queue'])('%s with a connection is refused before anything runs', async (driver) => {
+  const refused = await given(driver, 'connection: redis://user:hunter2@localhost').catch(
+    (thrown: unknown) => thrown,
+  );
+  expect(refused).toBeInstanceOf(RuntimeError);
+  expect(refused).toMatchObject({ code: 'bad_connection', hint: expect.stringContaining('"connection"') });
+  expect((refused as RuntimeError).message).toContain('r.yml');
+  expect(JSON.stringify(refused)).not.toContain('hunter2');
+});
+
+test('a health that asks in vain says so, and does not fail', async () => {
+  const tables = memoryTables();
+  const gone = () => Promise.reject(new RuntimeError('store_closed', 'It is closed.', { hint: 'Open it.' }));
+  const { call } = await agentTargets({
+    agent: 'import: { relics: [./r.yml] }',
+    files: { 'r.yml': 'kind: Relic\nname: notes\ndriver: kv\n' },
+    options: { store: { location: 'memory', tables: { ...tables, keys: gone } } },
+  });
+  expect(await call('notes', { operation: 'health' })).toMatchObject({
+    ok: false,
+    error: { code: 'store_closed', message: 'It is closed.', hint: 'Open it.', retryable: false },
+  });
 });
 
 test.each([
-  ['sql', 'connection: ./x.db'],
-  ['redis', 'connection: redis://localhost'],
-  ['queue', ''],
-])('the driver %s is refused before anything runs, with the file', async (driver, more) => {
-  const refused = await given(driver, more).catch((thrown: unknown) => thrown);
-  expect(refused).toBeInstanceOf(RuntimeError);
-  expect(refused).toMatchObject({ code: 'driver_missing' });
-  expect((refused as RuntimeError).message).toContain('r.yml');
+  ['sql', '{ url: ./x.db, max_row: 5 }', 'has no option "max_row"', 'Did you mean "max_rows"?'],
+  ['sql', '{ url: ./x.db, max_rows: 0 }', 'has 0 as its "max_rows"', 'above zero'],
+  ['sql', '"sqlite::memory:"', 'names no file', 'sqlite:./data.db'],
+  ['sql', '"postgres://me:hunter2@ho st/db"', 'is no postgres:// address', 'percent-encode'],
+  ['redis', '"redis://me:hunter2@host/not-a-number"', 'is no redis:// address', 'redis://'],
+  ['redis', '{ url: "redis://h", pool: 3 }', 'has no option "pool"', 'Options: url.'],
+  ['http', '"https://me:hunter2@host/"', 'holds a user name or a password', '"headers"'],
+  ['http', '"https://host/?key=hunter2"', 'with a "?"', '"headers"'],
+  ['http', '{ url: "https://host", headers: { a: 1 } }', '"headers" that are not all texts', 'NAME: TEXT'],
+])(
+  'a %s relic with the connection %s is refused before anything runs',
+  async (driver, connection, why, hint) => {
+    const refused = await given(driver, `connection: ${connection}`).catch((thrown: unknown) => thrown);
+    expect(refused).toMatchObject({
+      code: 'bad_connection',
+      message: expect.stringContaining(why),
+      hint: expect.stringContaining(hint),
+    });
+    expect((refused as RuntimeError).message).toContain('r.yml');
+    expect(JSON.stringify(refused)).not.toContain('hunter2');
+  },
+);
+
+test('a call that was stopped before it began does nothing', async () => {
+  const { call, failure } = await given('log');
+  const signal = AbortSignal.abort(new RuntimeError('cancelled', 'Enough.'));
+  expect(await failure('notes', { value: 1 }, { signal })).toMatchObject({ message: 'Enough.' });
+  expect(await call('notes', { operation: 'tail' })).toEqual({ entries: [] });
 });
 
 test('two relics do not share their keys', async () => {

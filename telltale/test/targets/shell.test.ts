@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import type { Approve } from '../../src/targets/target.ts';
-import { agentTargets } from './agent-targets.ts';
+import { agentTargets, type Given } from './agent-targets.ts';
 
-const given = (shell: string, approve?: Approve) =>
+const given = (shell: string, approve?: Given['approve']) =>
   agentTargets({
     agent: `import: { tools: ["builtin:shell"] }\npermissions: { shell: ${shell} }`,
     files: { 'sub/file': '' },
-    options: { approve, graceMs: 50 },
+    options: { graceMs: 50 },
+    approve,
   });
 
 test('a command line is run by a shell', async () => {
@@ -33,17 +33,21 @@ test('it is stopped after its time', async () => {
 
 test('by permission it is asked or denied', async () => {
   const asked: unknown[] = [];
-  const approve: Approve = async ({ what, target, input }) => {
-    asked.push({ what, target, input });
-    return what === 'echo yes';
-  };
-  const ask = await given('ask', approve);
+  const ask = await given('ask', (need) => {
+    asked.push(need);
+    return need.what === 'echo yes';
+  });
   expect(await ask.call('shell', { command: 'echo yes' })).toMatchObject({ stdout: 'yes\n' });
   expect((await ask.failure('shell', { command: 'echo no' })).code).toBe('not_permitted');
-  expect(asked[0]).toEqual({ what: 'echo yes', target: 'tool "shell"', input: { command: 'echo yes' } });
+  expect(asked[0]).toEqual({
+    what: 'echo yes',
+    target: 'tool "shell"',
+    because: 'permissions: { shell }',
+    grants: ['shell echo yes'],
+  });
   const nobody = await (await given('ask')).failure('shell', { command: 'echo' });
-  expect(nobody.hint).toContain('permissions: { shell: allow }');
-  const deny = await given('deny', async () => true);
+  expect(nobody.message).toContain('nobody was asked');
+  const deny = await given('deny', () => true);
   expect((await deny.failure('shell', { command: 'echo' })).hint).toContain('shell: deny');
 });
 

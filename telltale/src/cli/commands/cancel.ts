@@ -3,7 +3,8 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { cancelUnowned } from '../session/cancel-unowned.ts';
 import { findSession } from '../session/find-session.ts';
 import { SESSION_HELP } from '../session/session-help.ts';
-import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
+import { addStoreOption } from '../session/store-option.ts';
+import { withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
 import { hasEnded } from '../view/status.ts';
 
@@ -40,7 +41,7 @@ export const registerCancel: RegisterCommand = (program, context) => {
 async function cancel(asked: string, options: Options, context: CommandContext): Promise<ExitCode> {
   const { stdout, clock } = context.io;
   const reason = options.reason ?? DEFAULT_REASON;
-  return withStoredRuntime(context, options, async (runtime) => {
+  return withStoredSessions(context, options, async (runtime) => {
     const { stream, status, owner } = await findSession(runtime.store, asked);
     const tell = async (outcome: string, text: string, pid?: number): Promise<ExitCode> => {
       const json = { session: stream, outcome, pid: pid ?? null };

@@ -4,7 +4,8 @@ import { eventUnknown } from '../session/event-unknown.ts';
 import { findSession } from '../session/find-session.ts';
 import { SEQ_HELP } from '../session/session-help.ts';
 import { storeFlag } from '../session/store-location.ts';
-import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
+import { addStoreOption } from '../session/store-option.ts';
+import { withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
 import { wholeNumber } from '../whole-number.ts';
 
@@ -44,7 +45,7 @@ async function fork(
 ): Promise<ExitCode> {
   const { stdout } = context.io;
   const seq = wholeNumber('SEQ', text);
-  return withStoredRuntime(context, options, async (runtime) => {
+  return withStoredSessions(context, options, async (runtime) => {
     const { stream, head } = await findSession(runtime.store, asked);
     if (seq > head) throw eventUnknown(stream, seq, head);
     const session = await runtime.fork(stream, seq);

@@ -8,7 +8,8 @@ import { findSession } from '../session/find-session.ts';
 import { followLog } from '../session/follow-log.ts';
 import { readLog } from '../session/read-log.ts';
 import { SESSION_HELP } from '../session/session-help.ts';
-import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
+import { addStoreOption } from '../session/store-option.ts';
+import { withStoredSessions } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
 import { createEventLines } from '../view/event-line.ts';
 import { eventJson } from '../view/json-line.ts';
@@ -53,7 +54,7 @@ async function logs(asked: string, options: Options, context: CommandContext): P
   const { stdout, stderr } = io;
   const from = options.from === undefined ? 1 : wholeNumber('--from', options.from);
   const wanted = options.type === undefined ? undefined : readTypes(options.type);
-  return withStoredRuntime(context, options, async ({ store }) => {
+  return withStoredSessions(context, options, async ({ store }) => {
     const { stream, owner, status } = await findSession(store, asked);
     const line = createEventLines({ columns: stdout.columns ?? PIPE_COLUMNS, paint: paletteFor(stdout) });
     const print = async (event: SessionEvent) => {

@@ -6,7 +6,8 @@ import { eventUnknown } from '../session/event-unknown.ts';
 import { findSession } from '../session/find-session.ts';
 import { readLog } from '../session/read-log.ts';
 import { SESSION_HELP } from '../session/session-help.ts';
-import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
+import { addStoreOption } from '../session/store-option.ts';
+import { withStoredSessions } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
 import { eventJson } from '../view/json-line.ts';
 import { wholeNumber } from '../whole-number.ts';
@@ -49,7 +50,7 @@ async function replay(asked: string, options: Options, context: CommandContext):
   const { io } = context;
   const last = options.to === undefined ? undefined : wholeNumber('--to', options.to);
   const pace = readPace(options, io);
-  return withStoredRuntime(context, options, async ({ store }) => {
+  return withStoredSessions(context, options, async ({ store }) => {
     const { stream, head } = await findSession(store, asked);
     if (last !== undefined && last > head) throw eventUnknown(stream, last, head);
     const to = last ?? head;

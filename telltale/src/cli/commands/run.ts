@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import type { StartOptions } from '../../session/runtime-types.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import { loadForRun } from '../run/load-for-run.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { collect } from '../run/collect.ts';
 import { readInput } from '../run/read-input.ts';
 import { readVars } from '../run/read-vars.ts';
-import { resumeSession } from '../run/resume-session.ts';
 import { runMode } from '../run/run-mode.ts';
+import { withAgent } from '../run/with-agent.ts';
 import { addWorkOptions, maxTurnsOf } from '../run/work-options.ts';
 import { type WorkOptions, workSession } from '../run/work-session.ts';
 import { usage } from '../usage.ts';
@@ -55,8 +55,6 @@ export const registerRun: RegisterCommand = (program, context) => {
     );
 };
 
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
-
 async function run(
   manifest: string,
   input: string | undefined,
@@ -74,25 +72,26 @@ async function run(
     );
   if (options.acceptChanges && options.resume === undefined)
     throw usage("'--accept-changes' belongs to --resume.", 'Leave it out.');
-  const agent = await loadForRun(manifest, context, options);
-  if (agent === undefined) return EXIT.usage;
-  if (options.resume !== undefined) {
-    const said = input === undefined ? undefined : await readInput(input, io, `telltale run ${manifest}`);
-    return resumeSession(
-      options.resume,
-      { ...options, agent, ...(said === undefined ? {} : { said }) },
-      context,
-    );
-  }
-  const start: StartOptions = {
-    input: await readInput(input, io, `telltale run ${manifest}`),
-    ...(options.var.length === 0 ? {} : { vars }),
-    ...(options.model === undefined ? {} : { model: options.model }),
-    ...(options.record === undefined ? {} : { record: resolve(io.cwd, options.record) }),
-    ...(maxTurns === undefined ? {} : { maxTurns }),
-  };
-  return workSession(context, options, async (runtime) => ({
-    session: runtime.start(agent, start),
-    seen: 0,
-  }));
+  return withAgent(manifest, options, context, async (agent, work) => {
+    if (options.resume !== undefined) {
+      const said = input === undefined ? undefined : await readInput(input, io, `telltale run ${manifest}`);
+      const { resumeSession } = await import('../run/resume-session.ts');
+      return resumeSession(
+        options.resume,
+        { ...work, agent, ...(said === undefined ? {} : { said }) },
+        context,
+      );
+    }
+    const start: StartOptions = {
+      input: await readInput(input, io, `telltale run ${manifest}`),
+      ...(options.var.length === 0 ? {} : { vars }),
+      ...(options.model === undefined ? {} : { model: options.model }),
+      ...(options.record === undefined ? {} : { record: resolve(io.cwd, options.record) }),
+      ...(maxTurns === undefined ? {} : { maxTurns }),
+    };
+    return workSession(context, work, async (runtime) => ({
+      session: runtime.start(agent, start),
+      seen: 0,
+    }));
+  });
 }

@@ -1,11 +1,13 @@
 import { suggest } from '../../kernel/nearest.ts';
-import type { StreamInfo } from '../../store/store.ts';
+import type { Store, StreamInfo } from '../../store/store.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
+import { type ListedSession, sessionTrees } from '../session/session-trees.ts';
 import { storeExists, storeLocation } from '../session/store-location.ts';
-import { addStoreOption, withRuntime } from '../session/with-runtime.ts';
+import { addStoreOption } from '../session/store-option.ts';
+import { withSessions } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
 import { brief } from '../view/brief.ts';
 import { agoText, timeText } from '../view/figures.ts';
@@ -39,9 +41,9 @@ Examples:
 export const registerSessions: RegisterCommand = (program, context) => {
   addStoreOption(program.command('sessions'))
     .summary('list sessions, newest first')
-    .description('Lists sessions, newest first.')
+    .description('Lists sessions, newest first, each with those of the agents that it called below it.')
     .option('--status <status>', 'only those of this status; several with commas')
-    .option('--limit <n>', `how many (default: ${DEFAULT_LIMIT})`)
+    .option('--limit <n>', `how many, those of called agents not counted (default: ${DEFAULT_LIMIT})`)
     .option('--json', 'print them as JSON')
     .addHelpText('after', EXAMPLES)
     .action(context.run((options: Options) => sessions(options, context)));
@@ -53,15 +55,31 @@ async function sessions(options: Options, context: CommandContext): Promise<Exit
   const statuses = options.status === undefined ? undefined : readStatuses(options.status);
   const location = storeLocation(options.store, io);
   const found = storeExists(location, io)
-    ? await withRuntime(context, options.store === undefined ? {} : { store: options.store }, ({ store }) =>
-        store.list({ kind: 'session', limit: statuses === undefined ? limit + 1 : MAX_SEARCHED }),
+    ? await withSessions(context, options.store === undefined ? {} : { store: options.store }, ({ store }) =>
+        listEnough(store, statuses === undefined ? limit : MAX_SEARCHED),
       )
     : [];
   const matching = found.filter((each) => statuses?.has(shownStatus(each)) ?? true);
+  const trees = sessionTrees(matching);
+  const shown = trees.slice(0, limit).flat();
   await (options.json === true
-    ? io.stdout.write(jsonText(matching.slice(0, limit).map(sessionJson), 2))
-    : print(matching, limit, location, io));
+    ? io.stdout.write(
+        jsonText(
+          shown.map(({ info }) => sessionJson(info)),
+          2,
+        ),
+      )
+    : print(shown, trees.length > limit, location, io));
   return EXIT.ok;
+}
+
+/** So many of the newest that more than `limit` of them are nobody's sub-agents, if there are as many. */
+async function listEnough(store: Store, limit: number): Promise<readonly StreamInfo[]> {
+  for (let asked = limit + 1; ; asked *= 4) {
+    const found = await store.list({ kind: 'session', limit: Math.min(asked, MAX_SEARCHED) });
+    const own = found.filter(({ parent }) => parent === undefined).length;
+    if (own > limit || found.length < asked || asked >= MAX_SEARCHED) return found;
+  }
 }
 
 function readStatuses(text: string): ReadonlySet<string> {
@@ -95,16 +113,20 @@ const COLUMNS: readonly Column[] = [
 ];
 const STATUS_COLUMN = 2;
 
-async function print(found: readonly StreamInfo[], limit: number, location: string, io: Io): Promise<void> {
+async function print(
+  found: readonly ListedSession[],
+  areMore: boolean,
+  location: string,
+  io: Io,
+): Promise<void> {
   const { stdout, clock } = io;
   if (found.length === 0) {
     await stdout.write(`No sessions in ${location}. Start one with: telltale run MANIFEST "what to do"\n`);
     return;
   }
   const paint = paletteFor(stdout);
-  const shown = found.slice(0, limit);
-  const rows = shown.map((info) => [
-    brief(info.stream, MAX_TITLE),
+  const rows = found.map(({ info, depth }) => [
+    `${depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `}${brief(info.stream, MAX_TITLE)}`,
     brief(info.name, MAX_TITLE),
     shownStatus(info),
     agoText(clock.now() - info.createdAt),
@@ -117,6 +139,6 @@ async function print(found: readonly StreamInfo[], limit: number, location: stri
     paint: (text, row, column) =>
       row === -1 ? paint.dim(text) : column === STATUS_COLUMN ? paintStatus(text, text, paint) : text,
   });
-  const more = found.length > limit ? [paint.dim('There are more: --limit N shows them.')] : [];
+  const more = areMore ? [paint.dim('There are more: --limit N shows them.')] : [];
   await stdout.write(`${[...lines, ...more].join('\n')}\n`);
 }

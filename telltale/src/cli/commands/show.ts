@@ -4,7 +4,8 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { eventUnknown } from '../session/event-unknown.ts';
 import { findSession } from '../session/find-session.ts';
 import { SESSION_HELP } from '../session/session-help.ts';
-import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
+import { addStoreOption } from '../session/store-option.ts';
+import { withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
 import { stateJson } from '../view/state-json.ts';
 import { stateLines } from '../view/state-lines.ts';
@@ -42,7 +43,7 @@ export const registerShow: RegisterCommand = (program, context) => {
 async function show(asked: string, options: Options, context: CommandContext): Promise<ExitCode> {
   const { stdout } = context.io;
   const seq = options.seq === undefined ? undefined : wholeNumber('--seq', options.seq);
-  return withStoredRuntime(context, options, async (runtime) => {
+  return withStoredSessions(context, options, async (runtime) => {
     const info = await findSession(runtime.store, asked);
     if (seq !== undefined && seq > info.head) throw eventUnknown(info.stream, seq, info.head);
     const state = await runtime.state(info.stream, seq);

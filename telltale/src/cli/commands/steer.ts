@@ -5,7 +5,8 @@ import { readInput } from '../run/read-input.ts';
 import { findSession } from '../session/find-session.ts';
 import { SESSION_HELP } from '../session/session-help.ts';
 import { storeFlag } from '../session/store-location.ts';
-import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
+import { addStoreOption } from '../session/store-option.ts';
+import { withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
 
 interface Options {
@@ -46,7 +47,7 @@ async function steer(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { io } = context;
-  return withStoredRuntime(context, options, async (runtime) => {
+  return withStoredSessions(context, options, async (runtime) => {
     const { stream, status } = await findSession(runtime.store, asked);
     if (status === 'completed') throw sessionOver(stream);
     const text = await readInput(argument, io, `telltale steer ${asked}`);

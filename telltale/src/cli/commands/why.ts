@@ -4,7 +4,8 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { causeChain } from '../session/cause-chain.ts';
 import { findSession } from '../session/find-session.ts';
 import { SEQ_HELP } from '../session/session-help.ts';
-import { addStoreOption, withStoredRuntime } from '../session/with-runtime.ts';
+import { addStoreOption } from '../session/store-option.ts';
+import { withStoredSessions } from '../session/with-runtime.ts';
 import { causeLines } from '../view/cause-lines.ts';
 import { eventJson, jsonText } from '../view/json-line.ts';
 import { wholeNumber } from '../whole-number.ts';
@@ -47,7 +48,7 @@ async function why(
 ): Promise<ExitCode> {
   const { stdout } = context.io;
   const seq = wholeNumber('SEQ', text);
-  return withStoredRuntime(context, options, async ({ store }) => {
+  return withStoredSessions(context, options, async ({ store }) => {
     const { stream, head } = await findSession(store, asked);
     const chain = await causeChain(store, stream, seq, head);
     const lines = causeLines(chain, {

@@ -53,9 +53,10 @@ export async function runDemo(
   const agent = await loadForRun(workspace.manifest, context, mode === 'json' ? { json: true } : {});
   if (agent === undefined) return EXIT.usage;
   const model = isPaced && rate === undefined ? undefined : await pacedModel(agent, rate, clock);
+  const view = await demoView(mode, io);
   const followed = await withRuntime(context, { store: workspace.store }, (runtime) => {
     const start = { input: INPUT, vars: { git }, ...(model === undefined ? {} : { model }) };
-    return followSession(runtime.start(agent, start), io, { view: demoView(mode, io), seen: 0 });
+    return followSession(runtime.start(agent, start), io, { view, seen: 0 });
   });
 
   const { result } = followed;
@@ -73,11 +74,11 @@ export async function runDemo(
 }
 
 /** The view of `telltale run`, without its last lines: the demo has its own. */
-function demoView(mode: RunMode, io: Io): RunView {
+async function demoView(mode: RunMode, io: Io): Promise<RunView> {
   if (mode === 'live') {
     const view = createTerminalView(io);
     return { ...view, end: () => view.leave() };
   }
-  const view = createRunView(mode, io);
+  const view = await createRunView(mode, io);
   return mode === 'plain' ? { ...view, end: async () => {} } : view;
 }

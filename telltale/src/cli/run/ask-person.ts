@@ -1,4 +1,4 @@
-import type { Approve } from '../../targets/target.ts';
+import type { Answer, Approve } from '../../targets/target.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
 import { spelledOut } from '../view/harmless.ts';
@@ -11,7 +11,7 @@ const TYPED_AHEAD_MS = 150;
 
 /**
  * Asks on the terminal, one question at a time, with everything that would be done spelt out. Undefined where there is
- * no terminal to ask on: the answer is then no.
+ * no terminal to ask on: the review then waits for `telltale reviews`.
  */
 export function askPerson(io: Io, view: RunView): Approve | undefined {
   if (!io.stdin.isTerminal || !io.stderr.isTerminal) return undefined;
@@ -23,9 +23,13 @@ export function askPerson(io: Io, view: RunView): Approve | undefined {
   };
 }
 
-async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Promise<boolean> {
+/** What the log calls whoever sits there. */
+const BY = 'user at the terminal';
+
+async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Promise<Answer> {
   const { what, target, input, signal } = question;
-  if (signal.aborted) return false;
+  const no = { approved: false, by: BY };
+  if (signal.aborted) return no;
   const { bold, dim, red, yellow } = paletteFor(stderr);
   const told = spelledOut(what);
   const given = spelledOut(JSON.stringify(input, null, 2));
@@ -33,7 +37,7 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
     await stderr.write(
       `${red('refused')}: ${spelledOut(target)} asks for more than can be read here (${what.length + given.length} characters).\n`,
     );
-    return false;
+    return { ...no, note: 'it is too long to be judged by reading it' };
   }
   const lines = [
     `${yellow('?')} ${bold(spelledOut(target))} asks for permission:`,
@@ -44,9 +48,9 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
   const answer = await stdin.readLine(signal, TYPED_AHEAD_MS);
   if (answer === undefined) {
     await stderr.write('\n');
-    return false;
+    return no;
   }
-  return /^\s*y(es)?\s*$/i.test(answer);
+  return { approved: /^\s*y(es)?\s*$/i.test(answer), by: BY };
 }
 
 const indented = (text: string): readonly string[] => text.split('\n').map((line) => `    ${line}`);

@@ -25,13 +25,15 @@ export interface ConcludeOptions {
   readonly mode: RunMode;
   /** ` --store X` where commands about this session need it; undefined where the session is gone with this process. */
   readonly storeFlag: string | undefined;
+  /** The command that goes on with the session, up to its id: `resume`. */
+  readonly resumeWith?: string;
 }
 
 /** Says on stderr what a person has to know of a run that did not come to its good end, and gives the exit code. */
 export async function conclude(
-  { result, cutOff, unread }: Followed,
+  { result, cutOff, unread, idle }: Followed,
   { stderr, clock }: Io,
-  { mode, storeFlag }: ConcludeOptions,
+  { mode, storeFlag, resumeWith = 'resume' }: ConcludeOptions,
 ): Promise<ExitCode> {
   const code = isLost(result) ? EXIT.failed : EXITS[result.status];
   if (code === EXIT.ok || unread || mode === 'events' || mode === 'json') return code;
@@ -43,7 +45,7 @@ export async function conclude(
   const { error, session } = result;
   const follow = (command: string, what: string) =>
     storeFlag === undefined ? '' : `${what}: telltale ${command} ${session}${storeFlag}`;
-  const resume = follow('resume', 'Resume with') || 'Its store was in memory: it cannot be resumed.';
+  const resume = follow(resumeWith, 'Resume with') || 'Its store was in memory: it cannot be resumed.';
   const lines: string[] = [];
   switch (result.status) {
     case 'completed':
@@ -51,10 +53,11 @@ export async function conclude(
     case 'interrupted':
       if (error !== undefined) lines.push(`${red(bold('lost'))}: ${bold(harmlessLine(error.message))}`);
       if (error?.hint !== undefined) lines.push(`  ${cyan('→')} ${harmlessLine(error.hint)}`);
-      lines.push(
-        `${yellow('interrupted')} in turn ${result.turns + 1}${running.length === 0 ? '' : ` while running: ${running.join(', ')}`}`,
-        resume,
-      );
+      if (!idle)
+        lines.push(
+          `${yellow('interrupted')} in turn ${result.turns + 1}${running.length === 0 ? '' : ` while running: ${running.join(', ')}`}`,
+        );
+      lines.push(resume);
       break;
     case 'cancelled':
       lines.push(
@@ -63,7 +66,16 @@ export async function conclude(
       );
       break;
     case 'waiting':
-      lines.push(`${yellow('waiting')}: ${bold('The session waits for a person.')}`, resume);
+      lines.push(
+        `${yellow('waiting')}: ${bold('The session waits for a person.')}`,
+        ...(result.reviews ?? []).flatMap(({ review, target, what }) => [
+          `  ${harmlessLine(target)} asks: ${harmlessLine(what)}`,
+          ...(storeFlag === undefined
+            ? []
+            : [`  ${cyan('→')} telltale reviews approve ${review}${storeFlag}   (or: reject)`]),
+        ]),
+        resume,
+      );
       break;
     case 'failed':
     case 'stalled':

@@ -1,3 +1,4 @@
+import type { ObservedEvent } from '../../events/event.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
@@ -8,17 +9,16 @@ import { createPlainLines } from '../view/plain-lines.ts';
 import { resultText } from '../view/result-text.ts';
 import type { RunMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
-import { createTerminalView } from './terminal-view.ts';
 
 /** The view that a mode stands for. */
-export function createRunView(mode: RunMode, io: Io): RunView {
+export async function createRunView(mode: RunMode, io: Io): Promise<RunView> {
   switch (mode) {
     case 'live':
-      return createTerminalView(io);
+      return (await import('./terminal-view.ts')).createTerminalView(io);
     case 'plain':
       return plainView(io);
     case 'quiet':
-      return silentView(io, ({ result }) => (result === undefined ? '' : resultText(result, io.stdout)));
+      return quietView(io);
     case 'json':
       return silentView(io, (result) => jsonText(result, 2));
     case 'events':
@@ -46,6 +46,29 @@ function plainView({ stdout }: Io): RunView {
       stdout.write(`${closingLines(result, overlap, paletteFor(stdout)).join('\n')}\n`),
     leave: async () => {},
     aside: (ask) => ask(),
+  };
+}
+
+/** Prints what a run comes to, or each answer of a chat. */
+function quietView(io: Io): RunView {
+  const { stdout } = io;
+  let isChat = false;
+  const view = silentView(io, ({ result }) =>
+    isChat || result === undefined ? '' : resultText(result, stdout),
+  );
+  const note = (event: ObservedEvent) => {
+    isChat ||= (event.type === 'session.started' || event.type === 'session.resumed') && event.chat === true;
+  };
+  return {
+    ...view,
+    async show(event) {
+      note(event);
+      await view.show(event);
+      if (!isChat || event.type !== 'response' || !event.final) return;
+      await view.leave();
+      await stdout.write(resultText(event.text, stdout));
+    },
+    recall: note,
   };
 }
 

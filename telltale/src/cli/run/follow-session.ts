@@ -1,4 +1,5 @@
 import type { Session, SessionResult } from '../../session/runtime-types.ts';
+import type { Chat } from '../chat/create-chat.ts';
 import type { Io } from '../io.ts';
 import { type ActionView, createActionLog } from '../view/action-log.ts';
 import { createOverlapFold, type Overlap } from '../view/overlap.ts';
@@ -11,19 +12,23 @@ export interface Followed {
   readonly cutOff: readonly ActionView[];
   /** Whether the reader of our output has gone away. */
   readonly unread: boolean;
+  /** Whether it was a chat that waited for a message when it was let go of. */
+  readonly idle: boolean;
 }
 
 export interface FollowOptions {
   readonly view: RunView;
   /** Events up to this one have been seen before. */
   readonly seen: number;
+  /** Says something whenever the session waits for it. */
+  readonly chat?: Chat;
 }
 
 /** Shows a session to its end. Ctrl-C, and a reader who goes away, interrupt it. */
 export async function followSession(
   session: Session,
   { stdout, signal }: Pick<Io, 'stdout' | 'signal'>,
-  { view, seen }: FollowOptions,
+  { view, seen, chat }: FollowOptions,
 ): Promise<Followed> {
   const actions = createActionLog();
   const overlap = createOverlapFold();
@@ -40,18 +45,25 @@ export async function followSession(
       actions.take(event);
       if ('seq' in event) overlap.add(event);
       if ('seq' in event && event.seq <= seen) view.recall(event);
-      else await view.show(event);
+      else {
+        await chat?.before(event);
+        await view.show(event);
+        chat?.after(event);
+      }
       if (stdout.closed && stopped === undefined) stop();
     }
   };
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   try {
+    chat?.lead(session);
     const [result] = await Promise.all([session.result, watch()]);
     await stopped;
+    const idle = chat?.idle ?? false;
+    await chat?.end();
     const compared = overlap.result();
     await view.end(result, compared);
-    return { result, overlap: compared, cutOff, unread: stdout.closed };
+    return { result, overlap: compared, cutOff, unread: stdout.closed, idle };
   } finally {
     signal.removeEventListener('abort', stop);
   }

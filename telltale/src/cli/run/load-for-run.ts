@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path';
 import type { LoadedAgent } from '../../session/runtime-types.ts';
 import type { CommandContext } from '../command.ts';
 import { usage } from '../usage.ts';
-import { printJson, printText } from '../validate/print-result.ts';
 
 /**
  * The agent of a manifest. Where the manifest is wrong, all of its mistakes are printed as `telltale validate` does, and
@@ -24,7 +23,10 @@ export async function loadForRun(
     });
   } catch (thrown) {
     io.signal.throwIfAborted();
-    const { validateManifests } = await import('../../manifest/validate-manifests.ts');
+    const [{ validateManifests }, { printJson, printText }] = await Promise.all([
+      import('../../manifest/validate-manifests.ts'),
+      import('../validate/print-result.ts'),
+    ]);
     const checked = await validateManifests([path], { env: io.env, cwd: io.cwd, signal: io.signal });
     if (checked.ok) throw thrown;
     await (options.json === true ? printJson(checked, io.stdout) : printText(checked, io.stderr));

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { agentInCode } from '../../session/define/agent-code.ts';
 import type { LoadedAgent, ResumeOptions } from '../../session/runtime-types.ts';
 import type { CommandContext } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
@@ -18,6 +19,8 @@ export interface ResumeSessionOptions extends WorkOptions {
   readonly model?: string;
   readonly record?: string;
   readonly acceptChanges?: true;
+  /** Goes on as a conversation, whatever it was. */
+  readonly chat?: true;
 }
 
 /** Goes on with a session that an argument names, and shows what is new. */
@@ -35,16 +38,29 @@ export async function resumeSession(
     ...(options.record === undefined ? {} : { record: resolve(io.cwd, options.record) }),
     ...(options.acceptChanges === undefined ? {} : { acceptChanges: true }),
   };
-  return workSession(context, options, async (runtime) => {
+  return workSession(context, options, async (runtime, view) => {
     const { stream, head } = await findSession(runtime.store, asked);
     const first = await readEvent(runtime.store, stream, 1);
     if (first?.type !== 'session.started') throw neverStarted(stream);
+    if (options.agent === undefined && first.manifest.code === true)
+      throw agentInCode(stream, first.manifest.path);
     const json = options.json === undefined ? {} : { json: options.json };
     const agent =
       options.agent ?? (await loadForRun(first.manifest.path, context, { ...json, name: first.agent }));
     if (agent === undefined) return undefined;
-    if (options.said !== undefined) await runtime.steer(stream, options.said);
-    return { session: await runtime.resume(stream, { ...chosen, agent }), seen: head };
+    const isChat = options.chat === true || (await runtime.state(stream)).chat === true;
+    if (!isChat) {
+      if (options.said !== undefined) await runtime.steer(stream, options.said);
+      return { session: await runtime.resume(stream, { ...chosen, agent }), seen: head };
+    }
+    const [{ createChat }, { chatAgain }] = await Promise.all([
+      import('../chat/create-chat.ts'),
+      import('../chat/chat-again.ts'),
+    ]);
+    const lead = createChat(io, view);
+    const session = await runtime.resume(stream, { ...chosen, agent, chat: true });
+    if (options.said !== undefined) await session.say(options.said);
+    return { session, seen: head, chat: { lead, resumeWith: chatAgain(first.manifest.path, io) } };
   });
 }
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { addStoreOption } from '../session/with-runtime.ts';
+import { addStoreOption } from '../session/store-option.ts';
 import { wholeNumber } from '../whole-number.ts';
 import { addModeOptions } from './run-mode.ts';
 import type { WorkOptions } from './work-session.ts';

@@ -1,6 +1,8 @@
 import type { Runtime, RuntimeOptions, Session } from '../../session/runtime-types.ts';
+import type { Chat } from '../chat/create-chat.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { EarlyStore } from '../session/open-early.ts';
 import { isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
 import { askPerson } from './ask-person.ts';
@@ -8,17 +10,22 @@ import { conclude, isLost } from './conclude.ts';
 import { createRunView } from './create-run-view.ts';
 import { type Followed, followSession } from './follow-session.ts';
 import { type ModeOptions, runMode } from './run-mode.ts';
+import type { RunView } from './run-view.ts';
 
 export interface WorkOptions extends ModeOptions {
   readonly store?: string;
   readonly durability?: 'power' | 'process';
   readonly maxTurns?: string;
+  /** The store, where it is being opened already. */
+  readonly early?: EarlyStore;
 }
 
 /** A session that was begun, and how much of its log had been seen before. */
 export interface Begun {
   readonly session: Session;
   readonly seen: number;
+  /** For a conversation: what the person says, and the command that goes on with it, up to the session's id. */
+  readonly chat?: { readonly lead: Chat; readonly resumeWith: string };
 }
 
 /**
@@ -28,23 +35,29 @@ export interface Begun {
 export async function workSession(
   context: Pick<CommandContext, 'io' | 'runtimes'>,
   options: WorkOptions,
-  begin: (runtime: Runtime) => Promise<Begun | undefined>,
+  begin: (runtime: Runtime, view: RunView) => Promise<Begun | 'nothing said' | undefined>,
 ): Promise<ExitCode> {
   const { io } = context;
   const mode = runMode(options, io);
-  const view = createRunView(mode, io);
+  const view = await createRunView(mode, io);
   const approve = askPerson(io, view);
   const settings: Pick<RuntimeOptions, 'durability' | 'approve'> = {
     ...(options.durability === undefined ? {} : { durability: options.durability }),
     ...(approve === undefined ? {} : { approve }),
   };
-  const store = options.store === undefined ? {} : { store: options.store };
-  const outcome: { followed?: Followed } = {};
+  const store = {
+    ...(options.store === undefined ? {} : { store: options.store }),
+    ...(options.early === undefined ? {} : { early: options.early }),
+  };
+  const outcome: { followed?: Followed; begun?: Begun | 'nothing said' | undefined } = {};
   try {
     await withRuntime(context, { ...store, ...settings }, async (runtime) => {
-      const begun = await begin(runtime);
-      if (begun === undefined) return;
-      outcome.followed = await followSession(begun.session, io, { view, seen: begun.seen });
+      const begun = await begin(runtime, view);
+      outcome.begun = begun;
+      if (begun === undefined || begun === 'nothing said') return;
+      const { session, seen, chat } = begun;
+      const lead = chat === undefined ? {} : { chat: chat.lead };
+      outcome.followed = await followSession(session, io, { view, seen, ...lead });
     });
   } catch (thrown) {
     // A store that was lost cannot be closed either: what it was lost by is what there is to tell.
@@ -52,8 +65,13 @@ export async function workSession(
   } finally {
     if (outcome.followed === undefined) await view.leave();
   }
-  const { followed } = outcome;
-  if (followed === undefined) return EXIT.usage;
+  const { followed, begun } = outcome;
+  if (begun === 'nothing said') return EXIT.ok;
+  if (followed === undefined || begun === undefined) return EXIT.usage;
   const isGone = isInMemory(storeLocation(options.store, io));
-  return conclude(followed, io, { mode, storeFlag: isGone ? undefined : storeFlag(options.store) });
+  return conclude(followed, io, {
+    mode,
+    storeFlag: isGone ? undefined : storeFlag(options.store),
+    ...(begun.chat === undefined ? {} : { resumeWith: begun.chat.resumeWith }),
+  });
 }

@@ -1,9 +1,14 @@
 import { encodeEvent } from '../../events/codec.ts';
 import type { EventBody } from '../../events/event.ts';
+import { openReviews } from '../../events/fold-reviews.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { openChildren } from '../../session/children/child-id.ts';
+import { BY_PARENT } from '../../session/children/child-result.ts';
+import { withoutRow } from '../../session/reviews/review-table.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import type { StreamWriter } from '../../store/store.ts';
+import { hasEnded } from '../view/status.ts';
 
 export interface CancelUnowned {
   readonly reason: string;
@@ -29,11 +34,22 @@ export async function cancelUnowned(
   }
   try {
     const state = await runtime.state(session);
-    const bodies: EventBody[] = [...state.open].map((id) => ({
+    // Those that work for it are over before it is.
+    for (const child of openChildren(state)) {
+      const known = await runtime.store.info(child);
+      if (known !== undefined && known.head > 0 && known.owner === undefined && !hasEnded(known.status))
+        await cancelUnowned(runtime, child, { reason, by: BY_PARENT, clock });
+    }
+    const reviews = openReviews(state).map(({ review }) => review);
+    const withdrawn = reviews.map(
+      (review): EventBody => ({ type: 'review.resolved', review, answer: 'withdrawn', by }),
+    );
+    const ended: EventBody[] = [...state.open].map((id) => ({
       type: 'action.cancelled',
       id,
       reason: `The session was cancelled: ${reason}`,
     }));
+    const bodies = [...withdrawn, ...ended];
     const cut = { code: 'cancelled', message: 'The session was cancelled.', retryable: false };
     if (state.turnOpen) bodies.push({ type: 'turn.failed', error: cut });
     bodies.push({ type: 'session.cancelled', reason, by });
@@ -41,7 +57,7 @@ export async function cancelUnowned(
     const head = { at: clock.now(), session, turn: state.turn, cause: { stream: session, seq: 0, depth: 0 } };
     const events = bodies.map((body, index) => encodeEvent({ ...head, seq: state.seq + 1 + index }, body));
     await new Promise<void>((resolve, reject) =>
-      writer.append({ expectedSeq: state.seq, events, status: 'cancelled' }, (error) =>
+      writer.append({ expectedSeq: state.seq, events, status: 'cancelled', ...writesOf(reviews) }, (error) =>
         error === undefined ? resolve() : reject(error),
       ),
     );
@@ -50,3 +66,6 @@ export async function cancelUnowned(
     await writer.release();
   }
 }
+
+const writesOf = (reviews: readonly string[]) =>
+  reviews.length === 0 ? {} : { writes: reviews.map(withoutRow) };

@@ -18,6 +18,8 @@ const TYPES: Readonly<Record<EventType, true>> = {
   response: true,
   'message.received': true,
   audit: true,
+  'review.requested': true,
+  'review.resolved': true,
   'action.declared': true,
   'action.started': true,
   'action.completed': true,
@@ -37,6 +39,15 @@ const TYPES: Readonly<Record<EventType, true>> = {
   'timer.set': true,
   'timer.fired': true,
   custom: true,
+  'child.thought': true,
+  'child.text': true,
+  'child.response': true,
+  'child.turn.completed': true,
+  'child.turn.failed': true,
+  'child.action.completed': true,
+  'child.action.failed': true,
+  'child.metadata.changed': true,
+  'child.usage': true,
 };
 
 /** Every type of event that is written. */

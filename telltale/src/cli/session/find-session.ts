@@ -13,7 +13,10 @@ export async function findSession(store: Store, asked: string): Promise<StreamIn
   const known = await store.list({ kind: 'session', limit: MAX_SEARCHED });
   if (known.length === 0) throw noSessions(store.location);
   if (asked === 'last') return newest(known);
-  const matching = asked === '' ? [] : known.filter(({ stream }) => isPart(stream, asked));
+  const parts = asked === '' ? [] : known.filter(({ stream }) => isPart(stream, asked));
+  // What begins as a session does, its sub-agents' sessions do, too.
+  const own = parts.filter(({ parent }) => !parts.some(({ stream }) => stream === parent));
+  const matching = own.length > 0 ? own : parts;
   const [only] = matching;
   if (only === undefined) throw sessionUnknown(asked, known);
   if (matching.length > 1) throw sessionAmbiguous(asked, matching);

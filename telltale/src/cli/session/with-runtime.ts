@@ -1,64 +1,81 @@
-import type { Command } from 'commander';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Sessions } from '../../session/open-sessions.ts';
 import type { Runtime, RuntimeOptions } from '../../session/runtime-types.ts';
 import type { CommandContext } from '../command.ts';
 import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
+import type { EarlyStore } from './open-early.ts';
 import { isInMemory, storeExists, storeLocation } from './store-location.ts';
-
-export interface StoreOption {
-  readonly store?: string;
-}
-
-export const addStoreOption = (command: Command): Command =>
-  command.option(
-    '--store <path>',
-    'where sessions are kept: a file, or "memory" (default: TELLTALE_STORE, else .telltale/telltale.db)',
-  );
+import type { StoreOption } from './store-option.ts';
 
 type Context = Pick<CommandContext, 'io' | 'runtimes'>;
 
 /** Opens the store, works with it, closes it in any case. */
-export async function withRuntime<T>(
+export function withRuntime<T>(
   { io, runtimes }: Context,
-  options: StoreOption & Pick<RuntimeOptions, 'durability' | 'approve'>,
+  options: StoreOption & Pick<RuntimeOptions, 'durability' | 'approve'> & { readonly early?: EarlyStore },
   work: (runtime: Runtime) => Promise<T>,
 ): Promise<T> {
-  const { store, ...rest } = options;
+  const { store, early, ...rest } = options;
   const location = storeLocation(store, io);
+  const { env, cwd, clock } = io;
+  const open = async () => {
+    const opened = await early?.take();
+    const runtime = await runtimes.createRuntime({ ...rest, store: opened ?? location, env, cwd, clock });
+    if (opened === undefined) return runtime;
+    const close = async () => {
+      await runtime.close();
+      await opened.close();
+    };
+    return { ...runtime, close };
+  };
+  return withOpen(io, location, open, work);
+}
+
+/** The same for commands that run nothing. */
+export function withSessions<T>(
+  { io, runtimes }: Context,
+  { store }: StoreOption,
+  work: (sessions: Sessions) => Promise<T>,
+): Promise<T> {
+  const location = storeLocation(store, io);
+  const { cwd, clock } = io;
+  return withOpen(io, location, () => runtimes.openSessions({ store: location, cwd, clock }), work);
+}
+
+/** And for those that look at what there is: a store that is not there is not made. */
+export async function withStoredSessions<T>(
+  context: Context,
+  options: StoreOption,
+  work: (sessions: Sessions) => Promise<T>,
+): Promise<T> {
+  requireStore(options, context.io);
+  return withSessions(context, options, work);
+}
+
+async function withOpen<Opened extends { close(): Promise<void> }, T>(
+  io: Io,
+  location: string,
+  open: () => Promise<Opened>,
+  work: (opened: Opened) => Promise<T>,
+): Promise<T> {
   const stopProgress = startProgress(io, () => `Opening ${location}…`);
-  let runtime: Runtime;
+  let opened: Opened;
   try {
-    runtime = await runtimes.createRuntime({
-      ...rest,
-      store: location,
-      env: io.env,
-      cwd: io.cwd,
-      clock: io.clock,
-    });
+    opened = await open();
   } finally {
     await stopProgress();
   }
   let result: T;
   try {
-    result = await work(runtime);
+    result = await work(opened);
   } catch (thrown) {
     // What stopped the work is what there is to tell; that closing failed, too, is mostly its consequence.
-    await runtime.close().catch(() => undefined);
+    await opened.close().catch(() => undefined);
     throw thrown;
   }
-  await runtime.close();
+  await opened.close();
   return result;
-}
-
-/** The same for commands that look at what there is: a store that is not there is not made. */
-export async function withStoredRuntime<T>(
-  context: Context,
-  options: StoreOption,
-  work: (runtime: Runtime) => Promise<T>,
-): Promise<T> {
-  requireStore(options, context.io);
-  return withRuntime(context, options, work);
 }
 
 export function requireStore({ store }: StoreOption, io: Pick<Io, 'env' | 'cwd'>): void {

@@ -1,6 +1,4 @@
-import { displayWidth } from '../../manifest/display-width.ts';
-
-const SEGMENTS = new Intl.Segmenter('en', { granularity: 'grapheme' });
+import { displayWidth, graphemes } from '../../manifest/display-width.ts';
 
 /** Code units looked at for each column: marks that take no column must not make the search long. */
 const UNITS_A_COLUMN = 8;
@@ -10,7 +8,7 @@ function unitsThatFit(text: string, columns: number): number {
   if (text.length <= columns && displayWidth(text) <= columns) return text.length;
   const seen = text.slice(0, Math.max(1, columns) * UNITS_A_COLUMN);
   let width = 0;
-  for (const { segment, index } of SEGMENTS.segment(seen)) {
+  for (const { segment, index } of graphemes(seen)) {
     width += displayWidth(segment);
     if (width > columns) return index;
   }

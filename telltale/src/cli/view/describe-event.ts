@@ -1,10 +1,12 @@
-import type { EventOf, ObservedEvent } from '../../events/event.ts';
+import type { CopiedType, EventOf, ObservedEvent, SessionEvent } from '../../events/event.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { printable } from '../../manifest/printable.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
 import { costText, countText, spanText, timeText } from './figures.ts';
 import { harmlessLine as safe } from './harmless.ts';
+
+type CopiedEvent = EventOf<`child.${CopiedType}`>;
 
 /** What an action of that id calls, if it is known: `read_file`. */
 export type NameOf = (id: string) => string | undefined;
@@ -56,6 +58,10 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
       return `from ${event.from}: ${brief(event.text, room)}`;
     case 'audit':
       return `${safe(event.who)}: ${safe(event.what)}`;
+    case 'review.requested':
+      return `${safe(event.review)}: ${called(event.action)}, ${safe(event.target)} asks: ${brief(event.what, room)}`;
+    case 'review.resolved':
+      return `${safe(event.review)} ${event.answer} by ${safe(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
     case 'action.declared':
       return declared(event, room);
     case 'action.started':
@@ -96,6 +102,17 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
       return safe(event.id);
     case 'custom':
       return `${safe(event.name)} ${brief(event.data, room)}`;
+    case 'child.usage':
+      return `${called(event.action)}: ${usageText(event)}`;
+    case 'child.thought':
+    case 'child.text':
+    case 'child.response':
+    case 'child.turn.completed':
+    case 'child.turn.failed':
+    case 'child.action.completed':
+    case 'child.action.failed':
+    case 'child.metadata.changed':
+      return `${called(event.action)}: ${said(ownEvent(event), room, safe)}`;
   }
 }
 
@@ -122,6 +139,19 @@ function declared({ action }: EventOf<'action.declared'>, room: number): string 
   const kind = action.kind === 'tool' ? '' : `${action.kind} `;
   const after = action.depends_on === undefined ? '' : ` after ${safe(action.depends_on.join(', '))}`;
   return `${safe(action.id)} ${kind}${safe(action.name)}${mode}${after} ${briefFields(action.parameters, room)}`;
+}
+
+/** The event as it stands on the sub-agent's own log. */
+const ownEvent = ({ type, event, child, ...head }: CopiedEvent): SessionEvent =>
+  ({ ...head, ...event, type: type.slice('child.'.length), ...child }) as SessionEvent;
+
+function usageText({ usage, cost_usd = 0, charged }: EventOf<'child.usage'>): string {
+  const parts: string[] = [];
+  if (usage !== undefined)
+    parts.push(`${usage.input.toLocaleString('en')} + ${countText(usage.output, 'token')}`);
+  if (cost_usd > 0) parts.push(costText(cost_usd));
+  if (charged !== undefined) parts.push(`${charged} of its budget`);
+  return parts.join(', ');
 }
 
 function origin({ parent, forked }: EventOf<'session.started'>): string {

@@ -1,4 +1,5 @@
 import type { ObservedEvent } from '../../events/event.ts';
+import { TURN_BROKEN_OFF } from '../../events/fold-turns.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { brief } from './brief.ts';
 import { clip } from './columns.ts';
@@ -23,11 +24,16 @@ export function noteLine(event: ObservedEvent, columns: number, paint: Palette):
     case 'fault':
       return paint.dim(paint.yellow(told('! ')));
     case 'turn.failed':
+      if (event.error.code === TURN_BROKEN_OFF) return paint.yellow('! broken off');
       return paint.yellow(told('! turn broke off: '));
     case 'turn.started':
       return event.turn > 1 ? paint.dim(`── turn ${event.turn}`) : undefined;
     case 'session.waiting':
-      return paint.yellow(told('waits '));
+      return event.for === 'message' ? undefined : paint.yellow(told('waits '));
+    case 'review.requested':
+      return paint.yellow(told('? review '));
+    case 'review.resolved':
+      return paint.dim(told('review '));
     case 'session.resumed':
       return paint.dim(told('resumed '));
     case 'action.compensated':
@@ -38,6 +44,16 @@ export function noteLine(event: ObservedEvent, columns: number, paint: Palette):
     case 'custom':
     case 'audit':
       return paint.dim(told(NOTED[event.type]));
+    case 'child.response':
+    case 'child.action.completed':
+    case 'child.action.failed':
+    case 'child.turn.failed':
+    case 'child.metadata.changed':
+      return paint.dim(told(CHILD_MARKS[event.type]));
+    case 'child.thought':
+    case 'child.text':
+    case 'child.turn.completed':
+    case 'child.usage':
     case 'session.completed':
     case 'session.failed':
     case 'session.stalled':
@@ -64,6 +80,14 @@ export function noteLine(event: ObservedEvent, columns: number, paint: Palette):
       return undefined;
   }
 }
+
+const CHILD_MARKS = {
+  'child.response': '│ ',
+  'child.action.completed': '│ ✓ ',
+  'child.action.failed': '│ ✗ ',
+  'child.turn.failed': '│ ! turn broke off: ',
+  'child.metadata.changed': '│ ● ',
+} as const;
 
 const NOTED = {
   'variable.changed': '',

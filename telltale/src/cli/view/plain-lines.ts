@@ -18,6 +18,10 @@ const SILENT: ReadonlySet<EventType> = new Set([
   'budget.charged',
   'timer.set',
   'timer.fired',
+  'child.thought',
+  'child.text',
+  'child.turn.completed',
+  'child.usage',
   'session.completed',
 ]);
 

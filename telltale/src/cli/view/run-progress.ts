@@ -17,6 +17,8 @@ export function createRunProgress(): RunProgress {
   return {
     follow(event) {
       if ('at' in event) startedAt ??= event.at;
+      // What comes next is another exchange.
+      if (event.type === 'session.waiting' && event.for === 'message') startedAt = undefined;
       if (event.type === 'turn.started') {
         turn = event.turn;
         isSpeaking = true;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ManifestKind } from '../check-manifest.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { canonicalJson } from './canonical-json.ts';
+import { checkPermissions } from './check-permissions.ts';
 import { checkReferences } from './check-references.ts';
 import { KIND_OF_LIST, type LoadedManifest, type ResolvedImport } from './project.ts';
 import type { ImportLink, ProjectDocument } from './project-document.ts';
@@ -19,6 +20,7 @@ export function checkProject(
     ...checkNames(documents),
     ...[...byOwner].flatMap(([owner, own]) => checkImports(owner, own, byFile)),
     ...checkReferences(documents, byOwner, byFile, broken),
+    ...checkPermissions(byOwner, byFile),
   ];
   const manifests = documents.flatMap((document) => loaded(document, byOwner.get(document) ?? [], byFile));
   return { manifests: Object.freeze(manifests), diagnostics };
@@ -74,7 +76,7 @@ function checkImports(owner: ProjectDocument, links: readonly ImportLink[], byFi
 }
 
 function loaded(each: ProjectDocument, links: readonly ImportLink[], byFile: ByFile): LoadedManifest[] {
-  const { manifest, value } = each.document;
+  const { manifest, value, code } = each.document;
   if (manifest === undefined || each.name === undefined) return [];
   const kind = each.kind as ManifestKind;
   return [
@@ -87,6 +89,7 @@ function loaded(each: ProjectDocument, links: readonly ImportLink[], byFile: ByF
       line: each.line,
       hash: createHash('sha256').update(canonicalJson(value)).digest('hex'),
       imports: Object.freeze(links.flatMap((link) => resolvedImport(link, byFile))),
+      ...(code === undefined ? {} : { code }),
     }),
   ];
 }

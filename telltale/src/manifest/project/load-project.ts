@@ -7,10 +7,19 @@ import type { Ask } from './ask.ts';
 import { boundedMap } from './bounded-map.ts';
 import { checkNamedFiles } from './check-named-files.ts';
 import { checkProject } from './check-project.ts';
+import {
+  type CodeImport,
+  type CodeManifest,
+  createCodeFiles,
+  type FileWithCode,
+  isCodeManifest,
+  isFileWithCode,
+} from './code-manifest.ts';
 import { importEntries } from './import-entries.ts';
 import type { Project } from './project.ts';
 import { type ImportLink, type ProjectDocument, projectDocument } from './project-document.ts';
 import { entryOutside, outsideProject, tooManyFiles } from './project-findings.ts';
+import { readCode } from './read-code.ts';
 import { resolveEntry } from './resolve-entry.ts';
 import type { ReadSource, SourceCache } from './source-cache.ts';
 
@@ -20,7 +29,11 @@ export interface ProjectEdges {
   readonly signal: AbortSignal | undefined;
 }
 
-type Entry = string | { readonly label: string; readonly bytes: Uint8Array; readonly folder: string };
+type Entry =
+  | string
+  | { readonly label: string; readonly bytes: Uint8Array; readonly folder: string }
+  | CodeManifest
+  | FileWithCode;
 
 /** Reads the entries and what they import, wave by wave, each file once; then checks all of it together. */
 export async function loadProject(
@@ -36,7 +49,27 @@ export async function loadProject(
   const taken = new Set<string>();
   const broken = new Set<string>();
 
-  const take = async (read: ReadSource & { type: 'read' }, folder: string): Promise<readonly Ask[]> => {
+  const codeFile = createCodeFiles();
+  const takeCode = (entry: CodeManifest): Promise<readonly Ask[]> =>
+    take(readCode(entry, codeFile(entry)), resolve(entry.folder), entry.imports);
+  const linkCode = async (owner: ProjectDocument, { list, entry }: CodeImport): Promise<readonly Ask[]> => {
+    const path = isCodeManifest(entry) ? entry.label : entry.path;
+    const link: ImportLink = { owner, entry: { list, index: 0, what: { type: 'file', path } }, files: [] };
+    links.push(link);
+    if (isCodeManifest(entry)) {
+      link.files.push(codeFile(entry));
+      return takeCode(entry);
+    }
+    const report = (finding: Finding) => owner.document.diagnose({ path: [], at: 'value' }, finding);
+    const found = (file: string) => void link.files.push(file);
+    return [{ path, called: cache.label(path), report, found, beside: entry.beside }];
+  };
+
+  const take = async (
+    read: ReadSource & { type: 'read' },
+    folder: string,
+    beside: readonly CodeImport[] = [],
+  ): Promise<readonly Ask[]> => {
     if (taken.has(read.file)) return [];
     taken.add(read.file);
     if (read.isBroken) broken.add(read.file);
@@ -63,6 +96,7 @@ export async function loadProject(
         diagnostics.push(...resolved.diagnostics);
         asks.push(...resolved.asks);
       }
+      for (const imported of beside) asks.push(...(await linkCode(owner, imported)));
     }
     return asks;
   };
@@ -70,6 +104,8 @@ export async function loadProject(
   let wave: Ask[] = [];
   for (const entry of entries) {
     if (typeof entry === 'string') wave.push(askForEntry(entry, cache));
+    else if (isCodeManifest(entry)) wave.push(...(await takeCode(entry)));
+    else if (isFileWithCode(entry)) wave.push({ ...askForEntry(entry.path, cache), beside: entry.beside });
     else {
       const read = await cache.add(entry.label, entry.bytes, resolve(entry.folder), realRoot);
       if (read.type === 'read') wave.push(...(await take(read, resolve(entry.folder))));
@@ -95,7 +131,7 @@ export async function loadProject(
       if (read.type === 'full') return finish();
       if (read.type !== 'read') continue;
       ask.found?.(read.file);
-      for (const found of await take(read, dirname(read.file))) next.push(found);
+      for (const found of await take(read, dirname(read.file), ask.beside)) next.push(found);
     }
     wave = next;
   }

@@ -40,6 +40,8 @@ export interface LoadedManifest {
   readonly hash: string;
   /** What an agent imports; empty for other kinds. */
   readonly imports: readonly ResolvedImport[];
+  /** What belongs to a manifest that was written in code and is no JSON. The rooms that run it know its shape. */
+  readonly code?: object;
 }
 
 export interface LoadedSource {

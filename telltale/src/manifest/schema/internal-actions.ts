@@ -17,6 +17,7 @@ const INTERNAL_ACTIONS = [
     'query_knowledge_graph',
     'update_knowledge_graph',
   ] as const),
+  ...(['set_variable', 'delete_variable', 'list_actions', 'cancel_action'] as const),
   ...(['read_output', 'rollback', 'complete_step'] as const),
 ] as const;
 

@@ -39,7 +39,9 @@ export const metadata = closed(
     inherit: z
       .enum(['none', 'read', 'share'])
       .default('none')
-      .describe("What a sub-agent gets of its parent's metadata."),
+      .describe(
+        'What it gets of the metadata of an agent that calls it. none: nothing; read: the values, to look at; share: fields that both have begin with the values of the caller, and changes are written back.',
+      ),
     fields: z
       .record(identifier('The name of a field.'), metadataField)
       .prefault({})

@@ -11,7 +11,8 @@ export function orderIssues(issues: readonly Issue[]): readonly Issue[] {
   const seen = new Set<string>();
   const kept = issues.filter((issue) => {
     const key = JSON.stringify([issue.path, issue.code, issue.message]);
-    if (seen.has(key) || (issue.code === 'missing' && misspelt.has(missingFor(issue)))) return false;
+    if (seen.has(key) || (issue.code === 'missing' && missingFor(issue).some((name) => misspelt.has(name))))
+      return false;
     seen.add(key);
     return true;
   });
@@ -35,5 +36,8 @@ export function orderIssues(issues: readonly Issue[]): readonly Issue[] {
 const misspeltFor = (issue: Issue): string =>
   JSON.stringify([issue.path.slice(0, -1), /^Did you mean "([^"]+)"/.exec(issue.hint ?? '')?.[1] ?? '']);
 
-const missingFor = (issue: Issue): string =>
-  JSON.stringify([issue.path, /needs "([^"]+)"\.$/.exec(issue.message)?.[1] ?? '-']);
+/** Several where one of a group is missing: `needs "a" or "b".` */
+const missingFor = (issue: Issue): readonly string[] =>
+  [
+    ...(/ needs ("[^"]+"(?:(?:, | or )"[^"]+")*)\.$/.exec(issue.message)?.[1] ?? '').matchAll(/"([^"]+)"/g),
+  ].map(([, name]) => JSON.stringify([issue.path, name]));

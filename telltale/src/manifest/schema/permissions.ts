@@ -1,6 +1,64 @@
 import { z } from 'zod';
+import { choice } from './choice.ts';
 import { closed } from './closed.ts';
+import { isMap } from './is-map.ts';
 import { nonEmptyText } from './names.ts';
+
+/** What `allow`, `ask` and `deny` name, whichever way it was written. */
+export interface Rules {
+  readonly allow: readonly string[];
+  readonly ask: readonly string[];
+  readonly deny: readonly string[];
+}
+
+/** In a list: all that no other entry names. */
+export const EVERYTHING = '*';
+
+interface RulesOptions {
+  readonly key: string;
+  readonly entry: string;
+  readonly describe: string;
+  /** What counts for a list that is absent where the map form is used. */
+  readonly absent: Partial<Rules>;
+}
+
+/** A word for everything, a list of what is allowed, or a map of the three lists. */
+function rules({ key, entry, describe, absent }: RulesOptions) {
+  const word = z.enum(['allow', 'ask', 'deny']).describe('For everything.');
+  const list = z.array(nonEmptyText(entry)).describe('What is allowed.');
+  const map = closed(
+    {
+      title: `"${key}"`,
+      atLeastOne: [['allow', 'ask', 'deny']],
+      slips: {
+        allowed: 'It is "allow".',
+        denied: 'It is "deny".',
+        block: 'It is "deny".',
+        default: `What no other entry names is "${EVERYTHING}": write ask: ["${EVERYTHING}"].`,
+      },
+    },
+    {
+      allow: z.array(nonEmptyText(entry)).optional().describe('Without asking.'),
+      ask: z.array(nonEmptyText(entry)).optional().describe("After a person's approval."),
+      deny: z.array(nonEmptyText(entry)).optional().describe('Never: beats the other lists.'),
+    },
+  );
+  return choice([word, list, map], (value) => (isMap(value) ? map : typeof value === 'string' ? word : list))
+    .transform((given): Rules => {
+      if (typeof given === 'string') return { allow: [], ask: [], deny: [], [given]: [EVERYTHING] };
+      const { allow, ask, deny }: { readonly [Key in keyof Rules]?: readonly string[] | undefined } = isMap(
+        given,
+      )
+        ? given
+        : { allow: given as readonly string[] };
+      return {
+        allow: allow ?? absent.allow ?? [],
+        ask: ask ?? absent.ask ?? [],
+        deny: deny ?? absent.deny ?? [],
+      };
+    })
+    .describe(describe);
+}
 
 export const permissions = closed(
   {
@@ -16,18 +74,28 @@ export const permissions = closed(
     },
   },
   {
-    paths: z
-      .array(nonEmptyText('A folder or file.'))
-      .default(['.'])
-      .describe('Folders and files that may be read and written.'),
-    network: z
-      .array(nonEmptyText('A host, with or without a port.'))
-      .prefault([])
-      .describe('Hosts that may be reached.'),
-    shell: z
-      .enum(['allow', 'ask', 'deny'])
-      .default('ask')
-      .describe("Commands: allowed, after a person's approval, or not at all."),
+    paths: rules({
+      key: 'paths',
+      entry: 'A folder, a file or a glob.',
+      describe: 'Folders and files that may be read and written; what is not named may not.',
+      absent: { allow: ['.'] },
+    }).prefault(['.']),
+    network: rules({
+      key: 'network',
+      entry: 'A host, with or without a port.',
+      describe: 'Hosts that may be reached; what is not named may not.',
+      absent: {},
+    }).prefault([]),
+    shell: rules({
+      key: 'shell',
+      entry: 'A command line; "*" stands for the rest of a word, or at its end for further words.',
+      describe: 'Command lines of the tool "shell"; what is not named is asked for.',
+      absent: { ask: [EVERYTHING] },
+    }).prefault('ask'),
+    sandbox: z
+      .enum(['auto', 'require', 'off'])
+      .default('auto')
+      .describe('Whether commands run under bubblewrap: where it is there, always or not at all.'),
     artifacts: z
       .array(z.enum(['read', 'write']))
       .prefault([])

@@ -7,12 +7,13 @@ import { translateIssue } from './translate-issue.ts';
 /**
  * What a schema makes of a document, and all that is wrong with it. Zod's raw issues are read, since they still know
  * the schema that raised them; `output` is whole only where there is no error.
+ * Without zod's generated code: making it takes three times as long as reading a manifest without.
  */
 export function runSchema<S extends z.core.$ZodType>(
   schema: S,
   document: Json,
 ): { readonly output: z.output<S>; readonly issues: readonly Issue[] } {
-  const result = schema._zod.run({ value: document, issues: [] }, { async: false });
+  const result = schema._zod.run({ value: document, issues: [] }, { async: false, jitless: true });
   if (result instanceof Promise) throw neverAsync();
   return { output: result.value as z.output<S>, issues: result.issues.flatMap(translateIssue) };
 }

@@ -1,11 +1,11 @@
 import { type Clock, createSystemClock } from '../../kernel/clock.ts';
-import type { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { Model, ModelEnd, ModelPrice, ModelSink } from '../model.ts';
-import { brokeOff, readFinish } from './finish.ts';
+import type { Model, ModelPrice, ModelRequest } from '../model.ts';
 import type { CallOptions, LanguageModel, ProviderOptions, StreamingModel } from './language-model.ts';
 import { providerFailure } from './provider-failure.ts';
-import { type SupervisedCall, superviseCall } from './supervise-call.ts';
+import { readStream } from './read-stream.ts';
+import { superviseCall } from './supervise-call.ts';
 import { toPrompt } from './to-prompt.ts';
+import { withTools } from './with-tools.ts';
 
 export interface LanguageModelOptions {
   /** As the log and errors call it: `anthropic/claude-sonnet-4-5`. */
@@ -43,77 +43,30 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
     firstMs: options.firstTokenTimeoutMs ?? SILENCE_MS,
     idleMs: options.idleTimeoutMs ?? SILENCE_MS,
   };
-  const failed = (thrown: unknown) => providerFailure(thrown, { ...options, nowMs: clock.now() });
+  // OpenAI's chat completions, and all that are modelled on them, tell at the end of the response which calls are
+  // complete: the AI SDK does not guess.
+  const isLate = /\.chat$/.test(model.provider);
+  const callOptions = (request: ModelRequest, abortSignal: AbortSignal): CallOptions => {
+    const { system, messages, maxOutputTokens, tools = [] } = request;
+    const plain: CallOptions = {
+      prompt: toPrompt(system, messages, { isAnthropic, hasTools: tools.length > 0 }),
+      abortSignal,
+      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+      ...(providerOptions === undefined ? {} : { providerOptions }),
+    };
+    return tools.length === 0 ? plain : withTools(plain, tools, request.toolChoice, isLate);
+  };
   return {
     id,
     ...(price === undefined ? {} : { price }),
     ...(contextWindow === undefined ? {} : { contextWindow }),
-    stream: ({ system, messages, signal, maxOutputTokens }, sink) =>
-      superviseCall({ ...limits, signal }, (call) =>
-        readStream(
-          streaming,
-          {
-            prompt: toPrompt(system, messages, isAnthropic),
-            abortSignal: call.signal,
-            ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-            ...(providerOptions === undefined ? {} : { providerOptions }),
-          },
-          { call, sink, id, failed },
-        ),
-      ),
+    stream: (request, sink) =>
+      superviseCall({ ...limits, signal: request.signal }, (call) => {
+        const callWith = callOptions(request, call.signal);
+        const hasTools = callWith.tools !== undefined;
+        const failed = (thrown: unknown) =>
+          providerFailure(thrown, { ...options, hasTools, nowMs: clock.now() });
+        return readStream(streaming, callWith, { call, sink, id, isLate, failed });
+      }),
   };
 }
-
-interface Reading {
-  readonly call: SupervisedCall;
-  readonly sink: ModelSink;
-  readonly id: string;
-  readonly failed: (thrown: unknown) => RuntimeError;
-}
-
-/** What the sink throws is passed on as it is; what the provider throws is put into our words. */
-async function readStream(model: StreamingModel, options: CallOptions, reading: Reading): Promise<ModelEnd> {
-  const { call, sink, id, failed } = reading;
-  const reader = await open(model, options, failed);
-  // Of a stream that is given up nothing more is wanted, not even why it could not be given up.
-  const giveUp = () => reader.cancel().catch(() => {});
-  call.signal.addEventListener('abort', giveUp, { once: true });
-  let end: ModelEnd | undefined;
-  let isSilent = true;
-  try {
-    while (!call.signal.aborted) {
-      const next = await reader.read().catch((thrown: unknown) => {
-        if (end === undefined) throw failed(thrown);
-        return { done: true, value: undefined } as const;
-      });
-      if (next.done || call.signal.aborted) break;
-      const part = next.value;
-      if (part.type === 'stream-start' || end !== undefined) continue;
-      isSilent = false;
-      call.touch();
-      if (part.type === 'text-delta') {
-        if (part.delta !== '') sink.text(part.delta);
-      } else if (part.type === 'reasoning-delta') {
-        if (part.delta !== '') sink.reasoning(part.delta);
-      } else if (part.type === 'error') throw failed(part.error);
-      else if (part.type === 'finish') {
-        end = readFinish(part.finishReason, part.usage, id);
-        call.closing(end);
-      }
-    }
-  } finally {
-    void giveUp();
-  }
-  if (end === undefined) throw brokeOff(id, isSilent ? NOTHING_CAME : undefined);
-  return end;
-}
-
-async function open(model: StreamingModel, options: CallOptions, failed: Reading['failed']) {
-  try {
-    return (await model.doStream(options)).stream.getReader();
-  } catch (thrown) {
-    throw failed(thrown);
-  }
-}
-
-const NOTHING_CAME = 'The server answered with no stream of a model: check the base URL.';

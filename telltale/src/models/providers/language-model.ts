@@ -1,28 +1,55 @@
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider';
+import type { JsonObject } from '../../kernel/json.ts';
 
 /** What every provider of the AI SDK makes. */
 export type LanguageModel = LanguageModelV2 | LanguageModelV3 | LanguageModelV4;
 
-type ProviderOptions = Readonly<Record<string, Readonly<Record<string, string | boolean | object>>>>;
+export type ProviderOptions = Readonly<Record<string, Readonly<Record<string, string | boolean | object>>>>;
 
-interface TextPart {
+export interface TextPart {
   readonly type: 'text';
   readonly text: string;
 }
 
+export interface ToolCallPart {
+  readonly type: 'tool-call';
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly input: JsonObject;
+  readonly providerOptions?: ProviderOptions;
+}
+
+export interface ToolResultPart {
+  readonly type: 'tool-result';
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly output: { readonly type: 'text' | 'error-text'; readonly value: string };
+}
+
 /** A message as all versions of the interface take it. */
-export type PromptMessage =
-  | { readonly role: 'system'; readonly content: string; readonly providerOptions?: ProviderOptions }
-  | {
-      readonly role: 'user' | 'assistant';
-      readonly content: readonly TextPart[];
-      readonly providerOptions?: ProviderOptions;
-    };
+export type PromptMessage = { readonly providerOptions?: ProviderOptions } & (
+  | { readonly role: 'system'; readonly content: string }
+  | { readonly role: 'user'; readonly content: readonly TextPart[] }
+  | { readonly role: 'assistant'; readonly content: readonly (TextPart | ToolCallPart)[] }
+  | { readonly role: 'tool'; readonly content: readonly ToolResultPart[] }
+);
+
+export interface FunctionTool {
+  readonly type: 'function';
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+}
+
+export type ToolChoice = { readonly type: 'auto' } | { readonly type: 'tool'; readonly toolName: string };
 
 export interface CallOptions {
   readonly prompt: readonly PromptMessage[];
   readonly abortSignal: AbortSignal;
   readonly maxOutputTokens?: number;
+  readonly tools?: readonly FunctionTool[];
+  readonly toolChoice?: ToolChoice;
+  readonly includeRawChunks?: boolean;
   readonly providerOptions?: ProviderOptions;
 }
 
@@ -45,18 +72,40 @@ export type PartUsage =
 /** V3's and V4's, then V2's, which knows no `raw` and says `unknown` where the stream did not say. */
 export type PartFinish = { readonly unified: string; readonly raw: string | undefined } | string;
 
+/** V3's and V4's name a feature; V2's a setting, or the tool itself. */
+export interface PartWarning {
+  readonly type: string;
+  readonly feature?: string;
+  readonly setting?: string;
+  readonly details?: string;
+}
+
+interface OfProvider {
+  readonly providerMetadata?: JsonObject;
+  /** The provider runs it itself. */
+  readonly providerExecuted?: boolean;
+}
+
 /** The parts of a stream that are read; all others only show that the provider is alive. */
 export type StreamPart =
   | { readonly type: 'text-delta'; readonly delta: string }
   | { readonly type: 'reasoning-delta'; readonly delta: string }
+  | ({ readonly type: 'tool-input-start'; readonly id: string; readonly toolName: string } & OfProvider)
+  | { readonly type: 'tool-input-delta'; readonly id: string; readonly delta: string }
+  | ({ readonly type: 'tool-input-end'; readonly id: string } & OfProvider)
+  | ({
+      readonly type: 'tool-call';
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly input: string;
+    } & OfProvider)
   | { readonly type: 'finish'; readonly finishReason: PartFinish; readonly usage: PartUsage }
   | { readonly type: 'error'; readonly error: unknown }
-  | { readonly type: 'stream-start' }
+  | { readonly type: 'raw'; readonly rawValue: unknown }
+  | { readonly type: 'stream-start'; readonly warnings?: readonly PartWarning[] }
   | { readonly type: 'response-metadata' };
 
 /** The one method that is called, in what the three versions have in common. */
 export interface StreamingModel {
   doStream(options: CallOptions): PromiseLike<{ readonly stream: ReadableStream<StreamPart> }>;
 }
-
-export type { ProviderOptions };

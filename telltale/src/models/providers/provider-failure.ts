@@ -7,6 +7,8 @@ import { type Seen, seeFailure } from './see-failure.ts';
 export interface FailureContext {
   readonly id: string;
   readonly nowMs: number;
+  /** Whether the request offered tools: else nothing that is said of tools is about it. */
+  readonly hasTools?: boolean;
   readonly keyVariable?: string;
   readonly secrets?: readonly string[];
 }
@@ -29,6 +31,9 @@ export function providerFailure(thrown: unknown, context: FailureContext): Runti
 const TOO_LONG =
   /context[_ ]length|context window|maximum context|prompt is too long|exceeds? the (?:maximum number of tokens|available context|context)|exceed(?:s|_)?\s?context|input (?:is too long|token count)|too many (?:input )?tokens/i;
 const BAD_KEY = /api[ _-]?key (?:not valid|is invalid|invalid|expired)|API_KEY_INVALID|invalid x-api-key/i;
+/** As Ollama, vLLM, llama.cpp, OpenRouter, OpenAI, Groq, Bedrock and Google say it. */
+const NO_TOOLS =
+  /(?:doesn't|does not|do not|don't|not) support(?:ed)?(?: (?:for|the|parameters?:?))? [`"']?(?:tool|function)|[`"']?(?:tools?|tool[ _]choice|tool (?:use|call(?:s|ing)?)|function call(?:s|ing)?)[`"']? (?:is|are) not (?:supported|enabled)|no endpoints found that support tool|tool choice requires --enable-auto-tool-choice|tools param requires --jinja/i;
 const NO_MONEY = /insufficient_quota|billing|credit balance/i;
 
 function statusFailure(status: number, seen: Seen, context: FailureContext): RuntimeError {
@@ -41,6 +46,7 @@ function statusFailure(status: number, seen: Seen, context: FailureContext): Run
     });
   if (status === 401 || status === 403 || (status === 400 && BAD_KEY.test(all)))
     return fail('model_refused_key', keyHint(context));
+  if (status !== 429 && context.hasTools === true && NO_TOOLS.test(all)) return fail('model_no_tools');
   if (status === 429)
     return NO_MONEY.test(all) ? fail('model_rate_limited', PAY, false) : fail('model_rate_limited');
   if (status === 413 || (status < 500 && TOO_LONG.test(all))) return fail('model_context_exceeded');
@@ -87,6 +93,8 @@ function transportFailure(seen: Seen, context: FailureContext): RuntimeError {
     return modelFailed('model_broke_off', `${context.id}: the connection to ${at} broke off (${code}).`);
   }
   const said = saidBy(seen, context);
+  if (context.hasTools === true && seen.name === 'AI_UnsupportedFunctionalityError' && /tool/i.test(said))
+    return modelFailed('model_no_tools', `${context.id}: ${said}`);
   if (CALLERS_FAULT.has(seen.name)) return modelFailed('model_bad_request', `${context.id}: ${said}`);
   if (seen.name === 'AI_LoadAPIKeyError')
     return modelFailed('model_refused_key', `${context.id}: ${said}`, { hint: keyHint(context) });

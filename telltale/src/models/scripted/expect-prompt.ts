@@ -7,35 +7,46 @@ const MAX_HEAD = 240;
 const MAX_TAIL = 160;
 const AROUND = 60;
 
-/** What a turn expects of the prompt and does not find in the last message of the user, or undefined. Pure. */
+/** What a turn expects of the prompt and does not find in what the model was told last, or undefined. Pure. */
 export function expectPrompt(
   expected: readonly Expectation[],
   messages: readonly ModelMessage[],
   turnName: string,
 ): RuntimeError | undefined {
-  const message = lastOfUser(messages);
+  const told = toldLast(messages);
   for (const expectation of expected) {
     if ('contains' in expectation) {
-      if (message === undefined || !message.includes(expectation.contains))
-        return lacks(turnName, expectation.contains, message);
+      if (told === undefined || !told.text.includes(expectation.contains))
+        return lacks(turnName, expectation.contains, told);
       continue;
     }
-    const at = message?.indexOf(expectation.notContains) ?? -1;
-    if (message !== undefined && at !== -1) return holds(turnName, expectation.notContains, message, at);
+    const at = told?.text.indexOf(expectation.notContains) ?? -1;
+    if (told !== undefined && at !== -1) return holds(turnName, expectation.notContains, told, at);
   }
   return undefined;
 }
 
-/** What the user said since the model last spoke: a request that broke off before its first word leaves two messages. */
-function lastOfUser(messages: readonly ModelMessage[]): string | undefined {
-  const last = messages.findLastIndex(({ role }) => role === 'user');
+interface Told {
+  readonly text: string;
+  /** As errors call it. */
+  readonly where: string;
+}
+
+/**
+ * What the model was told since it last spoke: the answers of its tools, and what the user said. A request that broke
+ * off before its first word leaves two messages of the user.
+ */
+function toldLast(messages: readonly ModelMessage[]): Told | undefined {
+  const last = messages.findLastIndex(({ role }) => role !== 'assistant');
   if (last === -1) return undefined;
-  let first = last;
-  while (messages[first - 1]?.role === 'user') first--;
-  return messages
-    .slice(first, last + 1)
-    .map(({ text }) => text)
-    .join('\n\n');
+  const first = messages.findLastIndex(({ role }, index) => role === 'assistant' && index < last) + 1;
+  const told = messages.slice(first, last + 1);
+  return {
+    text: told.map(({ text }) => text).join('\n\n'),
+    where: told.some(({ role }) => role === 'tool')
+      ? 'what the model was told since it last spoke'
+      : 'the last message of the user',
+  };
 }
 
 /** `turn 3 (x.yml:12)`. */
@@ -45,19 +56,19 @@ export const nameOfTurn = (number: number, { place }: ScriptTurn, id: string): s
 const HINT =
   'Correct the script where the prompt is as it should be; else something changed what the model is told.';
 
-const lacks = (turn: string, expected: string, message: string | undefined) =>
+const lacks = (turn: string, expected: string, told: Told | undefined) =>
   new RuntimeError(
     'script_expectation',
-    message === undefined
+    told === undefined
       ? `The script's ${turn} expects ${quoted(expected)} in a message of the user, and there is none.`
-      : `The script's ${turn} expects ${quoted(expected)} in the last message of the user, which is: ${clipped(message)}`,
+      : `The script's ${turn} expects ${quoted(expected)} in ${told.where}, which is: ${clipped(told.text)}`,
     { hint: HINT },
   );
 
-const holds = (turn: string, expected: string, message: string, at: number) =>
+const holds = (turn: string, expected: string, told: Told, at: number) =>
   new RuntimeError(
     'script_expectation',
-    `The script's ${turn} expects no ${quoted(expected)} in the last message of the user, which has it here: ${around(message, at, expected.length)}`,
+    `The script's ${turn} expects no ${quoted(expected)} in ${told.where}, which has it here: ${around(told.text, at, expected.length)}`,
     { hint: HINT },
   );
 

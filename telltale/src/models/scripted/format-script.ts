@@ -1,8 +1,12 @@
 import { printable } from '../../manifest/printable.ts';
-import type { Expectation, Script, ScriptTurn } from './script.ts';
+import { formatSaying } from './format-saying.ts';
+import type { Expectation, Script, ScriptTurnOptions } from './script.ts';
 import { yamlText } from './yaml-text.ts';
 
-/** A script as a file: what `readScript` reads back is the same script. `from` is said in a comment. Pure. */
+/**
+ * A script as a file: what `readScript` reads back says the same. Turns that are texts with native calls are written
+ * in parts. `from` is said in a comment. Pure.
+ */
 export function formatScript(script: Script, from?: string): string {
   const lines = from === undefined ? [] : [`# Recorded from ${printable(from)}.`];
   const { firstTurn, tokensPerSecond, chunk, loop, contextWindow } = script;
@@ -16,16 +20,17 @@ export function formatScript(script: Script, from?: string): string {
     }),
     'turns:',
   );
-  for (const turn of script.turns) lines.push(...turnLines(turn));
+  const saying = formatSaying(INDENT);
+  for (const [index, turn] of script.turns.entries())
+    lines.push(...saying(turn, (firstTurn ?? 1) + index), ...optionLines(turn));
   return `${lines.join('\n')}\n`;
 }
 
 const INDENT = '    ';
 
-function turnLines(turn: ScriptTurn): readonly string[] {
-  const { text, reasoning, expect, usage, delayMs } = turn;
+function optionLines(turn: ScriptTurnOptions): readonly string[] {
+  const { reasoning, expect, usage, delayMs } = turn;
   return [
-    `  - text: ${yamlText(text, INDENT)}`,
     ...(reasoning === undefined ? [] : [`${INDENT}reasoning: ${yamlText(reasoning, INDENT)}`]),
     ...(expect === undefined ? [] : expectLines(expect)),
     ...fields(INDENT, {

@@ -7,7 +7,7 @@ import { runSchema } from '../../manifest/schema/run-schema.ts';
 import { diagnose, type SourceText } from '../../manifest/source-text.ts';
 import { splitDocuments } from '../../manifest/yaml/split-documents.ts';
 import type { ModelUsage } from '../model.ts';
-import type { Expectation, Script, ScriptTurn } from './script.ts';
+import type { Expectation, Script, ScriptPart, ScriptSaying, ScriptTurn } from './script.ts';
 import { scriptSchema } from './script-schema.ts';
 
 export type ReadScript =
@@ -55,10 +55,10 @@ function scriptOf(written: Written, { file }: SourceText, opened: OpenDocument):
 }
 
 function turnOf(written: WrittenTurn, place: string): ScriptTurn {
-  const { text, reasoning, tokens_per_second, chunk, delay, expect, fail_after, fail_with, finish, usage } =
+  const { reasoning, tokens_per_second, chunk, delay, expect, fail_after, fail_with, finish, usage } =
     written;
   return {
-    text,
+    ...sayingOf(written),
     place,
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(tokens_per_second === undefined ? {} : { tokensPerSecond: tokens_per_second }),
@@ -69,6 +69,21 @@ function turnOf(written: WrittenTurn, place: string): ScriptTurn {
     ...(fail_with === undefined ? {} : { failWith: fail_with }),
     ...(finish === undefined ? {} : { finish }),
     ...(usage === undefined ? {} : { usage: usageOf(usage) }),
+  };
+}
+
+const sayingOf = ({ text = '', say }: WrittenTurn): ScriptSaying =>
+  say === undefined ? { text } : { say: say.map(partOf) };
+
+function partOf(written: NonNullable<WrittenTurn['say']>[number]): ScriptPart {
+  if (typeof written === 'string') return written;
+  const { call, id, input, meta, cut } = written;
+  return {
+    call,
+    ...(id === undefined ? {} : { id }),
+    ...(input === undefined ? {} : { input }),
+    ...(meta === undefined ? {} : { meta }),
+    ...(cut === true ? { cut } : {}),
   };
 }
 

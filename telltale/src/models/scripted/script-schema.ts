@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { choice } from '../../manifest/schema/choice.ts';
 import { closed } from '../../manifest/schema/closed.ts';
-import { isMap } from '../../manifest/schema/is-map.ts';
 import { nonEmptyText, text } from '../../manifest/schema/names.ts';
 import { count, countFromZero, flag } from '../../manifest/schema/numbers.ts';
 import { duration } from '../../manifest/schema/quantities.ts';
-import { showValue } from '../../manifest/schema/show-value.ts';
 import { MODEL_FAILURES } from '../model-errors.ts';
+import { scriptParts } from './script-parts.ts';
+import { textOrMap } from './text-or-map.ts';
 
 const tokensPerSecond = () =>
   z.number().positive().meta({
@@ -17,7 +16,7 @@ const chunk = () => count('Characters that come at a time: 4 by default.');
 
 const expectation = textOrMap(
   'An expectation',
-  nonEmptyText('What must stand in the last message of the user.'),
+  nonEmptyText('What must stand in what the model was told since it last spoke.'),
   closed(
     {
       title: 'an expectation',
@@ -37,11 +36,17 @@ const expectation = textOrMap(
 const turnMap = closed(
   {
     title: 'a turn',
+    exactlyOne: [['text', 'say']],
     demands: { fail_with: ['fail_after'] },
-    slips: { turns: 'It stands at the top of the file.', loop: 'It stands at the top of the file.' },
+    slips: {
+      turns: 'It stands at the top of the file.',
+      loop: 'It stands at the top of the file.',
+      call: 'A call is a part of what is said: say: [{ call: … }].',
+    },
   },
   {
-    text: text('What the model says.'),
+    text: text('What the model says.').optional(),
+    say: scriptParts().optional(),
     reasoning: text("The provider's own reasoning, before the text.").optional(),
     tokens_per_second: tokensPerSecond().optional(),
     chunk: chunk().optional(),
@@ -86,16 +91,3 @@ export const scriptSchema = closed(
     context_window: count('Tokens the model says it can read.').optional(),
   },
 );
-
-function textOrMap<Text extends z.core.$ZodType, Map extends z.core.$ZodType>(
-  title: string,
-  asText: Text,
-  asMap: Map,
-): z.ZodUnion<[Text, Map]> {
-  return choice([asText, asMap], (value) => {
-    if (typeof value === 'string') return asText;
-    if (isMap(value)) return asMap;
-    const message = `${title} must be text or a map; found ${showValue(value)}.`;
-    return { refused: { code: 'wrong_type', message, hint: 'Put text that looks like a number in quotes.' } };
-  });
-}

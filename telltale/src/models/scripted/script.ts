@@ -1,11 +1,35 @@
+import type { JsonObject } from '../../kernel/json.ts';
 import type { ModelUsage } from '../model.ts';
 import type { ModelFailure } from '../model-errors.ts';
 
-/** What must, or must not, stand in the last message of the user. */
+/** What must, or must not, stand in what the model was told since it last spoke. */
 export type Expectation = { readonly contains: string } | { readonly notContains: string };
 
-export interface ScriptTurn {
-  readonly text: string;
+/** A native tool call. */
+export interface ScriptCall {
+  /** The tool's name. */
+  readonly call: string;
+  /** The provider's id: `call_TURN_N` by default, both counted from 1. */
+  readonly id?: string;
+  /** `{}` by default. Text is streamed as it is, JSON or not. */
+  readonly input?: JsonObject | string;
+  /** What the provider wants to see again with the call. */
+  readonly meta?: JsonObject;
+  /** The stream breaks off in the input. Only of the last part, and without `meta`. */
+  readonly cut?: true;
+}
+
+/** Prose, or a call. Parts follow each other with nothing in between. */
+export type ScriptPart = string | ScriptCall;
+
+/** What the model says: a text, with native calls in it as frames (kernel/call-frames.ts), or its parts. */
+export type ScriptSaying =
+  | { readonly text: string; readonly say?: never }
+  | { readonly say: readonly ScriptPart[]; readonly text?: never };
+
+export type ScriptTurn = ScriptSaying & ScriptTurnOptions;
+
+export interface ScriptTurnOptions {
   /** A provider's own reasoning; comes before the text. */
   readonly reasoning?: string;
   /** A token is four characters. Without it everything comes at once. */

@@ -5,6 +5,7 @@ import { modelCancelled, modelFailed } from '../model-errors.ts';
 import { expectPrompt, nameOfTurn } from './expect-prompt.ts';
 import { type Pour, pour, wait } from './pour.ts';
 import { DEFAULT_CHUNK, type Script, type ScriptTurn } from './script.ts';
+import { turnText } from './turn-text.ts';
 
 export interface ScriptedModelOptions extends Omit<Script, 'turns'> {
   /** `scripted` by default. */
@@ -77,7 +78,8 @@ async function play(
     const reasoned = await pour({ ...common, text: turn.reasoning, push: (delta) => sink.reasoning(delta) });
     if (!reasoned) return false;
   }
-  const { text, failAfter = text.length } = turn;
+  const text = turnText(turn, request.turn);
+  const { failAfter = text.length } = turn;
   const left = text.slice(said, Math.max(said, failAfter));
   return pour({ ...common, text: left, push: (delta) => sink.text(delta) });
 }

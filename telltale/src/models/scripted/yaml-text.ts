@@ -24,7 +24,7 @@ export function yamlText(text: string, indent: string): string {
 }
 
 /** JSON's escapes are YAML's, too. */
-const doubleQuoted = (text: string): string =>
+export const doubleQuoted = (text: string): string =>
   JSON.stringify(text).replace(
     ESCAPED,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

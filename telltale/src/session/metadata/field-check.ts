@@ -65,7 +65,9 @@ function enumCheck(values: readonly Json[]): FieldCheck {
   return (value) => {
     if (values.includes(value)) return undefined;
     const near = typeof value === 'string' ? nearest(value, texts) : undefined;
-    const twin = values.find((each) => typeof each !== typeof value && String(each) === String(value));
+    // What an object says of itself as text is the model's to choose.
+    const text = typeof value === 'object' ? undefined : String(value);
+    const twin = values.find((each) => typeof each !== typeof value && String(each) === text);
     if (near !== undefined)
       return violation('not_allowed', `It is none of the values. Did you mean "${near}"?`);
     return twin === undefined

@@ -37,7 +37,7 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
   }
   if (heard.observed !== undefined) {
     const { observed } = heard;
-    await stop.until((done) => scheduler.whenEnded([observed], done));
+    await context.reviews.until((done) => scheduler.whenEnded([observed], done));
   }
   if (stop.reason !== undefined) return { kind: 'stopped' };
   if (!heard.tagged && /\S/.test(heard.text)) {
@@ -63,6 +63,8 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
         done();
       });
     });
+    // Asking the model again would only cost: there is nothing that it does not know.
+    if (context.reviews.isOnlyWaiting() && state.news.messages.length === 0) await firstEnd(context, running);
   }
   if (stop.reason !== undefined) return { kind: 'stopped' };
   if (state.idleTurns >= MAX_IDLE_TURNS && running.length === 0)
@@ -74,8 +76,11 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
 }
 
 /** Waits until one of these has ended, or a message has come. */
-async function firstEnd({ stop, scheduler, inbox }: SessionContext, ids: readonly string[]): Promise<void> {
-  await stop.until((done) => {
+async function firstEnd(
+  { reviews, scheduler, inbox }: SessionContext,
+  ids: readonly string[],
+): Promise<void> {
+  await reviews.until((done) => {
     const forget = inbox.onMessage(done);
     const ended = () => {
       forget();
@@ -87,16 +92,16 @@ async function firstEnd({ stop, scheduler, inbox }: SessionContext, ids: readonl
 
 /** Waits until all of these are on the log: a response belongs to the turn it was said in. */
 export async function responsesOut(
-  { stop }: SessionContext,
+  { reviews }: SessionContext,
   responses: readonly HeardResponse[],
 ): Promise<void> {
-  for (const { stream } of responses) await stop.until(stream.whenOut);
+  for (const { stream } of responses) await reviews.until(stream.whenOut);
 }
 
 /** Waits until no tracked action is left, those that ended ones set off included. */
-async function allEnded({ scheduler, stop }: SessionContext): Promise<void> {
+async function allEnded({ scheduler, stop, reviews }: SessionContext): Promise<void> {
   for (let ids = scheduler.tracked(); ids.length > 0 && stop.reason === undefined; ids = scheduler.tracked())
-    await stop.until((done) => scheduler.whenEnded(ids, done));
+    await reviews.until((done) => scheduler.whenEnded(ids, done));
 }
 
 /** The session ends with this response, unless something happened that the model had not seen when it wrote it. */

@@ -85,7 +85,7 @@ export async function runTurn(
     abandonHearing(hearing);
     return { kind: 'stopped' };
   }
-  const acting = stop.until((done) => endHearing(hearing, done));
+  const acting = context.reviews.until((done) => endHearing(hearing, done));
   if (acting !== undefined) await acting;
   if (stop.reason !== undefined) {
     abandonHearing(hearing);

@@ -60,6 +60,24 @@ export function createMemoryTables(home: MemoryHome, clock: Pick<Clock, 'now'>, 
       writeValue(home, table, key, { json: JSON.stringify(sum), expiresAt: found?.expiresAt });
       return sum;
     },
+    async exchange(expected, writes) {
+      for (const { table, key } of writes) find(table, key); // refuses what cannot be written before anything is
+      const isAsExpected = expected.every(
+        ({ table, key, value }) =>
+          find(table, key)?.json === (value === undefined ? undefined : JSON.stringify(value)),
+      );
+      if (!isAsExpected) return false;
+      for (const { table, key, value, ttlMs } of writes) {
+        const expiresAt = ttlMs === undefined ? undefined : clock.now() + ttlMs;
+        writeValue(
+          home,
+          table,
+          key,
+          value === undefined ? undefined : { json: JSON.stringify(value), expiresAt },
+        );
+      }
+      return true;
+    },
     async push(list, value) {
       refuse();
       checkName('A list', list);

@@ -3,7 +3,7 @@ import type { StreamHead } from '../store.ts';
 
 /** What passes between a store and its thread. */
 
-/** Table, key, JSON; null deletes. */
+/** Table, key, JSON; null deletes, or is expected not to be there. */
 export type EncodedWrite = readonly [table: string, key: string, value: string | null];
 
 /** A tuple, because the keys of an object would cost more to copy than what they name. */
@@ -42,6 +42,11 @@ export type WriteRequest =
     }
   | { readonly op: 'delete'; readonly table: string; readonly key: string }
   | { readonly op: 'increment'; readonly table: string; readonly key: string; readonly by: number }
+  | {
+      readonly op: 'exchange';
+      readonly expected: readonly EncodedWrite[];
+      readonly writes: readonly (readonly [...EncodedWrite, expiresAt: number | null])[];
+    }
   | { readonly op: 'push'; readonly list: string; readonly value: string };
 
 export type ReadRequest =
@@ -117,6 +122,7 @@ export interface Results {
   readonly set: null;
   readonly delete: boolean;
   readonly increment: number;
+  readonly exchange: boolean;
   readonly push: number;
   readonly read: ReadChunk;
   readonly snapshots: readonly { readonly seq: number; readonly body: string }[];

@@ -1,11 +1,18 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
 import { checkName } from '../limits.ts';
-import type { Tables } from '../store.ts';
+import type { Tables, TableWrite } from '../store.ts';
 import { notANumber } from '../store-errors.ts';
 import type { CommitQueue } from './commit-queue.ts';
+import type { EncodedWrite } from './messages.ts';
 
 const ALL = Number.MAX_SAFE_INTEGER;
+
+const encoded = ({ table, key, value }: TableWrite): EncodedWrite => [
+  table,
+  key,
+  value === undefined ? null : JSON.stringify(value),
+];
 
 export function createSqliteTables(queue: CommitQueue, clock: Pick<Clock, 'now'>): Tables {
   const checkKey = (table: string, key: string) => {
@@ -35,6 +42,17 @@ export function createSqliteTables(queue: CommitQueue, clock: Pick<Clock, 'now'>
       checkKey(table, key);
       if (!Number.isFinite(by)) throw notANumber(table, key);
       return queue.write({ op: 'increment', table, key, by });
+    },
+    async exchange(expected, writes) {
+      for (const { table, key } of [...expected, ...writes]) checkKey(table, key);
+      return queue.write({
+        op: 'exchange',
+        expected: expected.map(encoded),
+        writes: writes.map(
+          (write) =>
+            [...encoded(write), write.ttlMs === undefined ? null : clock.now() + write.ttlMs] as const,
+        ),
+      });
     },
     async push(list, value) {
       checkName('A list', list);

@@ -1,5 +1,8 @@
+import { isIP } from 'node:net';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Rules } from '../../manifest/schema/permissions.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
+import { decide, listed, mayAsk, readRules } from './decide.ts';
 
 /**
  * How a host is permitted: `named` (private addresses too) or by a wildcard (`*`, `*.example.com`: public
@@ -8,23 +11,49 @@ import { clip } from '../../manifest/schema/show-value.ts';
 export type HostPermission = 'named' | 'public';
 
 export interface PermittedHosts {
-  /** Rejects a host that no entry names with `not_permitted`. `host` without, `port` as digits. */
-  check(host: string, port: string): HostPermission;
+  /** Whether a person may have to be asked. */
+  readonly asks: boolean;
+  /** Whether any host is allowed without asking. */
+  readonly any: boolean;
+  /**
+   * Rejects a host that no entry names with `not_permitted`, and one that has to be asked for unless it is among
+   * `granted`. `host` without, `port` as digits.
+   */
+  check(host: string, port: string, granted?: readonly string[]): HostPermission;
+  /** What an approval of the host has to be for; undefined where none is needed. Throws as `check` does. */
+  grantFor(host: string, port: string): string | undefined;
 }
 
 /** Entries are `host`, `host:port`, `[::1]:port`, `*.domain`, `*`; an address with a scheme stands for its host. */
-export function createPermittedHosts(entries: readonly string[]): PermittedHosts {
-  const permitted = entries.map(readEntry);
+export function createPermittedHosts(rules: Rules): PermittedHosts {
+  const read = readRules(rules, readEntry);
+  const judge = (host: string, port: string) => {
+    const name = bareHost(host);
+    const { decision, by } = decide(read, (entry) => namesHost(entry, name, port));
+    if (decision === 'deny' && by !== undefined) throw hostDenied(name, port);
+    if (decision === 'deny') throw hostNotPermitted(name, port, rules.allow);
+    // In each list a name of its own counts for more than a wildcard.
+    const exact = read.entries[decision].some((entry) => entry.host === name && fits(entry, port));
+    return { name, decision, exact };
+  };
   return {
-    check(host, port) {
-      const name = bareHost(host);
-      const fits = permitted.filter((entry) => entry.port === undefined || entry.port === port);
-      if (fits.some((entry) => entry.host === name)) return 'named';
-      if (fits.some((entry) => isWildcardFor(entry.host, name))) return 'public';
-      throw hostNotPermitted(name, port, entries);
+    asks: mayAsk(rules),
+    any: rules.allow.length > 0,
+    check(host, port, granted = []) {
+      const { name, decision, exact } = judge(host, port);
+      if (decision === 'allow') return exact ? 'named' : 'public';
+      if (!granted.includes(hostGrant(name, port))) throw hostNotAsked(name, port);
+      // Whoever approves of "localhost" knows where it leads; a name may lead anywhere.
+      return exact || isIP(name) !== 0 || name === 'localhost' ? 'named' : 'public';
+    },
+    grantFor(host, port) {
+      const { name, decision } = judge(host, port);
+      return decision === 'ask' ? hostGrant(name, port) : undefined;
     },
   };
 }
+
+const hostGrant = (host: string, port: string): string => `host ${host}:${port}`;
 
 interface Entry {
   readonly host: string;
@@ -53,10 +82,27 @@ export function bareHost(host: string): string {
   }
 }
 
+const fits = ({ port: own }: Entry, port: string): boolean => own === undefined || own === port;
+
+const namesHost = (entry: Entry, host: string, port: string): boolean =>
+  fits(entry, port) && (entry.host === host || isWildcardFor(entry.host, host));
+
 const isWildcardFor = (pattern: string, host: string): boolean =>
   pattern === '*' || (pattern.startsWith('*.') && host.endsWith(pattern.slice(1)));
 
+const shown = (host: string, port: string) => `The host "${clip(host, 200)}" (port ${port})`;
+
 const hostNotPermitted = (host: string, port: string, entries: readonly string[]) =>
-  new RuntimeError('not_permitted', `The host "${clip(host, 200)}" (port ${port}) is not permitted.`, {
-    hint: `Permitted: ${entries.length === 0 ? 'none' : entries.join(', ')}. Add it to "permissions: { network }" of the agent's manifest.`,
+  new RuntimeError('not_permitted', `${shown(host, port)} is not permitted.`, {
+    hint: `Permitted: ${listed(entries)}. Add it to "permissions: { network }" of the agent's manifest.`,
+  });
+
+const hostDenied = (host: string, port: string) =>
+  new RuntimeError('not_permitted', `${shown(host, port)} is denied to this agent.`, {
+    hint: 'The agent\'s manifest says so in "permissions: { network: { deny } }".',
+  });
+
+const hostNotAsked = (host: string, port: string) =>
+  new RuntimeError('not_permitted', `${shown(host, port)} needs a person's approval, and nobody was asked.`, {
+    hint: 'A redirect leads to no host that has to be asked for: request that address itself.',
   });

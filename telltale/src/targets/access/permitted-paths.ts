@@ -1,9 +1,12 @@
-import { lstat, realpath } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { platform } from 'node:os';
-import { join, parse, relative, resolve, sep } from 'node:path';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { parse, relative, resolve, sep } from 'node:path';
 import { isInside } from '../../manifest/files/project-root.ts';
-import { clip } from '../../manifest/schema/show-value.ts';
+import type { Rules } from '../../manifest/schema/permissions.ts';
+import { type Decision, decide, mayAsk, named, type ReadRules, restOf } from './decide.ts';
+import { follow } from './follow.ts';
+import { askedPath, badPath, deniedPath, outsidePaths } from './path-errors.ts';
+import { folded, isPattern, matchesPattern, splitPattern } from './path-pattern.ts';
 
 /** A path that may be touched: links resolved, so that using it leads where it was checked. */
 export interface PermittedPath {
@@ -11,38 +14,126 @@ export interface PermittedPath {
   /** Relative to the agent's folder where it is below it, with forward slashes: how results name it. */
   readonly shown: string;
   readonly exists: boolean;
+  /** Whether something below it, links resolved, may be touched like it: nothing denied, nothing to be asked for. */
+  covers(real: string): boolean;
 }
 
 export interface PermittedPaths {
-  /** The folders and files of `permissions.paths`, absolute, links resolved. */
+  /** Whether a person may have to be asked. */
+  readonly asks: boolean;
+  /** The folders and files that are allowed, absolute, links resolved. */
   roots(): Promise<readonly string[]>;
+  /** Entries that are not simply allowed, as they are written, absolute: for what keeps commands away from them. */
+  readonly guarded: readonly string[];
   /**
    * Relative to the agent's folder. Rejects with `not_permitted` for what lies outside the permitted paths once every
-   * link is resolved; of a path that does not exist yet, those of the folders that do.
+   * link is resolved; of a path that does not exist yet, those of the folders that do. What has to be asked for is
+   * refused unless it is among `granted`.
    */
-  resolve(path: string): Promise<PermittedPath>;
+  resolve(path: string, granted?: readonly string[]): Promise<PermittedPath>;
+  /** What an approval of the path has to be for; undefined where none is needed. Rejects as `resolve` does. */
+  grantFor(path: string): Promise<string | undefined>;
+}
+
+/** An entry of the manifest, with the folder that it begins in as it really is. */
+interface Place {
+  readonly text: string;
+  readonly real: string;
+  readonly pattern: readonly string[];
 }
 
 const MAX_PATH_LENGTH = 4096;
 
-export function createPermittedPaths(folder: string, permitted: readonly string[]): PermittedPaths {
-  const realFolder = async () => (await follow(folder)).real;
-  const roots = () => Promise.all(permitted.map(async (path) => (await follow(resolve(folder, path))).real));
+export function createPermittedPaths(folder: string, permitted: Rules): PermittedPaths {
   const shownFrom = (base: string, real: string) =>
     isInside(real, base) ? relative(base, real).split(sep).join('/') || '.' : real;
+  const placeOf = async (text: string): Promise<Place> => {
+    const { folder: start, rest } = isPattern(text) ? splitPattern(text) : { folder: text, rest: [] };
+    const path = resolve(folder, start);
+    // A link that leads nowhere keeps its own place guarded.
+    const real = await follow(path).then(
+      (found) => found.real,
+      () => path,
+    );
+    return { text, real, pattern: rest };
+  };
+  const placesOf = (entries: readonly string[]) => Promise.all(named(entries).map(placeOf));
+  const rest = restOf(permitted);
+  /** Anew for each path: what was a folder may be a link by now. */
+  const placed = async (): Promise<ReadRules<Place>> => {
+    const { allow, ask, deny } = permitted;
+    return {
+      entries: { allow: await placesOf(allow), ask: await placesOf(ask), deny: await placesOf(deny) },
+      rest,
+    };
+  };
+
+  const judge = async (path: string) => {
+    const wrong = oddity(path);
+    if (wrong !== undefined) throw badPath(path, wrong);
+    const base = (await follow(folder)).real;
+    const { real, exists } = await follow(resolve(base, path));
+    const rules = await placed();
+    const { decision, by } = decide(rules, (place, each) => names(place, real, each));
+    if (decision === 'deny' && by === undefined) throw outsidePaths(path, real, permitted.allow);
+    if (decision === 'deny') throw deniedPath(path, by?.text ?? '');
+    const other = exists ? await hardLinked(real, rules) : undefined;
+    if (other !== undefined) throw deniedPath(path, other);
+    return { base, real, exists, rules, decision };
+  };
 
   return {
-    roots,
-    async resolve(path) {
-      const wrong = oddity(path);
-      if (wrong !== undefined) throw badPath(path, wrong);
-      const base = await realFolder();
-      const { real, exists } = await follow(resolve(base, path));
-      const allowed = await roots();
-      if (!allowed.some((root) => isInside(real, root))) throw outside(path, real, permitted);
-      return { real, shown: shownFrom(base, real), exists };
+    asks: mayAsk(permitted),
+    guarded: named([...permitted.deny, ...permitted.ask]).map((entry) => resolve(folder, entry)),
+    async roots() {
+      const { entries } = await placed();
+      const roots = entries.allow.flatMap(({ real, pattern }) => (pattern.length === 0 ? [real] : []));
+      return rest === 'allow' ? [...roots, parse(folder).root] : roots;
+    },
+    async resolve(path, granted = []) {
+      const { base, real, exists, rules, decision } = await judge(path);
+      if (decision === 'ask' && !granted.includes(pathGrant(real))) throw askedPath(path, real);
+      const judged = (other: string): Decision =>
+        decide(rules, (place, each) => names(place, other, each)).decision;
+      return {
+        real,
+        shown: shownFrom(base, real),
+        exists,
+        covers(other) {
+          const own = judged(other);
+          return own === 'allow' || (own === 'ask' && decision === 'ask');
+        },
+      };
+    },
+    async grantFor(path) {
+      const { real, decision } = await judge(path);
+      return decision === 'ask' ? pathGrant(real) : undefined;
     },
   };
+}
+
+const pathGrant = (real: string): string => `path ${real}`;
+
+/** What is not simply allowed is named whatever the case: on some disks `.ENV` is the file `.env`. */
+function names({ real: place, pattern }: Place, real: string, decision: Decision): boolean {
+  if (pattern.length === 0)
+    return isInside(real, place) || (decision !== 'allow' && isInside(folded(real), folded(place)));
+  if (decision === 'allow') return isInside(real, place) && matchesPattern(pattern, relative(place, real));
+  if (!isInside(folded(real), folded(place))) return false;
+  return matchesPattern(pattern.map(folded), relative(folded(place), folded(real)));
+}
+
+/** The guarded entry that is the same file under another name; a copy of its name is not its protection. */
+async function hardLinked(real: string, { entries }: ReadRules<Place>): Promise<string | undefined> {
+  if (entries.deny.length === 0) return undefined;
+  const own = await stat(real).catch(() => undefined);
+  if (own === undefined || !own.isFile() || own.nlink < 2) return undefined;
+  for (const { text, real: place, pattern } of entries.deny) {
+    if (pattern.length > 0) continue;
+    const other = await stat(place).catch(() => undefined);
+    if (other !== undefined && other.ino === own.ino && other.dev === own.dev) return text;
+  }
+  return undefined;
 }
 
 /** Characters that some part of the system reads as something else than a name. */
@@ -53,67 +144,4 @@ function oddity(path: string): string | undefined {
   if (platform() !== 'win32') return undefined;
   if (/^[\\/]{2}/.test(path)) return 'is a network or device path';
   return /:/.test(path.slice(parse(path).root.length)) ? 'holds a colon, which names a stream' : undefined;
-}
-
-/** The real path of the part that exists, and the rest as it is written. A link that leads nowhere is an error. */
-async function follow(path: string): Promise<{ readonly real: string; readonly exists: boolean }> {
-  const whole = await realpath(path).catch(() => undefined);
-  if (whole !== undefined) return { real: whole, exists: true };
-  const { root } = parse(path);
-  const segments = path.slice(root.length).split(sep);
-  let real = root;
-  for (const [index, segment] of segments.entries()) {
-    const next = join(real, segment);
-    const found = await realpath(next).catch((thrown: NodeJS.ErrnoException) => thrown);
-    if (typeof found === 'string') {
-      real = found;
-      continue;
-    }
-    if (found.code === 'ENOENT' && (await lstat(next).catch(() => undefined)) === undefined)
-      return { real: join(real, ...segments.slice(index)), exists: false };
-    throw cannotFollow(path, next, found);
-  }
-  return { real, exists: true };
-}
-
-const badPath = (path: string, why: string) =>
-  new RuntimeError('bad_parameters', `The path ${JSON.stringify(clip(path))} ${why}.`, {
-    hint: "Give a path relative to the agent's folder.",
-  });
-
-const outside = (path: string, real: string, permitted: readonly string[]) =>
-  new RuntimeError(
-    'not_permitted',
-    `The path "${clip(path, 200)}" leads to "${clip(real, 200)}", outside the permitted paths.`,
-    {
-      hint: `Permitted: ${permitted.length === 0 ? 'none' : permitted.join(', ')}. The agent's manifest says so in "permissions: { paths }".`,
-    },
-  );
-
-function cannotFollow(path: string, at: string, cause: NodeJS.ErrnoException): RuntimeError {
-  const shown = clip(path, 200);
-  switch (cause.code) {
-    case 'ENOTDIR':
-      return new RuntimeError(
-        'file_missing',
-        `The path "${shown}" goes through a file at "${clip(at, 200)}".`,
-        {
-          cause,
-        },
-      );
-    case 'ENAMETOOLONG':
-      return badPath(path, 'has a name in it that is too long for the system');
-    case 'EACCES':
-    case 'EPERM':
-      return new RuntimeError('file_denied', `The system does not let "${shown}" be looked up.`, {
-        hint: 'The owner or the mode of a folder on the way forbids it.',
-        cause,
-      });
-    default:
-      return new RuntimeError(
-        'not_permitted',
-        `The path "${shown}" cannot be followed: "${clip(at, 200)}" is a link that leads nowhere or to itself.`,
-        { hint: 'Use the path that the link should lead to, or remove the link.', cause },
-      );
-  }
 }

@@ -1,9 +1,10 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json } from '../../kernel/json.ts';
+import { urlNeed } from '../access/need.ts';
 import { withTimeout } from '../access/with-timeout.ts';
 import { compileCheck } from '../check-parameters.ts';
-import { type HttpResponse, httpRequest } from '../http/http-request.ts';
+import { httpRequest } from '../http/http-request.ts';
 import { idempotencyHeader, isSafeMethod } from '../http/idempotency-header.ts';
-import { bodyText, isJsonType } from '../http/read-body.ts';
+import { responseJson } from '../http/response-json.ts';
 import type { Target } from '../target.ts';
 import type { TargetEdges } from '../target-edges.ts';
 
@@ -60,6 +61,14 @@ export function httpFetch({ permissions, resolveHost, clock }: TargetEdges): Tar
     idempotentFor: (input) => isSafeMethod(String(input.method ?? 'GET')),
     start: 'on_close',
     check: compileCheck(PARAMETERS, what),
+    ...(permissions.hosts.asks
+      ? {
+          needs: (input) => {
+            const { url, method = 'GET' } = input as unknown as FetchInput;
+            return urlNeed(permissions.hosts, method, url, what);
+          },
+        }
+      : {}),
     async run(call) {
       const input = call.input as unknown as FetchInput;
       const { url, method = 'GET', headers = {}, body, timeout = DEFAULT_SECONDS } = input;
@@ -78,35 +87,15 @@ export function httpFetch({ permissions, resolveHost, clock }: TargetEdges): Tar
             body: isText ? body : JSON.stringify(body),
             maxBytes: input.max_bytes ?? DEFAULT_BODY_BYTES,
             signal,
+            granted: call.granted,
           },
           { hosts: permissions.hosts, resolveHost },
         ),
       );
-      return resultOf(response, url);
+      return responseJson(response, url);
     },
   };
 }
 
 const lowerCase = (headers: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-
-function resultOf({ status, headers, url, body }: HttpResponse, asked: string): JsonObject {
-  const type = headers['content-type'];
-  const text = bodyText(body, type);
-  return {
-    status,
-    ...(url === asked ? {} : { url }),
-    headers,
-    body: text === undefined ? null : body.isCut || !isJsonType(type) ? text : jsonOrText(text),
-    ...(text === undefined ? { omitted: `${body.bytes.length} bytes that are no text` } : {}),
-    ...(body.isCut ? { cut: `after ${body.bytes.length} bytes` } : {}),
-  };
-}
-
-function jsonOrText(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return text; // a server that says JSON and sends something else
-  }
-}

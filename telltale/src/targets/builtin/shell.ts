@@ -1,10 +1,11 @@
 import { platform } from 'node:os';
+import { pathNeed, together } from '../access/need.ts';
 import { withTimeout } from '../access/with-timeout.ts';
 import { compileCheck } from '../check-parameters.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
 import { childEnvironment } from '../process/child-environment.ts';
 import { commandFailed } from '../process/process-errors.ts';
-import { runProcess } from '../process/run-process.ts';
+import { runConfined } from '../process/run-confined.ts';
 import { textProgress } from '../process/text-progress.ts';
 import type { Target } from '../target.ts';
 import type { TargetEdges } from '../target-edges.ts';
@@ -33,9 +34,13 @@ interface ShellInput {
   readonly allow_failure?: boolean;
 }
 
-/** A command line, as `permissions.shell` allows. It begins in a permitted folder; what it then touches is its own. */
+/**
+ * A command line, as `permissions.shell` allows. It begins in a permitted folder; what it then touches is its own, as
+ * far as the sandbox lets it.
+ */
 export function shell(edges: TargetEdges): Target {
   const what = 'tool "shell"';
+  const { commands, paths } = edges.permissions;
   return {
     kind: 'tool',
     name: 'shell',
@@ -44,6 +49,19 @@ export function shell(edges: TargetEdges): Target {
     idempotent: false,
     start: 'on_close',
     check: compileCheck(PARAMETERS, what),
+    ...(commands.asks || paths.asks
+      ? {
+          async needs(input) {
+            const { command, cwd = '.' } = input as unknown as ShellInput;
+            const grant = commands.grantFor(command);
+            const because = 'permissions: { shell }';
+            return together(
+              grant === undefined ? undefined : { target: what, what: command, because, grants: [grant] },
+              await pathNeed(paths, cwd, what, `run "${command}" in`),
+            );
+          },
+        }
+      : {}),
     async run(call) {
       const {
         command,
@@ -52,14 +70,14 @@ export function shell(edges: TargetEdges): Target {
         timeout,
         allow_failure: mayFail,
       } = call.input as unknown as ShellInput;
-      await edges.permissions.shell({ target: what, what: command, input: call.input, signal: call.signal });
-      const folder = await edges.permissions.paths.resolve(cwd);
+      commands.check(command, call.granted);
+      const folder = await paths.resolve(cwd, call.granted);
       const [program, args] =
         platform() === 'win32'
           ? ['cmd.exe', ['/d', '/s', '/c', `"${command}"`]]
           : ['/bin/sh', ['-c', command]];
       const ended = await withTimeout(call.signal, timeout, what, edges.clock, (signal) =>
-        runProcess(
+        runConfined(
           {
             what,
             program,
@@ -74,6 +92,7 @@ export function shell(edges: TargetEdges): Target {
             onOutput: textProgress(call.progress),
             verbatimArguments: true,
           },
+          call,
           edges,
         ),
       );

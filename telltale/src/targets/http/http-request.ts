@@ -1,26 +1,28 @@
-import { type IncomingMessage, request as plainRequest } from 'node:http';
-import { request as secureRequest } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import { createRequire } from 'node:module';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { portOf } from '../access/need.ts';
 import { bareHost, type PermittedHosts } from '../access/permitted-hosts.ts';
 import { stopped } from '../access/stopped.ts';
 import { thrownMessage } from '../output/thrown-message.ts';
 import { checkedLookup, checkLiteral, type Resolver } from './checked-lookup.ts';
-import { type ReadBody, readBody } from './read-body.ts';
+import { type BodyOptions, type ReadBody, readBody } from './read-body.ts';
 
-export interface HttpRequest {
-  /** For messages: `tool "http_fetch"`. */
-  readonly what: string;
+/** `what` is for messages: `tool "http_fetch"`. */
+export interface HttpRequest extends BodyOptions {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  readonly maxBytes: number;
-  readonly signal: AbortSignal;
+  /** What a person approved for the call. */
+  readonly granted?: readonly string[] | undefined;
 }
 
 export interface HttpEdges {
-  readonly hosts: PermittedHosts;
+  readonly hosts: Pick<PermittedHosts, 'check'>;
   readonly resolveHost: Resolver;
+  /** Throws at an address that may not be asked for, though its host may; redirects included. */
+  readonly checkUrl?: (url: URL) => void;
 }
 
 export interface HttpResponse {
@@ -31,13 +33,17 @@ export interface HttpResponse {
   readonly body: ReadBody;
 }
 
+/** At the first request, and not by `import`: that reads every export, of which one loads a whole client, 30 ms. */
+const load = createRequire(import.meta.url);
+
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Set by the client, or such that they would let a request speak to another host than the one that was checked. */
 const OWN_HEADERS: ReadonlySet<string> = new Set(
   'host connection content-length transfer-encoding upgrade te trailer keep-alive expect'.split(' '),
 );
-const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
+/** What says who asks, by the usual names and by what servers call their own: `x-api-key`, `private-token`. */
+const SECRET_HEADER = /auth|cookie|token|secret|session|signature|credential|(?<!^idempotency-)key/;
 
 /** One request and the redirects it leads to, each checked like the first. */
 export async function httpRequest(request: HttpRequest, edges: HttpEdges): Promise<HttpResponse> {
@@ -63,7 +69,7 @@ export async function httpRequest(request: HttpRequest, edges: HttpEdges): Promi
       body = undefined;
       headers = without(headers, (name) => name.startsWith('content-'));
     }
-    if (next.origin !== url.origin) headers = without(headers, (name) => SECRET_HEADERS.has(name));
+    if (next.origin !== url.origin) headers = without(headers, (name) => SECRET_HEADER.test(name));
     url = next;
   }
 }
@@ -72,11 +78,13 @@ function exchange(request: HttpRequest, url: URL, edges: HttpEdges): Promise<Inc
   const { signal, what } = request;
   const isSecure = url.protocol === 'https:';
   const host = bareHost(url.hostname);
-  const permission = edges.hosts.check(host, url.port || (isSecure ? '443' : '80'));
+  edges.checkUrl?.(url);
+  const permission = edges.hosts.check(host, portOf(url), request.granted);
   checkLiteral(host, permission);
   if (signal.aborted) throw stopped(what, signal);
   return new Promise((resolve, reject) => {
-    const sent = (isSecure ? secureRequest : plainRequest)(url, {
+    const { request: send } = load(isSecure ? 'node:https' : 'node:http') as typeof import('node:http');
+    const sent = send(url, {
       method: request.method,
       headers: request.headers,
       lookup: checkedLookup(permission, edges.resolveHost),
@@ -84,7 +92,7 @@ function exchange(request: HttpRequest, url: URL, edges: HttpEdges): Promise<Inc
       signal,
     });
     sent.once('response', resolve);
-    sent.once('error', (error) => {
+    sent.on('error', (error) => {
       if (signal.aborted) reject(stopped(what, signal));
       else reject(error instanceof RuntimeError ? error : requestFailed(url, error));
     });
@@ -149,8 +157,19 @@ const tooManyRedirects = (url: string) =>
     `The address "${url.slice(0, 200)}" redirects more than ${MAX_REDIRECTS} times.`,
   );
 
-const requestFailed = (url: URL, cause: unknown) =>
-  new RuntimeError('http_failed', `The request to ${url.origin} failed: ${thrownMessage(cause)}`, {
-    retryable: true,
+/** No HTTP, headers without end, or a certificate that is not trusted: the same the next time. */
+const LASTING = /^HPE_|^ERR_TLS|CERT|^UNABLE_TO_|^EPROTO$/;
+
+function requestFailed(url: URL, cause: NodeJS.ErrnoException): RuntimeError {
+  const code = cause.code ?? '';
+  const isLasting = LASTING.test(code);
+  return new RuntimeError('http_failed', `The request to ${url.origin} failed: ${thrownMessage(cause)}`, {
+    hint: code.startsWith('HPE_')
+      ? 'What the server sends is no HTTP, or has headers beyond 16 KiB.'
+      : isLasting
+        ? 'It speaks no TLS, or its certificate is not one that this machine trusts.'
+        : undefined,
+    retryable: !isLasting,
     cause,
   });
+}

@@ -11,24 +11,30 @@ export interface ReadBody {
   readonly isCut: boolean;
 }
 
+export interface BodyOptions {
+  readonly what: string;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  /** The body as it comes, unpacked; not for types that are no text. */
+  readonly onChunk?: ((chunk: Buffer) => void) | undefined;
+}
+
 /** The first `maxBytes` of a body, unpacked: a small body that unpacks to a huge one is cut like any other. */
 export async function readBody(
   response: IncomingMessage,
-  {
-    maxBytes,
-    signal,
-    what,
-  }: { readonly maxBytes: number; readonly signal: AbortSignal; readonly what: string },
+  { maxBytes, signal, what, onChunk }: BodyOptions,
 ): Promise<ReadBody> {
   const chunks: Buffer[] = [];
   let total = 0;
   let packedBytes = 0;
+  const isShown = !BINARY_TYPES.test(response.headers['content-type'] ?? '');
   try {
     const body = unpacked(response, (bytes) => {
       packedBytes += bytes;
     });
     for await (const chunk of body) {
       chunks.push(chunk as Buffer);
+      if (isShown) onChunk?.(chunk as Buffer);
       total += (chunk as Buffer).length;
       if (total > maxBytes) break;
     }
@@ -39,6 +45,8 @@ export async function readBody(
   } finally {
     response.destroy();
   }
+  // Where a body ends with its connection, one that was stopped looks like one that has ended.
+  if (signal.aborted) throw stopped(what, signal);
   return { bytes: Buffer.concat(chunks).subarray(0, maxBytes), isCut: total > maxBytes };
 }
 

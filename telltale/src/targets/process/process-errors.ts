@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import type { EndedProcess, ProcessRequest } from './process-request.ts';
@@ -54,7 +55,7 @@ export const outputEndless = (what: string, limit: number) =>
 export function commandFailed(what: string, ended: EndedProcess): RuntimeError {
   const how =
     ended.signalName === null
-      ? `exited with ${ended.exitCode}`
+      ? `exited with ${ended.exitCode}${signalMeant(ended.exitCode)}`
       : `was ended by the signal ${ended.signalName}`;
   const said = tail(ended.stderr.text()) || tail(ended.stdout.text());
   return new RuntimeError(
@@ -62,6 +63,18 @@ export function commandFailed(what: string, ended: EndedProcess): RuntimeError {
     `The command of ${what} ${how}${said === '' ? ', without a word' : `: ${said}`}`,
   );
 }
+
+/** A shell, and the sandbox, say by 128 and the number of a signal that it ended their program. */
+function signalMeant(exitCode: number | null): string {
+  const number = (exitCode ?? 0) - 128;
+  const name = Object.entries(constants.signals).find(([, each]) => each === number)?.[0];
+  return name === undefined ? '' : ` (128 + ${name})`;
+}
+
+export const sandboxFailed = (what: string, said: string) =>
+  new RuntimeError('command_failed', `The sandbox could not start the command of ${what}: ${tail(said)}`, {
+    hint: 'Look at the folders of "permissions: { paths }"; "permissions: { sandbox: off }" runs it without one.',
+  });
 
 function tail(text: string): string {
   const trimmed = text.trim();

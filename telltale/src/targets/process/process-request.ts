@@ -16,6 +16,12 @@ export interface ProcessRequest {
   readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Buffer) => void) | undefined;
   /** For Windows' own shell, whose quoting differs from every other program's. */
   readonly verbatimArguments?: boolean;
+  /** Whether it may reach the network; without it, as `permissions.network` says. */
+  readonly network?: boolean;
+  /** What of the home directory it may read. */
+  readonly homeFiles?: readonly string[];
+  /** Whether `program` is the sandbox that the real one runs in. */
+  readonly sandboxed?: true;
 }
 
 export interface ProcessEdges {

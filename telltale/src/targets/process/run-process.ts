@@ -5,6 +5,7 @@ import { createKeptOutput, type KeptOutput } from '../output/kept-output.ts';
 import { cannotStart, outputEndless } from './process-errors.ts';
 import type { EndedProcess, ProcessEdges, ProcessRequest } from './process-request.ts';
 import { signalGroup } from './signal-group.ts';
+import { signalInside } from './signal-inside.ts';
 
 const MAX_DRAINED_BYTES = 4 * 1024 ** 3;
 /** How long output may stay open after the process has exited: something it left running holds it. */
@@ -56,7 +57,8 @@ export function runProcess(
       failure = why;
       cancelTimer();
       cancelTimer = clock.after(graceMs, kill);
-      void signalGroup(child, 'SIGTERM');
+      if (request.sandboxed === true && child.pid !== undefined) void signalInside(child.pid);
+      else void signalGroup(child, 'SIGTERM');
     };
     const onAbort = () => end(stopped(what, signal));
     const take = (stream: 'stdout' | 'stderr', kept: KeptOutput) => (chunk: Buffer) => {

@@ -1,10 +1,9 @@
-import { parseDuration } from '../../kernel/duration.ts';
-import type { JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Operation } from '../operations.ts';
 import { checkSize } from './check-size.ts';
+import { readTime } from './read-time.ts';
+import type { RelicContext, RelicDriver } from './relic-driver.ts';
 import { relicHealth } from './relic-health.ts';
-import type { RelicStore } from './relic-store.ts';
 
 const MAX_KEY = 512;
 const DEFAULT_KEYS = 100;
@@ -12,10 +11,13 @@ const DEFAULT_KEYS = 100;
 const KEY = { type: 'string', minLength: 1, maxLength: MAX_KEY, description: 'The key.' };
 
 /** Values by key in a table of the store. */
-export function kvOperations(
-  table: string,
-  { tables, location }: RelicStore,
-): Readonly<Record<string, Operation>> {
+export function kvDriver({
+  name,
+  what,
+  store: { tables, location },
+  edges: { clock },
+}: RelicContext): RelicDriver {
+  const table = `relic:${name}`;
   const keys: Operation = {
     description: 'keys in order',
     parameters: {
@@ -39,7 +41,7 @@ export function kvOperations(
       return { keys: page, ...(found.length > page.length ? { next: page.at(-1) ?? null } : {}) };
     },
   };
-  return {
+  const operations: Readonly<Record<string, Operation>> = {
     get: {
       description: 'the value of a key, null if there is none',
       parameters: { key: KEY },
@@ -62,7 +64,7 @@ export function kvOperations(
       async run(input) {
         const { key, value = null } = input;
         checkSize(value, `key "${String(key)}"`);
-        const ttlMs = timeToLive(input);
+        const ttlMs = input.ttl === undefined ? undefined : readTime(input.ttl, '/ttl');
         await tables.set(table, String(key), value, ttlMs === undefined ? {} : { ttlMs });
         return { key: String(key), ...(ttlMs === undefined ? {} : { expires_in_ms: ttlMs }) };
       },
@@ -87,17 +89,18 @@ export function kvOperations(
         return tables.increment(table, String(key), Number(by));
       },
     },
-    health: relicHealth(location, async () => void (await tables.keys(table, { limit: 1 }))),
+    health: relicHealth({
+      what,
+      driver: 'kv',
+      where: location,
+      clock,
+      async ask() {
+        await tables.keys(table, { limit: 1 });
+        return {};
+      },
+    }),
   };
-}
-
-function timeToLive({ ttl }: JsonObject): number | undefined {
-  if (typeof ttl !== 'string' && typeof ttl !== 'number') return undefined;
-  const parsed = parseDuration(ttl);
-  if (parsed.ok && parsed.value > 0) return parsed.value;
-  throw new RuntimeError('bad_parameters', `"/ttl" is ${JSON.stringify(ttl)}, which is no time above zero.`, {
-    hint: 'Write it like "10m", "2h" or 30 (seconds).',
-  });
+  return { operations, byDefault: 'get' };
 }
 
 const noNumber = (key: string) =>

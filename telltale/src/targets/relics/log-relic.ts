@@ -1,7 +1,7 @@
 import type { Operation } from '../operations.ts';
 import { checkSize } from './check-size.ts';
+import type { RelicContext, RelicDriver } from './relic-driver.ts';
 import { relicHealth } from './relic-health.ts';
-import type { RelicStore } from './relic-store.ts';
 
 const DEFAULT_ENTRIES = 20;
 
@@ -13,11 +13,14 @@ const LIMIT = {
 };
 
 /** A list of the store that is only appended to. */
-export function logOperations(
-  list: string,
-  { tables, location }: RelicStore,
-): Readonly<Record<string, Operation>> {
-  return {
+export function logDriver({
+  name,
+  what,
+  store: { tables, location },
+  edges: { clock },
+}: RelicContext): RelicDriver {
+  const list = `relic:${name}`;
+  const operations: Readonly<Record<string, Operation>> = {
     append: {
       description: 'adds an entry',
       parameters: { value: { description: 'The entry: any value.' } },
@@ -45,8 +48,18 @@ export function logOperations(
       idempotent: true,
       run: async ({ limit = DEFAULT_ENTRIES }) => ({ entries: await entries({ last: Number(limit) }) }),
     },
-    health: relicHealth(location, async () => void (await tables.entries(list, { last: 1 }))),
+    health: relicHealth({
+      what,
+      driver: 'log',
+      where: location,
+      clock,
+      async ask() {
+        await tables.entries(list, { last: 1 });
+        return {};
+      },
+    }),
   };
+  return { operations, byDefault: 'append' };
 
   async function entries(options: {
     readonly after?: number;

@@ -1,11 +1,18 @@
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { RelicManifest } from '../../manifest/schema/kinds.ts';
-import { defineOperations, type Operations } from '../operations.ts';
+import { behindApproval } from '../access/need.ts';
+import { stopped } from '../access/stopped.ts';
+import { defineOperations } from '../operations.ts';
 import type { Target } from '../target.ts';
 import type { TargetEdges } from '../target-edges.ts';
-import { kvOperations } from './kv-relic.ts';
-import { logOperations } from './log-relic.ts';
+import { httpDriver } from './http/http-relic.ts';
+import { kvDriver } from './kv-relic.ts';
+import { logDriver } from './log-relic.ts';
+import { queueDriver } from './queue/queue-relic.ts';
+import { badConnection } from './read-connection.ts';
+import { redisDriver } from './redis/redis-relic.ts';
+import type { RelicContext, RelicDriver } from './relic-driver.ts';
 import type { RelicStore } from './relic-store.ts';
+import { sqlDriver } from './sql/sql-relic.ts';
 
 /** A Relic manifest as something an action can call. `file` is where the manifest stands. */
 export function relicTarget(
@@ -14,10 +21,12 @@ export function relicTarget(
   store: RelicStore,
   edges: TargetEdges,
 ): Target {
-  const { name, driver, approval } = relic;
+  const { name, driver, approval, connection } = relic;
   const what = `relic "${name}"`;
-  const operations = operationsOf(relic, what, file, store);
-  return {
+  const made = makeDriver(driver, { name, what, file, connection, store, edges });
+  const operations = defineOperations(what, made.operations, made.byDefault);
+  if (made.close !== undefined) edges.atClose(made.close);
+  const target: Target = {
     kind: 'relic',
     name,
     description: relic.description ?? DESCRIPTIONS[driver],
@@ -28,32 +37,39 @@ export function relicTarget(
     ...(relic.timeout === undefined ? {} : { timeoutMs: relic.timeout.ms }),
     check: operations.check,
     async run(call) {
-      if (approval === 'always')
-        await edges.permissions.ask(
-          { target: what, what: `call ${what}`, input: call.input, signal: call.signal },
-          `approval: always of ${what}`,
-        );
+      if (call.signal.aborted) throw stopped(what, call.signal);
       return operations.run(call);
     },
   };
+  return approval === 'always' ? behindApproval(target) : target;
 }
 
-function operationsOf(relic: RelicManifest, what: string, file: string, store: RelicStore): Operations {
-  const { driver, connection } = relic;
+function makeDriver(driver: RelicManifest['driver'], context: RelicContext): RelicDriver {
   switch (driver) {
     case 'kv':
+      return kvDriver(inStore(driver, context));
     case 'log':
-      // Elsewhere than in the store it would be another driver's work.
-      if (connection !== undefined) throw driverMissing(what, file, `${driver} with a connection`);
-      return driver === 'kv'
-        ? defineOperations(what, kvOperations(`relic:${relic.name}`, store), 'get')
-        : defineOperations(what, logOperations(`relic:${relic.name}`, store), 'append');
-    case 'sql':
-    case 'redis':
-    case 'http':
+      return logDriver(inStore(driver, context));
     case 'queue':
-      throw driverMissing(what, file, driver);
+      return queueDriver(inStore(driver, context));
+    case 'sql':
+      return sqlDriver(context);
+    case 'redis':
+      return redisDriver(context);
+    case 'http':
+      return httpDriver(context);
   }
+}
+
+/** Elsewhere than in the store it would be another driver's work. */
+function inStore(driver: string, context: RelicContext): RelicContext {
+  if (context.connection === undefined) return context;
+  throw badConnection(
+    context.what,
+    context.file,
+    `cannot be used: the driver ${driver} lives in the runtime's own store`,
+    'Leave "connection" out, or choose the driver sql, redis or http.',
+  );
 }
 
 const DESCRIPTIONS: Readonly<Record<RelicManifest['driver'], string>> = {
@@ -62,10 +78,5 @@ const DESCRIPTIONS: Readonly<Record<RelicManifest['driver'], string>> = {
   sql: 'A database.',
   redis: 'A Redis server.',
   http: 'A service over HTTP.',
-  queue: 'A queue.',
+  queue: 'A queue that outlives the session.',
 };
-
-const driverMissing = (what: string, file: string, driver: string) =>
-  new RuntimeError('driver_missing', `The ${what} (${file}) needs the driver ${driver}, which comes later.`, {
-    hint: 'Drivers so far: kv and log, without a connection.',
-  });

@@ -2,14 +2,15 @@ import { resolve } from 'node:path';
 import { asText } from '../../conditions/as-text.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { pathNeed } from '../access/need.ts';
 import { outputTooLarge } from '../output/output-limits.ts';
 import { childEnvironment } from '../process/child-environment.ts';
 import { commandFailed } from '../process/process-errors.ts';
-import { runProcess } from '../process/run-process.ts';
+import { runConfined } from '../process/run-confined.ts';
 import { textProgress } from '../process/text-progress.ts';
 import type { TargetEdges } from '../target-edges.ts';
 import { type Filling, type FillScope, fillScope, readFilling } from './fill-template.ts';
-import type { Implementation, ToolContext } from './implementation.ts';
+import type { Implemented, ToolContext } from './implementation.ts';
 
 interface CommandImplementation {
   readonly command: readonly string[];
@@ -27,21 +28,21 @@ export function commandTool(
   { command, cwd = '.', env, stdin }: CommandImplementation,
   { what, parameterNames, maxBytes, wantsJson, stream }: ToolContext,
   edges: TargetEdges,
-): Implementation {
+): Implemented {
   const read = (text: string) => readFilling(text, what, parameterNames);
   const [program, ...args] = command.map(read);
   const folder = read(cwd);
   const variables = Object.entries(env).map(([name, value]) => [name, read(value)] as const);
   const input = stdin === undefined ? undefined : read(stdin);
 
-  return async (parameters, call) => {
+  const run: Implemented['run'] = async (parameters, call) => {
     const scope = fillScope(parameters, call);
-    const ended = await runProcess(
+    const ended = await runConfined(
       {
         what,
         program: program?.fill(scope) ?? '',
         args: args.flatMap((argument) => argumentsOf(argument, scope)),
-        cwd: await workingFolder(folder, scope, edges),
+        cwd: await workingFolder(folder, scope, call.granted, edges),
         env: childEnvironment(edges.env, edges.permissions.environment, {
           ...Object.fromEntries(variables.map(([name, value]) => [name, value.fill(scope)])),
           TELLTALE_IDEMPOTENCY_KEY: call.idempotencyKey,
@@ -51,12 +52,19 @@ export function commandTool(
         signal: call.signal,
         onOutput: stream ? textProgress(call.progress) : undefined,
       },
+      call,
       edges,
     );
     if (ended.exitCode !== 0) throw commandFailed(what, ended);
     if (!wantsJson) return withoutLastBreak(ended.stdout.text());
     if (ended.stdout.dropped > 0) throw outputTooLarge(what, maxBytes);
     return parseOutput(ended.stdout.text(), what);
+  };
+  if (!folder.usesInput || !edges.permissions.paths.asks) return { run };
+  return {
+    run,
+    needs: (parameters, context) =>
+      pathNeed(edges.permissions.paths, folder.fill(fillScope(parameters, context)), what, `run ${what} in`),
   };
 }
 
@@ -67,9 +75,15 @@ function argumentsOf(argument: Filling, scope: FillScope): readonly string[] {
 }
 
 /** What parameters have a say in stays inside the permitted paths; what only the manifest says is its author's word. */
-async function workingFolder(folder: Filling, scope: FillScope, edges: TargetEdges): Promise<string> {
+async function workingFolder(
+  folder: Filling,
+  scope: FillScope,
+  granted: readonly string[] | undefined,
+  edges: TargetEdges,
+): Promise<string> {
   const path = folder.fill(scope);
-  return folder.usesInput ? (await edges.permissions.paths.resolve(path)).real : resolve(edges.folder, path);
+  if (!folder.usesInput) return resolve(edges.folder, path);
+  return (await edges.permissions.paths.resolve(path, granted)).real;
 }
 
 /** As `$(…)` does in a shell. */

@@ -1,12 +1,15 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { urlNeed } from '../access/need.ts';
 import { httpRequest } from '../http/http-request.ts';
 import { idempotencyHeader } from '../http/idempotency-header.ts';
 import { bodyText, isJsonType } from '../http/read-body.ts';
 import { outputTooLarge } from '../output/output-limits.ts';
+import { textProgress } from '../process/text-progress.ts';
+import type { TargetCall } from '../target.ts';
 import type { TargetEdges } from '../target-edges.ts';
 import { type FillScope, fillScope, readFilling } from './fill-template.ts';
-import type { Implementation, ToolContext } from './implementation.ts';
+import type { Implemented, ToolContext } from './implementation.ts';
 
 interface HttpImplementation {
   readonly method: string;
@@ -24,22 +27,25 @@ const MAX_SHOWN_BODY = 500;
  */
 export function httpTool(
   { method, url, headers, body }: HttpImplementation,
-  { what, parameterNames, maxBytes, wantsJson }: ToolContext,
+  { what, parameterNames, maxBytes, wantsJson, stream }: ToolContext,
   { permissions, resolveHost }: TargetEdges,
-): Implementation {
+): Implemented {
   const read = (text: string) => readFilling(text, what, parameterNames);
   const address = read(url);
   const named = Object.entries(headers).map(([name, value]) => [name, read(value)] as const);
   const fillBody = body === undefined ? undefined : readBodyTemplate(body, read);
 
-  return async (parameters, call) => {
+  const urlFor = (scope: FillScope) =>
+    address.fill(scope, (text, offset) => (offset === 0 ? text : encodeURIComponent(text)));
+
+  const run: Implemented['run'] = async (parameters, call) => {
     const scope = fillScope(parameters, call);
     const content = fillBody?.(scope);
     const response = await httpRequest(
       {
         what,
         method,
-        url: address.fill(scope, (text, offset) => (offset === 0 ? text : encodeURIComponent(text))),
+        url: urlFor(scope),
         headers: {
           ...(typeof body === 'object' ? { 'content-type': 'application/json' } : {}),
           ...idempotencyHeader(method, call.idempotencyKey),
@@ -48,6 +54,8 @@ export function httpTool(
         body: content === undefined || typeof content === 'string' ? content : JSON.stringify(content),
         maxBytes,
         signal: call.signal,
+        granted: call.granted,
+        onChunk: stream ? chunkProgress(call) : undefined,
       },
       { hosts: permissions.hosts, resolveHost },
     );
@@ -59,6 +67,18 @@ export function httpTool(
     if (!wantsJson && !isJsonType(type)) return text;
     return parseBody(text, what);
   };
+  if (!permissions.hosts.asks) return { run };
+  return {
+    run,
+    needs: (parameters, context) =>
+      urlNeed(permissions.hosts, method, urlFor(fillScope(parameters, context)), what),
+  };
+}
+
+/** Each piece of the body as `{text}`, as it comes. */
+function chunkProgress({ progress }: TargetCall): (chunk: Buffer) => void {
+  const show = textProgress((data) => progress({ text: (data as { readonly text: string }).text }));
+  return (chunk) => show('stdout', chunk);
 }
 
 type FillBody = (scope: FillScope) => Json | undefined;

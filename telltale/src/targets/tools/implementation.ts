@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { TargetCall } from '../target.ts';
+import type { Need, Target, TargetCall } from '../target.ts';
 
 /**
  * Runs one try of a tool, once permission is given; `input` is the call's with defaults filled in. The call itself is
@@ -7,6 +7,14 @@ import type { TargetCall } from '../target.ts';
  * bounded size.
  */
 export type Implementation = (input: JsonObject, call: TargetCall) => Promise<Json>;
+
+/** An implementation, and what its calls need a person's approval for, where they may. */
+export interface Implemented {
+  readonly run: Implementation;
+  readonly needs?: (
+    ...asked: Parameters<NonNullable<Target['needs']>>
+  ) => Need | undefined | Promise<Need | undefined>;
+}
 
 /** What an implementation is made from. */
 export interface ToolContext {
@@ -19,4 +27,6 @@ export interface ToolContext {
   /** Whether the result must be JSON of a schema. */
   readonly wantsJson: boolean;
   readonly stream: boolean;
+  /** What the manifest gives each try. */
+  readonly timeoutMs?: number | undefined;
 }

@@ -4,19 +4,16 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { stopped } from '../access/stopped.ts';
-import { plainJson } from '../output/plain-json.ts';
 import { safeCause, thrownMessage } from '../output/thrown-message.ts';
-import type { TargetCall } from '../target.ts';
+import { type Run, runUserCode } from '../user-code.ts';
 import type { Implementation, ToolContext } from './implementation.ts';
-
-type Run = (parameters: unknown, context: unknown) => unknown;
 
 /** A function of a user's module, loaded at its first call: what its code does while loading is part of an action. */
 export function moduleTool(
   { module, export: name }: { readonly module: string; readonly export: string },
-  { what, file, maxBytes, stream }: ToolContext,
+  context: ToolContext,
 ): Implementation {
+  const { what, file } = context;
   let loading: Promise<Run> | undefined;
   let loaded: Run | undefined;
   const load = async () => {
@@ -29,47 +26,10 @@ export function moduleTool(
       throw thrown;
     }
   };
-  return async (input, call) => {
-    const { signal } = call;
-    const run = loaded ?? (await load());
-    if (signal.aborted) throw stopped(what, signal); // its code would wait for an abort that has been
-    let ended = false;
-    const context = new ModuleContext(call, (data) => {
-      if (!ended && stream) call.progress(plainJson(data, `the progress of ${what}`, maxBytes));
-    });
-    let result: unknown;
-    try {
-      result = await run(input, context);
-    } catch (thrown) {
-      if (signal.aborted) throw stopped(what, signal);
-      throw thrown instanceof RuntimeError ? thrown : toolFailed(what, thrown);
-    } finally {
-      ended = true;
-    }
-    return plainJson(result, what, maxBytes);
-  };
-}
-
-/**
- * What a module's function gets beside its parameters. A class, because the snapshot is made only if it is looked at, and
- * a getter in a literal would be made anew for each call: that took a tenth of the time of a step.
- */
-class ModuleContext {
-  readonly #call: TargetCall;
-  readonly signal: AbortSignal;
-  readonly idempotencyKey: string;
-  readonly progress: (data: unknown) => void;
-
-  constructor(call: TargetCall, progress: (data: unknown) => void) {
-    this.#call = call;
-    this.signal = call.signal;
-    this.idempotencyKey = call.idempotencyKey;
-    this.progress = progress;
-  }
-
-  get agent() {
-    return this.#call.agent();
-  }
+  return (input, call) =>
+    loaded === undefined
+      ? load().then((run) => runUserCode(run, input, call, context))
+      : runUserCode(loaded, input, call, context);
 }
 
 async function loadExport(module: string, name: string, file: string, what: string): Promise<Run> {
@@ -127,8 +87,3 @@ const notExported = (path: string, name: string, what: string, found: unknown, e
       hint: `${suggest(name, exported, 'It exports')} A tool is "export function ${name}(parameters, { agent, signal })".`,
     },
   );
-
-const toolFailed = (what: string, thrown: unknown) =>
-  new RuntimeError('tool_failed', `The code of ${what} failed: ${thrownMessage(thrown)}`, {
-    cause: safeCause(thrown),
-  });

@@ -2,49 +2,58 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
 import type { ToolManifest } from '../../manifest/schema/kinds.ts';
+import { behindApproval } from '../access/need.ts';
 import { compileCheck, compileViolation } from '../check-parameters.ts';
+import { type CodeTool, codeTool } from '../code/code-tool.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
 import type { Target, TargetCall } from '../target.ts';
 import type { TargetEdges } from '../target-edges.ts';
 import { commandTool } from './command-tool.ts';
 import { httpTool } from './http-tool.ts';
-import type { Implementation, ToolContext } from './implementation.ts';
+import type { Implemented, ToolContext } from './implementation.ts';
+import { mcpTool, withServersWords } from './mcp-tool.ts';
 import { moduleTool } from './module-tool.ts';
+import { scriptTool } from './script-tool.ts';
 
-/** A Tool manifest as something an action can call. `file` is where the manifest stands. */
-export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges): Target {
+/**
+ * A Tool manifest as something an action can call. `file` is where the manifest stands; `code` is what runs it where it
+ * was written in code.
+ */
+export function toolTarget(
+  manifest: ToolManifest,
+  file: string,
+  edges: TargetEdges,
+  code?: CodeTool,
+): Target {
+  const tool = withServersWords(manifest, edges.servers);
   const { name, parameters, approval, output } = tool;
   const what = `tool "${name}"`;
   const properties = isMap(parameters.properties) ? parameters.properties : {};
-  const implementation = implement(
-    tool,
-    {
-      what,
-      file,
-      parameterNames: new Set(Object.keys(properties)),
-      maxBytes: output?.max_bytes?.bytes ?? DEFAULT_OUTPUT_BYTES,
-      wantsJson: output?.schema !== undefined,
-      stream: tool.stream,
-    },
-    edges,
-  );
+  const context: ToolContext = {
+    what,
+    file,
+    parameterNames: new Set(Object.keys(properties)),
+    maxBytes: output?.max_bytes?.bytes ?? DEFAULT_OUTPUT_BYTES,
+    wantsJson: output?.schema !== undefined,
+    stream: tool.stream,
+    timeoutMs: tool.timeout?.ms,
+  };
+  const own = code === undefined ? undefined : codeTool(code, context);
+  const { run: implementation, needs } =
+    own === undefined ? implement(tool, context, edges) : { run: own.implementation };
   const defaults = defaultsOf(properties);
   const outputViolation =
-    output?.schema === undefined ? undefined : compileViolation(output.schema, `"output.schema" of ${what}`);
+    output?.schema === undefined || code?.output !== undefined
+      ? undefined
+      : compileViolation(output.schema, `"output.schema" of ${what}`);
 
-  const guarded = async (call: TargetCall): Promise<Json> => {
-    const input = { ...defaults, ...call.input };
-    if (approval === 'always')
-      await edges.permissions.ask(
-        { target: what, what: `call ${what}`, input, signal: call.signal },
-        `approval: always of ${what}`,
-      );
-    const result = await implementation(input, call);
+  const checked = async (call: TargetCall): Promise<Json> => {
+    const result = await implementation({ ...defaults, ...call.input }, call);
     const violation = outputViolation?.(result);
     if (violation !== undefined) throw outputViolates(what, violation.message);
     return result;
   };
-  return {
+  const target: Target = {
     kind: 'tool',
     name,
     description: tool.description ?? '',
@@ -52,23 +61,20 @@ export function toolTarget(tool: ToolManifest, file: string, edges: TargetEdges)
     idempotent: tool.idempotent,
     start: tool.start,
     ...(tool.timeout === undefined ? {} : { timeoutMs: tool.timeout.ms }),
-    check: compileCheck(parameters, what),
+    check: own?.check ?? compileCheck(parameters, what),
+    ...(needs === undefined ? {} : { needs: (input, context) => needs({ ...defaults, ...input }, context) }),
     run: (call) =>
-      approval === 'never' && outputViolation === undefined
-        ? implementation({ ...defaults, ...call.input }, call)
-        : guarded(call),
+      outputViolation === undefined ? implementation({ ...defaults, ...call.input }, call) : checked(call),
   };
+  return approval === 'always' ? behindApproval(target) : target;
 }
 
-function implement(
-  { implementation }: ToolManifest,
-  context: ToolContext,
-  edges: TargetEdges,
-): Implementation {
-  if ('module' in implementation) return moduleTool(implementation, context);
+function implement({ implementation }: ToolManifest, context: ToolContext, edges: TargetEdges): Implemented {
+  if ('module' in implementation) return { run: moduleTool(implementation, context) };
   if ('command' in implementation) return commandTool(implementation, context, edges);
   if ('http' in implementation) return httpTool(implementation.http, context, edges);
-  throw notBuilt('mcp' in implementation ? 'mcp' : 'script', context);
+  if ('mcp' in implementation) return { run: mcpTool(implementation.mcp, context, edges) };
+  return { run: scriptTool(implementation, context, edges) };
 }
 
 /** Of parameters at the top only: what stands in them is one value to the schema's author. */
@@ -79,15 +85,6 @@ function defaultsOf(properties: Readonly<Record<string, unknown>>): JsonObject {
     ),
   );
 }
-
-const notBuilt = (kind: string, { what, file }: ToolContext) =>
-  new RuntimeError(
-    'not_built',
-    `The ${what} (${file}) is implemented by "${kind}", which cannot be run yet.`,
-    {
-      hint: 'Implement it by "module", "command" or "http".',
-    },
-  );
 
 const outputViolates = (what: string, message: string) =>
   new RuntimeError('bad_output', `The result of ${what} does not fit its "output.schema": ${message}`, {

@@ -78,7 +78,14 @@ describe('a checked manifest', () => {
       internal_actions: { enabled: true, blocked_actions: [] },
       import: { tools: [], relics: [], agents: [], workflows: [], artifacts: [] },
       action_templates: {},
-      permissions: { paths: ['.'], network: [], shell: 'ask', artifacts: [], environment: [] },
+      permissions: {
+        paths: { allow: ['.'], ask: [], deny: [] },
+        network: { allow: [], ask: [], deny: [] },
+        shell: { allow: [], ask: ['*'], deny: [] },
+        sandbox: 'auto',
+        artifacts: [],
+        environment: [],
+      },
     });
   });
 

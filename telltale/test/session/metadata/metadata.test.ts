@@ -68,6 +68,7 @@ describe('an update of metadata', () => {
   it.each<[string, Json, string, RegExp]>([
     ['status', '1', 'not_allowed', /a string; the value 1 is a number/],
     ['status', true, 'not_allowed', /none of the values/],
+    ['status', { toString: {} }, 'not_allowed', /none of the values/],
     ['progress', -1, 'below_min', /-1 is below 0/],
     ['progress', 1.5, 'not_whole', /no whole number/],
     ['progress', '5', 'wrong_type', /a string, not a number/],

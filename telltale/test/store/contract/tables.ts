@@ -71,6 +71,42 @@ export function tablesContract(contract: Contract): void {
       expect(await other.tables.increment('t', 'n', -0.5)).toBe(49.5);
     });
 
+    test('an exchange writes all or nothing, by what it expects to find', async () => {
+      const { store, clock } = contract;
+      const { tables } = store;
+      const at = (key: string, value: Json | undefined) => ({ table: 't', key, value });
+      expect(await tables.exchange([at('a', undefined)], [at('a', { n: 1 }), at('b', 1)])).toBe(true);
+      expect(await tables.exchange([at('a', undefined)], [at('b', 2)])).toBe(false);
+      expect(await tables.exchange([at('a', { n: 1 }), at('b', 9)], [at('b', 2)])).toBe(false);
+      expect(await tables.get('t', 'b')).toBe(1);
+      const timed = { ...at('c', 'x'), ttlMs: 1000 };
+      expect(await tables.exchange([at('a', { n: 1 }), at('b', 1)], [at('a', undefined), timed])).toBe(true);
+      expect(await tables.keys('t')).toEqual(['b', 'c']);
+      await clock.advance(1000);
+      expect(await tables.exchange([at('c', 'x')], [at('b', 3)])).toBe(false);
+      expect(await tables.exchange([at('c', undefined)], [at('b', 3)])).toBe(true);
+      expect(await tables.exchange([], [at('d', null)])).toBe(true);
+      expect(await tables.get('t', 'd')).toBeNull();
+      await expect(tables.exchange([], [at('e', 1), at('\ud800', 1)])).rejects.toMatchObject({
+        code: 'name_malformed',
+      });
+      expect(await tables.keys('t')).toEqual(['b', 'd']);
+    });
+
+    test('of two stores that exchange the same value at once one wins', async () => {
+      const { store, other } = contract;
+      const won = await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          (n % 2 ? store : other).tables.exchange(
+            [{ table: 't', key: 'k', value: undefined }],
+            [{ table: 't', key: 'k', value: n }],
+          ),
+        ),
+      );
+      expect(won.filter((each) => each)).toHaveLength(1);
+      expect(await other.tables.get('t', 'k')).toBe(won.indexOf(true));
+    });
+
     test('what is no number is not counted up, and stays', async () => {
       const { store } = contract;
       await store.tables.set('t', 'k', 'text');

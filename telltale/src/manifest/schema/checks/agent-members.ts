@@ -10,6 +10,7 @@ export const AGENT_MEMBERS = [
     'workflows',
     'agents',
     'relics',
+    'parent',
   ],
   ...['actions_executed', 'thoughts', 'responses', 'environment', 'workspace_path', 'manifest', 'variables'],
 ];

@@ -3,6 +3,7 @@ import { nearest, suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
 import { showValue } from '../show-value.ts';
 import { AGENT_MEMBERS } from './agent-members.ts';
+import { checkScript } from './check-script.ts';
 import { type DocumentNode, errorAt, textsUnder, warningAt } from './document-node.ts';
 
 /** A Tool's parameters must be an object, and its templates must name parameters. */
@@ -14,6 +15,7 @@ export function checkTool(tool: DocumentNode): readonly Issue[] {
   ];
   return [
     ...checkObjectSchema(tool.at('parameters')),
+    ...checkScript(implementation.at('script')),
     ...templates.flatMap((template) => [
       ...checkPlaceholders(template, tool),
       ...checkAgentReferences(template),

@@ -1,4 +1,5 @@
-import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
+import { createRequire } from 'node:module';
+import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js';
 import { compilePattern } from '../../../conditions/linear-regex.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 
@@ -9,8 +10,12 @@ const linearRegExp = (source: string) => {
   return { test: compiled.value.test, toString: () => source };
 };
 
+/** At the first schema, not at the start: its 85 files take 40 ms, and many manifests have none. */
+const load = createRequire(import.meta.url);
+
 /** Formats are notes only; references are followed, never inlined. */
 function newAjv(options: Options): Ajv2020 {
+  const { Ajv2020 } = load('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
   const regExp = Object.assign(linearRegExp, { code: 'linear' });
   return new Ajv2020({
     strict: false,

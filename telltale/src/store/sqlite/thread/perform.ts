@@ -51,6 +51,16 @@ export function performWrite(rows: Rows, request: WriteRequest, now: number): Ou
       return { value: tables.delete(request.table, request.key, now) };
     case 'increment':
       return { value: tables.increment(request.table, request.key, request.by, now) };
+    case 'exchange': {
+      const isAsExpected = request.expected.every(
+        ([table, key, value]) => tables.get(table, key, now) === value,
+      );
+      if (!isAsExpected) return { value: false };
+      for (const [table, key, value, expiresAt] of request.writes)
+        if (value === null) tables.delete(table, key, now);
+        else tables.set(table, key, value, expiresAt, now);
+      return { value: true };
+    }
     case 'push':
       return { value: tables.push(request.list, request.value, now) };
   }

@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { pathNeed } from '../../access/need.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
 import { defineOperations, type Operation, operationMembers } from '../../operations.ts';
-import type { Target } from '../../target.ts';
+import type { Target, TargetCall } from '../../target.ts';
 import type { TargetEdges } from '../../target-edges.ts';
 import { type Edit, editFile } from './edit-file.ts';
 import { globPaths } from './glob-paths.ts';
@@ -13,12 +14,15 @@ import { MAX_TEXT_BYTES, writeTextFile } from './text-file.ts';
 
 const PATH = { type: 'string', description: "A path, relative to the agent's folder." };
 const FOLDER = { ...PATH, default: '.' };
+const WHAT = 'tool "filesystem"';
 const DEFAULT_DEPTH = 3;
 const MAX_DEPTH = 16;
 
 /** Files and folders inside `permissions.paths`. */
 export function filesystem({ permissions, clock }: TargetEdges): Target {
-  const at = (input: JsonObject) => permissions.paths.resolve(text(input, 'path') ?? '.');
+  const { paths } = permissions;
+  const at = (input: JsonObject, { granted }: Pick<TargetCall, 'granted'>) =>
+    paths.resolve(text(input, 'path') ?? '.', granted);
   const operations: Readonly<Record<string, Operation>> = {
     read: {
       description: 'lines of a text file',
@@ -29,15 +33,15 @@ export function filesystem({ permissions, clock }: TargetEdges): Target {
       },
       required: ['path'],
       idempotent: true,
-      run: async (input) => readLines(await at(input), input),
+      run: async (input, call) => readLines(await at(input, call), input),
     },
     write: {
       description: 'makes a file or replaces the whole of one, and makes its folders',
       parameters: { path: PATH, content: { type: 'string', description: 'The whole text of the file.' } },
       required: ['path', 'content'],
       idempotent: true,
-      async run(input) {
-        const path = notGit(await at(input));
+      async run(input, call) {
+        const path = notGit(await at(input, call));
         const content = text(input, 'content') ?? '';
         const bytes = Buffer.byteLength(content);
         if (bytes > MAX_TEXT_BYTES) throw contentTooLarge(bytes);
@@ -55,13 +59,13 @@ export function filesystem({ permissions, clock }: TargetEdges): Target {
       },
       required: ['path', 'old_text', 'new_text'],
       idempotent: false,
-      run: async (input) => editFile(notGit(await at(input)), input as unknown as Edit),
+      run: async (input, call) => editFile(notGit(await at(input, call)), input as unknown as Edit),
     },
     list: {
       description: 'what is in a folder',
       parameters: { path: FOLDER },
       idempotent: true,
-      run: async (input, { signal }) => listFolder(await at(input), signal),
+      run: async (input, call) => listFolder(await at(input, call), call.signal),
     },
     tree: {
       description: 'a folder and what is below it',
@@ -75,8 +79,12 @@ export function filesystem({ permissions, clock }: TargetEdges): Target {
         },
       },
       idempotent: true,
-      run: async (input, { signal }) =>
-        treeOf(await at(input), typeof input.depth === 'number' ? input.depth : DEFAULT_DEPTH, signal),
+      run: async (input, call) =>
+        treeOf(
+          await at(input, call),
+          typeof input.depth === 'number' ? input.depth : DEFAULT_DEPTH,
+          call.signal,
+        ),
     },
     glob: {
       description: 'files whose path matches',
@@ -86,7 +94,7 @@ export function filesystem({ permissions, clock }: TargetEdges): Target {
       },
       required: ['pattern'],
       idempotent: true,
-      run: async (input, { signal }) => globPaths(text(input, 'pattern') ?? '', await at(input), signal),
+      run: async (input, call) => globPaths(text(input, 'pattern') ?? '', await at(input, call), call.signal),
     },
     grep: {
       description: 'lines of files that match a regular expression',
@@ -99,17 +107,23 @@ export function filesystem({ permissions, clock }: TargetEdges): Target {
       },
       required: ['pattern'],
       idempotent: true,
-      run: async (input, { signal }) =>
-        grepFiles(await at(input), input as unknown as Search, { signal, clock }),
+      run: async (input, call) =>
+        grepFiles(await at(input, call), input as unknown as Search, { signal: call.signal, clock }),
     },
   };
-  const defined = defineOperations('tool "filesystem"', operations);
+  const defined = defineOperations(WHAT, operations);
   return {
     kind: 'tool',
     name: 'filesystem',
     description: 'Reads, writes, edits, lists and searches files.',
     ...operationMembers(defined),
     start: 'on_close',
+    ...(paths.asks
+      ? {
+          needs: (input) =>
+            pathNeed(paths, text(input, 'path') ?? '.', WHAT, String(text(input, 'operation'))),
+        }
+      : {}),
     run: defined.run,
   };
 }

@@ -10,10 +10,13 @@ const MAX_MATCHES = 1_000;
 /** Files that may match before the pattern counts as too wide. */
 const MAX_FOUND = 20_000;
 
-/** Absolute paths of files below a folder that match. `..` and absolute patterns would lead out, so they are refused. */
+/**
+ * Absolute paths of files below a folder that match and may be touched. `..` and absolute patterns would lead out, so
+ * they are refused.
+ */
 export async function filesMatching(
   pattern: string,
-  { real, shown }: PermittedPath,
+  { real, shown, covers }: PermittedPath,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   if (/^[/\\]|^[A-Za-z]:|(?:^|[/\\{,(|])\.\.(?:[/\\},)|]|$)/.test(pattern)) throw leadsOut(pattern);
@@ -21,7 +24,7 @@ export async function filesMatching(
   const found = await globFiles(pattern, real, signal, limits).catch((thrown: unknown) => {
     throw signal.aborted ? stopped('tool "filesystem"', signal) : thrown;
   });
-  if (found.ok) return found.value;
+  if (found.ok) return found.value.filter(covers);
   throw globFailed(
     pattern,
     shown,

@@ -85,7 +85,7 @@ async function filesOf(
   });
   if (!stats.isDirectory()) return [path];
   const found = await filesMatching(glob, path, signal);
-  return found.map((real) => ({ real, shown: shownBelow(real, path), exists: true }));
+  return found.map((real) => ({ ...path, real, shown: shownBelow(real, path), exists: true }));
 }
 
 const sizeOf = ({ real }: PermittedPath): Promise<number> =>

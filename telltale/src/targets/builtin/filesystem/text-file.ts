@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { heldFolder, openChecked } from '../../access/open-checked.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
 import { fileBinary, fileFailed, fileTooLarge, isFolder, notRegular } from './file-errors.ts';
 
@@ -11,8 +12,7 @@ export const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 /** A text file as a whole. Never waits on a pipe; a link put in place of the file after the check is not followed. */
 export async function readTextFile({ real, shown }: PermittedPath): Promise<string> {
   try {
-    const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
-    await using handle = await open(real, flags);
+    await using handle = await openChecked(real, shown, constants.O_RDONLY);
     const stats = await handle.stat();
     if (stats.isDirectory()) throw isFolder(shown);
     if (!stats.isFile()) throw notRegular(shown);
@@ -36,22 +36,33 @@ function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Whole or not at all: written beside it and put in its place. Folders are made, the file's mode is kept. */
+/**
+ * Whole or not at all: written beside it and put in its place. Folders are made, the file's mode is kept. The folder is
+ * held open meanwhile, so that a link put in its place after the check changes nothing.
+ */
 export async function writeTextFile({ real, shown }: PermittedPath, content: string): Promise<void> {
-  const beside = join(
-    dirname(real),
-    `.${basename(real).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`,
-  );
+  const folder = dirname(real);
   try {
-    const before = await stat(real).catch(() => undefined);
-    if (before?.isDirectory()) throw isFolder(shown);
-    if (before !== undefined && !before.isFile()) throw notRegular(shown);
-    await mkdir(dirname(real), { recursive: true });
+    await mkdir(folder, { recursive: true });
+    await using handle = await openChecked(folder, shown, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
+    await replaceFile(await heldFolder(handle, folder), basename(real), shown, content);
+  } catch (thrown) {
+    throw fileFailed(shown, thrown);
+  }
+}
+
+async function replaceFile(folder: string, name: string, shown: string, content: string): Promise<void> {
+  const place = join(folder, name);
+  const beside = join(folder, `.${name.slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`);
+  const before = await lstat(place).catch(() => undefined);
+  if (before?.isDirectory()) throw isFolder(shown);
+  if (before !== undefined && !before.isFile()) throw notRegular(shown);
+  try {
     await writeFile(beside, content, { flag: 'wx' });
     if (before !== undefined) await chmod(beside, before.mode);
-    await rename(beside, real);
+    await rename(beside, place);
   } catch (thrown) {
     await rm(beside, { force: true }).catch(() => undefined); // the first failure is the one to report
-    throw fileFailed(shown, thrown);
+    throw thrown;
   }
 }

@@ -21,7 +21,7 @@ export interface Walked {
 
 /**
  * What is below a folder, in order, folders before what is in them. Links are named and never followed, so the walk
- * stays inside and ends.
+ * stays inside and ends; what may not be touched is left out.
  */
 export async function* walk(
   folder: PermittedPath,
@@ -32,6 +32,7 @@ export async function* walk(
     const next = waiting.pop();
     if (next === undefined) return;
     if (signal.aborted) throw stopped('tool "filesystem"', signal);
+    if (!folder.covers(next.real)) continue;
     yield next;
     if (next.type !== 'folder' || next.depth >= maxDepth || SKIPPED_FOLDERS.has(next.name)) continue;
     // A folder that may not be read, or has gone, is one that shows nothing.

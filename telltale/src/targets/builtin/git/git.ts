@@ -1,11 +1,13 @@
+import { resolve } from 'node:path';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { pathNeed, together } from '../../access/need.ts';
 import { defineOperations, type Operation, operationMembers } from '../../operations.ts';
-import type { Target, TargetCall } from '../../target.ts';
+import type { Need, Target, TargetCall } from '../../target.ts';
 import type { TargetEdges } from '../../target-edges.ts';
 import { remoteOf } from './git-arguments.ts';
 import { GIT_OPERATIONS, type GitOperation } from './git-operations.ts';
-import { gitText, runGit, WHAT } from './run-git.ts';
+import { type GitCall, gitText, runGit, WHAT } from './run-git.ts';
 
 /** git on a repository inside the permitted paths; results are what git prints. */
 export function git(edges: TargetEdges): Target {
@@ -28,16 +30,53 @@ export function git(edges: TargetEdges): Target {
     description: 'Works with a git repository; the result is what git prints.',
     ...operationMembers(defined),
     start: 'on_close',
+    ...(edges.permissions.paths.asks || edges.permissions.hosts.asks
+      ? { needs: (input: JsonObject) => needsOf(input, edges) }
+      : {}),
     run: defined.run,
   };
 }
 
+async function needsOf(input: JsonObject, edges: TargetEdges): Promise<Need | undefined> {
+  const { paths, hosts } = edges.permissions;
+  const name = String(input.operation);
+  const path = typeof input.path === 'string' ? input.path : '.';
+  const folder = await pathNeed(paths, path, WHAT, `git ${name} in`);
+  const operation = Object.hasOwn(GIT_OPERATIONS, name) ? GIT_OPERATIONS[name] : undefined;
+  if (operation?.remote !== true || !hosts.asks) return folder;
+  const { real } = await paths.resolve(path, folder?.grants);
+  const call: GitCall = { signal: AbortSignal.timeout(LOOK_UP_MS), idempotencyKey: '' };
+  const remotes = await addressesOf(remoteOf(input), real, call, edges);
+  const asked = remotes.flatMap(({ address, host }): readonly Need[] => {
+    const grant = host === undefined ? undefined : hosts.grantFor(host.name, host.port);
+    const because = 'permissions: { network: { ask } }';
+    const what = `git ${name} with ${address}`;
+    return grant === undefined ? [] : [{ target: WHAT, what, because, grants: [grant] }];
+  });
+  return together(folder, ...asked);
+}
+
 async function perform(operation: GitOperation, input: JsonObject, call: TargetCall, edges: TargetEdges) {
   const args = operation.args(input);
-  const { real } = await edges.permissions.paths.resolve(typeof input.path === 'string' ? input.path : '.');
-  if (operation.remote === true) await checkRemote(remoteOf(input), real, call, edges);
-  const identity = operation.commits === true ? await identityFor(real, call, edges) : {};
-  return gitText(args, real, call, edges, identity);
+  const path = typeof input.path === 'string' ? input.path : '.';
+  const { real } = await edges.permissions.paths.resolve(path, call.granted);
+  await checkFiles(input, real, call, edges);
+  const remote = operation.remote === true;
+  if (remote) await checkRemote(remoteOf(input), real, call, edges);
+  const env = operation.commits === true ? await identityFor(real, call, edges) : {};
+  return gitText(args, real, call, edges, { env, remote });
+}
+
+/** Files that a call names have to be permitted, too; those that a commit holds are its own affair. */
+async function checkFiles(
+  input: JsonObject,
+  folder: string,
+  { granted }: TargetCall,
+  { permissions: { paths } }: TargetEdges,
+): Promise<void> {
+  if (paths.guarded.length === 0) return;
+  const named = [...(Array.isArray(input.paths) ? input.paths : []), input.file ?? null];
+  for (const file of named) if (typeof file === 'string') await paths.resolve(resolve(folder, file), granted);
 }
 
 /** Who commits where git has not been told: without a name it refuses. */
@@ -56,14 +95,25 @@ async function identityFor(cwd: string, call: TargetCall, edges: TargetEdges) {
 
 /** The host of a remote has to be permitted like any other; one that is a folder has to be a permitted path. */
 async function checkRemote(remote: string, cwd: string, call: TargetCall, edges: TargetEdges): Promise<void> {
+  const { paths, hosts } = edges.permissions;
+  for (const { address, host } of await addressesOf(remote, cwd, call, edges)) {
+    if (host === undefined) await paths.resolve(address.replace(/^file:\/\//, ''), call.granted);
+    else hosts.check(host.name, host.port, call.granted);
+  }
+}
+
+/** How long git may take to say where a remote is, before the action has begun. */
+const LOOK_UP_MS = 30_000;
+
+async function addressesOf(remote: string, cwd: string, call: GitCall, edges: TargetEdges) {
   const fetched = await gitText(['remote', 'get-url', '--all', '--', remote], cwd, call, edges);
   const pushed = await gitText(['remote', 'get-url', '--push', '--all', '--', remote], cwd, call, edges);
-  for (const address of new Set([...fetched.split('\n'), ...pushed.split('\n')])) {
-    const host = hostOf(address.trim());
+  return [...new Set([...fetched.split('\n'), ...pushed.split('\n')])].map((line) => {
+    const address = line.trim();
+    const host = hostOf(address);
     if (host === 'unreadable') throw badAddress(remote, address);
-    if (host === undefined) await edges.permissions.paths.resolve(address.trim().replace(/^file:\/\//, ''));
-    else edges.permissions.hosts.check(host.name, host.port);
-  }
+    return { address, host };
+  });
 }
 
 const PORTS: Readonly<Record<string, string>> = {

@@ -4,22 +4,38 @@ import { DEFAULT_OUTPUT_BYTES } from '../../output/output-limits.ts';
 import { childEnvironment } from '../../process/child-environment.ts';
 import { commandFailed } from '../../process/process-errors.ts';
 import type { EndedProcess } from '../../process/process-request.ts';
-import { runProcess } from '../../process/run-process.ts';
+import { runConfined } from '../../process/run-confined.ts';
 import type { TargetCall } from '../../target.ts';
 import type { TargetEdges } from '../../target-edges.ts';
 
 export const WHAT = 'tool "git"';
 
+/** What of the home directory git is set up by. */
+const SETTINGS = ['.gitconfig', '.config/git'];
+/** And what it shows to other machines. */
+const KEYS = ['.ssh', '.git-credentials', '.netrc'];
+
+/** What a call of git has of the world beyond its repository. */
+export interface GitCall
+  extends Pick<TargetCall, 'signal' | 'idempotencyKey'>,
+    Partial<Pick<TargetCall, 'granted' | 'note'>> {}
+
+export interface GitExtras {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether it speaks to another machine, whose host was checked. */
+  readonly remote?: boolean;
+}
+
 /** git as a program that asks nobody, opens nothing and looks for its repository inside the permitted paths only. */
 export async function runGit(
   args: readonly string[],
   cwd: string,
-  call: TargetCall,
+  call: GitCall,
   edges: TargetEdges,
-  env: Readonly<Record<string, string>> = {},
+  { env = {}, remote = false }: GitExtras = {},
 ): Promise<EndedProcess> {
   const roots = await edges.permissions.paths.roots();
-  return runProcess(
+  return runConfined(
     {
       what: WHAT,
       program: 'git',
@@ -45,7 +61,10 @@ export async function runGit(
       }),
       maxBytes: DEFAULT_OUTPUT_BYTES / 2,
       signal: call.signal,
+      ...(remote ? { network: true } : {}),
+      homeFiles: remote ? [...SETTINGS, ...KEYS] : SETTINGS,
     },
+    call,
     edges,
   );
 }

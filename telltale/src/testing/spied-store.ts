@@ -1,4 +1,4 @@
-import type { Store, StreamWriter } from '../../src/store/store.ts';
+import type { Store, StreamWriter } from '../store/store.ts';
 
 export interface SpiedStore extends Store {
   /** The seq at which each append of the stream ended: where a kill can leave its log. */

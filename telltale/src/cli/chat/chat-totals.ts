@@ -1,0 +1,36 @@
+import type { ObservedEvent } from '../../events/event.ts';
+import { costText, countText } from '../view/figures.ts';
+
+/** What a conversation has come to so far, in one line. */
+export interface ChatTotals {
+  take(event: ObservedEvent): void;
+  text(): string;
+}
+
+export function createChatTotals(): ChatTotals {
+  let session = '';
+  let turns = 0;
+  let input = 0;
+  let output = 0;
+  let cost = 0;
+  return {
+    take(event) {
+      session = event.session;
+      if (event.type !== 'turn.completed' && event.type !== 'turn.failed') return;
+      if (event.type === 'turn.completed') turns++;
+      input += event.usage?.input ?? 0;
+      output += event.usage?.output ?? 0;
+      cost += event.cost_usd ?? 0;
+    },
+    text() {
+      if (session === '') return 'Nothing was said yet.';
+      const tokens = `${input.toLocaleString('en')} + ${countText(output, 'token')}`;
+      return [
+        session,
+        `${countText(turns, 'turn')} here`,
+        tokens,
+        ...(cost > 0 ? [costText(cost)] : []),
+      ].join(' · ');
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { suggest } from '../../kernel/nearest.ts';
+import type { RegisterCommand } from '../command.ts';
+import { COMPLETION_SCRIPTS, SHELLS } from '../completion/scripts.ts';
+import { EXIT } from '../exit-code.ts';
+import { usage } from '../usage.ts';
+
+const EXAMPLES = `
+Completes commands, options, manifests, sessions and kinds.
+
+Examples:
+  $ eval "$(telltale completion bash)"                 in ~/.bashrc
+  $ eval "$(telltale completion zsh)"                  in ~/.zshrc, behind compinit
+  $ telltale completion fish > ~/.config/fish/completions/telltale.fish
+`;
+
+export const registerCompletion: RegisterCommand = (program, context) => {
+  program
+    .command('completion')
+    .summary('print a script that completes telltale in a shell')
+    .description('Prints a script that has bash, zsh or fish complete what is typed behind telltale.')
+    .argument('<shell>', SHELLS.join(', '))
+    .addHelpText('after', EXAMPLES)
+    .action(
+      context.run(async (asked: string) => {
+        const shell = SHELLS.find((each) => each === asked);
+        if (shell === undefined)
+          throw usage(`There is no completion for '${asked}'.`, suggest(asked, SHELLS, 'Shells'));
+        await context.io.stdout.write(COMPLETION_SCRIPTS[shell]);
+        return EXIT.ok;
+      }),
+    );
+};

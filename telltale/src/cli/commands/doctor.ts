@@ -1,0 +1,74 @@
+import { paletteFor } from '../colour.ts';
+import type { CommandContext, RegisterCommand } from '../command.ts';
+import type { Finding } from '../doctor/check.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
+import { startProgress } from '../progress.ts';
+import { packageVersion } from '../version.ts';
+import { harmlessLine } from '../view/harmless.ts';
+import { jsonText } from '../view/json-line.ts';
+
+interface Options {
+  readonly online?: true;
+  readonly json?: true;
+}
+
+const EXAMPLES = `
+Keys are looked for by name; their values are never shown. Providers are only asked where a key or
+an address is set. What is missing and not needed is a warning; ends with 1 if something is broken
+that is needed.
+
+Examples:
+  $ telltale doctor
+  $ telltale doctor --online                       also asks providers without a key
+  $ telltale doctor --json | jq '.checks[] | select(.status != "ok")'
+`;
+
+export const registerDoctor: RegisterCommand = (program, context) => {
+  program
+    .command('doctor')
+    .summary('show what works here, and how to mend what does not')
+    .description('Looks at Node, the store, keys and providers, the terminal, and programs that can be used.')
+    .option('--online', 'ask providers also where no key is set')
+    .option('--json', 'print it as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(context.run((options: Options) => doctor(options, context)));
+};
+
+async function doctor(options: Options, context: CommandContext): Promise<ExitCode> {
+  const { io, runtimes } = context;
+  const stopProgress = startProgress(io, () => 'Looking around…');
+  let findings: readonly Finding[];
+  try {
+    const [{ examine }, { processMachine }] = await Promise.all([
+      import('../doctor/examine.ts'),
+      import('../doctor/process-machine.ts'),
+    ]);
+    findings = await examine({ io, runtimes, machine: processMachine(io), online: options.online === true });
+  } finally {
+    await stopProgress();
+  }
+  const ok = findings.every(({ status }) => status !== 'fail');
+  const version = packageVersion();
+  await (options.json === true
+    ? io.stdout.write(jsonText({ ok, version, checks: findings }, 2))
+    : print(findings, version, io));
+  return ok ? EXIT.ok : EXIT.failed;
+}
+
+const SIGNS = { ok: ['✓', 'green'], warn: ['!', 'yellow'], fail: ['✗', 'red'] } as const;
+
+async function print(findings: readonly Finding[], version: string, { stdout }: Io): Promise<void> {
+  const paint = paletteFor(stdout);
+  const width = Math.max(...findings.map(({ name }) => name.length));
+  const lines = findings.flatMap(({ name, status, detail, fix }) => {
+    const [sign, colour] = SIGNS[status];
+    const line = `${paint[colour](sign)} ${name.padEnd(width)}  ${harmlessLine(detail)}`;
+    return fix === undefined
+      ? [line]
+      : [line, `  ${' '.repeat(width)}  ${paint.cyan('→')} ${harmlessLine(fix)}`];
+  });
+  const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length;
+  const last = `telltale ${version}: ${count('ok')} fine, ${count('warn')} to note, ${count('fail')} broken`;
+  await stdout.write(`${[...lines, '', last].join('\n')}\n`);
+}

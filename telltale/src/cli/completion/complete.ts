@@ -1,0 +1,143 @@
+import { readdirSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import type { CommandContext } from '../command.ts';
+import { EVENT_TYPES } from '../session/event-types.ts';
+import { storeExists, storeLocation } from '../session/store-location.ts';
+import { STATUSES } from '../view/status.ts';
+import { type KnownCommand, type KnownOption, placeOf } from './place.ts';
+import { SHELLS } from './scripts.ts';
+
+export interface Candidate {
+  readonly text: string;
+  readonly description?: string;
+}
+
+const MAX_FILES = 500;
+const MAX_SESSIONS = 50;
+const MANIFEST = /\.(?:ya?ml|json)$/i;
+const KINDS = ['agent', 'tool', 'relic', 'artifact', 'workflow', 'prompt'];
+const MANIFEST_KINDS = ['Agent', 'Tool', 'Relic', 'Artifact', 'Workflow'];
+
+type Context = Pick<CommandContext, 'io' | 'runtimes'>;
+
+/** What may stand at the place where Tab was pressed: those that begin with what is typed already. */
+export async function complete(
+  before: readonly string[],
+  current: string,
+  commands: readonly KnownCommand[],
+  context: Context,
+): Promise<readonly Candidate[]> {
+  const place = placeOf(before, current, commands);
+  switch (place.kind) {
+    case 'nothing':
+      return [];
+    case 'command':
+      return beginning(
+        [
+          ...commands.map(({ name, summary }) => ({ text: name, description: summary })),
+          ...[...(current.startsWith('-') ? ['--help', '--version'] : ['help'])].map((text) => ({ text })),
+        ],
+        current,
+      );
+    case 'option':
+      return beginning([...place.command.options.flatMap(optionCandidates), { text: '--help' }], current);
+    case 'value':
+      return valuesOf(place.option, current, before, context);
+    case 'argument':
+      return argumentsOf(place.name, place.command, current, before, commands, context);
+  }
+}
+
+const optionCandidates = ({ flags, description }: KnownOption): readonly Candidate[] =>
+  flags.filter((flag) => flag.startsWith('--')).map((text) => ({ text, description }));
+
+async function valuesOf(
+  { flags, choices }: KnownOption,
+  current: string,
+  before: readonly string[],
+  context: Context,
+): Promise<readonly Candidate[]> {
+  if (choices.length > 0) return beginning(choices.map(plain), current);
+  if (flags.includes('--resume')) return sessions(current, before, context);
+  if (flags.includes('--status')) return beginning(STATUSES.map(plain), current);
+  if (flags.includes('--type')) return beginning(EVENT_TYPES.map(plain), current);
+  const isFile = ['--store', '--record', '--root', '--out', '--dir', '--in'].some((each) =>
+    flags.includes(each),
+  );
+  return isFile ? files(current, context.io.cwd) : [];
+}
+
+async function argumentsOf(
+  name: string,
+  command: KnownCommand,
+  current: string,
+  before: readonly string[],
+  commands: readonly KnownCommand[],
+  context: Context,
+): Promise<readonly Candidate[]> {
+  const { cwd } = context.io;
+  switch (name) {
+    case 'session':
+      return sessions(current, before, context);
+    case 'manifest':
+    case 'paths':
+      return files(current, cwd, MANIFEST);
+    case 'kind':
+      return beginning((command.name === 'schema' ? MANIFEST_KINDS : KINDS).map(plain), current);
+    case 'shell':
+      return beginning(SHELLS.map(plain), current);
+    case 'command':
+      return beginning(
+        commands.map(({ name: text, summary }) => ({ text, description: summary })),
+        current,
+      );
+    case 'file':
+    case 'dir':
+      return files(current, cwd);
+    default:
+      return [];
+  }
+}
+
+async function sessions(
+  current: string,
+  before: readonly string[],
+  { io, runtimes }: Context,
+): Promise<readonly Candidate[]> {
+  const named = before.indexOf('--store');
+  const location = storeLocation(named === -1 ? undefined : before[named + 1], io);
+  if (!storeExists(location, io)) return [];
+  const { cwd, clock } = io;
+  const opened = await runtimes.openSessions({ store: location, cwd, clock });
+  try {
+    const found = await opened.store.list({ kind: 'session', limit: MAX_SESSIONS });
+    const ids = found.map(({ stream, status, title }) => ({
+      text: stream,
+      description: `${status}: ${title}`,
+    }));
+    return beginning([{ text: 'last', description: 'the newest' }, ...ids], current);
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Entries of the folder that is being typed; folders end with a slash, and hidden ones only show when asked for. */
+function files(current: string, cwd: string, wanted?: RegExp): readonly Candidate[] {
+  const folder = current.slice(0, current.lastIndexOf('/') + 1);
+  const begun = current.endsWith('/') ? '' : basename(current);
+  try {
+    return readdirSync(resolve(cwd, folder), { withFileTypes: true })
+      .filter(({ name }) => name.startsWith(begun) && (begun.startsWith('.') || !name.startsWith('.')))
+      .filter((entry) => entry.isDirectory() || wanted === undefined || wanted.test(entry.name))
+      .slice(0, MAX_FILES)
+      .map((entry) => plain(`${folder}${entry.name}${entry.isDirectory() ? '/' : ''}`))
+      .toSorted((a, b) => (a.text < b.text ? -1 : 1));
+  } catch {
+    return []; // No such folder: nothing to offer.
+  }
+}
+
+const plain = (text: string): Candidate => ({ text });
+
+const beginning = (candidates: readonly Candidate[], current: string): readonly Candidate[] =>
+  candidates.filter(({ text }) => text.startsWith(current));

@@ -1,0 +1,62 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Io } from '../io.ts';
+import { usage } from '../usage.ts';
+import type { ProjectFile } from './project-files.ts';
+
+const MAX_NAMED = 8;
+/** What a fresh repository or a file manager leaves in an empty folder. */
+const HARMLESS: ReadonlySet<string> = new Set(['.git', '.DS_Store', 'Thumbs.db']);
+
+/** Refuses a folder with anything in it, so that nothing can be overwritten. Gives its absolute path. */
+export async function emptyFolder(dir: string, { cwd }: Pick<Io, 'cwd'>): Promise<string> {
+  const folder = resolve(cwd, dir);
+  let entries: readonly string[];
+  try {
+    entries = await readdir(folder);
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return folder;
+    if (code === 'ENOTDIR') throw usage(`'${dir}' is no folder.`, 'Name one that is empty or not there yet.');
+    throw cannotWrite(folder, thrown as NodeJS.ErrnoException);
+  }
+  const inTheWay = entries.filter((entry) => !HARMLESS.has(entry)).toSorted();
+  if (inTheWay.length > 0) throw notEmpty(dir, inTheWay);
+  return folder;
+}
+
+/** Each file only if there is none of its name: somebody else may have been quicker. */
+export async function writeProject(folder: string, files: readonly ProjectFile[]): Promise<void> {
+  try {
+    for (const { path, text } of files) {
+      const file = join(folder, ...path.split('/'));
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, text, { flag: 'wx' });
+    }
+  } catch (thrown) {
+    throw cannotWrite(folder, thrown as NodeJS.ErrnoException);
+  }
+}
+
+function notEmpty(dir: string, entries: readonly string[]): RuntimeError {
+  const named = entries.slice(0, MAX_NAMED).join(', ');
+  const more = entries.length > MAX_NAMED ? ` and ${entries.length - MAX_NAMED} more` : '';
+  return usage(
+    `'${dir}' is not empty: it holds ${named}${more}.`,
+    'Name a folder that is empty or not there yet; nothing is ever overwritten.',
+  );
+}
+
+const cannotWrite = (folder: string, cause: NodeJS.ErrnoException) =>
+  new RuntimeError(
+    'cannot_write',
+    `The project cannot be made in ${folder} (${cause.code ?? cause.message}).`,
+    {
+      hint:
+        cause.code === 'ENOSPC'
+          ? 'The disk is full: free some space.'
+          : 'Name a folder that you may write to.',
+      cause,
+    },
+  );

@@ -1,0 +1,2 @@
+/** For an option that may be given several times. */
+export const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];

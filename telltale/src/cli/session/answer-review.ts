@@ -1,0 +1,79 @@
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { timeText } from '../view/figures.ts';
+import { spelledOut } from '../view/harmless.ts';
+import { jsonText } from '../view/json-line.ts';
+import { findOpenReview } from './find-open-review.ts';
+import { storeFlag } from './store-location.ts';
+import { withStoredSessions } from './with-runtime.ts';
+
+export interface AnswerOptions {
+  readonly store?: string;
+  readonly json?: true;
+  readonly note?: string;
+  readonly by?: string;
+}
+
+/** `telltale reviews approve|reject`. */
+export async function answer(
+  asked: string,
+  decision: 'approve' | 'reject',
+  options: AnswerOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { stdout, env } = context.io;
+  return withStoredSessions(context, options, async (runtime) => {
+    const { review, session } = await findOpenReview(runtime, asked);
+    const approved = decision === 'approve';
+    const { outcome, pid } = await runtime.answer(review, {
+      approved,
+      by: options.by ?? env.USER ?? 'user',
+      ...(options.note === undefined ? {} : { note: options.note }),
+    });
+    const word = approved ? 'approved' : 'rejected';
+    const json = { review, session, answer: word, outcome, pid: pid ?? null };
+    const text =
+      pid === undefined
+        ? `${review} is ${word}. Nobody works on ${session} now; go on with:\n  telltale resume ${session}${storeFlag(options.store)}\n`
+        : outcome === 'resolved'
+          ? `${review} is ${word}: process ${pid} goes on with ${session}.\n`
+          : `Delivered to process ${pid}, which works on ${session}: ${review} will be ${word}.\n`;
+    await stdout.write(options.json === true ? jsonText(json, 2) : text);
+    return EXIT.ok;
+  });
+}
+
+/** `telltale reviews show`: everything that would be done, spelt out. */
+export async function show(
+  asked: string,
+  options: AnswerOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { stdout } = context.io;
+  return withStoredSessions(context, options, async (runtime) => {
+    const open = await findOpenReview(runtime, asked);
+    const { reviews } = await runtime.state(open.session);
+    const found = reviews.find(({ review }) => review === open.review);
+    if (found === undefined) throw closedMeanwhile(open.review);
+    const { at, answer: _answer, by: _by, ...review } = found;
+    const json = { ...review, session: open.session, agent: open.agent, asked: timeText(at) };
+    const lines = [
+      `review   ${open.review}`,
+      `session  ${open.session} (${spelledOut(open.agent)})`,
+      `action   ${spelledOut(found.action)}, ${spelledOut(found.target)}`,
+      `asked    ${timeText(at)}, because of ${spelledOut(found.because)}`,
+      '',
+      spelledOut(found.what),
+      '',
+      spelledOut(JSON.stringify(found.input, null, 2)),
+    ];
+    await stdout.write(options.json === true ? jsonText(json, 2) : `${lines.join('\n')}\n`);
+    return EXIT.ok;
+  });
+}
+
+const closedMeanwhile = (review: string) =>
+  new RuntimeError('review_unknown', `The review ${review} was answered meanwhile.`, {
+    hint: 'See what is open: telltale reviews',
+  });

@@ -1,0 +1,38 @@
+import type { Store } from '../../store/store.ts';
+import type { CommandContext } from '../command.ts';
+import { storeExists, storeLocation } from './store-location.ts';
+
+/** A store that is being opened while the agent is still being read. */
+export interface EarlyStore {
+  /** Whoever takes it closes it. Rejects as opening it only now would. */
+  take(): Promise<Store>;
+  /** Closes it if nobody has taken it. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a store that is there already: its thread starts on another core while this one loads the rest. One that would
+ * have to be made is left until the manifest has turned out well: undefined.
+ */
+export function openEarly(
+  { io, runtimes }: Pick<CommandContext, 'io' | 'runtimes'>,
+  options: { readonly store?: string; readonly durability?: 'power' | 'process' },
+): EarlyStore | undefined {
+  const location = storeLocation(options.store, io);
+  if (!storeExists(location, io)) return undefined;
+  const { cwd, clock } = io;
+  const opening = runtimes.openStore(location, { cwd, clock, durability: options.durability ?? 'power' });
+  opening.catch(() => undefined); // told to whoever takes it
+  let isTaken = false;
+  return {
+    take() {
+      isTaken = true;
+      return opening;
+    },
+    async close() {
+      if (isTaken) return;
+      const store = await opening.catch(() => undefined);
+      await store?.close();
+    },
+  };
+}

@@ -1,0 +1,11 @@
+import type { Command } from 'commander';
+
+export interface StoreOption {
+  readonly store?: string;
+}
+
+export const addStoreOption = (command: Command): Command =>
+  command.option(
+    '--store <path>',
+    'where sessions are kept: a file, or "memory" (default: TELLTALE_STORE, else .telltale/telltale.db)',
+  );

@@ -1,0 +1,45 @@
+import type { ChildEventBody } from './event.ts';
+import { charge } from './fold-turns.ts';
+import type { ChildCursor, SessionState } from './state.ts';
+
+/** What a sub-agent used counts here as if this session had used it. */
+export function followChild(state: SessionState, event: ChildEventBody): void {
+  const { action, child } = event;
+  // One that was left to itself, since it did not stop in time, still costs what it costs.
+  if (state.open.has(action)) {
+    const cursor = cursorOf(state, action);
+    cursor.session = child.session;
+    cursor.seq = child.seq;
+  }
+  if (event.type === 'child.turn.completed' || event.type === 'child.turn.failed') {
+    const { usage, cost_usd = 0 } = event.event;
+    if (usage !== undefined) charge(state, usage, cost_usd);
+  } else if (event.type === 'child.usage') {
+    charge(state, event.usage ?? NO_USAGE, event.cost_usd ?? 0);
+    if (state.balance !== undefined) state.balance -= event.charged ?? 0;
+  }
+}
+
+const NO_USAGE = { input: 0, output: 0 };
+
+/** The next try of the action is another session. */
+export function retryChild(state: SessionState, action: string): void {
+  const cursor = cursorOf(state, action);
+  cursor.tries++;
+  cursor.session = '';
+  cursor.seq = 0;
+}
+
+export function forgetChild(state: SessionState, action: string): void {
+  const at = state.children.findIndex((cursor) => cursor.action === action);
+  if (at !== -1) state.children.splice(at, 1);
+}
+
+/** As many as run side by side: looked for one by one. */
+function cursorOf({ children }: SessionState, action: string): ChildCursor {
+  const known = children.find((cursor) => cursor.action === action);
+  if (known !== undefined) return known;
+  const cursor = { action, tries: 0, session: '', seq: 0 };
+  children.push(cursor);
+  return cursor;
+}

@@ -1,0 +1,30 @@
+import type { EventOf } from './event.ts';
+import type { Review, SessionState } from './state.ts';
+
+export function request(state: SessionState, event: EventOf<'review.requested'>): void {
+  const { review, action, target, what, because, input, grants, at } = event;
+  state.reviews.push({ review, action, target, what, because, input, grants, at });
+}
+
+/** The first answer counts. */
+export function resolve(state: SessionState, event: EventOf<'review.resolved'>): void {
+  if (state.status === 'waiting') state.status = 'running';
+  const { answer, by, note } = event;
+  state.reviews = state.reviews.map((each) =>
+    each.review === event.review && each.answer === undefined
+      ? { ...each, answer, by, ...(note === undefined ? {} : { note }) }
+      : each,
+  );
+}
+
+/** Its action has ended: nothing is left to ask, and nothing to allow. */
+export function forgetReviews(state: SessionState, action: string): void {
+  if (state.reviews.length > 0) state.reviews = state.reviews.filter((each) => each.action !== action);
+}
+
+export const openReviews = ({ reviews }: Pick<SessionState, 'reviews'>): readonly Review[] =>
+  reviews.filter(({ answer }) => answer === undefined);
+
+/** What was asked about an action, if anything was that still counts. */
+export const reviewOf = ({ reviews }: Pick<SessionState, 'reviews'>, action: string): Review | undefined =>
+  reviews.find((each) => each.action === action && each.answer !== 'withdrawn');

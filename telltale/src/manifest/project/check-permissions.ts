@@ -1,0 +1,125 @@
+import { dirname, resolve } from 'node:path';
+import type { Diagnostic, Finding } from '../diagnostic.ts';
+import { isInside } from '../files/project-root.ts';
+import { quoted } from '../printable.ts';
+import { type DocumentNode, documentNode } from '../schema/checks/document-node.ts';
+import type { AgentManifest } from '../schema/kinds.ts';
+import { EVERYTHING, type Rules } from '../schema/permissions.ts';
+import { KIND_OF_LIST } from './project.ts';
+import type { ImportLink, ProjectDocument } from './project-document.ts';
+
+type Permissions = AgentManifest['permissions'];
+
+/**
+ * What an agent imports and its own permissions do not let it use: warnings, since the same tool may serve another
+ * agent. Only of agents without a mistake of their own, whose permissions are known.
+ */
+export function checkPermissions(
+  byOwner: ReadonlyMap<ProjectDocument, readonly ImportLink[]>,
+  byFile: ReadonlyMap<string, readonly ProjectDocument[]>,
+): Diagnostic[] {
+  return [...byOwner].flatMap(([owner, links]) => {
+    const { manifest } = owner.document;
+    if (manifest?.kind !== 'Agent') return [];
+    const { permissions } = manifest;
+    const builtins = links.flatMap(({ entry: { list, index, what } }) => {
+      const finding = what.type === 'builtin' ? uselessBuiltin(what.name, permissions) : undefined;
+      const at = { path: ['import', list, index], at: 'value' } as const;
+      return finding === undefined ? [] : [owner.document.diagnose(at, finding)];
+    });
+    const imported = links.flatMap(({ entry, files }) =>
+      files.flatMap((file) => byFile.get(file) ?? []).filter(({ kind }) => kind === KIND_OF_LIST[entry.list]),
+    );
+    const tools = new Set([...imported, ...(byFile.get(owner.file) ?? [])]);
+    return [
+      ...builtins,
+      ...[...tools].flatMap((each) => (each.kind === 'Tool' ? checkTool(each, owner, permissions) : [])),
+    ];
+  });
+}
+
+/** Whether nothing of its kind can ever be used. */
+const isShut = ({ allow, ask }: Rules): boolean => allow.length === 0 && ask.length === 0;
+
+function uselessBuiltin(name: string, { paths, network, shell }: Permissions): Finding | undefined {
+  if (name === 'shell' && (isShut(shell) || (shell.deny.includes(EVERYTHING) && shell.allow.length === 0)))
+    return useless(name, 'shell', 'shell: ask');
+  if (name === 'http_fetch' && isShut(network)) return useless(name, 'network', 'network: [api.example.com]');
+  if ((name === 'filesystem' || name === 'git') && isShut(paths))
+    return useless(name, 'paths', 'paths: ["."]');
+  return undefined;
+}
+
+function checkTool(tool: ProjectDocument, agent: ProjectDocument, permissions: Permissions): Diagnostic[] {
+  const implementation = documentNode(tool.document.value).at('implementation');
+  const url = implementation.at('http').at('url');
+  const cwd = implementation.at('cwd');
+  const host = hostIn(url.text());
+  const findings: readonly (readonly [DocumentNode, Finding | undefined])[] = [
+    [url, host === undefined || isNamed(host, permissions.network) ? undefined : hostShut(host, agent)],
+    [
+      cwd,
+      isPermitted(cwd.text(), agent, permissions.paths) ? undefined : folderShut(cwd.text() ?? '', agent),
+    ],
+  ];
+  return findings.flatMap(([{ path }, finding]) =>
+    finding === undefined ? [] : [tool.document.diagnose({ path, at: 'value' }, finding)],
+  );
+}
+
+/** The host of an address that no parameter has a part in; undefined where one has. */
+function hostIn(url: string | undefined): string | undefined {
+  const host = /^https?:\/\/([^/?#]*)/i.exec(url ?? '')?.[1];
+  if (host === undefined || /[{}$@]/.test(host)) return undefined;
+  return host.toLowerCase();
+}
+
+function isNamed(host: string, { allow, ask, deny }: Rules): boolean {
+  const names = (entry: string) => {
+    const own = entry
+      .toLowerCase()
+      .replace(/^[a-z][a-z0-9+.-]*:\/\//, '')
+      .replace(/[/?#].*$/s, '');
+    const name = host.replace(/:\d+$/, '');
+    return (
+      own === EVERYTHING || own === host || own === name || own.startsWith(`${name}:`) || isBelow(own, name)
+    );
+  };
+  return !deny.some((entry) => entry !== EVERYTHING && names(entry)) && [...allow, ...ask].some(names);
+}
+
+const isBelow = (entry: string, name: string): boolean =>
+  entry.startsWith('*.') && name.endsWith(entry.replace(/:\d+$/, '').slice(1));
+
+/** Whether a folder that only the manifest names lies in what is permitted; wildcards are given the benefit of doubt. */
+function isPermitted(cwd: string | undefined, agent: ProjectDocument, { allow, ask }: Rules): boolean {
+  if (cwd === undefined || /[{}$]/.test(cwd)) return true;
+  const folder = dirname(agent.file);
+  const place = resolve(folder, cwd);
+  return [...allow, ...ask].some((entry) => /[*?]/.test(entry) || isInside(place, resolve(folder, entry)));
+}
+
+const warning = (message: string, hint: string): Finding => ({
+  severity: 'warning',
+  code: 'not_permitted',
+  message,
+  hint,
+});
+
+const useless = (name: string, key: string, example: string) =>
+  warning(
+    `The tool ${quoted(name)} is of no use here: "permissions.${key}" permits nothing.`,
+    `Write "permissions: { ${example} }", or leave the tool out.`,
+  );
+
+const hostShut = (host: string, agent: ProjectDocument) =>
+  warning(
+    `The agent ${quoted(agent.name ?? '?')} may not reach the host ${quoted(host)}.`,
+    `Add it to "permissions: { network }" of ${agent.label}.`,
+  );
+
+const folderShut = (cwd: string, agent: ProjectDocument) =>
+  warning(
+    `The folder ${quoted(cwd)} lies outside what the agent ${quoted(agent.name ?? '?')} may touch.`,
+    `Add it to "permissions: { paths }" of ${agent.label}; in the sandbox it can only be read.`,
+  );

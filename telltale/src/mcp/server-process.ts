@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { platform } from 'node:os';
+import type { McpServerStart } from '../targets/mcp/mcp-server.ts';
+import { createKeptOutput } from '../targets/output/kept-output.ts';
+import { signalGroup } from '../targets/process/signal-group.ts';
+import type { ServerWords } from './mcp-errors.ts';
+import { createMessageLines } from './message-lines.ts';
+
+export interface ServerListener {
+  /** A line that is an object of JSON; nothing more is known of it. */
+  message(message: object): void;
+  /** It is gone, or has been given up; `how` in words, undefined if `end` was called. Once. */
+  ended(how: string | undefined): void;
+}
+
+/** A server's process. */
+export interface ServerProcess {
+  listen(listener: ServerListener): void;
+  send(line: string): void;
+  readonly words: ServerWords;
+  /** The process of the runtime stays for it; `letGo`: it may end, and the server with it. */
+  hold(): void;
+  letGo(): void;
+  /** Closes its input; what does not end by that gets SIGTERM, then SIGKILL. */
+  end(): Promise<void>;
+}
+
+/** Of one message of a server. */
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+/** What a server that does not read leaves in our memory. */
+const MAX_UNSENT_BYTES = 64 * 1024 * 1024;
+const MAX_JUNK_LINES = 10_000;
+const KEPT_WORDS = 8 * 1024;
+/** How long a server has to end by itself once its input is closed. */
+const CLOSE_MS = 200;
+const LINGER_MS = 200;
+
+/** Resolves once it runs; rejects with the system's error. */
+export function startServerProcess(start: McpServerStart, maxMessageBytes: number): Promise<ServerProcess> {
+  const { clock, graceMs } = start;
+  return new Promise((resolve, reject) => {
+    const child = spawnServer(start);
+    const stderr = createKeptOutput(KEPT_WORDS);
+    const junk = createKeptOutput(KEPT_WORDS);
+    let junkLines = 0;
+    let listener: ServerListener | undefined;
+    let isGone = false;
+    let isHeld = true;
+    let stopping: Promise<void> | undefined;
+    let gone: (leftOver: Promise<void>) => void = () => undefined;
+    const exited = new Promise<void>((done) => {
+      gone = done;
+    });
+
+    const tellEnd = (how: string | undefined) => {
+      if (isGone) return;
+      isGone = true;
+      listener?.ended(how);
+    };
+    const giveUp = (how: string) => {
+      tellEnd(how);
+      child.stdout?.destroy();
+      void stop();
+    };
+    const lines = createMessageLines(maxMessageBytes, (line) => {
+      const message = readMessage(line);
+      if (message === undefined) {
+        junk.push(Buffer.from(`${line.slice(0, KEPT_WORDS)}\n`));
+        if (++junkLines > MAX_JUNK_LINES) giveUp(`it printed ${MAX_JUNK_LINES} lines that are no messages`);
+      } else listener?.message(message);
+    });
+    const end = async () => {
+      child.stdin?.end();
+      let cancel = clock.after(CLOSE_MS, () => {
+        void signalGroup(child, 'SIGTERM');
+        cancel = clock.after(graceMs, () => void signalGroup(child, 'SIGKILL'));
+      });
+      await exited;
+      cancel();
+    };
+    const stop = () => {
+      stopping ??= end();
+      return stopping;
+    };
+    const setHeld = (held: boolean) => {
+      if (held === isHeld || isGone) return;
+      isHeld = held;
+      const change = held ? 'ref' : 'unref';
+      child[change]();
+      for (const stream of [child.stdin, child.stdout, child.stderr])
+        (stream as MaybeHeld | null)?.[change]?.();
+    };
+
+    child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.on('error', () => undefined);
+    child.once('error', (error) => {
+      if (child.pid === undefined) reject(error);
+    });
+    child.once('exit', (code, signal) => {
+      // What the server itself has started is ended with it.
+      gone(signalGroup(child, 'SIGKILL'));
+      const how = signal === null ? `it exited with ${code}` : `the signal ${signal} ended it`;
+      // Its last messages may still be in the pipe, which something else may hold open.
+      const cancel = clock.after(LINGER_MS, () => tellEnd(how));
+      child.once('close', () => {
+        cancel();
+        tellEnd(how);
+      });
+    });
+    child.once('spawn', () =>
+      resolve({
+        listen(to) {
+          listener = to;
+          child.stdout?.on('data', (chunk: Buffer) => {
+            if (!isGone && !lines.push(chunk))
+              giveUp(`it sent a message of more than ${maxMessageBytes} bytes`);
+          });
+        },
+        send(line) {
+          child.stdin?.write(`${line}\n`);
+          if ((child.stdin?.writableLength ?? 0) > MAX_UNSENT_BYTES)
+            giveUp('it does not read what it is sent');
+        },
+        get words() {
+          return { stderr: stderr.text(), junk: junk.text() };
+        },
+        hold: () => setHeld(true),
+        letGo: () => setHeld(false),
+        async end() {
+          setHeld(true);
+          tellEnd(undefined);
+          await stop();
+        },
+      }),
+    );
+  });
+}
+
+/** Pipes have these, though the types of streams do not say so. */
+interface MaybeHeld {
+  ref?(): void;
+  unref?(): void;
+}
+
+const spawnServer = ({ command, args, cwd, env }: McpServerStart): ChildProcess =>
+  spawn(command, args, { cwd, env, stdio: 'pipe', detached: platform() !== 'win32', windowsHide: true });
+
+function readMessage(line: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

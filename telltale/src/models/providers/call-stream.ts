@@ -1,0 +1,190 @@
+import { closeFrame, frameOf, openFrame, withoutMarks } from '../../kernel/call-frames.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { modelFailed } from '../model-errors.ts';
+import { type ObjectScan, scanObject } from './object-scan.ts';
+
+/** Where the parts of a provider's stream go; what comes out is prose and frames (kernel/call-frames.ts). */
+export interface CallStream {
+  text(delta: string): void;
+  /** A call begins. */
+  begin(id: string, name: string): void;
+  /** More of its input. */
+  input(id: string, delta: string): void;
+  /** Its input is complete, the provider says; the call itself should follow at once. */
+  inputEnd(id: string, meta: JsonObject | undefined): void;
+  /** The whole call, whether or not it was begun before. */
+  call(id: string, name: string, input: string, meta: JsonObject | undefined): void;
+  /** From now on calls are closed only when the provider gives them whole: what it wants back comes with that. */
+  awaitMeta(): void;
+  /** The stream is over; `isWhole` unless it broke off or was cut for its length. */
+  end(isWhole: boolean): void;
+}
+
+export interface CallStreamOptions {
+  /** The model's, for errors. */
+  readonly id: string;
+  readonly say: (text: string) => void;
+  /** Whether the provider says only at the end of the response which calls are complete. */
+  readonly isLate: boolean;
+}
+
+/** Characters of parallel calls that wait for one another. */
+const MAX_HELD_BACK = 16 * 1024 * 1024;
+
+interface Call {
+  readonly id: string;
+  readonly name: string;
+  readonly scan: ObjectScan;
+  /** Input that came while another frame was open; then the half of a character whose other half is to come. */
+  held: string;
+  /** Whether any of the input came as deltas. */
+  isStreamed: boolean;
+  /** `ended`: complete, if what is said next does not show that the stream broke off in it. */
+  state: 'streaming' | 'ended' | 'complete' | 'closed';
+  meta?: JsonObject | undefined;
+}
+
+/**
+ * Makes one text of prose and calls that may come at the same time: one frame is open at a time, what comes for others
+ * waits, and of those that wait the complete ones go first. A frame whose input the stream broke off in stays open.
+ */
+export function createCallStream({ id: model, say, isLate }: CallStreamOptions): CallStream {
+  const calls = new Map<string, Call>();
+  /** Calls and prose behind the open one, in the order in which they began. */
+  let waiting: (Call | string)[] = [];
+  let open: Call | undefined;
+  let heldBack = 0;
+  let mayCloseEarly = isLate;
+
+  const holdBack = (characters: number) => {
+    heldBack += characters;
+    if (heldBack > MAX_HELD_BACK) throw tooMuchHeldBack(model);
+  };
+  const openNow = (call: Call) => {
+    open = call;
+    const { held } = call;
+    call.held = '';
+    say(openFrame(call.id, call.name));
+    if (held !== '') stream(call, held);
+  };
+  /** Two halves of a character stay together: whoever reads along sees no torn ones. */
+  const stream = (call: Call, delta: string) => {
+    const text = call.held + delta;
+    const isTorn = (text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800;
+    call.held = isTorn ? text.slice(-1) : '';
+    const whole = isTorn ? text.slice(0, -1) : text;
+    if (whole !== '') say(withoutMarks(whole));
+  };
+  const closeOpen = (call: Call) => {
+    say((call.scan.state === 'empty' ? '{}' : call.held) + closeFrame(call.meta));
+    call.held = '';
+    call.state = 'closed';
+    open = undefined;
+    release();
+  };
+  const release = () => {
+    const rest: Call[] = [];
+    for (const item of waiting) {
+      if (typeof item === 'string') say(item);
+      else if (item.state === 'complete') {
+        const { id, name, held, scan, meta } = item;
+        const input = scan.state === 'empty' ? '{}' : held;
+        say(frameOf({ id, name, input, ...(meta === undefined ? {} : { meta }) }));
+        item.held = '';
+        item.state = 'closed';
+      } else rest.push(item);
+    }
+    const next = rest.shift();
+    waiting = rest;
+    heldBack = rest.reduce((sum, { held }) => sum + held.length, 0);
+    if (next !== undefined) openNow(next);
+  };
+  const complete = (call: Call) => {
+    if (call === open) closeOpen(call);
+    else call.state = 'complete';
+  };
+  /** The stream goes on behind calls that ended, so they are complete, whatever their input is. */
+  const settle = () => {
+    for (const item of waiting) if (typeof item === 'object' && isSettled(item)) item.state = 'complete';
+    if (open !== undefined && isSettled(open)) closeOpen(open);
+  };
+  const isSettled = ({ state, scan }: Call): boolean =>
+    state === 'ended' || (mayCloseEarly && state === 'streaming' && scan.state === 'whole');
+  const begun = (id: string, name: string): Call => {
+    const known = calls.get(id);
+    if (known !== undefined) return known;
+    if (open !== undefined) settle();
+    const call: Call = { id, name, scan: scanObject(), held: '', isStreamed: false, state: 'streaming' };
+    calls.set(id, call);
+    if (open === undefined) openNow(call);
+    else {
+      waiting.push(call);
+      holdBack(id.length + name.length);
+    }
+    return call;
+  };
+  const take = (call: Call, delta: string) => {
+    call.scan.read(delta);
+    if (call === open) stream(call, delta);
+    else {
+      call.held += delta;
+      holdBack(delta.length);
+    }
+  };
+
+  return {
+    text(delta) {
+      if (open !== undefined) settle();
+      const prose = withoutMarks(delta);
+      if (open === undefined) say(prose);
+      else {
+        const last = waiting.at(-1);
+        if (typeof last === 'string') waiting[waiting.length - 1] = last + prose;
+        else waiting.push(prose);
+        holdBack(prose.length);
+      }
+    },
+    begin(id, name) {
+      begun(id, name);
+    },
+    input(id, delta) {
+      const call = calls.get(id);
+      // Behind a whole object there is nothing more that belongs to it.
+      if (call === undefined || call.state === 'closed' || call.state === 'complete' || delta === '') return;
+      call.isStreamed = true;
+      take(call, delta);
+      if (mayCloseEarly && call.scan.state === 'whole' && call.scan.hasMember) complete(call);
+    },
+    inputEnd(id, meta) {
+      const call = calls.get(id);
+      if (call?.state === 'streaming') {
+        call.state = 'ended';
+        call.meta = meta;
+      }
+    },
+    call(id, name, input, meta) {
+      const call = begun(id, name);
+      if (call.state === 'closed' || call.state === 'complete') return;
+      if (!call.isStreamed) take(call, input);
+      call.meta = meta ?? call.meta;
+      if (call.scan.state === 'whole') complete(call);
+      else call.state = 'ended';
+    },
+    awaitMeta() {
+      mayCloseEarly = false;
+    },
+    end(isWhole) {
+      if (isWhole) settle();
+    },
+  };
+}
+
+const tooMuchHeldBack = (id: string) =>
+  modelFailed(
+    'model_broke_off',
+    `${id}: calls of tools that come all at once hold more than ${MAX_HELD_BACK.toLocaleString('en')} characters.`,
+    {
+      hint: 'The model writes several very large inputs side by side; ask it for smaller ones.',
+      retryable: false,
+    },
+  );

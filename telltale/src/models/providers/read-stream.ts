@@ -1,0 +1,117 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { ModelEnd, ModelSink } from '../model.ts';
+import { type CallStream, createCallStream } from './call-stream.ts';
+import { brokeOff, readFinish } from './finish.ts';
+import type { CallOptions, StreamingModel, StreamPart } from './language-model.ts';
+import { refuseWithoutTools } from './refuse-without-tools.ts';
+import type { SupervisedCall } from './supervise-call.ts';
+
+export interface Reading {
+  readonly call: SupervisedCall;
+  readonly sink: ModelSink;
+  readonly id: string;
+  /** Whether the provider says only at the end which native calls are complete. */
+  readonly isLate: boolean;
+  readonly failed: (thrown: unknown) => RuntimeError;
+}
+
+/** What the sink throws is passed on as it is; what the provider throws is put into our words. */
+export async function readStream(
+  model: StreamingModel,
+  options: CallOptions,
+  { call, sink, id, isLate, failed }: Reading,
+): Promise<ModelEnd> {
+  const reader = await open(model, options, failed);
+  // Of a stream that is given up nothing more is wanted, not even why it could not be given up.
+  const giveUp = () => reader.cancel().catch(() => {});
+  call.signal.addEventListener('abort', giveUp, { once: true });
+  // One part may bring several frames along; who has left gets none of them.
+  const say = (text: string) => {
+    if (!call.signal.aborted) sink.text(text);
+  };
+  const calls = createCallStream({ id, isLate, say });
+  let end: ModelEnd | undefined;
+  let isSilent = true;
+  try {
+    while (!call.signal.aborted) {
+      const next = await reader.read().catch((thrown: unknown) => {
+        if (end === undefined) throw failed(thrown);
+        return { done: true, value: undefined } as const;
+      });
+      if (next.done || call.signal.aborted) break;
+      const part = next.value;
+      if (end !== undefined) continue;
+      if (part.type === 'stream-start') {
+        if (options.tools !== undefined) refuseWithoutTools(part.warnings ?? [], id);
+        continue;
+      }
+      isSilent = false;
+      call.touch();
+      if (part.type === 'text-delta') {
+        if (part.delta !== '') calls.text(part.delta);
+      } else if (part.type === 'reasoning-delta') {
+        if (part.delta !== '') sink.reasoning(part.delta);
+      } else if (part.type === 'error') throw failed(part.error);
+      else if (part.type === 'finish') {
+        end = readFinish(part.finishReason, part.usage, id);
+        calls.end(end.finish === 'stop');
+        call.closing(end);
+      } else readCallPart(part, calls);
+    }
+  } finally {
+    void giveUp();
+  }
+  if (end === undefined) throw brokeOff(id, isSilent ? NOTHING_CAME : undefined);
+  return end;
+}
+
+/** What the provider runs itself is its own affair. */
+function readCallPart(part: StreamPart, calls: CallStream): void {
+  switch (part.type) {
+    case 'tool-input-start':
+      if (part.providerExecuted !== true) calls.begin(part.id, part.toolName);
+      break;
+    case 'tool-input-delta':
+      calls.input(part.id, part.delta);
+      break;
+    case 'tool-input-end':
+      calls.inputEnd(part.id, metaOf(part.providerMetadata));
+      break;
+    case 'tool-call':
+      if (part.providerExecuted !== true)
+        calls.call(part.toolCallId, part.toolName, part.input, metaOf(part.providerMetadata));
+      break;
+    case 'raw':
+      if (hasSignature(part.rawValue)) calls.awaitMeta();
+      break;
+  }
+}
+
+const metaOf = (metadata: JsonObject | undefined): JsonObject | undefined =>
+  metadata === undefined || Object.keys(metadata).length === 0 ? undefined : metadata;
+
+interface RawChunk {
+  readonly choices?: readonly {
+    readonly delta?: { readonly tool_calls?: readonly { readonly extra_content?: unknown }[] };
+  }[];
+}
+
+/** Gemini behind an OpenAI-compatible address signs calls, and refuses a request that gives one back unsigned. */
+const hasSignature = (raw: unknown): boolean => {
+  const chunk = raw as RawChunk | null | undefined;
+  const calls = chunk?.choices?.[0]?.delta?.tool_calls;
+  return (
+    Array.isArray(calls) &&
+    calls.some((each: { extra_content?: unknown } | null) => each?.extra_content != null)
+  );
+};
+async function open(model: StreamingModel, options: CallOptions, failed: Reading['failed']) {
+  try {
+    return (await model.doStream(options)).stream.getReader();
+  } catch (thrown) {
+    throw failed(thrown);
+  }
+}
+
+const NOTHING_CAME = 'The server answered with no stream of a model: check the base URL.';

@@ -1,0 +1,23 @@
+import type { SessionContext } from './context.ts';
+import { elapsedMs, wallReached } from './limits.ts';
+
+/** How soon a session that waits for a person is looked at again. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** Fails the session once its time is up. The returned function stops the clock: what is left then counts next time. */
+export function armWall({ manifest, state, clock, stop }: SessionContext): () => void {
+  const { wall } = manifest.limits;
+  if (wall === undefined) return () => undefined;
+  let disarm = () => {};
+  const arm = () => {
+    // While all of it waits for a person, time stands still.
+    const isWaiting = state.status === 'waiting';
+    const left = wall.ms - elapsedMs(state, isWaiting ? state.at : clock.now());
+    disarm = clock.after(Math.max(isWaiting ? LOOK_AGAIN_MS : 0, left), () => {
+      if (state.status === 'waiting' || elapsedMs(state, clock.now()) < wall.ms) arm();
+      else stop.now({ kind: 'fail', error: wallReached(wall.ms) });
+    });
+  };
+  arm();
+  return () => disarm();
+}

@@ -1,0 +1,93 @@
+import { TURN_BROKEN_OFF } from '../../events/fold-turns.ts';
+import type { Json } from '../../kernel/json.ts';
+import type { Conversation } from '../../prompt/conversation.ts';
+import { armWall } from '../arm-wall.ts';
+import { closeTurn } from '../close-turn.ts';
+import type { SessionContext } from '../context.ts';
+import type { Inbox } from '../inbox.ts';
+import { type LoopEnd, runLoop } from '../loop.ts';
+import type { Left } from '../recover.ts';
+import type { Talk } from './talk.ts';
+
+export interface ChatEdges {
+  /** What the last turn before a restart left to do. */
+  readonly left: Left | undefined;
+  readonly beforeTurn: () => Promise<void> | undefined;
+  readonly inbox: Inbox;
+  readonly talk: Talk;
+}
+
+/**
+ * Exchange after exchange: the loop of a session each, which ends with a final response or where the person breaks it
+ * off; in between the session waits for a message, and no time limit runs.
+ */
+export async function runChat(
+  context: SessionContext,
+  conversation: Conversation,
+  { left, beforeTurn, inbox, talk }: ChatEdges,
+): Promise<LoopEnd> {
+  const { state, stop } = context;
+  // The exchange before a restart was over: nothing of it is left to do.
+  let rest = state.idle ? undefined : left;
+  let waits = state.idle;
+  for (;;) {
+    if (waits && !(await messageCame(context, inbox, talk)))
+      return stop.reason === undefined
+        ? { kind: 'completed', result: lastAnswer(context) }
+        : { kind: 'stopped' };
+    const exchange = talk.beginExchange(stop);
+    const disarm = armWall(context);
+    const within: SessionContext = {
+      ...context,
+      stop: exchange.stop,
+      sessionOrigin: () => inbox.lastMessage() ?? context.sessionOrigin(),
+    };
+    let end: LoopEnd;
+    try {
+      end = await runLoop(within, conversation, rest, beforeTurn);
+    } finally {
+      disarm();
+      exchange.end();
+    }
+    if (stop.reason !== undefined) return { kind: 'stopped' };
+    if (end.kind === 'stopped') await brokenOff(context, conversation.prompt()?.tokens ?? 0);
+    else if (end.kind !== 'completed') return end;
+    // What was broken off in the middle of `on_error: fail` fails the session all the same.
+    if (state.failing !== undefined) await stop.until(() => undefined);
+    if (stop.reason !== undefined) return { kind: 'stopped' };
+    rest = undefined;
+    waits = end.kind === 'stopped' || state.news.messages.length === 0;
+  }
+}
+
+/** Waits for the next message; false where there will be none, because the person has finished or the session stops. */
+async function messageCame({ log, state, stop }: SessionContext, inbox: Inbox, talk: Talk): Promise<boolean> {
+  log.append({ type: 'session.waiting', for: 'message' }, inbox.lastMessage());
+  while (stop.reason === undefined && state.idle) {
+    if (talk.finished) {
+      // What was said before the end may still lie in the inbox.
+      await inbox.drain();
+      return stop.reason === undefined && !state.idle;
+    }
+    const forget: (() => void)[] = [];
+    await stop.until((done) => forget.push(inbox.onMessage(done), talk.onFinish(done)));
+    for (const each of forget) each();
+  }
+  return stop.reason === undefined;
+}
+
+/** What had been said is on the log; what runs is cancelled, and the turn is closed. */
+async function brokenOff(context: SessionContext, promptTokens: number): Promise<void> {
+  const { scheduler, state } = context;
+  await scheduler.cancel('The user broke off the turn.', scheduler.tracked());
+  if (!state.turnOpen) return;
+  closeTurn(context, promptTokens, TURN_BROKEN_OFF, 'The user broke off the turn.');
+  scheduler.turnEnded('broken');
+}
+
+/** What the chat comes to: the answer of its last exchange. */
+function lastAnswer({ state, checkOutput }: SessionContext): Json {
+  if (state.response?.final !== true) return null;
+  const output = checkOutput(state.response.text);
+  return output.ok ? output.value : state.response.text;
+}

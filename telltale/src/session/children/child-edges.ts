@@ -1,0 +1,19 @@
+import type { Store } from '../../store/store.ts';
+import type { ApplyMetadata } from '../metadata-writer.ts';
+import type { PreparedAgent } from '../prepare-agent.ts';
+import type { SessionLog } from '../session-log.ts';
+import type { Stop } from '../stop.ts';
+import type { Lineage, Spawn } from './lineage.ts';
+
+/** What sub-agents need of the session that calls them. */
+export interface ChildEdges {
+  /** The agent that calls. */
+  readonly prepared: PreparedAgent;
+  readonly log: SessionLog;
+  readonly stop: Stop;
+  readonly store: Store;
+  readonly spawn: Spawn;
+  readonly applyMetadata: ApplyMetadata;
+  /** Where the calling session is itself a sub-agent's. */
+  readonly lineage: Lineage | undefined;
+}

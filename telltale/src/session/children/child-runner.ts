@@ -1,0 +1,102 @@
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { PerformCall } from '../../scheduler/edges.ts';
+import type { Stop, StopReason } from '../stop.ts';
+import type { ChildEdges } from './child-edges.ts';
+import { DEPTH_LIMIT, MAX_DEPTH, notInSession, tooDeep } from './child-errors.ts';
+import { childId } from './child-id.ts';
+import { childLineage } from './child-lineage.ts';
+import { BY_PARENT, type ChildEnd, endedBefore, resultOf } from './child-result.ts';
+import { createLogCopy } from './copy-log.ts';
+import type { Begin, Spawn } from './lineage.ts';
+
+/** Runs the sub-agent that an action calls, from its start or from where its log ends, and gives its result. */
+export type RunChild = (call: PerformCall) => Promise<Json>;
+
+export const createChildRunner =
+  (edges: ChildEdges): RunChild =>
+  async (call) => {
+    try {
+      return await runChild(edges, call);
+    } catch (thrown) {
+      if (thrown instanceof RuntimeError && thrown.code === DEPTH_LIMIT) endCircle(edges, call, thrown);
+      throw thrown;
+    }
+  };
+
+async function runChild(edges: ChildEdges, call: PerformCall): Promise<Json> {
+  const { prepared, log, store } = edges;
+  const { action, signal } = call;
+  const { state } = log;
+  const agent = prepared.agents.get(action.name);
+  if (agent === undefined) throw notInSession(action.name);
+  const agents = [...(state.parent?.agents ?? []), state.agent];
+  if (agents.length > MAX_DEPTH) throw tooDeep([...agents, action.name]);
+  // Nothing of it is written before the action that it stands for: a sub-agent that nobody remembers would be lost.
+  await log.flushed();
+  signal.throwIfAborted();
+  const session = childId(state, action.id);
+  const { manifest } = agent;
+  const parent = { session: state.id, action: action.id, agents };
+  const begin = { id: session, agent, lineage: childLineage(edges, manifest, parent, call.cause) };
+  // One that names no model runs on that of its caller.
+  const model = manifest.model === undefined ? { model: prepared.model } : {};
+  const copy = createLogCopy(
+    { ...edges, parent: prepared.agent.manifest },
+    { child: manifest, session, action: action.id },
+  );
+  const follow = (begun: Begin) => followChild(edges, begun, copy.take, signal);
+  const known = await store.info(session);
+  if (known === undefined || known.head === 0) {
+    const { input, vars } = call.input as { readonly input: string; readonly vars?: JsonObject };
+    const start = { input, ...model, ...(vars === undefined ? {} : { vars }) };
+    return resultOf(manifest.name, await follow({ kind: 'start', ...begin, start }));
+  }
+  await copy.catchUp();
+  const end = await endedBefore(store, session);
+  return resultOf(manifest.name, end ?? (await follow({ kind: 'resume', ...begin, resume: model })));
+}
+
+/** Resolves when it has ended, and not before: whoever cancels its caller waits for it. */
+async function followChild(
+  { spawn, stop }: ChildEdges,
+  begin: Begin,
+  onEvent: Parameters<ReturnType<Spawn>['subscribe']>[0],
+  signal: AbortSignal,
+): Promise<ChildEnd> {
+  signal.throwIfAborted();
+  const child = spawn(begin);
+  const forget = child.subscribe(onEvent);
+  const end = () => child.stop(stopOf(stop, signal.reason));
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    const ended = await child.result;
+    signal.throwIfAborted();
+    return ended as ChildEnd; // a child's result is JSON, as its log has it
+  } finally {
+    signal.removeEventListener('abort', end);
+    forget();
+  }
+}
+
+/** Where the caller is let go of, so is the sub-agent; else it is over. */
+function stopOf({ reason }: Stop, why: unknown): StopReason {
+  if (reason?.kind === 'interrupt' || reason?.kind === 'lost' || reason?.kind === 'wait')
+    return { kind: 'interrupt' };
+  return { kind: 'cancel', reason: why instanceof Error ? why.message : String(why), by: BY_PARENT };
+}
+
+/**
+ * An agent hears once that a call was one too deep, and may do without. If it asks again in a later turn, it is in a
+ * circle, and ends: so does the one that called it, once it has asked again itself, and the circle comes to its end
+ * after some dozens of sessions at the most.
+ */
+function endCircle({ log, stop }: ChildEdges, { action }: PerformCall, error: RuntimeError): void {
+  const { actions } = log.state;
+  const turn = actions.get(action.id)?.turn ?? 0;
+  for (const other of actions.values())
+    if (other.error?.code === DEPTH_LIMIT && other.turn < turn) {
+      stop.now({ kind: 'fail', error });
+      return;
+    }
+}

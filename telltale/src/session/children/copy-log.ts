@@ -1,0 +1,60 @@
+import type { Cause, ObservedEvent, SessionEvent } from '../../events/event.ts';
+import { CHILD_WRITER } from '../../events/reduce.ts';
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import type { Store } from '../../store/store.ts';
+import type { ApplyMetadata } from '../metadata-writer.ts';
+import { readEvents } from '../read-session.ts';
+import type { SessionLog } from '../session-log.ts';
+import { copyOf } from './copy-event.ts';
+import { sharedFields, updateFor } from './shared-metadata.ts';
+
+export interface CopyEdges {
+  readonly log: SessionLog;
+  readonly store: Store;
+  readonly applyMetadata: ApplyMetadata;
+  readonly parent: AgentManifest;
+}
+
+/** Brings a sub-agent's events onto its parent's log, each once and in order, whatever happens in between. */
+export interface LogCopy {
+  /** Takes a committed event; those it has had before are no news. */
+  take(event: ObservedEvent): void;
+  /** Takes what is on the sub-agent's log and was not copied before this process came. */
+  catchUp(): Promise<void>;
+}
+
+export function createLogCopy(
+  { log, store, applyMetadata, parent }: CopyEdges,
+  {
+    child,
+    session,
+    action,
+  }: { readonly child: AgentManifest; readonly session: string; readonly action: string },
+): LogCopy {
+  const shared = sharedFields(parent, child);
+  const by = `${CHILD_WRITER}${child.name}`;
+  const known = log.state.children.find((cursor) => cursor.action === action);
+  let seen = known?.session === session ? known.seq : 0;
+
+  const copy = (event: SessionEvent) => {
+    if (event.seq <= seen) return;
+    seen = event.seq;
+    const body = copyOf(event, action);
+    if (body === undefined) return;
+    const cause: Cause = { stream: session, seq: event.seq, depth: event.cause.depth + 1 };
+    const at = log.append(body, cause);
+    if (event.type !== 'metadata.changed') return;
+    const update = updateFor(parent, event, shared);
+    // In one go with the copy, so that a crash leaves both or none.
+    if (update !== undefined) applyMetadata(update, by, at);
+  };
+
+  return {
+    take(event) {
+      if ('seq' in event) copy(event);
+    },
+    async catchUp() {
+      for (const event of await readEvents(store, session, seen + 1)) copy(event);
+    },
+  };
+}

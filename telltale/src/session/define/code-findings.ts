@@ -1,0 +1,75 @@
+import type { Finding } from '../../manifest/diagnostic.ts';
+import type { IssuePath } from '../../manifest/issue.ts';
+import { showValue } from '../../manifest/schema/show-value.ts';
+
+/** What is wrong with a value that a program gave, and where. */
+export interface Found {
+  readonly path: IssuePath;
+  readonly finding: Finding;
+}
+
+const error = (code: string, message: string, hint: string): Finding => ({
+  severity: 'error',
+  code,
+  message,
+  hint,
+});
+
+export const notAFunction = (found: unknown) =>
+  error(
+    found === undefined ? 'missing' : 'wrong_type',
+    found === undefined ? 'There is no "run".' : `"run" must be a function; found ${showValue(found)}.`,
+    'Give it: run: async (parameters, { agent, signal, idempotencyKey, progress }) => result.',
+  );
+
+export const noOperations = () =>
+  error(
+    'missing',
+    'A relic needs at least one operation.',
+    'Give it: operations: { get: { description, parameters, run } }.',
+  );
+
+export const nameReserved = (name: string) =>
+  error(
+    'name_taken',
+    `"${name}" is an operation of every relic.`,
+    'Give it as "health" of the relic itself.',
+  );
+
+export const defaultUnknown = (name: unknown, known: readonly string[]) =>
+  error(
+    'not_allowed',
+    `There is no operation ${showValue(name)} to be the default.`,
+    `Operations: ${known.join(', ')}.`,
+  );
+
+export const notFlat = () =>
+  error(
+    'bad_schema',
+    "An operation's parameters are an object of named parameters, and nothing in it may refer to definitions.",
+    'Give a schema of an object, without recursion, or "jsonSchema" with "type", "properties" and "required".',
+  );
+
+export const importsInCode = () =>
+  error(
+    'unknown_key',
+    'An agent in code has no "import".',
+    'What it imports stands in "tools", "relics", "agents", "workflows" and "artifacts" themselves.',
+  );
+
+export const notAList = (list: string, found: unknown) =>
+  error('wrong_type', `"${list}" must be a list; found ${showValue(found)}.`, `Write ${list}: […].`);
+
+export const notImportable = (list: string, found: unknown, made: string) =>
+  error(
+    'wrong_type',
+    `What stands in "${list}" must be ${made}; found ${showValue(found)}.`,
+    found instanceof Promise ? 'Await it first.' : 'Paths are relative to the folder of the agent.',
+  );
+
+export const notAModel = (found: unknown) =>
+  error(
+    'wrong_type',
+    `This is no model: ${showValue(found)}.`,
+    'Give "provider/model", "scripted:FILE", or an object with "id" and "stream(request, sink)".',
+  );

@@ -1,0 +1,35 @@
+import type { EventBody } from '../../events/event.ts';
+import type { SessionState } from '../../events/state.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { suggest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+
+/** What internal actions have of their session. */
+export interface InternalEdges {
+  readonly state: SessionState;
+  readonly manifest: AgentManifest;
+  readonly append: (body: EventBody) => unknown;
+  readonly rollback: (to: string | undefined) => Promise<{ readonly undone: readonly string[] }>;
+  /** Stops an action that has not ended; resolves when it has. */
+  readonly cancel: (id: string, reason: string) => Promise<void>;
+}
+
+/** An action on the agent's own environment. */
+export interface Definition {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: JsonObject;
+  readonly idempotent: boolean;
+  /** Why an agent has no use for it, so that it is not offered; absent, or undefined: it has. */
+  useless?(manifest: AgentManifest): string | undefined;
+  /** `own` is the id of the action that calls it. */
+  run(input: JsonObject, edges: InternalEdges, own: string): Promise<Json>;
+}
+
+const SUGGESTED = 20;
+
+export const noSuchAction = (id: string, { actions }: SessionState) =>
+  new RuntimeError('action_unknown', `No action has the id "${id}".`, {
+    hint: suggest(id, [...actions.keys()].slice(-SUGGESTED), 'The latest ids'),
+  });

@@ -1,0 +1,79 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import { compileCheck } from '../../targets/check-parameters.ts';
+import type { Target } from '../../targets/target.ts';
+import { cancelAction } from './cancel-action.ts';
+import type { Definition, InternalEdges } from './definition.ts';
+import { deleteVariable } from './delete-variable.ts';
+import { listActions } from './list-actions.ts';
+import { readOutputAction } from './read-output.ts';
+import { rollbackAction } from './rollback.ts';
+import { setVariable } from './set-variable.ts';
+
+const DEFINITIONS: readonly Definition[] = [
+  readOutputAction,
+  rollbackAction,
+  listActions,
+  cancelAction,
+  setVariable,
+  deleteVariable,
+];
+
+/** The names of those there are. */
+export const INTERNAL_ACTIONS: readonly string[] = DEFINITIONS.map(({ name }) => name);
+
+/** An internal action, made ready once for all sessions of an agent. */
+export interface InternalAction extends Omit<Definition, 'run' | 'useless'> {
+  check(input: JsonObject): RuntimeError | undefined;
+  /** The same as something a session's scheduler can call. */
+  bind(edges: InternalEdges): Target;
+}
+
+/** The actions on the agent's own environment that its manifest allows and that it has a use for. */
+export function allowedInternalActions(manifest: AgentManifest): readonly InternalAction[] {
+  return DEFINITIONS.filter(
+    ({ name, useless }) => whyNot(name, manifest) === undefined && useless?.(manifest) === undefined,
+  ).map(prepared);
+}
+
+/** Why an internal action that there is cannot be called; undefined for one that can, and for one that there is not. */
+export function notAllowed(name: string, manifest: AgentManifest): RuntimeError | undefined {
+  const definition = DEFINITIONS.find((each) => each.name === name);
+  if (definition === undefined) return undefined;
+  const why = whyNot(name, manifest);
+  if (why !== undefined) return blocked(name, why);
+  const useless = definition.useless?.(manifest);
+  return useless === undefined ? undefined : blocked(name, useless);
+}
+
+/** A block beats an allowance. */
+function whyNot(name: string, { internal_actions: settings }: AgentManifest): string | undefined {
+  const { enabled, allowed_actions: allowed, blocked_actions: forbidden } = settings;
+  if (!enabled) return 'The manifest says "internal_actions: { enabled: false }".';
+  if (forbidden.some((each) => each === name))
+    return 'The manifest names it in "internal_actions: { blocked_actions }".';
+  if (allowed !== undefined && !allowed.some((each) => each === name))
+    return 'The manifest does not name it in "internal_actions: { allowed_actions }".';
+  return undefined;
+}
+
+function prepared({ run, useless: _, ...definition }: Definition): InternalAction {
+  const check = compileCheck(definition.parameters, `internal action "${definition.name}"`);
+  return {
+    ...definition,
+    check,
+    bind: (edges) => ({
+      ...definition,
+      kind: 'internal',
+      start: 'on_close',
+      check,
+      run: ({ input, id }) => run(input, edges, id),
+    }),
+  };
+}
+
+const blocked = (name: string, why: string) =>
+  new RuntimeError('not_permitted', `The internal action "${name}" is not allowed to this agent.`, {
+    hint: why,
+  });

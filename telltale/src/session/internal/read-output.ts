@@ -1,0 +1,25 @@
+import { MAX_SHOWN } from '../../prompt/limits.ts';
+import { readOutput } from '../../prompt/read-output.ts';
+import { type Definition, noSuchAction } from './definition.ts';
+
+export const readOutputAction: Definition = {
+  name: 'read_output',
+  description: 'Reads on in a result that was too long to be shown whole.',
+  idempotent: true,
+  parameters: {
+    type: 'object',
+    properties: {
+      id: { type: 'string', description: 'The action whose result it is.' },
+      offset: { type: 'integer', minimum: 0, description: 'The first character to show; 0 if absent.' },
+      limit: { type: 'integer', minimum: 1, maximum: MAX_SHOWN, description: 'How many characters.' },
+    },
+    required: ['id'],
+    additionalProperties: false,
+  },
+  run: async (input, { state }) => {
+    const { id, offset, limit } = input as { id: string; offset?: number; limit?: number };
+    const action = state.actions.get(id);
+    if (action === undefined) throw noSuchAction(id, state);
+    return { ...readOutput(action, offset, limit) };
+  },
+};

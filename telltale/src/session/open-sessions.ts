@@ -1,0 +1,42 @@
+import { resolve } from 'node:path';
+import { createSystemClock } from '../kernel/clock.ts';
+import { createIdSource } from '../kernel/ids.ts';
+import { openStore } from '../store/open-store.ts';
+import { forkSession } from './fork-session.ts';
+import { readEvents, readSession } from './read-session.ts';
+import { answerReview } from './reviews/answer-review.ts';
+import { listReviews } from './reviews/review-table.ts';
+import type { Runtime, RuntimeOptions } from './runtime-types.ts';
+
+/** What can be done with sessions without running any. */
+export type Sessions = Pick<
+  Runtime,
+  'store' | 'fork' | 'events' | 'state' | 'steer' | 'cancel' | 'reviews' | 'answer' | 'close'
+>;
+
+export interface OpenSessionsOptions extends Pick<RuntimeOptions, 'durability' | 'clock' | 'cwd'> {
+  readonly store: string;
+}
+
+/** Opens a store to look at its sessions: a tenth of the modules that a runtime needs. */
+export async function openSessions(options: OpenSessionsOptions): Promise<Sessions> {
+  const clock = options.clock ?? createSystemClock();
+  const cwd = resolve(options.cwd ?? '.');
+  const store = await openStore(options.store, { cwd, clock, durability: options.durability ?? 'power' });
+  return {
+    store,
+    fork: (session, seq, fork = {}) =>
+      forkSession(store, session, seq, fork.id ?? createIdSource({ clock }).next('ses'), clock),
+    events: (session, from = 1) => readEvents(store, session, from),
+    state: (session, seq) => readSession(store, session, seq),
+    async steer(session, text, from = 'user') {
+      await store.send(session, { kind: 'steer', from, body: text });
+    },
+    async cancel(session, reason = 'asked to', from = 'user') {
+      await store.send(session, { kind: 'cancel', from, body: reason });
+    },
+    reviews: () => listReviews(store),
+    answer: (review, answer) => answerReview(store, clock, review, answer),
+    close: () => store.close(),
+  };
+}

@@ -1,0 +1,115 @@
+import { openReviews, reviewOf } from '../../events/fold-reviews.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { ClearCall, SchedulerEdges } from '../../scheduler/edges.ts';
+import type { Scheduler } from '../../scheduler/scheduler.ts';
+import type { Approve, Target } from '../../targets/target.ts';
+import type { SessionLog } from '../session-log.ts';
+import type { Stop } from '../stop.ts';
+import { type Asking, createAsking } from './ask-people.ts';
+import { refusedBy } from './review-errors.ts';
+
+/** What a session asks people, and how it waits for them. */
+export interface Reviews {
+  /** For the scheduler: asks before an action starts, once, whatever happens to the process. */
+  readonly clear: NonNullable<SchedulerEdges['clear']>;
+  /** What a person approved for an action. */
+  granted(action: string): readonly string[] | undefined;
+  readonly decide: Asking['decide'];
+  /**
+   * As `stop.until`, where nothing but actions, or a message, can end the wait. Once all of them wait for a person, the
+   * log says so, and the session is let go of unless it is to be held.
+   */
+  until(start: (done: () => void) => void): Promise<void> | undefined;
+  /** Whether the model has nothing new to see, and all it has asked for waits for a person. */
+  isOnlyWaiting(): boolean;
+  /** An action has ended. */
+  onEnded(): void;
+  /** Closes reviews of a resumed session that nobody needs any more. */
+  tidy(): void;
+}
+
+export interface ReviewEdges {
+  readonly log: SessionLog;
+  readonly stop: Stop;
+  readonly clock: Clock;
+  readonly scheduler: () => Pick<Scheduler, 'atRest'>;
+  readonly find: (action: ClearCall['action']) => Target | undefined;
+  readonly agent: () => JsonObject;
+  readonly approve?: Approve | undefined;
+  /** Keeps the session in this process while it waits. */
+  readonly hold: boolean;
+}
+
+export function createReviews(edges: ReviewEdges): Reviews {
+  const { log, stop, clock, approve } = edges;
+  const { state } = log;
+  /** Most sessions ask nobody. */
+  let made: Asking | undefined;
+  const asking = () => {
+    made ??= createAsking({ log, clock, approve, changed: lookSoon });
+    return made;
+  };
+  /** Whether the loop has nothing to do until an action ends. */
+  let idle = false;
+
+  /** Behind what is going on now: who waits for an action that has just ended is told first. */
+  const lookSoon = () => queueMicrotask(look);
+  const look = () => {
+    if (!idle || made?.isBusy() === true || state.status === 'waiting' || stop.reason !== undefined) return;
+    const open = openReviews(state);
+    if (open.length === 0 || !edges.scheduler().atRest()) return;
+    log.append({ type: 'session.waiting', for: `review ${open.map(({ review }) => review).join(', ')}` });
+    if (edges.hold) return;
+    log.seal(); // from here on the log belongs to whoever resumes it
+    stop.now({ kind: 'wait' });
+  };
+
+  return {
+    clear(call) {
+      const known = reviewOf(state, call.action.id);
+      if (known?.answer === 'approved') return undefined;
+      if (known?.answer === 'rejected') return Promise.resolve(refusedBy(known));
+      if (known !== undefined) return asking().answered(known, call);
+      try {
+        const need = edges.find(call.action)?.needs?.(call.input, { agent: edges.agent });
+        return need === undefined ? undefined : asking().ask(call, need);
+      } catch (thrown) {
+        return Promise.resolve(toRuntimeError(thrown));
+      }
+    },
+    granted(action) {
+      if (state.reviews.length === 0) return undefined;
+      const review = reviewOf(state, action);
+      return review?.answer === 'approved' ? review.grants : undefined;
+    },
+    decide: (...decision) => asking().decide(...decision),
+    until(start) {
+      const waits = stop.until((done) => {
+        idle = true;
+        start(() => {
+          idle = false;
+          done();
+        });
+      });
+      if (waits !== undefined && state.reviews.length > 0) lookSoon();
+      return waits;
+    },
+    isOnlyWaiting() {
+      const { results, faults, rejected } = state.news;
+      const isNew = results.length + faults.length + rejected.length > 0;
+      return state.reviews.length > 0 && !isNew && edges.scheduler().atRest();
+    },
+    onEnded() {
+      if (state.reviews.length > 0) lookSoon();
+    },
+    tidy() {
+      for (const { review, action } of openReviews(state)) {
+        const known = state.actions.get(action);
+        const needs = known === undefined ? undefined : edges.find(known.action)?.needs;
+        if (needs === undefined) asking().decide(review, { answer: 'withdrawn', by: 'runtime' });
+      }
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Need, Target } from '../target.ts';
+import type { PermittedHosts } from './permitted-hosts.ts';
+import type { PermittedPaths } from './permitted-paths.ts';
+
+/** What using a path needs; `doing` says what would be done with it. */
+export async function pathNeed(
+  paths: PermittedPaths,
+  path: string,
+  target: string,
+  doing: string,
+): Promise<Need | undefined> {
+  const grant = paths.asks ? await paths.grantFor(path) : undefined;
+  if (grant === undefined) return undefined;
+  return { target, what: `${doing} "${path}"`, because: 'permissions: { paths: { ask } }', grants: [grant] };
+}
+
+/** What reaching the host of an address needs. One that cannot be read is left to `run`, which says why. */
+export function urlNeed(
+  hosts: PermittedHosts,
+  method: string,
+  address: string,
+  target: string,
+): Need | undefined {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (!hosts.asks || url === undefined) return undefined;
+  const grant = hosts.grantFor(url.hostname, portOf(url));
+  if (grant === undefined) return undefined;
+  return {
+    target,
+    what: `${method} ${address}`,
+    because: 'permissions: { network: { ask } }',
+    grants: [grant],
+  };
+}
+
+/** The port of an http or https address, as digits. */
+export const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80');
+
+/** One need for several, each of which may be absent. */
+export function together(...needs: readonly (Need | undefined)[]): Need | undefined {
+  const [first, ...others] = needs.filter((need) => need !== undefined);
+  if (first === undefined || others.length === 0) return first;
+  const all = [first, ...others];
+  return {
+    target: first.target,
+    what: [...new Set(all.map(({ what }) => what))].join('\n'),
+    because: all.map(({ because }) => because).join('; '),
+    grants: all.flatMap(({ grants }) => grants),
+  };
+}
+
+/** The same target, each call of which a person has to approve: `approval: always`. */
+export function behindApproval(target: Target): Target {
+  const what = `${target.kind} "${target.name}"`;
+  const grant = `call ${what}`;
+  const own: Need = {
+    target: what,
+    what: `call ${what}`,
+    because: `approval: always of ${what}`,
+    grants: [grant],
+  };
+  return {
+    ...target,
+    needs: (input, context) => {
+      const inner = target.needs?.(input, context);
+      return inner instanceof Promise ? inner.then((need) => together(own, need)) : together(own, inner);
+    },
+    run: async (call) => {
+      if (call.granted?.includes(grant) !== true) throw nobodyAsked(what);
+      return target.run(call);
+    },
+  };
+}
+
+const nobodyAsked = (what: string) =>
+  new RuntimeError('not_permitted', `A person has to approve the call of ${what}, and nobody was asked.`, {
+    hint: `It is asked because of "approval: always of ${what}"; "approval: never" would permit it.`,
+  });

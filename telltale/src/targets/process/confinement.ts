@@ -1,0 +1,106 @@
+import { realpath } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { isInside } from '../../manifest/files/project-root.ts';
+import type { Permissions } from '../access/permissions.ts';
+import type { TargetCall } from '../target.ts';
+import { findMasks } from './find-masks.ts';
+import { findProgram } from './find-program.ts';
+import { type FindSandbox, SANDBOX_BASE } from './find-sandbox.ts';
+import { cannotStart } from './process-errors.ts';
+import type { ProcessRequest } from './process-request.ts';
+import { mountArguments, pathFolders, programFolder } from './sandbox-mounts.ts';
+
+/** Keeps the commands of one agent to what its permissions name. */
+export interface Confinement {
+  /**
+   * The same process inside the sandbox; the process as it is where there is none, or none is wanted. Rejects where the
+   * program cannot be started, and where the manifest demands a sandbox that is not there.
+   */
+  confine(request: ProcessRequest, call: Pick<TargetCall, 'granted' | 'note'>): Promise<ProcessRequest>;
+}
+
+export interface ConfinementEdges {
+  readonly permissions: Permissions;
+  /** The agent's folder. */
+  readonly folder: string;
+  readonly find: FindSandbox;
+  /** Home directories: hidden. */
+  readonly homes: readonly string[];
+  /** Temporary folders: private to each command. */
+  readonly temporary: readonly string[];
+}
+
+const RESOLVER = '/etc/resolv.conf';
+
+export function createConfinement(edges: ConfinementEdges): Confinement {
+  const { permissions, find } = edges;
+  return {
+    async confine(request, call) {
+      if (permissions.sandbox === 'off') return request;
+      const sandbox = await find();
+      if (!sandbox.found) {
+        if (permissions.sandbox === 'require') throw sandboxMissing(request.what, sandbox.reason);
+        call.note?.(`commands are not sandboxed: ${sandbox.reason}`);
+        return request;
+      }
+      const cwd = await realpath(request.cwd).catch(() => undefined);
+      if (cwd === undefined) throw cannotStart(request, errno('ENOENT'));
+      const program = await findProgram(request.program, request.env.PATH, cwd);
+      if (typeof program !== 'string') throw cannotStart(request, errno(program.code));
+      const mounts = await mountsFor(edges, request, program, call.granted ?? []);
+      return {
+        ...request,
+        program: sandbox.program,
+        args: [...SANDBOX_BASE, ...mounts, '--chdir', cwd, '--', program, ...request.args],
+        cwd: '/',
+        sandboxed: true,
+      };
+    },
+  };
+}
+
+async function mountsFor(
+  { permissions, folder, homes, temporary }: ConfinementEdges,
+  request: ProcessRequest,
+  program: string,
+  granted: readonly string[],
+): Promise<readonly string[]> {
+  const { paths, hosts } = permissions;
+  const approved = granted.flatMap((grant) =>
+    grant.startsWith('path ') ? [grant.slice('path '.length)] : [],
+  );
+  const network = request.network ?? hosts.any;
+  const roots = [...(await paths.roots()), ...approved];
+  const masks = await findMasks(paths.guarded);
+  const realHomes = await real(homes);
+  const programs = [
+    ...pathFolders(request.env.PATH),
+    dirname(program),
+    ...(await real([program])).map(dirname),
+  ];
+  return mountArguments({
+    roots,
+    hidden: [...realHomes, ...(await real(temporary))],
+    readable: [
+      ...(await real([folder, request.cwd, program, ...(network ? [RESOLVER] : [])])),
+      ...programs.map((each) => programFolder(each, realHomes)),
+      ...(request.homeFiles ?? []).flatMap((file) => realHomes.map((home) => join(home, file))),
+    ],
+    masks: masks.filter(({ path }) => !approved.some((each) => isInside(path, each) || isInside(each, path))),
+    network,
+  });
+}
+
+/** Those that are there, links resolved. */
+async function real(paths: readonly string[]): Promise<readonly string[]> {
+  const found = await Promise.all(paths.map((path) => realpath(path).catch(() => undefined)));
+  return [...new Set(found.flatMap((path) => path ?? []))];
+}
+
+const errno = (code: string): NodeJS.ErrnoException => Object.assign(new Error(code), { code });
+
+const sandboxMissing = (what: string, reason: string) =>
+  new RuntimeError('not_permitted', `The command of ${what} has to run in a sandbox: ${reason}.`, {
+    hint: 'Install bubblewrap (apt install bubblewrap), or write "permissions: { sandbox: auto }".',
+  });

@@ -1,0 +1,59 @@
+import { opendir, stat } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { follow } from '../access/follow.ts';
+import { folded, isPattern, matchesPattern, splitPattern } from '../access/path-pattern.ts';
+import type { Mask } from './sandbox-mounts.ts';
+
+/** Entries that are looked through for what a pattern names, before each command. */
+const MAX_LOOKED_AT = 100_000;
+const MAX_MASKS = 1_000;
+const PASSED_OVER: ReadonlySet<string> = new Set(['.git', 'node_modules']);
+
+/** What there is of these paths and patterns, absolute. Throws where it is too much to be kept away. */
+export async function findMasks(entries: readonly string[]): Promise<readonly Mask[]> {
+  const masks: Mask[] = [];
+  const budget = { left: MAX_LOOKED_AT };
+  for (const entry of entries) {
+    if (!isPattern(entry)) await add(masks, entry);
+    else for await (const path of matching(entry, budget)) await add(masks, path);
+    if (masks.length > MAX_MASKS) throw tooMany(entry, `more than ${MAX_MASKS} files and folders`);
+  }
+  return masks;
+}
+
+async function add(masks: Mask[], path: string): Promise<void> {
+  const real = await follow(path).then(
+    (found) => (found.exists ? found.real : undefined),
+    () => undefined,
+  );
+  const stats = real === undefined ? undefined : await stat(real).catch(() => undefined);
+  if (real === undefined || stats === undefined || masks.some((mask) => mask.path === real)) return;
+  masks.push({ path: real, type: stats.isDirectory() ? 'folder' : 'file' });
+}
+
+async function* matching(entry: string, budget: { left: number }): AsyncGenerator<string> {
+  const { folder, rest } = splitPattern(entry);
+  const start = resolve(folder);
+  if (rest.length === 1 && rest[0] === '**') {
+    yield start;
+    return;
+  }
+  const pattern = rest.map(folded);
+  const waiting = [start];
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    const opened = await opendir(at).catch(() => undefined); // one that is not there, or no folder
+    if (opened === undefined) continue;
+    for await (const each of opened) {
+      if (--budget.left < 0) throw tooMany(entry, `more than ${MAX_LOOKED_AT} files and folders to look at`);
+      const path = join(at, each.name);
+      if (matchesPattern(pattern, folded(relative(start, path)))) yield path;
+      else if (each.isDirectory() && !PASSED_OVER.has(each.name)) waiting.push(path);
+    }
+  }
+}
+
+const tooMany = (entry: string, what: string) =>
+  new RuntimeError('not_permitted', `Commands cannot be kept away from "${entry}": ${what}.`, {
+    hint: 'Name folders in "permissions: { paths: { deny, ask } }", not single files of a large tree.',
+  });

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { platform } from 'node:os';
+import type { Env } from './child-environment.ts';
+
+/** Whether commands can be confined here. */
+export type Sandbox =
+  | { readonly found: true; readonly program: string; readonly version: string }
+  | { readonly found: false; readonly reason: string };
+
+export type FindSandbox = () => Promise<Sandbox>;
+
+/**
+ * What every sandbox is made of: namespaces of its own, no capability (one with them could undo the mounts), the whole
+ * system to be read and not written, processes that end with ours.
+ */
+export const SANDBOX_BASE: readonly string[] = [
+  ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
+  ...['--cap-drop', 'ALL', '--die-with-parent', '--new-session'],
+  ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+];
+
+const PROGRAM = 'bwrap';
+const TRIAL_MS = 5_000;
+const MAX_SAID = 500;
+
+/** Looks for bubblewrap by a trial: in many containers it is there and may not do its work. */
+export async function findSandbox(env: Env): Promise<Sandbox> {
+  if (platform() !== 'linux')
+    return { found: false, reason: `bubblewrap needs Linux, this is ${platform()}` };
+  const asked = await tryOut(['--version'], env);
+  if (asked.code === 'missing') return { found: false, reason: 'bwrap not found' };
+  const args = [...SANDBOX_BASE, '--tmpfs', '/tmp', '--unshare-net', '--', '/bin/sh', '-c', ':'];
+  const { code, said } = await tryOut(args, env);
+  if (code === 0) return { found: true, program: PROGRAM, version: asked.said.replace(/^\D+/, '') };
+  return {
+    found: false,
+    reason: `bwrap does not work here: ${said === '' ? `it ended with ${code}` : said}`,
+  };
+}
+
+/** Looks once, when it is first asked. */
+export function createSandboxFinder(env: Env): FindSandbox {
+  let found: Promise<Sandbox> | undefined;
+  return () => {
+    found ??= findSandbox(env);
+    return found;
+  };
+}
+
+function tryOut(
+  args: readonly string[],
+  env: Env,
+): Promise<{ readonly code: number | string; readonly said: string }> {
+  return new Promise((resolve) => {
+    let said = '';
+    const child = spawn(PROGRAM, args, {
+      env: { PATH: env.PATH },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: TRIAL_MS,
+      killSignal: 'SIGKILL',
+    });
+    const hear = (chunk: Buffer) => {
+      if (said.length < MAX_SAID) said += chunk.toString('utf8');
+    };
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
+    child.once('error', (error: NodeJS.ErrnoException) =>
+      resolve({ code: error.code === 'ENOENT' ? 'missing' : (error.code ?? 'error'), said: error.message }),
+    );
+    child.once('close', (code, signal) =>
+      resolve({ code: code ?? signal ?? 'nothing', said: said.trim().replace(/^bwrap: /, '') }),
+    );
+  });
+}

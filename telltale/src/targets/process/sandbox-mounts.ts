@@ -1,0 +1,56 @@
+import { basename, delimiter, dirname } from 'node:path';
+import { isInside } from '../../manifest/files/project-root.ts';
+
+/** A place that commands are kept away from. */
+export interface Mask {
+  readonly path: string;
+  readonly type: 'folder' | 'file';
+}
+
+/** What a sandbox shows; all paths absolute, links resolved. */
+export interface View {
+  /** To be read and written. */
+  readonly roots: readonly string[];
+  /** Empty but for what else is named: home directories, temporary folders. */
+  readonly hidden: readonly string[];
+  /** To be read, also where it is hidden. */
+  readonly readable: readonly string[];
+  readonly masks: readonly Mask[];
+  readonly network: boolean;
+}
+
+/** The options of bubblewrap for a view; later ones lie over earlier ones. Pure. */
+export function mountArguments({ roots, hidden, readable, masks, network }: View): readonly string[] {
+  const inRoots = (path: string) => roots.some((root) => isInside(path, root));
+  const inHidden = (path: string) => hidden.some((folder) => isInside(path, folder));
+  const emptied = outermostFirst(hidden).filter((folder) => folder !== '/' && !inRoots(folder));
+  const shown = outermostFirst(readable).filter((path) => inHidden(path) && !inRoots(path));
+  const folders = outermostFirst(masks.flatMap(({ path, type }) => (type === 'folder' ? [path] : [])));
+  const files = masks.flatMap(({ path, type }) => (type === 'file' ? [path] : []));
+  return [
+    ...emptied.flatMap((folder) => ['--tmpfs', folder]),
+    ...shown.flatMap((path) => ['--ro-bind-try', path, path]),
+    ...outermostFirst(roots).flatMap((root) => ['--bind-try', root, root]),
+    ...folders.flatMap((folder) => ['--tmpfs', folder, '--remount-ro', folder]),
+    ...files.flatMap((file) => ['--ro-bind', '/dev/null', file]),
+    ...(network ? [] : ['--unshare-net']),
+  ];
+}
+
+const outermostFirst = (paths: readonly string[]): readonly string[] =>
+  [...new Set(paths)].sort((a, b) => a.length - b.length);
+
+/** Folders of programs whose parent holds what the programs consist of; the parent of these holds more than that. */
+const PROGRAM_FOLDERS: ReadonlySet<string> = new Set(['bin', '.bin', 'sbin', 'shims']);
+const PERSONAL: ReadonlySet<string> = new Set(['.local', '.cargo']);
+
+/** What has to be read to run the programs of a folder: `~/.nvm/versions/node/v24` for its `bin`. */
+export function programFolder(folder: string, homes: readonly string[]): string {
+  const parent = dirname(folder);
+  const isWhole =
+    PROGRAM_FOLDERS.has(basename(folder)) && !homes.includes(parent) && !PERSONAL.has(basename(parent));
+  return isWhole && parent !== '/' ? parent : folder;
+}
+
+export const pathFolders = (path: string | undefined): readonly string[] =>
+  (path ?? '').split(delimiter).filter((folder) => folder.startsWith('/'));

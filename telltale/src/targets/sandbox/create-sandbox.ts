@@ -1,0 +1,118 @@
+import { availableParallelism } from 'node:os';
+import type { Clock } from '../../kernel/clock.ts';
+import { stopped } from '../access/stopped.ts';
+import { outputTooLarge } from '../output/output-limits.ts';
+import type { Outcome, RunRequest } from './messages.ts';
+import type { Sandbox, SandboxJob } from './sandbox.ts';
+import { sandboxBusy, sandboxClosed, scriptFailure, scriptMemory } from './sandbox-errors.ts';
+import { type SandboxThread, startSandboxThread } from './sandbox-thread.ts';
+
+/** Two at least, so that one script that does not end leaves a way for others. */
+const MIN_THREADS = 2;
+const MAX_THREADS = 4;
+const MAX_WAITING = 10_000;
+/** Text in memory, and again as values, takes several times its size. */
+const MEMORY_FOR_INPUT = 1 / 4;
+const SEEDS = 2 ** 53;
+
+interface Waiting {
+  start(thread: SandboxThread): void;
+  refuse(): void;
+}
+
+/**
+ * Threads are started when the first script is run, and further ones while all are at work. Not on the main thread,
+ * though a script in here costs 80 µs and the way to a thread and back doubles it: the engine's interrupts come only
+ * between its steps, and a script that does not end would hold up every session for the time that it has.
+ */
+export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
+  const maxThreads = Math.max(MIN_THREADS, Math.min(MAX_THREADS, availableParallelism()));
+  const threads = new Set<SandboxThread>();
+  const idle: SandboxThread[] = [];
+  const waiting: Waiting[] = [];
+  let ids = 0;
+  let isClosed = false;
+
+  const freeThread = (): SandboxThread | undefined => {
+    for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) {
+      if (thread.isAlive) return thread;
+      threads.delete(thread);
+    }
+    if (threads.size >= maxThreads) return undefined;
+    const started = startSandboxThread(clock);
+    threads.add(started);
+    return started;
+  };
+  const giveBack = (thread: SandboxThread) => {
+    if (thread.isAlive) idle.push(thread);
+    else threads.delete(thread);
+    while (waiting.length > 0 && !isClosed) {
+      const free = freeThread();
+      if (free === undefined) return;
+      waiting.shift()?.start(free);
+    }
+  };
+  /** Resolves with a thread that is this job's own until it is given back. */
+  const takeThread = (job: SandboxJob): Promise<SandboxThread> => {
+    const free = freeThread();
+    if (free !== undefined) return Promise.resolve(free);
+    if (waiting.length >= MAX_WAITING) return Promise.reject(sandboxBusy(waiting.length));
+    return new Promise((resolve, reject) => {
+      const { signal, what } = job;
+      const onAbort = () => {
+        waiting.splice(waiting.indexOf(entry), 1);
+        reject(stopped(what, signal));
+      };
+      const entry: Waiting = {
+        start(thread) {
+          signal.removeEventListener('abort', onAbort);
+          resolve(thread);
+        },
+        refuse() {
+          signal.removeEventListener('abort', onAbort);
+          reject(sandboxClosed(what));
+        },
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      waiting.push(entry);
+    });
+  };
+
+  return {
+    async run(job) {
+      const { signal, what, limits } = job;
+      if (signal.aborted) throw stopped(what, signal);
+      if (isClosed) throw sandboxClosed(what);
+      const request = requestOf(job, ++ids);
+      const thread = await takeThread(job);
+      let outcome: Outcome;
+      try {
+        outcome = await thread.run(job, request);
+      } finally {
+        giveBack(thread);
+      }
+      if (signal.aborted) throw stopped(what, signal);
+      if (outcome.kind !== 'value') throw scriptFailure(job, outcome);
+      if (Buffer.byteLength(outcome.json) > limits.outputBytes)
+        throw outputTooLarge(what, limits.outputBytes);
+      return outcome.json;
+    },
+    warm() {
+      const thread = isClosed || threads.size > 0 ? undefined : freeThread();
+      if (thread !== undefined) idle.push(thread);
+    },
+    async close() {
+      isClosed = true;
+      for (const entry of waiting.splice(0)) entry.refuse();
+      await Promise.all([...threads].map((thread) => thread.end()));
+      threads.clear();
+    },
+  };
+}
+
+function requestOf(job: SandboxJob, id: number): RunRequest {
+  const { what, source, frozen = [], limits, now, seed = Math.floor(Math.random() * SEEDS), onLog } = job;
+  const globals = JSON.stringify(job.globals);
+  if (globals.length > limits.memoryBytes * MEMORY_FOR_INPUT) throw scriptMemory(what, limits.memoryBytes);
+  return { id, source, globals, frozen, ...limits, now, seed, logs: onLog !== undefined };
+}

@@ -1,0 +1,86 @@
+import { JSException } from 'quickjs-wasi';
+import type { Outcome, RunRequest } from '../messages.ts';
+import { type CompiledScript, compileScript, placeIn, type SyntaxFinding } from './compile-script.ts';
+import type { Machine } from './machine.ts';
+import { WebAssembly } from './web-assembly.ts';
+
+/** Compiled scripts by source; the one that was not used for the longest time goes. */
+export type ScriptCache = Map<string, CompiledScript>;
+
+const MAX_CACHED = 256;
+const MAX_MESSAGE = 2_000;
+const NULL_TEXT = '<null>';
+
+/** Runs a script on a machine. `wasInterrupted` tells whether the host has stopped it. Never throws. */
+export function runScript(
+  machine: Machine,
+  request: RunRequest,
+  cache: ScriptCache,
+  wasInterrupted: () => boolean,
+): Outcome {
+  let indent = 0;
+  try {
+    const script = compiled(machine, request, cache);
+    if ('message' in script) return { kind: 'syntax', message: clip(script.message), place: script.place };
+    indent = script.indent;
+    const { vm, begin, finish } = machine;
+    machine.reset(request.memoryBytes);
+    vm.callFunction(
+      begin,
+      vm.undefined,
+      vm.newString(request.globals),
+      vm.newString(JSON.stringify(request.frozen)),
+      vm.newNumber(request.seed),
+    );
+    const value = vm.evalBytecode(script.bytecode);
+    const answer = vm.callFunction(finish, vm.undefined, value, vm.newNumber(request.outputBytes));
+    return wasInterrupted() ? { kind: 'interrupted' } : read(answer.toString());
+  } catch (thrown) {
+    // A script may catch what its end brings about, or throw in its stead: what counts is that it was stopped.
+    return wasInterrupted() ? { kind: 'interrupted' } : failure(thrown, indent);
+  }
+}
+
+function compiled(
+  machine: Machine,
+  { source, memoryBytes }: RunRequest,
+  cache: ScriptCache,
+): CompiledScript | SyntaxFinding {
+  const found = cache.get(source);
+  if (found !== undefined) {
+    cache.delete(source); // and to the end: the first is the oldest
+    cache.set(source, found);
+    return found;
+  }
+  machine.reset(memoryBytes);
+  const made = compileScript(machine.vm, source);
+  if ('message' in made) return made;
+  const [oldest] = cache.keys();
+  if (cache.size >= MAX_CACHED && oldest !== undefined) cache.delete(oldest);
+  cache.set(source, made);
+  return made;
+}
+
+function read(answer: string): Outcome {
+  if (answer.startsWith('=')) return { kind: 'value', json: answer.slice(1) };
+  if (answer.startsWith('>')) return { kind: 'large' };
+  const [path = '', found = '', hint = ''] = JSON.parse(answer.slice(1)) as readonly string[];
+  return { kind: 'not_json', path: clip(path), found, hint };
+}
+
+function failure(thrown: unknown, indent: number): Outcome {
+  if (!(thrown instanceof JSException)) {
+    // The thread's own stack ran out before the engine's limit: a RangeError, in the midst of WebAssembly.
+    const isStack = thrown instanceof RangeError || thrown instanceof WebAssembly.RuntimeError;
+    return isStack ? { kind: 'stack' } : { kind: 'threw', name: 'internal', message: clip(String(thrown)) };
+  }
+  const { name, message, stack } = thrown;
+  if (name === 'InternalError' && message === 'out of memory') return { kind: 'memory' };
+  if (name === 'RangeError' && message === 'Maximum call stack size exceeded') return { kind: 'stack' };
+  // What is thrown need not be an Error; the engine's wrapper shows null as "<null>".
+  if (stack === undefined || stack === NULL_TEXT)
+    return { kind: 'threw', name: '', message: message === NULL_TEXT ? 'null' : clip(message) };
+  return { kind: 'threw', name: clip(name), message: clip(message), place: placeIn(stack, indent) };
+}
+
+const clip = (text: string): string => (text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text);

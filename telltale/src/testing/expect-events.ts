@@ -1,0 +1,117 @@
+import type { ObservedEvent } from '../events/event.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import { type EventPattern, matches, showEvent, showPattern } from './event-pattern.ts';
+
+/** Claims about events; each throws `events_differ`, with the events in its message, unless it holds. */
+export interface EventExpectations {
+  /** Each pattern fits an event, and each of these comes behind the one before. Others may stand between. */
+  inOrder(...patterns: readonly EventPattern[]): EventExpectations;
+  /** Each event fits its pattern, and there is no other. */
+  exactly(...patterns: readonly EventPattern[]): EventExpectations;
+  /** No event fits. */
+  never(...patterns: readonly EventPattern[]): EventExpectations;
+  /** So many events fit. */
+  times(count: number, pattern: EventPattern): EventExpectations;
+  /** The same of those events only that fit one of the patterns. */
+  of(...patterns: readonly EventPattern[]): EventExpectations;
+}
+
+/** Looks at events of a log, or at those that were observed. Needs no test framework. */
+export function expectEvents(events: Iterable<ObservedEvent>): EventExpectations {
+  const all = [...events];
+  const claims: EventExpectations = {
+    inOrder(...patterns) {
+      let from = 0;
+      const found: number[] = [];
+      for (const [index, pattern] of patterns.entries()) {
+        const at = all.findIndex((event, place) => place >= from && matches(event, pattern));
+        if (at === -1) throw notInOrder(all, patterns, found, index);
+        found.push(at);
+        from = at + 1;
+      }
+      return claims;
+    },
+    exactly(...patterns) {
+      const at = Array.from({ length: Math.max(all.length, patterns.length) }).findIndex((_, place) => {
+        const event = all[place];
+        const pattern = patterns[place];
+        return event === undefined || pattern === undefined || !matches(event, pattern);
+      });
+      if (at !== -1) throw notExactly(all, patterns, at);
+      return claims;
+    },
+    never(...patterns) {
+      for (const pattern of patterns) {
+        const at = all.findIndex((event) => matches(event, pattern));
+        if (at !== -1)
+          throw differ(`There is an event that must not be: ${showPattern(pattern)}.`, all, new Set([at]));
+      }
+      return claims;
+    },
+    times(count, pattern) {
+      const fitting = all.flatMap((event, at) => (matches(event, pattern) ? [at] : []));
+      if (fitting.length !== count)
+        throw differ(
+          `${fitting.length} events fit, not ${count}: ${showPattern(pattern)}.`,
+          all,
+          new Set(fitting),
+        );
+      return claims;
+    },
+    of: (...patterns) =>
+      expectEvents(all.filter((event) => patterns.some((pattern) => matches(event, pattern)))),
+  };
+  return claims;
+}
+
+function notInOrder(
+  all: readonly ObservedEvent[],
+  patterns: readonly EventPattern[],
+  found: readonly number[],
+  missing: number,
+): RuntimeError {
+  const wanted = patterns[missing] as EventPattern;
+  const before = patterns[missing - 1];
+  const earlier = all.findIndex((event) => matches(event, wanted));
+  const where = before === undefined ? '' : ` behind ${showPattern(before)}`;
+  const elsewhere = earlier === -1 ? '' : ' It comes earlier.';
+  return differ(`There is no ${showPattern(wanted)}${where}.${elsewhere}`, all, new Set(found));
+}
+
+function notExactly(
+  all: readonly ObservedEvent[],
+  patterns: readonly EventPattern[],
+  at: number,
+): RuntimeError {
+  const pattern = patterns[at];
+  const event = all[at];
+  const message =
+    pattern === undefined
+      ? `${patterns.length} events were expected; there are ${all.length}.`
+      : event === undefined
+        ? `There is no event ${at + 1}; expected: ${showPattern(pattern)}.`
+        : `Event ${at + 1} is another; expected: ${showPattern(pattern)}.`;
+  return differ(message, all, new Set(Array.from({ length: at }, (_, place) => place)), at);
+}
+
+/** Events that a message shows: those round the place that matters. */
+const MAX_LINES = 40;
+
+/** What fits has a `✓`, where the claim ends a `✗`. */
+function differ(
+  message: string,
+  all: readonly ObservedEvent[],
+  fitting: ReadonlySet<number>,
+  wrong = -1,
+): RuntimeError {
+  const last = wrong === -1 ? Math.max(-1, ...fitting) : wrong;
+  const from = Math.max(0, Math.min(last - MAX_LINES / 2, all.length - MAX_LINES));
+  const lines = all.slice(from, from + MAX_LINES).map((event, index) => {
+    const at = from + index;
+    return `${at === wrong ? '✗' : fitting.has(at) ? '✓' : ' '} ${showEvent(event)}`;
+  });
+  const left = all.length - lines.length;
+  const note = left === 0 ? [] : [`  … and ${left} more`];
+  const shown = all.length === 0 ? ['  (there are no events)'] : [...lines, ...note];
+  return new RuntimeError('events_differ', `${message}\n${shown.join('\n')}`);
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { main } from '../../src/cli/main.ts';
+import { temporaryProject } from '../manifest/temporary-project.ts';
+import { recordedIo } from './recorded-io.ts';
+
+const PROJECT = {
+  'agent.yml': `kind: Agent
+name: coder
+description: Writes code.
+model: scripted:./turns.yml
+dialect: tags
+limits: { turns: 7, wall: 5m }
+metadata: { fields: { status: { type: enum, values: [IDLE, CODING], default: IDLE, description: Mode } } }
+prompts: { shorten: { template: "Shorten {text}" } }
+import: { tools: [./tools/*.yml, builtin:clock], relics: [./notes.yml] }
+`,
+  'tools/search.yml': `kind: Tool
+name: search
+description: Searches the web.
+parameters: { type: object, required: [q], properties: { q: { type: string, description: What for. }, n: { type: integer } } }
+implementation: { http: { url: "https://api.example.com/?q={q}", headers: { authorization: "\${SEARCH_TOKEN}" } } }
+`,
+  'notes.yml': 'kind: Relic\nname: notes\ndriver: kv\n',
+  'gate.yml':
+    'kind: Artifact\nname: gate\nsource: "export const may = () => true"\nmethods: { may: { description: Whether. } }\n',
+};
+
+async function inspect(argv: readonly string[], folder = temporaryProject(PROJECT)) {
+  const io = recordedIo({ cwd: folder, env: { SEARCH_TOKEN: 'very-secret-indeed' } });
+  const code = await main(['inspect', ...argv], io);
+  return { code, out: io.out(), err: io.err() };
+}
+
+describe('telltale inspect', () => {
+  it('says of an agent how it runs and what it may call', async () => {
+    const { code, out, err } = await inspect(['agent', 'coder']);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    for (const line of [
+      'Agent coder\n  Writes code.',
+      'file         agent.yml:2',
+      'model        scripted:./turns.yml',
+      'dialect      tags',
+      'limits       7 turns, 300 s of wall time',
+      'metadata     status: enum IDLE | CODING, begins as "IDLE" – Mode',
+      'prompts      shorten',
+    ])
+      expect(out).toContain(line);
+  });
+
+  it('says of a tool what it takes, what it runs and what it needs', async () => {
+    const { out } = await inspect(['search']);
+    expect(out).toContain('parameters   q: string – What for.\n               n?: integer\n');
+    expect(out).toContain('needs        permissions: { network: [api.example.com] }');
+    expect(out).toContain('used by      coder');
+  });
+
+  it("lists a relic's operations with their parameters, health among them", async () => {
+    const { out } = await inspect(['relic', 'notes']);
+    expect(out).toContain('driver       kv\n');
+    expect(out).toContain('get (default): ');
+    expect(out).toMatch(/\n +set: .*\n +key: string – .*\n +value: any/);
+    expect(out).toMatch(/\n +health: /);
+  });
+
+  it('knows what is built in, wherever it is called', async () => {
+    const { out } = await inspect(['tool', 'filesystem'], temporaryProject({}));
+    expect(out).toContain('Tool filesystem\n');
+    expect(out).toContain('built in');
+    expect(out).toMatch(/edit: .*\n +path: string/);
+  });
+
+  it('shows artifacts, prompts and several names at once', async () => {
+    const { out } = await inspect(['gate', 'shorten', 'clock']);
+    expect(out).toContain('Artifact gate');
+    expect(out).toContain('methods      may: Whether.');
+    expect(out).toContain('Prompt shorten\n  Shorten {text}');
+    expect(out).toContain('Tool clock');
+  });
+
+  it('lists everything, or one kind, where no name is given', async () => {
+    expect((await inspect([])).out).toMatch(/^KIND +NAME.*\ntool +search +tools\/search\.yml/s);
+    const { out } = await inspect(['relics', '--json']);
+    expect(JSON.parse(out)).toMatchObject([
+      { kind: 'Relic', name: 'notes', builtin: false, used_by: ['coder'] },
+    ]);
+  });
+
+  it('never shows the value of a secret', async () => {
+    const { out } = await inspect(['search', '--json']);
+    expect(out).not.toContain('very-secret');
+    expect(JSON.parse(out)[0].manifest.implementation.http.headers.authorization).toBe('<SEARCH_TOKEN>');
+  });
+
+  it('suggests the nearest name of that kind', async () => {
+    expect(await inspect(['serach'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Did you mean "search"?'),
+    });
+    expect((await inspect(['relic', 'search'])).err).toContain('No relic here is named "search".');
+  });
+
+  it('shows what is right where other manifests are wrong', async () => {
+    const folder = temporaryProject({
+      'a.yml': 'kind: Agent\nname: good\nmodel: scripted:x\n',
+      'b.yml': 'kind: Tool\nnmae: bad\n',
+    });
+    const { code, out, err } = await inspect(['agents'], folder);
+    expect({ code, out: out.includes('good') }).toEqual({ code: 0, out: true });
+    expect(err).toMatch(/mistakes? in the manifests here/);
+  });
+});

@@ -1,0 +1,208 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { frameOf, openFrame, readTurnParts } from '../../src/kernel/call-frames.ts';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { Model, ModelMessage } from '../../src/models/model.ts';
+import { openModel } from '../../src/models/open-model.ts';
+import type { ScriptTurn } from '../../src/models/scripted/script.ts';
+import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
+import { ask } from './collect.ts';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'telltale-calls-'));
+});
+
+const open = (file: string): Promise<Model> =>
+  openModel(`scripted:${file}`, { env: {}, folder, clock: createSystemClock() });
+
+async function openText(text: string): Promise<Model> {
+  await writeFile(join(folder, 'x.yml'), text);
+  return open('x.yml');
+}
+
+/** What is wrong with it, in two lines. */
+async function wrong(text: string): Promise<string> {
+  const thrown = await openText(text).then(
+    () => ({ code: 'none', message: 'It could be read.', hint: '' }),
+    (error: unknown) => error as { code: string; message: string; hint?: string },
+  );
+  return `${thrown.code} ${thrown.message}\n${thrown.hint}`;
+}
+
+async function said(model: Model, turn = 1): Promise<string> {
+  const { deltas, end } = ask(model, { turn });
+  await end;
+  return deltas.join('');
+}
+
+const LOOK_UP = `
+turns:
+  - say:
+      - I look it up.
+      - call: search
+        input: { query: x, _run: { id: found, mode: async } }
+      - call: respond
+        id: mine
+        input: { text: done }
+  - say: [{ call: finish }]
+`;
+
+describe('a scripted turn in parts', () => {
+  it('says its prose and its calls as frames, in order, with nothing in between', async () => {
+    const model = await openText(LOOK_UP);
+    expect(await said(model)).toBe(
+      'I look it up.' +
+        frameOf({
+          id: 'call_1_1',
+          name: 'search',
+          input: '{"query":"x","_run":{"id":"found","mode":"async"}}',
+        }) +
+        frameOf({ id: 'mine', name: 'respond', input: '{"text":"done"}' }),
+    );
+  });
+
+  it('numbers calls by the turn of the session, so that a loop repeats no id', async () => {
+    const model = await openText(`loop: true\n${LOOK_UP}`);
+    const ids = async (turn: number) =>
+      readTurnParts(await said(model, turn)).flatMap((part) => (part.type === 'call' ? [part.id] : []));
+    expect(await ids(2)).toEqual(['call_2_1']);
+    expect(await ids(4)).toEqual(['call_4_1']);
+    expect(await ids(3)).toEqual(['call_3_1', 'mine']);
+  });
+
+  it('a call without input has an empty one; text is streamed as it is', async () => {
+    const model = await openText(`
+turns:
+  - say:
+      - call: a
+      - { call: b, input: '{"cut": "of' }
+      - { call: c, input: "" }
+      - { call: d, input: {}, meta: { google: { thoughtSignature: abc } } }
+`);
+    expect(readTurnParts(await said(model))).toEqual([
+      { type: 'call', id: 'call_1_1', name: 'a', input: '{}' },
+      { type: 'call', id: 'call_1_2', name: 'b', input: '{"cut": "of' },
+      { type: 'call', id: 'call_1_3', name: 'c', input: '' },
+      {
+        type: 'call',
+        id: 'call_1_4',
+        name: 'd',
+        input: '{}',
+        meta: { google: { thoughtSignature: 'abc' } },
+      },
+    ]);
+  });
+
+  it('a call that is cut leaves its frame open', async () => {
+    const model = await openText('turns: [{ say: [{ call: a, input: "{\\"x", cut: true }] }]\n');
+    expect(await said(model)).toBe(`${openFrame('call_1_1', 'a')}{"x`);
+  });
+
+  it('a mark in prose or input begins no frame', async () => {
+    const model = await openText('turns: [{ say: ["a\\u001eb", { call: c, input: "\\u001e" }] }]\n');
+    expect(readTurnParts(await said(model))).toEqual([
+      { type: 'text', text: 'a\ufffdb' },
+      { type: 'call', id: 'call_1_1', name: 'c', input: '\ufffd' },
+    ]);
+  });
+
+  it('goes on, breaks off and keeps its pace by the characters of that text', async () => {
+    const turn: ScriptTurn = { say: ['ab', { call: 'c', input: { d: 1 } }] };
+    const text = await said(createScriptedModel({ turns: [turn] }));
+    const on = ask(createScriptedModel({ turns: [turn], chunk: 7 }), { said: 5 });
+    await on.end;
+    expect(on.deltas.join('')).toBe(text.slice(5));
+    expect(on.deltas[0]).toHaveLength(7);
+    const broken = ask(createScriptedModel({ turns: [{ ...turn, failAfter: text.length - 3 }] }));
+    expect(await broken.error).toMatchObject({ code: 'model_broke_off' });
+    expect(broken.deltas.join('')).toBe(text.slice(0, -3));
+    const clock = createSimulatedClock();
+    const paced = ask(createScriptedModel({ turns: [turn], tokensPerSecond: 1, clock }));
+    await clock.advance(2000);
+    expect(paced.deltas.join('')).toBe(text.slice(0, 8));
+    paced.abort();
+    await paced.error;
+  });
+});
+
+describe('a mistake in the parts of a scripted turn', () => {
+  it.each([
+    [
+      'turns:\n  - text: a\n    say: [b]\n',
+      'x.yml:3:5: "text" and "say" exclude each other in a turn.\nGive only one of text or say.',
+    ],
+    ['turns:\n  - chunk: 3\n', 'x.yml:2:5: A turn needs "text" or "say".'],
+    [
+      'turns:\n  - say: []\n',
+      'x.yml:2:10: "say" cannot be an empty list.\nWrite a list of one part or more.',
+    ],
+    ['turns:\n  - say: hello\n', 'x.yml:2:10: "say" cannot be "hello".\nWrite a list of one part or more.'],
+    [
+      'turns:\n  - say:\n      - 42\n',
+      'x.yml:3:9: A part of what is said must be text or a map; found 42.\nPut text that looks like a number in quotes.',
+    ],
+    [
+      'turns:\n  - call: search\n',
+      'x.yml:2:5: A turn has no key "call".\nA call is a part of what is said: say: [{ call: … }].',
+    ],
+    [
+      'turns:\n  - say:\n      - name: search\n',
+      'x.yml:3:9: A call has no key "name".\nDid you mean "call"? Its value is the name of the tool.',
+    ],
+    [
+      'turns:\n  - say:\n      - call: search\n        input: [1]\n',
+      'x.yml:4:16: The input of a call must be text or a map; found a list of 1.\nWrite a map; text is streamed as it is.',
+    ],
+    [
+      'turns:\n  - say:\n      - call: search\n        inputs: { a: 1 }\n',
+      'x.yml:4:9: A call has no key "inputs".\nDid you mean "input"?',
+    ],
+    [
+      'turns:\n  - say:\n      - { call: a, id: same }\n      - { call: b, id: same }\n',
+      'x.yml:4:24: Two calls of this turn have the id "same".\nGive each its own, or none: then they are numbered.',
+    ],
+    [
+      'turns:\n  - say:\n      - { call: a, cut: true }\n      - more\n',
+      'x.yml:3:20: Only the last part of a turn can be cut.',
+    ],
+    [
+      'turns:\n  - say:\n      - { call: a, cut: true, meta: {} }\n',
+      'x.yml:3:31: "cut" and "meta" exclude each other in a call.',
+    ],
+    ['turns:\n  - say:\n      - call: ""\n', 'x.yml:3:15: "call" cannot be "".'],
+  ])('%j', async (text, expected) => {
+    const found = await wrong(text);
+    expect(found).toMatch(/^script_invalid /);
+    expect(found).toContain(expected);
+  });
+});
+
+describe('what a script expects of a prompt with native calls', () => {
+  const model = createScriptedModel({
+    turns: [{ text: 'x', expect: [{ contains: '42' }, { contains: 'go on' }], place: 'x.yml:2' }],
+  });
+  const messages = (answer: string): readonly ModelMessage[] => [
+    { role: 'user', text: 'task' },
+    { role: 'assistant', text: frameOf({ id: 'c', name: 'n', input: '{}' }) },
+    { role: 'tool', text: answer, answers: [{ call: 'c', name: 'n', text: answer }] },
+    { role: 'user', text: 'go on' },
+  ];
+
+  it("is looked for in the tools' answers and in the user's message behind them", async () => {
+    expect(await ask(model, { messages: messages('it is 42') }).end).toEqual({ finish: 'stop' });
+    expect(await ask(model, { messages: messages('nothing') }).error).toMatchObject({
+      code: 'script_expectation',
+      message:
+        'The script\'s turn 1 (x.yml:2) expects "42" in what the model was told since it last spoke, which is: "nothing  go on".',
+    });
+  });
+
+  it('is found in answers with no message of the user behind them', async () => {
+    const { error } = ask(model, { messages: messages('it is 42').slice(0, 3) });
+    expect(await error).toMatchObject({ message: expect.stringContaining('expects "go on"') });
+  });
+});

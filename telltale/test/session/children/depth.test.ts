@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { MAX_DEPTH } from '../../../src/session/children/child-errors.ts';
+import { runAgent } from '../run-agent.ts';
+import { call, speaking } from './run-team.ts';
+
+const files = {
+  'agent.yml': 'kind: Agent\nname: a\nimport: { agents: [./b.yml] }\n',
+  'b.yml': 'kind: Agent\nname: b\nimport: { agents: [./agent.yml] }\n',
+};
+
+/** Calls the other one in every turn, whatever it hears. */
+const stubborn = speaking(({ system, turn }) => call(`n${turn}`, system.includes('name "b"') ? 'b' : 'a'));
+
+describe('agents that call each other in a circle', () => {
+  it('end in an error that prints the chain', async () => {
+    let sessions = 0;
+    const ran = await runAgent({
+      files,
+      turns: [],
+      model: stubborn,
+      async after(_, runtime) {
+        sessions = (await runtime.store.list()).length;
+      },
+    });
+    expect(ran.result).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'depth_limit',
+        message: `Agents may call each other ${MAX_DEPTH} deep, and this call would be one more: a → b → a → b → a → b → a.`,
+      },
+    });
+    // Each hears of it once and asks once more.
+    expect(sessions).toBe(2 ** (MAX_DEPTH + 1) - 1);
+  });
+
+  it('may do without the call that was one too deep', async () => {
+    const model = speaking(({ system, messages, turn }) => {
+      if (messages.at(-1)?.text.includes('depth_limit')) return '<response>I did it myself.</response>';
+      const next = system.includes('name "b"') ? 'b' : 'a';
+      return `${call(`n${turn}`, next)}<response>$n${turn}</response>`;
+    });
+    const ran = await runAgent({ files, turns: [], model });
+    expect(ran.result).toMatchObject({ status: 'completed', result: 'I did it myself.', turns: 1 });
+  });
+});

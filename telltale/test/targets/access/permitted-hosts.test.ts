@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import type { Rules } from '../../../src/manifest/schema/permissions.ts';
+import { createPermittedHosts } from '../../../src/targets/access/permitted-hosts.ts';
+import { agentTargets } from '../agent-targets.ts';
+import { httpServer } from '../http-server.ts';
+
+const hosts = (rules: Partial<Rules>) => createPermittedHosts({ allow: [], ask: [], deny: [], ...rules });
+
+test('denied beats asked for, asked for beats allowed, a star is the rest', () => {
+  const { check, grantFor } = hosts({
+    allow: ['api.example.com', '*.example.org'],
+    ask: ['pay.example.org', '*'],
+    deny: ['evil.example.org', '*.internal'],
+  });
+  expect(check('api.example.com', '443')).toBe('named');
+  expect(check('a.example.org', '443')).toBe('public');
+  expect(grantFor('pay.example.org', '443')).toBe('host pay.example.org:443');
+  expect(grantFor('elsewhere.net', '80')).toBe('host elsewhere.net:80');
+  expect(() => check('EVIL.example.org.', '443')).toThrow(/denied/);
+  expect(() => grantFor('db.internal', '5432')).toThrow(/denied/);
+  expect(() => check('elsewhere.net', '80')).toThrow(/nobody was asked/);
+});
+
+test('an approval is for one host and port; a name that was asked for by a star leads to public addresses only', () => {
+  const { check } = hosts({ ask: ['*'] });
+  expect(check('elsewhere.net', '80', ['host elsewhere.net:80'])).toBe('public');
+  expect(() => check('elsewhere.net', '81', ['host elsewhere.net:80'])).toThrow(/nobody was asked/);
+  expect(check('localhost', '80', ['host localhost:80'])).toBe('named');
+  expect(check('127.0.0.1', '80', ['host 127.0.0.1:80'])).toBe('named');
+  expect(hosts({ ask: ['db.local'] }).check('db.local', '1', ['host db.local:1'])).toBe('named');
+});
+
+test('a request to a host that has to be asked for is asked about with its address', async () => {
+  const { port } = await httpServer((_request, response) => response.end('hello'));
+  const url = `http://127.0.0.1:${port}/`;
+  const asked: string[] = [];
+  const { call, failure } = await agentTargets({
+    agent: 'import: { tools: ["builtin:http_fetch"] }\npermissions: { network: ask }',
+    approve: (need) => {
+      asked.push(need.what);
+      return asked.length === 1;
+    },
+  });
+  expect(await call('http_fetch', { url })).toMatchObject({ status: 200, body: 'hello' });
+  expect((await failure('http_fetch', { url, method: 'POST' })).code).toBe('not_permitted');
+  expect(asked).toEqual([`GET ${url}`, `POST ${url}`]);
+});

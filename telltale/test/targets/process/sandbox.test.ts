@@ -1,0 +1,214 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { findSandbox } from '../../../src/targets/process/find-sandbox.ts';
+import type { TargetCall } from '../../../src/targets/target.ts';
+import { temporaryProject } from '../../manifest/temporary-project.ts';
+import { agentTargets, type Given, until } from '../agent-targets.ts';
+import { httpServer } from '../http-server.ts';
+
+const sandbox = await findSandbox({ PATH: process.env.PATH });
+const ABSENT = async () => ({ found: false, reason: 'bwrap not found' }) as const;
+
+const given = async (permissions = '', more: Partial<Given> = {}) => {
+  const targets = await agentTargets({
+    agent: `import: { tools: ["builtin:shell", "builtin:git", ./x.yml] }\npermissions: { shell: allow, ${permissions} }`,
+    ...more,
+    files: {
+      'x.yml': 'kind: Tool\nname: x\nimplementation: { command: [node, -e, "console.log(process.pid)"] }\n',
+      'mine.txt': 'mine',
+      ...more.files,
+    },
+    options: { graceMs: 5_000, ...more.options },
+  });
+  const sh = (command: string, call: Partial<TargetCall> = {}) =>
+    targets.call('shell', { command, allow_failure: true }, call) as Promise<{
+      exit_code: number;
+      stdout: string;
+      stderr: string;
+    }>;
+  return { ...targets, sh };
+};
+
+test('this machine has a sandbox, or the reason why not is known', () => {
+  if (sandbox.found) expect(sandbox.version).toMatch(/^\d+\./);
+  else expect(sandbox.reason).not.toBe('');
+});
+
+test('a finder that finds no program says so', async () => {
+  expect(await findSandbox({ PATH: '/nowhere' })).toMatchObject({ found: false });
+});
+
+// Where there is none, what is promised without one is all there is to test.
+const inSandbox = sandbox.found ? describe : () => undefined;
+
+inSandbox('in the sandbox', () => {
+  test('a command reads and writes what is permitted', async () => {
+    const { sh, folder } = await given();
+    expect(await sh('cat mine.txt; echo new > made.txt; pwd')).toMatchObject({
+      exit_code: 0,
+      stdout: `mine${folder}\n`,
+    });
+    expect(readFileSync(join(folder, 'made.txt'), 'utf8')).toBe('new\n');
+  });
+
+  test('a secret in another temporary folder is not there', async () => {
+    const elsewhere = temporaryProject({ 'secret.txt': 'hush' });
+    const { sh, folder } = await given();
+    symlinkSync(join(elsewhere, 'secret.txt'), join(folder, 'link'));
+    const { stdout, exit_code } = await sh(`cat ${elsewhere}/secret.txt link; ls ${elsewhere}`);
+    expect([stdout, exit_code === 0]).toEqual(['', false]);
+  });
+
+  test('nothing outside can be written, and the mounts cannot be undone', async () => {
+    const elsewhere = temporaryProject();
+    const { sh } = await given();
+    const tries = [
+      `touch ${elsewhere}/x`,
+      'touch /etc/x',
+      'touch /usr/x',
+      'mount -o remount,rw /',
+      'umount /tmp',
+    ];
+    for (const line of tries) expect((await sh(line)).exit_code, line).not.toBe(0);
+    expect(existsSync(join(elsewhere, 'x'))).toBe(false);
+  });
+
+  test('the home directory is empty but for what is permitted', async () => {
+    const home = temporaryProject({ '.ssh/id': 'key', 'work/a.txt': 'a' });
+    const { sh } = await given(`paths: [".", ${home}/work]`, {
+      options: { env: { PATH: process.env.PATH, HOME: home } },
+    });
+    expect(await sh('ls -A ~; cat ~/.ssh/id; cat ~/work/a.txt')).toMatchObject({ stdout: 'work\na' });
+  });
+
+  test('temporary files are private to a command and gone after it', async () => {
+    const { sh } = await given();
+    expect(await sh('f=$(mktemp) && echo x > $f && cat $f && echo y > /tmp/shared-name')).toMatchObject({
+      exit_code: 0,
+      stdout: 'x\n',
+    });
+    expect((await sh('cat /tmp/shared-name')).exit_code).not.toBe(0);
+    expect(existsSync('/tmp/shared-name')).toBe(false);
+  });
+
+  test('what is denied, or has to be asked for, is hidden from commands', async () => {
+    const files = { '.env': 'KEY', 'secrets/a': 's', 'deep/x.pem': 'p', 'private/p': 'p' };
+    const { sh, folder } = await given('paths: { deny: [.env, secrets/**, "**/*.pem"], ask: [private] }', {
+      files,
+    });
+    expect(await sh('cat .env deep/x.pem; cat secrets/a private/p; ls secrets private')).toMatchObject({
+      stdout: 'private:\n\nsecrets:\n',
+    });
+    expect((await sh('echo x > secrets/new')).exit_code).not.toBe(0);
+    await sh('echo x > .env');
+    expect(readFileSync(join(folder, '.env'), 'utf8')).toBe('KEY');
+  });
+
+  test('no server is reached unless a host is permitted', async () => {
+    const { port } = await httpServer((_request, response) => response.end('hello'));
+    const ask = `node -e 'fetch("http://127.0.0.1:${port}").then((r) => r.text()).then(console.log, () => process.exit(9))'`;
+    expect((await (await given()).sh(ask)).exit_code).toBe(9);
+    expect((await (await given('network: [api.example.com]')).sh(ask)).stdout).toBe('hello\n');
+  });
+
+  test('it does not see the other processes', async () => {
+    const { call } = await given();
+    expect(Number(await call('x'))).toBeLessThan(20);
+  });
+
+  test('a program that is missing, may not be run or fails is told apart as without it', async () => {
+    const tool = (command: string) => `kind: Tool\nname: x\nimplementation: { command: ${command} }\n`;
+    const code = async (command: string) => {
+      const { failure } = await given('', { files: { 'x.yml': tool(command), 'plain.txt': '' } });
+      return (await failure('x')).code;
+    };
+    expect(await code('[no-such-program-here]')).toBe('command_missing');
+    expect(await code('[./plain.txt]')).toBe('command_missing');
+    expect(await code('["true"], cwd: nowhere')).toBe('folder_missing');
+    expect(await code('[sh, -c, "exit 42"]')).toBe('command_failed');
+  });
+
+  test('git works in a permitted repository, and knows who commits', async () => {
+    const home = temporaryProject({ '.gitconfig': '[user]\n\tname = Me\n\temail = me@example.com\n' });
+    const { call } = await given('', { options: { env: { PATH: process.env.PATH, HOME: home } } });
+    await call('git', { operation: 'init' });
+    await call('git', { operation: 'add', paths: ['mine.txt'] });
+    await call('git', { operation: 'commit', message: 'first' });
+    expect(await call('git', { operation: 'show' })).toContain('Me <me@example.com>');
+  });
+
+  test('a program in the home directory that PATH names can be run', async () => {
+    const home = temporaryProject();
+    mkdirSync(join(home, 'tools/bin'), { recursive: true });
+    writeFileSync(join(home, 'tools/bin/greet'), '#!/bin/sh\n. "$(dirname "$0")/../lib.sh"\n', {
+      mode: 0o755,
+    });
+    writeFileSync(join(home, 'tools/lib.sh'), 'echo hello\n');
+    writeFileSync(join(home, 'secret'), 'hush');
+    const { sh } = await given('', {
+      options: { env: { PATH: `${home}/tools/bin:${process.env.PATH}`, HOME: home } },
+    });
+    expect(await sh('greet; cat ~/secret')).toMatchObject({ stdout: 'hello\n' });
+  });
+
+  test('a command that is stopped may clean up, and all it started ends with it', async () => {
+    const { call, folder } = await given();
+    const controller = new AbortController();
+    const command = `sleep 1000 & trap 'echo 1 > cleaned; exit 0' TERM; echo 1 > ready; while :; do sleep 0.01; done`;
+    const ended = call('shell', { command }, { signal: controller.signal }).then(
+      () => 'no error',
+      (thrown: { readonly code: string }) => thrown.code,
+    );
+    await until(() => existsSync(join(folder, 'ready')));
+    controller.abort();
+    expect(await ended).toBe('cancelled');
+    expect(existsSync(join(folder, 'cleaned'))).toBe(true);
+  });
+
+  test('a command that does not stop is killed after its grace', async () => {
+    const { call, folder } = await given('', { options: { graceMs: 50 } });
+    const controller = new AbortController();
+    const command = `trap '' TERM; echo 1 > ready; while :; do date +%s%N > beat; sleep 0.01; done`;
+    const ended = call('shell', { command }, { signal: controller.signal }).catch(() => 'stopped');
+    await until(() => existsSync(join(folder, 'beat')));
+    controller.abort();
+    expect(await ended).toBe('stopped');
+    const beat = () => readFileSync(join(folder, 'beat'), 'utf8');
+    let last = '';
+    await until(() => {
+      const now = beat();
+      const still = now === last;
+      last = now;
+      return still;
+    });
+  });
+});
+
+describe('without a sandbox', () => {
+  test('commands run, and the log is told why they are not confined', async () => {
+    const notes: string[] = [];
+    const { sh } = await given('', { options: { findSandbox: ABSENT } });
+    expect(await sh('echo hi', { note: (what) => notes.push(what) })).toMatchObject({ stdout: 'hi\n' });
+    expect(notes).toEqual(['commands are not sandboxed: bwrap not found']);
+  });
+
+  test('a manifest that requires one is refused its commands', async () => {
+    const { failure } = await given('sandbox: require', { options: { findSandbox: ABSENT } });
+    const error = await failure('shell', { command: 'echo hi' });
+    expect(error.code).toBe('not_permitted');
+    expect(error.message).toContain('bwrap not found');
+    expect(error.hint).toContain('sandbox: auto');
+  });
+
+  test('one that wants none is not asked for', async () => {
+    const notes: string[] = [];
+    const { sh } = await given('sandbox: off', {
+      options: { findSandbox: () => Promise.reject(new Error('looked for')) },
+    });
+    expect(await sh('echo $$ > /dev/null; echo hi', { note: (what) => notes.push(what) })).toMatchObject({
+      stdout: 'hi\n',
+    });
+    expect(notes).toEqual([]);
+  });
+});

@@ -7,6 +7,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SessionContext } from '../context.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
+import { keptFromActing } from './kept-from-acting.ts';
 
 /** What follows a turn. */
 export type Next =
@@ -132,6 +133,9 @@ function whyUndone({ state, manifest }: SessionContext, source: string): string 
     if (failed)
       return `${undone}: the action "${id}" (${action.action.name}) ended as ${action.status}, which you had not seen. Look at its result, then mend it or say so ${again}.`;
   }
+  const faults = keptFromActing(state.news.faults);
+  if (faults.length > 0)
+    return `${undone}: something else in your turn did not act (${faults.join(', ')}), which you had not seen. Read why, then do it again or say so ${again}.`;
   if (manifest.protocol.final_with_actions === 'bind') return undefined;
   const named = new Set(referencesIn(source).map(({ name }) => name));
   const unnamed = state.news.results.find((id) => {

@@ -54,11 +54,13 @@ describe.each(PROVIDERS.map((provider) => [provider.name, provider] as const))(
     it.each(DIALECTS)('comes to the same events in the dialect %s', async (dialect) => {
       const script = await loadScript(`turns/${dialect}.yml`, folder);
       const turns = script.turns.map((turn, at) => turnText(turn, at + 1));
-      const ran = Promise.withResolvers<void>();
+      let goOn = () => {};
       const server = await serveScript(provider, turns, {
         turn: 1,
         at: FIRST_ACTION[dialect](turns[0] ?? ''),
-        until: ran.promise,
+        until: new Promise((resolve) => {
+          goOn = resolve;
+        }),
       });
       /** How many answers had been given whole when each of these came. */
       const given = new Map<string, number>();
@@ -71,7 +73,7 @@ describe.each(PROVIDERS.map((provider) => [provider.name, provider] as const))(
           watch: (event) => {
             if (!('id' in event) || event.id !== 'terms') return;
             given.set(event.type, server.given());
-            if (event.type === 'action.completed') ran.resolve();
+            if (event.type === 'action.completed') goOn();
           },
         });
         expectSoundLog(run.events);
@@ -85,7 +87,7 @@ describe.each(PROVIDERS.map((provider) => [provider.name, provider] as const))(
         expect(answered[1]?.map((turn) => turn.calls.length)).toEqual(calls === 0 ? [] : [calls]);
         for (const turn of answered[1] ?? []) expect(turn.answers).toEqual(turn.calls);
       } finally {
-        ran.resolve();
+        goOn();
         await server.close();
       }
     });

@@ -70,9 +70,10 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
   if (stop.reason !== undefined) return { kind: 'stopped' };
   if (state.idleTurns >= MAX_IDLE_TURNS && running.length === 0)
     return { kind: 'stalled', error: stalled(state) };
-  const reminded = state.news.messages.some(({ text }) => text === REMINDER);
+  const reminder = keptFromActing(state.news.faults).length > 0 ? IN_VAIN : REMINDER;
+  const reminded = state.news.messages.some(({ text }) => text === reminder);
   if (state.idleTurns > 0 && running.length === 0 && !reminded)
-    log.append({ type: 'message.received', from: 'runtime', text: REMINDER });
+    log.append({ type: 'message.received', from: 'runtime', text: reminder });
   return { kind: 'turn' };
 }
 
@@ -164,9 +165,15 @@ const noTags = ({ manifest }: SessionContext, text: string): EventBody => ({
 const REMINDER =
   'Your last turn brought no action, no metadata and no response. Go on with the task: act, or give your final response.';
 
-const stalled = (state: SessionState) =>
-  new RuntimeError(
+const IN_VAIN =
+  'Nothing in your last turn took effect: your mistakes say why. Mend them and go on, or give your final response.';
+
+function stalled({ idleTurns, id, news }: SessionState): RuntimeError {
+  const mistake = news.faults.at(-1);
+  const last = mistake === undefined ? '' : ` Its last mistake was ${mistake.code}: ${mistake.message}`;
+  return new RuntimeError(
     'stalled',
-    `The model did nothing for ${state.idleTurns} turns in a row: no action, no metadata, no response.`,
-    { hint: `Give it a hint and go on: telltale steer ${state.id} "…", then telltale resume ${state.id}.` },
+    `The model did nothing for ${idleTurns} turns in a row: no action, no metadata, no response.${last}`,
+    { hint: `Give it a hint and go on: telltale steer ${id} "…", then telltale resume ${id}.` },
   );
+}

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { runAgent, tool } from './run-agent.ts';
 
 const TOOLS = 'import: { tools: [./tools/*.yml] }\n';
@@ -51,6 +52,8 @@ describe('a session', () => {
     const { prompts, result } = await runAgent({
       manifest: `${TOOLS}metadata: { fields: { status: { values: [IDLE, CODING] } } }\n`,
       files: { ...echo, ...fail },
+      // On this clock no time passes: the turn waits for its actions, however long they really take.
+      clock: createSimulatedClock(),
       turns: [
         `${action('echo', 'id="e"', { parameters: { text: 'seen' } })}${action('fail', 'id="f"')}<metadata>{"status":"DANCING"}</metadata><action>no`,
         '<response>Done.</response>',

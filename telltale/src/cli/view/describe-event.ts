@@ -1,4 +1,5 @@
 import type { CopiedType, EventOf, ObservedEvent, SessionEvent } from '../../events/event.ts';
+import { FRAME_MARK } from '../../kernel/call-frames.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { printable } from '../../manifest/printable.ts';
 import { brief, briefFields } from './brief.ts';
@@ -47,6 +48,8 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
       return `${text.replace(/\.$/, '')}; next try ${next}`;
     }
     case 'model.output':
+      // Where a native call begins and ends; on a terminal the mark itself would only be an unprintable character.
+      return brief(event.text.replaceAll(FRAME_MARK, '␞'), room);
     case 'thought':
     case 'text':
     case 'thought.delta':
@@ -69,7 +72,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'action.completed':
       return `${called(event.id)} in ${spanText(event.ms)}: ${brief(event.output, room)}`;
     case 'action.failed':
-      return `${called(event.id)} after ${spanText(event.ms)}${event.attempts > 1 ? ` and ${event.attempts} tries` : ''}: ${errorText(event.error)}`;
+      return `${called(event.id)} after ${spanText(event.ms)}${event.attempts > 1 ? ` and ${event.attempts} tries` : ''}: ${errorText(event.error)}${hintText(event.error)}`;
     case 'action.skipped':
       return `${called(event.id)}: ${safe(event.reason)}${event.because === undefined ? '' : ` (${safe(event.because)})`}`;
     case 'action.retrying':
@@ -126,6 +129,8 @@ export const changesText = (
     .join(', ');
 
 export const errorText = ({ code, message }: ErrorJson): string => `${safe(code)}: ${safe(message)}`;
+
+const hintText = ({ hint }: ErrorJson): string => (hint === undefined ? '' : ` ${safe(hint)}`);
 
 const actionNames =
   (nameOf: NameOf) =>

@@ -133,7 +133,7 @@ async function prepareAgent(
       sealKey: seal,
       callNames: calls?.style.names,
     });
-    return openingOf({ system, agent: manifest, seal, calls: calls?.style });
+    return openingOf({ system, agent: manifest, seal, calls: calls?.style, tools: calls?.request.tools });
   };
   const unsealed = openingFor(undefined);
   return {

@@ -11,12 +11,15 @@ const folder = `${examples}/dialects`;
 const input = '40 m of mooring rope, 2 anchor lamps and a red ensign';
 const DIALECTS = ['tags', 'tools', 'step'] as const satisfies readonly Dialect[];
 
+/** Real files, and packages of providers that are loaded for the first time. */
+const TIMEOUT_MS = 60_000;
+
 const same = ({ events }: ExampleRun) => normaliseEvents(withoutWords(events), {});
 let tags: ExampleRun;
 
 beforeAll(async () => {
   tags = await runExample({ folder, input });
-});
+}, TIMEOUT_MS);
 
 describe('examples/dialects', () => {
   it('does what expected.events.jsonl says', () => expectEvents('dialects', tags.events, {}));
@@ -28,11 +31,15 @@ describe('examples/dialects', () => {
     expect(tags.result.result).toContain('come to 291, less 5 %: 276.45. We have no red ensign.');
   });
 
-  it.each(['tools', 'step'])('comes to the same events in the dialect %s', async (dialect) => {
-    const run = await runExample({ folder, input, env: { DIALECT: dialect } });
-    expectSoundLog(run.events);
-    expect(same(run)).toBe(same(tags));
-  });
+  it.each(['tools', 'step'])(
+    'comes to the same events in the dialect %s',
+    { timeout: TIMEOUT_MS },
+    async (dialect) => {
+      const run = await runExample({ folder, input, env: { DIALECT: dialect } });
+      expectSoundLog(run.events);
+      expect(same(run)).toBe(same(tags));
+    },
+  );
 });
 
 /** Behind the first action of the first turn, which reads the terms. */
@@ -51,45 +58,49 @@ function behind(turn: string, mark: string, from = 0): number {
 describe.each(PROVIDERS.map((provider) => [provider.name, provider] as const))(
   'examples/dialects over the wire of %s',
   (_name, provider) => {
-    it.each(DIALECTS)('comes to the same events in the dialect %s', async (dialect) => {
-      const script = await loadScript(`turns/${dialect}.yml`, folder);
-      const turns = script.turns.map((turn, at) => turnText(turn, at + 1));
-      let goOn = () => {};
-      const server = await serveScript(provider, turns, {
-        turn: 1,
-        at: FIRST_ACTION[dialect](turns[0] ?? ''),
-        until: new Promise((resolve) => {
-          goOn = resolve;
-        }),
-      });
-      /** How many answers had been given whole when each of these came. */
-      const given = new Map<string, number>();
-      try {
-        const run = await runExample({
-          folder,
-          input,
-          env: { DIALECT: dialect, ...server.env },
-          model: server.ref,
-          watch: (event) => {
-            if (!('id' in event) || event.id !== 'terms') return;
-            given.set(event.type, server.given());
-            if (event.type === 'action.completed') goOn();
-          },
+    it.each(DIALECTS)(
+      'comes to the same events in the dialect %s',
+      { timeout: TIMEOUT_MS },
+      async (dialect) => {
+        const script = await loadScript(`turns/${dialect}.yml`, folder);
+        const turns = script.turns.map((turn, at) => turnText(turn, at + 1));
+        let goOn = () => {};
+        const server = await serveScript(provider, turns, {
+          turn: 1,
+          at: FIRST_ACTION[dialect](turns[0] ?? ''),
+          until: new Promise((resolve) => {
+            goOn = resolve;
+          }),
         });
-        expectSoundLog(run.events);
-        expect(same(run)).toBe(same(tags));
-        expect(Object.fromEntries(given)).toEqual({ 'action.started': 0, 'action.completed': 0 });
-        expect(server.requests).toHaveLength(2);
-        const [first] = turns;
-        const calls = dialect === 'tags' ? 0 : (first?.split(`${FRAME_MARK}{"id"`).length ?? 1) - 1;
-        const answered = server.requests.map(answeredIn);
-        expect(answered[0]).toEqual([]);
-        expect(answered[1]?.map((turn) => turn.calls.length)).toEqual(calls === 0 ? [] : [calls]);
-        for (const turn of answered[1] ?? []) expect(turn.answers).toEqual(turn.calls);
-      } finally {
-        goOn();
-        await server.close();
-      }
-    });
+        /** How many answers had been given whole when each of these came. */
+        const given = new Map<string, number>();
+        try {
+          const run = await runExample({
+            folder,
+            input,
+            env: { DIALECT: dialect, ...server.env },
+            model: server.ref,
+            watch: (event) => {
+              if (!('id' in event) || event.id !== 'terms') return;
+              given.set(event.type, server.given());
+              if (event.type === 'action.completed') goOn();
+            },
+          });
+          expectSoundLog(run.events);
+          expect(same(run)).toBe(same(tags));
+          expect(Object.fromEntries(given)).toEqual({ 'action.started': 0, 'action.completed': 0 });
+          expect(server.requests).toHaveLength(2);
+          const [first] = turns;
+          const calls = dialect === 'tags' ? 0 : (first?.split(`${FRAME_MARK}{"id"`).length ?? 1) - 1;
+          const answered = server.requests.map(answeredIn);
+          expect(answered[0]).toEqual([]);
+          expect(answered[1]?.map((turn) => turn.calls.length)).toEqual(calls === 0 ? [] : [calls]);
+          for (const turn of answered[1] ?? []) expect(turn.answers).toEqual(turn.calls);
+        } finally {
+          goOn();
+          await server.close();
+        }
+      },
+    );
   },
 );

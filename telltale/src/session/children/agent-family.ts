@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import type { LoadedManifest, Project } from '../../manifest/project/project.ts';
+import { agentCode } from '../define/agent-code.ts';
 import { hashOf } from '../load-agent.ts';
 import type { LoadedAgent } from '../runtime-types.ts';
 
@@ -62,7 +63,8 @@ function toAgent(loaded: LoadedManifest, project: Project): LoadedAgent | undefi
   const manifest = agentOf(loaded);
   if (manifest === undefined) return undefined;
   const { file } = loaded;
-  return { manifest, project, path: file, folder: dirname(file), hash: hashOf(reachOf(loaded, project)) };
+  const folder = agentCode({ manifest, project })?.folder ?? dirname(file);
+  return { manifest, project, path: file, folder, hash: hashOf(reachOf(loaded, project)) };
 }
 
 /** What loading its file alone would read: its session is pinned to that, whoever called it. */

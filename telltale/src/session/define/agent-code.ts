@@ -9,7 +9,7 @@ export interface AgentCode {
   /** Models by the reference that stands for them in the manifest. */
   readonly models: ReadonlyMap<string, Model>;
   readonly output: StandardSchemaV1 | undefined;
-  /** Where its paths begin. */
+  /** Where its paths begin: it has no file that says so. */
   readonly folder: string;
 }
 

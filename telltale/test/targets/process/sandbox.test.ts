@@ -105,6 +105,28 @@ inSandbox('in the sandbox', () => {
     expect(readFileSync(join(folder, '.env'), 'utf8')).toBe('KEY');
   });
 
+  test('what is hidden cannot be uncovered by another name for a folder that it lies in', async () => {
+    const files = { 'a/b/.env': 'KEY', 'conf/secrets/key': 'KEY', 'p/x.pem': 'KEY', 'node_modules/z': '' };
+    const { sh } = await given('paths: { deny: [a/b/.env, conf/secrets, "**/*.pem"] }', { files });
+    const moved = await sh(
+      'mv a a2; mv a/b b2; mv conf c2; mv p node_modules/p; mkdir -p a/new && mv a/new n2',
+    );
+    expect(moved.exit_code, moved.stderr).toBe(0);
+    expect(await sh('cat */b/.env b2/.env */secrets/key */x.pem node_modules/p/x.pem')).toMatchObject({
+      stdout: '',
+    });
+    expect(await sh('ls a conf p; ls -d n2')).toMatchObject({
+      stdout: 'a:\nb\n\nconf:\nsecrets\n\np:\nx.pem\nn2\n',
+    });
+  });
+
+  test('where all paths are allowed there are devices, and still no other processes', async () => {
+    const { sh } = await given('paths: allow');
+    const { stdout, stderr } = await sh('echo x > /dev/null; ls -d /proc/[0-9]* | wc -l');
+    expect(stderr).toBe('');
+    expect(Number(stdout)).toBeLessThan(20);
+  });
+
   test('no server is reached unless a host is permitted', async () => {
     const { port } = await httpServer((_request, response) => response.end('hello'));
     const ask = `node -e 'fetch("http://127.0.0.1:${port}").then((r) => r.text()).then(console.log, () => process.exit(9))'`;

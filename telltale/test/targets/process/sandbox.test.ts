@@ -160,6 +160,19 @@ inSandbox('in the sandbox', () => {
     expect(await call('git', { operation: 'show' })).toContain('Me <me@example.com>');
   });
 
+  test('git shows keys to other machines only: not to what the settings of a repository run', async () => {
+    const home = temporaryProject({ '.ssh/id': 'key' });
+    const { call, sh, folder } = await given('', {
+      options: { env: { PATH: process.env.PATH, HOME: home } },
+    });
+    await sh('git init -q . && git init -q r && git remote add near ./r');
+    await sh(
+      `git config remote.near.uploadpack '{ ls ~/.ssh; cat /proc/net/dev; } > seen 2> /dev/null; git-upload-pack'`,
+    );
+    await call('git', { operation: 'fetch', remote: 'near' });
+    expect(readFileSync(join(folder, 'seen'), 'utf8')).not.toMatch(/^id$|^ *(?!lo:)\w+:[ \d]/m);
+  });
+
   test('a program in the home directory that PATH names can be run', async () => {
     const home = temporaryProject();
     mkdirSync(join(home, 'tools/bin'), { recursive: true });

@@ -16,6 +16,8 @@ export interface PermittedPath {
   readonly exists: boolean;
   /** Whether something below it, links resolved, may be touched like it: nothing denied, nothing to be asked for. */
   covers(real: string): boolean;
+  /** Whether a file below it is one that is denied, under another name: a hard link to it. */
+  isDenied(real: string): Promise<boolean>;
 }
 
 export interface PermittedPaths {
@@ -103,6 +105,7 @@ export function createPermittedPaths(folder: string, permitted: Rules): Permitte
           const own = judged(other);
           return own === 'allow' || (own === 'ask' && decision === 'ask');
         },
+        isDenied: async (other) => (await hardLinked(other, rules)) !== undefined,
       };
     },
     async grantFor(path) {

@@ -58,9 +58,23 @@ test('a path with a zero byte, or none at all, is refused', async () => {
 });
 
 test('a hard link to a denied file is that file', async () => {
-  const { fails, folder } = await given(DENY, SECRETS);
+  const { fs, fails, folder } = await given(DENY, SECRETS);
   linkSync(join(folder, '.env'), join(folder, 'copy.txt'));
   expect((await fails('read', { path: 'copy.txt' })).code).toBe('not_permitted');
+  expect(await fs('grep', { pattern: 'KEY' })).toMatchObject({ matches: [] });
+});
+
+test('whoever is asked about a path sees where it leads', async () => {
+  const elsewhere = temporaryProject({ 'x.txt': 'x' });
+  const asked: string[] = [];
+  const { fs, folder } = await given('{ ask: ["*"] }', {}, (need) => {
+    asked.push(need.what);
+    return true;
+  });
+  symlinkSync(join(elsewhere, 'x.txt'), join(folder, 'readme.txt'));
+  await fs('read', { path: 'readme.txt' });
+  await fs('read', { path: join(elsewhere, 'x.txt') });
+  expect(asked).toEqual([`read "readme.txt", which is "${elsewhere}/x.txt"`, `read "${elsewhere}/x.txt"`]);
 });
 
 test('what is denied is not listed, found or searched', async () => {

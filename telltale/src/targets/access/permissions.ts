@@ -16,14 +16,17 @@ export interface Permissions {
   refuseArtifacts(use: 'read' | 'write'): RuntimeError | undefined;
 }
 
-/** `folder` is the agent's; `forSh`: command lines are for sh, whose words can be told apart. */
+/**
+ * `folder` is the agent's; `forSh`: command lines are for sh, whose words can be told apart; `own`: what is the runtime's.
+ */
 export function createPermissions(
   { paths, network, shell, sandbox, artifacts, environment }: AgentManifest['permissions'],
   folder: string,
   forSh: boolean,
+  own: readonly string[] = [],
 ): Permissions {
   return {
-    paths: createPermittedPaths(folder, paths),
+    paths: createPermittedPaths(folder, paths, own),
     hosts: createPermittedHosts(network),
     commands: createPermittedCommands(shell, forSh),
     sandbox,

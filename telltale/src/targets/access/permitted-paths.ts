@@ -5,7 +5,7 @@ import { isInside } from '../../manifest/files/project-root.ts';
 import type { Rules } from '../../manifest/schema/permissions.ts';
 import { type Decision, decide, mayAsk, named, type ReadRules, restOf } from './decide.ts';
 import { follow } from './follow.ts';
-import { askedPath, badPath, deniedPath, outsidePaths } from './path-errors.ts';
+import { askedPath, badPath, deniedPath, outsidePaths, ownPath } from './path-errors.ts';
 import { folded, isPattern, matchesPattern, splitPattern } from './path-pattern.ts';
 
 /** A path that may be touched: links resolved, so that using it leads where it was checked. */
@@ -27,6 +27,8 @@ export interface PermittedPaths {
   roots(): Promise<readonly string[]>;
   /** Entries that are not simply allowed, as they are written, absolute: for what keeps commands away from them. */
   readonly guarded: readonly string[];
+  /** Files and folders of the runtime itself, absolute: no agent gets at them, whatever its manifest says. */
+  readonly own: readonly string[];
   /**
    * Relative to the agent's folder. Rejects with `not_permitted` for what lies outside the permitted paths once every
    * link is resolved; of a path that does not exist yet, those of the folders that do. What has to be asked for is
@@ -42,15 +44,22 @@ interface Place {
   readonly text: string;
   readonly real: string;
   readonly pattern: readonly string[];
+  /** Whether it is the runtime's, and not of the manifest. */
+  readonly isOwn?: true;
 }
 
 const MAX_PATH_LENGTH = 4096;
 
-export function createPermittedPaths(folder: string, permitted: Rules): PermittedPaths {
+export function createPermittedPaths(
+  folder: string,
+  permitted: Rules,
+  own: readonly string[] = [],
+): PermittedPaths {
   const shownFrom = (base: string, real: string) =>
     isInside(real, base) ? relative(base, real).split(sep).join('/') || '.' : real;
   const placeOf = async (text: string): Promise<Place> => {
-    const { folder: start, rest } = isPattern(text) ? splitPattern(text) : { folder: text, rest: [] };
+    const { folder: start, rest } =
+      isPattern(text) && !own.includes(text) ? splitPattern(text) : { folder: text, rest: [] };
     const path = resolve(folder, start);
     // A link that leads nowhere keeps its own place guarded.
     const real = await follow(path).then(
@@ -64,8 +73,12 @@ export function createPermittedPaths(folder: string, permitted: Rules): Permitte
   /** Anew for each path: what was a folder may be a link by now. */
   const placed = async (): Promise<ReadRules<Place>> => {
     const { allow, ask, deny } = permitted;
+    const kept = await Promise.all(
+      own.map(async (path) => ({ ...(await placeOf(path)), isOwn: true as const })),
+    );
+    const denied = [...(await placesOf(deny)), ...kept];
     return {
-      entries: { allow: await placesOf(allow), ask: await placesOf(ask), deny: await placesOf(deny) },
+      entries: { allow: await placesOf(allow), ask: await placesOf(ask), deny: denied },
       rest,
     };
   };
@@ -78,7 +91,7 @@ export function createPermittedPaths(folder: string, permitted: Rules): Permitte
     const rules = await placed();
     const { decision, by } = decide(rules, (place, each) => names(place, real, each));
     if (decision === 'deny' && by === undefined) throw outsidePaths(path, real, permitted.allow);
-    if (decision === 'deny') throw deniedPath(path, by?.text ?? '');
+    if (decision === 'deny') throw by?.isOwn === true ? ownPath(path) : deniedPath(path, by?.text ?? '');
     const other = exists ? await hardLinked(real, rules) : undefined;
     if (other !== undefined) throw deniedPath(path, other);
     return { base, real, exists, rules, decision };
@@ -87,6 +100,7 @@ export function createPermittedPaths(folder: string, permitted: Rules): Permitte
   return {
     asks: mayAsk(permitted),
     guarded: named([...permitted.deny, ...permitted.ask]).map((entry) => resolve(folder, entry)),
+    own,
     async roots() {
       const { entries } = await placed();
       const roots = entries.allow.flatMap(({ real, pattern }) => (pattern.length === 0 ? [real] : []));

@@ -5,6 +5,8 @@ import { isInside } from '../../manifest/files/project-root.ts';
 export interface Mask {
   readonly path: string;
   readonly type: 'folder' | 'file';
+  /** Whether it stays hidden whatever is approved. */
+  readonly isOwn?: true;
 }
 
 /** What a sandbox shows; all paths absolute, links resolved. */

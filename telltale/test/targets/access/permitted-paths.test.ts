@@ -6,6 +6,7 @@ import { createPermittedPaths } from '../../../src/targets/access/permitted-path
 import { readTextFile, writeTextFile } from '../../../src/targets/builtin/filesystem/text-file.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { agentTargets, type Given } from '../agent-targets.ts';
+import { memoryTables } from '../memory-tables.ts';
 
 const given = async (
   permissions: string,
@@ -62,6 +63,27 @@ test('a hard link to a denied file is that file', async () => {
   linkSync(join(folder, '.env'), join(folder, 'copy.txt'));
   expect((await fails('read', { path: 'copy.txt' })).code).toBe('not_permitted');
   expect(await fs('grep', { pattern: 'KEY' })).toMatchObject({ matches: [] });
+});
+
+test('no agent touches the store of the runtime, whatever its manifest says', async () => {
+  const folder = temporaryProject({ '.telltale/telltale.db': 'log' });
+  const location = `sqlite:${join(folder, '.telltale/telltale.db')}`;
+  for (const permissions of ['[.]', 'allow', '{ allow: [.telltale] }']) {
+    const { call, failure } = await agentTargets({
+      agent: `import: { tools: ["builtin:filesystem"] }\npermissions: { paths: ${permissions} }`,
+      folder,
+      options: { store: { location, tables: memoryTables() } },
+    });
+    for (const path of ['.telltale/telltale.db', '.TELLTALE/telltale.db-journal', '.telltale/x']) {
+      const error = await failure('filesystem', { operation: 'write', path, content: 'x' });
+      expect([error.code, error.message]).toEqual([
+        'not_permitted',
+        expect.stringContaining("runtime's own"),
+      ]);
+    }
+    if (permissions === '[.]')
+      expect(await call('filesystem', { operation: 'grep', pattern: 'log' })).toMatchObject({ matches: [] });
+  }
 });
 
 test('whoever is asked about a path sees where it leads', async () => {

@@ -6,6 +6,7 @@ import type { TargetCall } from '../../../src/targets/target.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { agentTargets, type Given, until } from '../agent-targets.ts';
 import { httpServer } from '../http-server.ts';
+import { memoryTables } from '../memory-tables.ts';
 
 const sandbox = await findSandbox({ PATH: process.env.PATH });
 const ABSENT = async () => ({ found: false, reason: 'bwrap not found' }) as const;
@@ -118,6 +119,20 @@ inSandbox('in the sandbox', () => {
     expect(await sh('ls a conf p; ls -d n2')).toMatchObject({
       stdout: 'a:\nb\n\nconf:\nsecrets\n\np:\nx.pem\nn2\n',
     });
+  });
+
+  test('the store of the runtime is not there: whoever writes to it answers their own reviews', async () => {
+    for (const name of ['.telltale/telltale.db', 'other.db']) {
+      const elsewhere = temporaryProject({ [name]: 'log' });
+      const store = join(elsewhere, name);
+      const options = { store: { location: `sqlite:${store}`, tables: memoryTables() } };
+      const { sh } = await given(`paths: { allow: [., ${elsewhere}] }`, { options });
+      await sh(`echo x > ${store}; mv ${elsewhere}/.telltale ${elsewhere}/b; rm -r ${store}`);
+      expect((await sh(`cat ${store} ${elsewhere}/b/telltale.db`)).stdout).toBe('');
+      expect(readFileSync(store, 'utf8')).toBe('log');
+      const made = await sh(`echo x > ${store}-journal`);
+      if (name.startsWith('.telltale')) expect(made.exit_code).not.toBe(0);
+    }
   });
 
   test('where all paths are allowed there are devices, and still no other processes', async () => {

@@ -5,6 +5,7 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Project } from '../manifest/project/project.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
+import { agentFiles } from './access/agent-files.ts';
 import { createPermissions } from './access/permissions.ts';
 import { storeFiles } from './access/store-files.ts';
 import { type Resolver, systemResolver } from './http/checked-lookup.ts';
@@ -56,12 +57,10 @@ const TEMPORARY = ['/tmp', '/var/tmp', '/run'];
 export async function createTargets(options: TargetsOptions): Promise<TargetTable> {
   const { agent, project } = options;
   const folder = resolve(options.folder);
-  const permissions = createPermissions(
-    agent.permissions,
-    folder,
-    platform() !== 'win32',
-    storeFiles(options.store.location),
-  );
+  const permissions = createPermissions(agent.permissions, folder, platform() !== 'win32', {
+    own: storeFiles(options.store.location),
+    fixed: await agentFiles(project),
+  });
   const { env } = options;
   const closers: (() => Promise<void>)[] = [];
   const own: Omit<TargetEdges, 'servers'> = {

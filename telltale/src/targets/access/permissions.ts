@@ -17,16 +17,17 @@ export interface Permissions {
 }
 
 /**
- * `folder` is the agent's; `forSh`: command lines are for sh, whose words can be told apart; `own`: what is the runtime's.
+ * `folder` is the agent's; `forSh`: command lines are for sh, whose words can be told apart; `kept`: what no agent
+ * may touch, or write.
  */
 export function createPermissions(
   { paths, network, shell, sandbox, artifacts, environment }: AgentManifest['permissions'],
   folder: string,
   forSh: boolean,
-  own: readonly string[] = [],
+  kept: Partial<Pick<PermittedPaths, 'own' | 'fixed'>> = {},
 ): Permissions {
   return {
-    paths: createPermittedPaths(folder, paths, own),
+    paths: createPermittedPaths(folder, paths, kept),
     hosts: createPermittedHosts(network),
     commands: createPermittedCommands(shell, forSh),
     sandbox,

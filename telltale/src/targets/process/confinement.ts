@@ -87,6 +87,7 @@ async function mountsFor(
       ...programs.map((each) => programFolder(each, realHomes)),
       ...(request.homeFiles ?? []).flatMap((file) => realHomes.map((home) => join(home, file))),
     ],
+    fixed: paths.fixed,
     masks: masks.filter(
       ({ path, isOwn }) =>
         isOwn === true || !approved.some((each) => isInside(path, each) || isInside(each, path)),

@@ -17,6 +17,8 @@ export interface View {
   readonly hidden: readonly string[];
   /** To be read, also where it is hidden. */
   readonly readable: readonly string[];
+  /** Files to be read only, also where their folder can be written. */
+  readonly fixed: readonly string[];
   readonly masks: readonly Mask[];
   readonly network: boolean;
 }
@@ -25,14 +27,17 @@ export interface View {
 export const SYSTEM_MOUNTS: readonly string[] = ['--dev', '/dev', '--proc', '/proc'];
 
 /** The options of bubblewrap for a view; later ones lie over earlier ones. Pure. */
-export function mountArguments({ roots, hidden, readable, masks, network }: View): readonly string[] {
+export function mountArguments({ roots, hidden, readable, fixed, masks, network }: View): readonly string[] {
   const inRoots = (path: string) => roots.some((root) => isInside(path, root));
   const inHidden = (path: string) => hidden.some((folder) => isInside(path, folder));
   const emptied = outermostFirst(hidden).filter((folder) => folder !== '/' && !inRoots(folder));
   const shown = outermostFirst(readable).filter((path) => inHidden(path) && !inRoots(path));
   const folders = outermostFirst(masks.flatMap(({ path, type }) => (type === 'folder' ? [path] : [])));
   const files = masks.flatMap(({ path, type }) => (type === 'file' ? [path] : []));
-  const held = outermostFirst(masks.flatMap(({ path }) => foldersAbove(path, roots)));
+  const kept = fixed.filter(inRoots);
+  const held = outermostFirst(
+    [...kept, ...masks.map(({ path }) => path)].flatMap((path) => foldersAbove(path, roots)),
+  );
   return [
     ...emptied.flatMap((folder) => ['--tmpfs', folder]),
     ...shown.flatMap((path) => ['--ro-bind-try', path, path]),
@@ -40,6 +45,7 @@ export function mountArguments({ roots, hidden, readable, masks, network }: View
     // Over a root that is everything: other processes stay unseen, and devices stay devices.
     ...(roots.includes('/') ? SYSTEM_MOUNTS : []),
     ...held.flatMap((folder) => ['--bind-try', folder, folder]),
+    ...kept.flatMap((file) => ['--ro-bind-try', file, file]),
     ...folders.flatMap((folder) => ['--tmpfs', folder, '--remount-ro', folder]),
     ...files.flatMap((file) => ['--ro-bind', '/dev/null', file]),
     ...(network ? [] : ['--unshare-net']),

@@ -5,7 +5,7 @@ import type { RuntimeError } from '../../../src/kernel/runtime-error.ts';
 import { createPermittedPaths } from '../../../src/targets/access/permitted-paths.ts';
 import { readTextFile, writeTextFile } from '../../../src/targets/builtin/filesystem/text-file.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
-import { agentTargets, type Given } from '../agent-targets.ts';
+import { agentTargets, type Given, moduleTool } from '../agent-targets.ts';
 import { memoryTables } from '../memory-tables.ts';
 
 const given = async (
@@ -84,6 +84,38 @@ test('no agent touches the store of the runtime, whatever its manifest says', as
     if (permissions === '[.]')
       expect(await call('filesystem', { operation: 'grep', pattern: 'log' })).toMatchObject({ matches: [] });
   }
+});
+
+test('the files that an agent consists of are read, and not written', async () => {
+  const { call, failure } = await agentTargets({
+    agent: 'import: { tools: ["builtin:filesystem", ./x.yml, ./y.yml] }',
+    files: {
+      ...moduleTool('x', "import { a } from './lib/a.mjs';\nexport const run = () => a;"),
+      'lib/a.mjs': "export { b as a } from './b.mjs';",
+      'lib/b.mjs': "export const b = 'honest';",
+      'lib/c.mjs': '',
+      'y.yml': 'kind: Tool\nname: y\nimplementation: { module: ./later/y.mjs }\n',
+    },
+  });
+  for (const path of [
+    'agent.yml',
+    'x.yml',
+    'X.mjs',
+    './lib/a.mjs',
+    'lib/b.mjs',
+    'later/y.mjs',
+    'telltale.yml',
+  ]) {
+    const error = await failure('filesystem', { operation: 'write', path, content: 'x' });
+    expect(error.message, path).toContain('consists of');
+  }
+  const edit = { operation: 'edit', path: 'lib/b.mjs', old_text: 'honest', new_text: 'not' };
+  expect((await failure('filesystem', edit)).code).toBe('not_permitted');
+  expect(await call('filesystem', { operation: 'read', path: 'agent.yml' })).toMatchObject({
+    path: 'agent.yml',
+  });
+  await call('filesystem', { operation: 'write', path: 'lib/c.mjs', content: 'x' });
+  expect(await call('x')).toBe('honest');
 });
 
 test('whoever is asked about a path sees where it leads', async () => {

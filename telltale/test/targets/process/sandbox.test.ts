@@ -135,6 +135,19 @@ inSandbox('in the sandbox', () => {
     }
   });
 
+  test('a command reads the files that its agent consists of, and cannot replace them', async () => {
+    const files = { 'tools/y.mjs': 'export const run = () => 1;' };
+    const tool = 'kind: Tool\nname: x\nimplementation: { module: ./tools/y.mjs }\n';
+    const { sh, folder } = await given('', { files: { ...files, 'x.yml': tool } });
+    await sh(
+      'echo x > agent.yml; rm -f x.yml; echo x > n; mv n tools/y.mjs; mv tools t; mkdir tools; echo x > tools/z',
+    );
+    for (const name of ['agent.yml', 'x.yml', 'tools/y.mjs'])
+      expect(readFileSync(join(folder, name), 'utf8'), name).not.toBe('x\n');
+    expect(readFileSync(join(folder, 'tools/z'), 'utf8')).toBe('x\n');
+    expect((await sh('cat x.yml')).stdout).toBe(tool);
+  });
+
   test('where all paths are allowed there are devices, and still no other processes', async () => {
     const { sh } = await given('paths: allow');
     const { stdout, stderr } = await sh('echo x > /dev/null; ls -d /proc/[0-9]* | wc -l');

@@ -47,6 +47,10 @@ export async function runGit(
         'color.ui=never',
         '-c',
         'http.followRedirects=false',
+        // Else a folder with HEAD, config, objects and refs in it is a repository, whose settings run programs: files
+        // that the tool "filesystem" may write.
+        '-c',
+        'safe.bareRepository=explicit',
         ...args,
       ],
       cwd,

@@ -1,12 +1,10 @@
 import { RuntimeError } from '../kernel/runtime-error.ts';
-
-/** A place in a file, as a line of a stack trace ends: `/bot/tool.mjs:3:7`. Node's own files are nobody's mistake. */
-const PLACE = /(?:file:\/\/|\()(\/[^\n()]*?:\d+:\d+)\)?$/m;
+import { thrownPlace } from '../kernel/thrown-place.ts';
 
 /** What was thrown where nobody could catch it: in a timer, or in a promise that nobody waits for. */
 export function strayError(thrown: unknown): RuntimeError {
   const said = thrown instanceof Error ? thrown.message : String(thrown);
-  const place = thrown instanceof Error ? PLACE.exec(thrown.stack ?? '')?.[1] : undefined;
+  const place = thrownPlace(thrown);
   return new RuntimeError(
     'stray_error',
     `Code that nobody waits for failed${place === undefined ? '' : ` at ${place}`}: ${said}`,

@@ -8,6 +8,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'bad_manifest',
   'no_agent',
   'provider_unknown',
+  'model_unknown',
   'script_invalid',
   'file_missing',
   'not_a_file',

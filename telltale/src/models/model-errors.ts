@@ -14,6 +14,9 @@ export const MODEL_FAILURES = [
   'model_no_tools',
 ] as const;
 
+/** A turn that was asked to be recorded and could not be: the one failure that also counts of a turn that was cut. */
+export const RECORD_FAILED = 'record_failed';
+
 export type ModelFailure = (typeof MODEL_FAILURES)[number];
 
 /** Whether the same call may succeed if it is made again, and what to do otherwise. */

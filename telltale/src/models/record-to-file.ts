@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
@@ -16,6 +16,10 @@ export function recordToFile(model: Model, path: string, clock: Clock): Model {
     clock,
     before: async (turn) => {
       await mkdir(dirname(path), { recursive: true });
+      // Before a model is paid for what cannot be kept.
+      await writeFile(temporary, '');
+      await rm(temporary);
+      if (await isFolder(path)) throw new Error(`${path} is a folder`);
       return turn === 1 ? undefined : readBefore(path);
     },
     write: async (script) => {
@@ -28,6 +32,14 @@ export function recordToFile(model: Model, path: string, clock: Clock): Model {
       }
     },
   });
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  return found?.isDirectory() ?? false;
 }
 
 /** A file that is there and is no script is not written over. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from './model.ts';
-import { MODEL_FAILURES } from './model-errors.ts';
+import { MODEL_FAILURES, RECORD_FAILED } from './model-errors.ts';
 import { formatScript } from './scripted/format-script.ts';
 import { CHARACTERS_A_TOKEN, type Script, type ScriptTurn } from './scripted/script.ts';
 
@@ -48,8 +48,11 @@ export function recordModel(model: Model, { clock, write, before }: RecordOption
       await begun;
       const { turn, end, error } = await listen(model, request, sink, clock);
       if (end === undefined) {
+        const kept = keep(request.turn, turn);
+        // A turn that the runtime has cut is as good as any: that it is missing from the file must not go unsaid.
+        if (request.signal.aborted) await kept;
         // What the model failed with is worth more than that it could not be written down.
-        await keep(request.turn, turn).catch(() => {});
+        else await kept.catch(() => {});
         throw error;
       }
       await keep(request.turn, turn);
@@ -129,7 +132,7 @@ function inOrder(turns: ReadonlyMap<number, ScriptTurn>): Script {
 
 const recordFailed = (cause: unknown) =>
   new RuntimeError(
-    'record_failed',
+    RECORD_FAILED,
     `The model's turns cannot be written down: ${toRuntimeError(cause).message}`,
     {
       hint: 'Check the path, the permissions and the disk, or run without recording.',

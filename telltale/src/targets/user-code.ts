@@ -2,7 +2,7 @@ import type { Json } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { stopped } from './access/stopped.ts';
 import { plainJson } from './output/plain-json.ts';
-import { safeCause, thrownMessage } from './output/thrown-message.ts';
+import { placedCause, thrownMessage } from './output/thrown-message.ts';
 import type { TargetCall } from './target.ts';
 
 /** A user's function: a tool's `run(parameters, {agent, signal, idempotencyKey, progress})`. */
@@ -69,5 +69,5 @@ class UserContext {
 
 const codeFailed = (what: string, thrown: unknown) =>
   new RuntimeError('tool_failed', `The code of ${what} failed: ${thrownMessage(thrown)}`, {
-    cause: safeCause(thrown),
+    cause: placedCause(thrown),
   });

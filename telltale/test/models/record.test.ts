@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -317,6 +317,30 @@ describe('a recorded model', () => {
     ).toMatchObject({
       code: 'record_failed',
       retryable: false,
+    });
+  });
+
+  it('that cannot be written is not asked for at all', async () => {
+    for (const path of [folder, join(folder, 'taken.d', 'x.yml')]) {
+      await mkdir(join(folder, 'taken.d', 'x.yml'), { recursive: true });
+      const { deltas, error } = ask(recordToFile(createScriptedModel({ turns: ['a'] }), path, clock));
+      expect(await error).toMatchObject({
+        code: 'record_failed',
+        message: expect.stringContaining('folder'),
+      });
+      expect(deltas).toEqual([]);
+    }
+  });
+
+  it('that was cut by the runtime and cannot be written says so', async () => {
+    const model = recordModel(createScriptedModel({ turns: [{ text: 'abcd', chunk: 1 }] }), {
+      clock,
+      write: () => Promise.reject(new Error('disk full')),
+    });
+    const { error } = ask(model, { onText: (_, abort) => abort() });
+    expect(await error).toMatchObject({
+      code: 'record_failed',
+      message: expect.stringContaining('disk full'),
     });
   });
 

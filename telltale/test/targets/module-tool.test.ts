@@ -105,6 +105,16 @@ test.each([
   expect(JSON.stringify(error)).toContain('tool_failed');
 });
 
+test('the log has the place where a module threw, and the model is not told', async () => {
+  const { failure } = await given('export function run() {\n  throw new TypeError("boom");\n}');
+  const { hint, cause } = (await failure('x')).toJSON();
+  expect(hint).toBeUndefined();
+  expect(cause).toMatchObject({
+    message: 'boom',
+    hint: expect.stringMatching(/^Thrown at \/.*x\.mjs:2:9\.$/),
+  });
+});
+
 test.each([
   ['a syntax error', { 'x.mjs': 'export const run = (' }, 'cannot be loaded'],
   ['an error while loading', { 'x.mjs': 'throw new Error("early");' }, 'early'],

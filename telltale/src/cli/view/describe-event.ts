@@ -72,7 +72,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'action.completed':
       return `${called(event.id)} in ${spanText(event.ms)}: ${brief(event.output, room)}`;
     case 'action.failed':
-      return `${called(event.id)} after ${spanText(event.ms)}${event.attempts > 1 ? ` and ${event.attempts} tries` : ''}: ${errorText(event.error)}${hintText(event.error)}`;
+      return `${called(event.id)} after ${spanText(event.ms)}${event.attempts > 1 ? ` and ${event.attempts} tries` : ''}: ${errorText(event.error)}${remedy(event.error)}`;
     case 'action.skipped':
       return `${called(event.id)}: ${safe(event.reason)}${event.because === undefined ? '' : ` (${safe(event.because)})`}`;
     case 'action.retrying':
@@ -128,9 +128,13 @@ export const changesText = (
     .map(([field, { from, to }]) => `${safe(field)} ${brief(from, columns)} → ${brief(to, columns)}`)
     .join(', ');
 
-export const errorText = ({ code, message }: ErrorJson): string => `${safe(code)}: ${safe(message)}`;
+/** What to do, or else the place: a tool's own error says where it was thrown in its cause. */
+function remedy({ hint, cause }: ErrorJson): string {
+  const said = hint ?? cause?.hint;
+  return said === undefined ? '' : ` → ${safe(said)}`;
+}
 
-const hintText = ({ hint }: ErrorJson): string => (hint === undefined ? '' : ` ${safe(hint)}`);
+export const errorText = ({ code, message }: ErrorJson): string => `${safe(code)}: ${safe(message)}`;
 
 const actionNames =
   (nameOf: NameOf) =>

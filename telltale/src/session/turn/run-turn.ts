@@ -1,6 +1,7 @@
 import type { Usage } from '../../events/event.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { ModelEnd, ModelSink } from '../../models/model.ts';
+import { RECORD_FAILED } from '../../models/model-errors.ts';
 import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
@@ -91,7 +92,7 @@ export async function runTurn(
     abandonHearing(hearing);
     return { kind: 'stopped' };
   }
-  if (!ended.ok && cut === undefined)
+  if (!ended.ok && (cut === undefined || ended.error.code === RECORD_FAILED))
     return {
       ...breakOff(context, ended.error, heard === 0 ? undefined : countUsage(state, prompt.tokens)),
       heard: heardIn(hearing),

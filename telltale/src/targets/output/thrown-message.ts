@@ -1,4 +1,5 @@
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { thrownPlace } from '../../kernel/thrown-place.ts';
 
 const MAX_MESSAGE = 2_000;
 
@@ -21,4 +22,16 @@ export function safeCause(thrown: unknown): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** `safeCause`, with the place as its hint: for whoever reads the log. The model is told of the outermost error only. */
+export function placedCause(thrown: unknown): unknown {
+  const cause = safeCause(thrown);
+  if (!(cause instanceof Error) || cause instanceof RuntimeError) return cause;
+  const place = thrownPlace(cause);
+  if (place === undefined) return cause;
+  return new RuntimeError('internal', toRuntimeError(cause).message, {
+    hint: `Thrown at ${place}.`,
+    cause: cause.cause,
+  });
 }

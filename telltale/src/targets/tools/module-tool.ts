@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { safeCause, thrownMessage } from '../output/thrown-message.ts';
+import { placedCause, thrownMessage } from '../output/thrown-message.ts';
 import { type Run, runUserCode } from '../user-code.ts';
 import type { Implementation, ToolContext } from './implementation.ts';
 
@@ -68,7 +68,7 @@ function cannotLoad(path: string, what: string, file: string, cause: unknown): R
   return new RuntimeError(
     'module_failed',
     `The module ${path} of ${what} ${isMissing ? 'imports what is not there' : 'cannot be loaded'}: ${thrownMessage(cause)}`,
-    { hint, cause: safeCause(cause) },
+    { hint, cause: placedCause(cause) },
   );
 }
 

@@ -25,7 +25,7 @@ async function tab(words: readonly string[], cwd = '/') {
 
 describe('completing', () => {
   it('offers commands, with what they do', async () => {
-    expect(await tab(['re'])).toEqual(['resume', 'replay']);
+    expect(await tab(['re'])).toEqual(['resume', 'replay', 'reviews']);
     expect(await tab([''])).toContain('help');
     expect(await tab(['__'])).toEqual([]);
     const io = recordedIo();

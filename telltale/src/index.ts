@@ -12,15 +12,22 @@ import type { OpenMcpServer } from './targets/mcp/mcp-server.ts';
 export type { ActionState, ActionStatus, DeclaredAction } from './events/action.ts';
 export type {
   Cause,
+  ChildEventBody,
   EventBody,
   EventOf,
   EventType,
+  FieldError,
   LiveEvent,
+  MessageFrom,
   ObservedEvent,
+  ParentRef,
+  ReviewAnswer,
+  ReviewRequest,
   SessionEvent,
   Usage,
+  VariableClass,
 } from './events/event.ts';
-export type { SessionState, SessionStatus } from './events/state.ts';
+export type { Review, SessionState, SessionStatus } from './events/state.ts';
 export type { Clock } from './kernel/clock.ts';
 export { createSystemClock, sleep } from './kernel/clock.ts';
 export type { Json, JsonObject } from './kernel/json.ts';
@@ -47,7 +54,17 @@ export type {
 } from './manifest/schema/kinds.ts';
 export type { ValidateResult } from './manifest/validate-manifests.ts';
 
-export type { Model, ModelMessage, ModelRequest, ModelSink, ModelUsage } from './models/model.ts';
+export type {
+  Model,
+  ModelEnd,
+  ModelMessage,
+  ModelPrice,
+  ModelRequest,
+  ModelSink,
+  ModelTool,
+  ModelUsage,
+  ToolAnswer,
+} from './models/model.ts';
 export type {
   AgentDefinition,
   AgentOutput,
@@ -70,8 +87,11 @@ export {
 } from './session/define/define-tool.ts';
 export type { Schema } from './session/define/schema.ts';
 export type { LoadAgentOptions } from './session/load-agent.ts';
+export type { AnsweredReview } from './session/reviews/answer-review.ts';
+export type { OpenReview } from './session/reviews/review-table.ts';
 export type {
   LoadedAgent,
+  OnWaiting,
   ReadOptions,
   ResumeOptions,
   Runtime,
@@ -81,7 +101,15 @@ export type {
   StartOptions,
 } from './session/runtime-types.ts';
 export type { Store, StreamInfo } from './store/store.ts';
-export type { Approve } from './targets/target.ts';
+export type {
+  McpAnswer,
+  McpCall,
+  McpServer,
+  McpServerStart,
+  McpTool,
+  OpenMcpServer,
+} from './targets/mcp/mcp-server.ts';
+export type { Answer, Approve } from './targets/target.ts';
 
 // YAML, the schemas and the glob matcher take 0.3 s to load (measured): whoever only imports the package does not wait.
 

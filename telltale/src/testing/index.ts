@@ -1,5 +1,5 @@
 export { createSimulatedClock, type SimulatedClock } from '../kernel/simulated-clock.ts';
-export type { Expectation, ScriptTurn } from '../models/scripted/script.ts';
+export type { Expectation, ScriptCall, ScriptPart, ScriptTurn } from '../models/scripted/script.ts';
 export type { ScriptedModelOptions } from '../models/scripted/scripted-model.ts';
 export type { MemoryStoreOptions } from '../store/memory/memory-store.ts';
 export { collectEvents } from './collect-events.ts';

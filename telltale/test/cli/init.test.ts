@@ -49,6 +49,36 @@ describe('telltale init', () => {
     });
   });
 
+  it('makes it where the package has just been installed, and keeps what package.json says', async () => {
+    const cwd = temporaryProject({
+      'package.json': JSON.stringify({
+        name: 'mine',
+        type: 'commonjs',
+        scripts: { test: 'echo "Error: no test specified" && exit 1', lint: 'x' },
+        dependencies: { telltale: 'file:../telltale.tgz' },
+      }),
+      'package-lock.json': '{}',
+      'node_modules/telltale/package.json': '{}',
+    });
+    expect(await init(['--yes'], cwd)).toMatchObject({ code: 0, err: '' });
+    expect(JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8'))).toMatchObject({
+      name: 'mine',
+      type: 'module',
+      scripts: { start: expect.stringContaining('telltale run'), test: 'node --test', lint: 'x' },
+      dependencies: { telltale: 'file:../telltale.tgz' },
+    });
+    expect((await telltale(['validate'], cwd)).code).toBe(0);
+  });
+
+  it('refuses a package.json that is no JSON, and touches nothing', async () => {
+    const cwd = temporaryProject({ 'package.json': '{ "name": ' });
+    expect(await init(['--yes'], cwd)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('package.json is no JSON object'),
+    });
+    expect(existsSync(join(cwd, 'agent.yml'))).toBe(false);
+  });
+
   it('refuses a folder with anything in it, names what, and touches nothing', async () => {
     const cwd = temporaryProject({ 'agent.yml': 'mine', 'notes.txt': '' });
     expect(await init(['.', '--yes'], cwd)).toMatchObject({

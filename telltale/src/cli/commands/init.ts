@@ -14,7 +14,8 @@ interface Options {
 
 const EXAMPLES = `
 Asks on a terminal; --yes, --json and a pipe take the defaults. The project runs and passes its test
-as it is: a transcript stands in for the model. A folder that is not empty is refused.
+as it is: a transcript stands in for the model. A folder that is not empty is refused;
+what "npm install" and "git init" leave does not count, and a package.json keeps all it says.
 
 Examples:
   $ telltale init my-agent

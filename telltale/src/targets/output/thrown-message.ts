@@ -15,7 +15,7 @@ export function thrownMessage(thrown: unknown): string {
 }
 
 /** What was thrown, as the cause of an error that will be written to a log; undefined if it cannot be written. */
-export function safeCause(thrown: unknown): unknown {
+function safeCause(thrown: unknown): unknown {
   try {
     JSON.stringify(new RuntimeError('internal', '', { cause: thrown }));
     return thrown;

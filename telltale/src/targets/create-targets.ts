@@ -92,7 +92,7 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
     table.set(key, target);
   };
   try {
-    for (const target of importedTargets(loaded, project, options.store, edges)) add(target);
+    for await (const target of importedTargets(loaded, project, options.store, edges)) add(target);
     for (const target of llmTargets(agent, options.openModel)) add(target);
     for (const target of options.agents ?? []) add(target);
   } catch (thrown) {

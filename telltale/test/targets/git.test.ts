@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryProject } from '../manifest/temporary-project.ts';
@@ -206,4 +206,21 @@ test('only what changes history may not be run again', async () => {
   const again = (operation: string) => tool('git').idempotentFor?.({ operation });
   expect(['status', 'diff', 'log', 'show', 'add'].map(again)).toEqual([true, true, true, true, true]);
   expect(['commit', 'merge', 'push', 'checkout'].map(again)).toEqual([false, false, false, false]);
+});
+
+test.each([
+  ['deny', false],
+  ['ask', false],
+  ['{ allow: ["git *"] }', false],
+  ['allow', true],
+])('hooks of a repository with shell: %s run: %s', async (shell, runs) => {
+  const { git, raw, folder } = await given(`permissions: { shell: ${shell} }\n`);
+  await git('init');
+  mkdirSync(join(folder, 'hooks'));
+  writeFileSync(join(folder, 'hooks', 'pre-commit'), '#!/bin/sh\necho ran > ran.txt\n');
+  chmodSync(join(folder, 'hooks', 'pre-commit'), 0o755);
+  raw('config', 'core.hooksPath', 'hooks');
+  await git('add', { paths: ['a.txt'] });
+  await git('commit', { message: 'first' });
+  expect(existsSync(join(folder, 'ran.txt'))).toBe(runs);
 });

@@ -51,6 +51,8 @@ export async function runGit(
         // that the tool "filesystem" may write.
         '-c',
         'safe.bareRepository=explicit',
+        // Hooks are programs, and may lie where the agent can write.
+        ...(edges.permissions.commands.any ? [] : ['-c', 'core.hooksPath=/dev/null']),
         ...args,
       ],
       cwd,

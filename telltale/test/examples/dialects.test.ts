@@ -22,7 +22,7 @@ beforeAll(async () => {
 }, TIMEOUT_MS);
 
 describe('examples/dialects', () => {
-  it('does what expected.events.jsonl says', () => expectEvents('dialects', tags.events, {}));
+  it('does what expected.events.jsonl says', () => expectEvents('dialects', tags.events, { FOLDER: folder }));
 
   it('has a log that is sound', () => expectSoundLog(tags.events));
 

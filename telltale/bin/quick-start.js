@@ -4,8 +4,8 @@ import module from 'node:module';
 /**
  * Makes loading the package's several hundred modules quicker, where this Node can. Compiled code is kept between runs
  * in Node's own place for it; where that cannot be written, nothing is kept. The package's own imports are file names
- * as they are, so no file is looked for: without the hook each takes a `stat`, a `realpath` and a walk for a
- * package.json, 40 % of the time of loading it.
+ * as they are, so no file is looked for. Of the CPU time of a one-turn run the first saves a tenth and the second a
+ * seventh (22 rounds in turns, medians, on a busy machine).
  * @param {URL} folder what the package's compiled modules are in
  */
 export function quickStart(folder) {

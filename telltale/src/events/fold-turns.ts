@@ -13,7 +13,10 @@ export function beginTurn(state: SessionState, turn: number): void {
   state.status = 'running';
   state.turn = turn;
   state.turnOpen = true;
-  state.signs = noSigns();
+  // What goes on with a turn that was cut short is one turn with it: it need not act again to have acted.
+  const { deeds, tags } = state.signs;
+  const goesOn = state.news.broken?.error.code === TURN_CUT_SHORT;
+  state.signs = goesOn ? { ...noSigns(), deeds, tags } : noSigns();
   const running: string[] = [];
   for (const id of state.open) {
     const action = state.actions.get(id)?.action;
@@ -39,6 +42,9 @@ export function endTurn(state: SessionState): void {
 
 export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): void {
   state.turnOpen = false;
+  // One that did nothing before it broke off counts for nothing; one that acted has ended a row of those that did not.
+  if (state.signs.tags) state.bareTurns = 0;
+  if (state.signs.deeds) state.idleTurns = 0;
   const said = state.turns.at(-1)?.output.length ?? 0;
   state.news.broken = { error: event.error, at: said };
   if (event.error.code === TURN_CUT_SHORT) state.asked.said += said;

@@ -26,7 +26,7 @@ export function checkManifest(value: unknown): CheckedManifest {
   if (issues.length > 0) return { issues };
   const kind = readKind(document);
   if (typeof kind !== 'string') return { issues: [kind] };
-  const { output, issues: structural } = runSchema(KINDS[kind], document);
+  const { output, issues: structural } = runSchema(KINDS[kind](), document);
   const found = orderIssues([...structural, ...checkDocument(kind, document)]);
   if (found.some((issue) => issue.severity === 'error')) return { issues: found };
   return { manifest: frozenCopy(output as Manifest), issues: found };

@@ -8,7 +8,7 @@ import { assistantText } from './calls/assistant-text.ts';
 import type { CallStyle } from './calls/call-style.ts';
 import { readTurnCalls } from './calls/read-turn-calls.ts';
 import { saidBefore } from './calls/said-before.ts';
-import type { Prompt, PromptMessage } from './prompt.ts';
+import type { Prompt, PromptMessage, PromptTool } from './prompt.ts';
 import { type BlockStyle, renderBlock, renderNews, type Told } from './render-block.ts';
 import type { ResultRoom } from './render-results.ts';
 import { renderSummary } from './render-summary.ts';
@@ -21,19 +21,25 @@ export interface ConversationOptions {
   readonly seal?: string | undefined;
   /** Where the model calls tools natively. */
   readonly calls?: CallStyle | undefined;
+  /** What it can call so: a provider puts them before the conversation. */
+  readonly tools?: readonly PromptTool[] | undefined;
 }
 
 /** How a conversation begins, and how it is written: the same for all sessions of an agent that have no seal. */
 export interface Opening {
   readonly system: string;
+  /** Of the system prompt and of the tools. */
   readonly systemTokens: number;
   readonly style: BlockStyle;
   readonly calls: CallStyle | undefined;
 }
 
-export const openingOf = ({ system, agent, seal, calls }: ConversationOptions): Opening => ({
+export const openingOf = ({ system, agent, seal, calls, tools }: ConversationOptions): Opening => ({
   system,
-  systemTokens: estimateTokens(system) + TOKENS_PER_MESSAGE,
+  systemTokens:
+    estimateTokens(system) +
+    (tools === undefined ? 0 : estimateTokens(JSON.stringify(tools))) +
+    TOKENS_PER_MESSAGE,
   style: blockStyle(agent, seal),
   calls,
 });

@@ -11,6 +11,7 @@ import type { InternalEdges } from './internal/definition.ts';
 import { notAllowed } from './internal/internal-actions.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import type { SessionLog } from './session-log.ts';
+import { unknownCall } from './unknown-call.ts';
 
 export interface PerformerEdges {
   readonly prepared: PreparedAgent;
@@ -48,11 +49,7 @@ export function createPerformer(
   const unknown = ({ kind, name }: DeclaredAction): RuntimeError => {
     const blocked = kind === 'internal' ? notAllowed(name, agent.manifest) : undefined;
     if (blocked !== undefined) return blocked;
-    // A model that calls tools natively knows everything by its native name, and no types.
-    if (prepared.calls !== undefined) {
-      const { natives } = prepared.calls.style.names;
-      return unknownTarget('tool', name, { all: natives.map((each) => ({ kind: 'tool', name: each })) });
-    }
+    if (prepared.calls !== undefined) return unknownCall(name, prepared.calls.style.names);
     const own = internal.map((action) => action.bind(internalEdges));
     return unknownTarget(kind, name, { all: [...targets.all, ...own] });
   };

@@ -97,7 +97,7 @@ export async function prepareAgent(
       sealKey: seal,
       callNames: calls?.style.names,
     });
-    return openingOf({ system, agent: manifest, seal, calls: calls?.style });
+    return openingOf({ system, agent: manifest, seal, calls: calls?.style, tools: calls?.request.tools });
   };
   const unsealed = openingFor(undefined);
   return {

@@ -33,6 +33,7 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
   const usage = countUsage(state, promptTokens);
   const cost_usd = costWith(model, usage);
   if (heard.final || heard.observed !== undefined) {
+    tellFaults(context, heard);
     // Its final response had been closed, or it was to wait for a sync action: the stream would have been cut anyway.
     log.append({ type: 'turn.completed', usage, cost_usd, ms: 0, first_token_ms: 0, finish: 'cut' });
     scheduler.turnEnded('well');
@@ -48,6 +49,19 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
   log.append({ type: 'turn.failed', error, retry_in: 0, usage, cost_usd });
   scheduler.turnEnded('broken');
   return { kind: 'broken', heard };
+}
+
+/**
+ * Writes down the faults of the turn that are not on the log yet: they go there behind the text they are about, and one
+ * of them may be why its final response does not count.
+ */
+function tellFaults({ log, state }: SessionContext, { faults }: Reheard): void {
+  const known = [...state.news.faults];
+  for (const { code, message } of faults) {
+    const at = known.findIndex((fault) => fault.code === code && fault.message === message);
+    if (at === -1) log.append({ type: 'fault', code, message });
+    else known.splice(at, 1);
+  }
 }
 
 /** Tells the model, once, which of its actions were never run. */

@@ -5,7 +5,9 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Project } from '../manifest/project/project.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
+import { agentFiles } from './access/agent-files.ts';
 import { createPermissions } from './access/permissions.ts';
+import { storeFiles } from './access/store-files.ts';
 import { type Resolver, systemResolver } from './http/checked-lookup.ts';
 import { importedTargets } from './imported-targets.ts';
 import { llmTargets } from './llm/llm-targets.ts';
@@ -55,7 +57,10 @@ const TEMPORARY = ['/tmp', '/var/tmp', '/run'];
 export async function createTargets(options: TargetsOptions): Promise<TargetTable> {
   const { agent, project } = options;
   const folder = resolve(options.folder);
-  const permissions = createPermissions(agent.permissions, folder, platform() !== 'win32');
+  const permissions = createPermissions(agent.permissions, folder, platform() !== 'win32', {
+    own: storeFiles(options.store.location),
+    fixed: await agentFiles(project),
+  });
   const { env } = options;
   const closers: (() => Promise<void>)[] = [];
   const own: Omit<TargetEdges, 'servers'> = {
@@ -87,7 +92,7 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
     table.set(key, target);
   };
   try {
-    for (const target of importedTargets(loaded, project, options.store, edges)) add(target);
+    for await (const target of importedTargets(loaded, project, options.store, edges)) add(target);
     for (const target of llmTargets(agent, options.openModel)) add(target);
     for (const target of options.agents ?? []) add(target);
   } catch (thrown) {

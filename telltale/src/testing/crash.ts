@@ -83,7 +83,7 @@ async function goOn<Scene extends AnyScene>(
   if (left.length === 0)
     return runtime.start(agent, { ...scenario.start, input: scenario.input, id: SESSION }).result;
   const { status, result, error, totals } = fold(left);
-  if (status === 'running') {
+  if (status === 'running' || status === 'waiting') {
     const session = await runtime.resume<unknown>(SESSION, { ...scenario.resume, agent });
     return session.result;
   }

@@ -15,6 +15,17 @@ const TURNS = `turns:
   - <response>Done.</response>
 `;
 const project = () => temporaryProject({ 'agent.yml': AGENT, 'turns.yml': TURNS });
+const withLead = () =>
+  temporaryProject({
+    'lead.yml':
+      'kind: Agent\nname: lead\nmodel: scripted:./lead-turns.yml\nimport: { agents: [./agent.yml] }\n',
+    'lead-turns.yml': `turns:
+  - '<action id="w" type="agent">{"name": "worker", "parameters": {"input": "Go."}}</action>'
+  - <response>It says $w</response>
+`,
+    'agent.yml': AGENT,
+    'turns.yml': TURNS,
+  });
 const json = async (argv: readonly string[], cwd: string) =>
   JSON.parse((await telltale([...argv, '--json'], cwd)).out);
 const RUN = ['run', 'agent.yml', 'Go'];
@@ -92,6 +103,23 @@ describe('a command that a person has to approve, without a terminal', { timeout
         type,
       ).toHaveLength(1);
     expect(types).not.toContain('action.interrupted');
+  });
+
+  it('of a called agent is told by its caller, and gone on with by resuming that', async () => {
+    const cwd = withLead();
+    const { child, says, ended } = spawned(['run', 'lead.yml', 'Go', '--events'], cwd);
+    await says('waits for a person');
+    child.kill('SIGKILL');
+    await ended;
+    const [lead] = await json(['sessions'], cwd);
+    const resume = `telltale resume ${lead.session}\n`;
+    expect((await telltale(['steer', `${lead.session}.w`, 'Hurry.'], cwd)).out).toContain(resume);
+    const { out } = await telltale(['reviews', 'approve', 'last'], cwd);
+    expect(out).toContain(`go on with:\n  ${resume}`);
+    expect(await telltale(['resume', lead.session, '--quiet'], cwd)).toMatchObject({
+      code: 0,
+      out: 'It says Done.\n',
+    });
   });
 
   it('says so where there is nothing to answer', async () => {

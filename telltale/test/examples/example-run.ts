@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { pacedModel } from '../../src/cli/demo/paced-model.ts';
 import type { DeclaredAction } from '../../src/events/action.ts';
-import type { SessionEvent } from '../../src/events/event.ts';
+import type { ObservedEvent, SessionEvent } from '../../src/events/event.ts';
 import { fold } from '../../src/events/reduce.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
@@ -21,6 +21,10 @@ export interface ExampleOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Memory, if absent. */
   readonly store?: string;
+  /** In place of the manifest's own. */
+  readonly model?: string;
+  /** Sees the events as they come. */
+  readonly watch?: (event: ObservedEvent) => void;
 }
 
 export interface ExampleRun {
@@ -35,6 +39,8 @@ export async function runExample({
   vars,
   env = {},
   store = 'memory',
+  model: ref,
+  watch,
 }: ExampleOptions): Promise<ExampleRun> {
   const clock = createSystemClock();
   const all = { PATH: process.env.PATH, ...env };
@@ -42,8 +48,9 @@ export async function runExample({
   // Without jitter: a retry comes at once.
   const runtime = await createRuntime({ store, clock, cwd: folder, env: all, random: () => 0 });
   try {
-    const model = await pacedModel(agent, undefined, clock);
+    const model = ref ?? (await pacedModel(agent, undefined, clock));
     const session = runtime.start(agent, { input, model, ...(vars === undefined ? {} : { vars }) });
+    if (watch !== undefined) session.subscribe(watch);
     const result = await session.result;
     return { result, events: await runtime.events(session.id) };
   } finally {

@@ -17,7 +17,8 @@ afterAll(() =>
 );
 
 describe('examples/long-task', () => {
-  it('does what expected.events.jsonl says', () => expectEvents('long-task', run.events, {}));
+  it('does what expected.events.jsonl says', () =>
+    expectEvents('long-task', run.events, { FOLDER: `${examples}/long-task` }));
 
   it('has a log that is sound', () => expectSoundLog(run.events));
 

@@ -60,6 +60,16 @@ export function normaliseEvents(
   return `${lines.map((line) => known.reduce((text, [name, place]) => text.replaceAll(place, name), line)).join('\n')}\n`;
 }
 
+/**
+ * A log without the words of its turns: what is the same whatever the dialect and whoever streams it. A turn that the
+ * runtime cut and one that had just ended by itself are not told apart.
+ */
+export const withoutWords = (events: readonly SessionEvent[]): readonly SessionEvent[] =>
+  events.flatMap((event) => {
+    if (event.type === 'thought' || event.type === 'text') return [];
+    return [event.type === 'turn.completed' && event.finish === 'cut' ? { ...event, finish: 'stop' } : event];
+  });
+
 function actionOf(event: SessionEvent): string | undefined {
   if (event.type.startsWith('action.')) return 'id' in event ? event.id : undefined;
   if ('child' in event) return event.action;

@@ -20,6 +20,8 @@ beforeAll(() => {
   write('telltale.yml', '# the project begins here\n');
   write('agent.yml', 'kind: Agent\nname: written\nmodel: scripted:turns.yml\nlimits: { turns: 7 }\n');
   write('turns.yml', 'turns:\n  - <action id="a">{"name":"greet"}</action>\n  - <response>$a</response>\n');
+  mkdirSync(join(folder, 'inner'));
+  write('inner/child.yml', 'turns: [<response>I am here.</response>]\n');
   write('tools/hello.yml', 'kind: Tool\nname: hello\nimplementation: { module: ./hello.mjs }\n');
   write('tools/hello.mjs', 'export const run = () => "hello";\n');
 });
@@ -279,6 +281,25 @@ describe('code and files', () => {
     const loaded = await loadAgent('agent.yml', { cwd: folder, agents: [child] });
     expect(loaded.project.manifests.map(({ id }) => id)).toContain('Agent/child');
   });
+
+  it.each(['code', 'a file'])(
+    'an agent in code that one in %s calls works in its own folder',
+    async (from) => {
+      const child = await defineAgent(
+        { name: 'child', model: 'scripted:child.yml' },
+        { folder: join(folder, 'inner') },
+      );
+      const model = scripted([
+        '<action id="a" type="agent">{"name":"child","parameters":{"input":"Go."}}</action><response>$a</response>',
+      ]);
+      const parent =
+        from === 'code'
+          ? await defineAgent({ name: 'parent', agents: [child] }, { folder })
+          : await loadAgent('agent.yml', { cwd: folder, agents: [child] });
+      const run = await runAgent(parent, { input: 'Go.', model });
+      expect(run.result).toMatchObject({ status: 'completed', result: 'I am here.' });
+    },
+  );
 
   it('a file that an agent in code imports must be there', async () => {
     const { diagnostics } = await failing({ name: 'x', tools: [greet, './tools/none.yml'] }, { folder });

@@ -272,7 +272,9 @@ describe('a tool in code', () => {
     const run = await runAgent(agent, { input: 'Pay.', runtime: { approve } });
     expect(run.result.result).toBe('paid');
     expect(asked).toEqual(['tool "pay"']);
-    expect((await callTool(tool, {})).result.status).toBe('waiting');
+    const { result, events } = await callTool(tool, {}); // with nobody to ask
+    expect(result.status).toBe('waiting');
+    expectEvents(events).never('action.started');
   });
 
   it('that is a side effect waits until the response has ended', async () => {

@@ -213,3 +213,56 @@ describe('an object that comes in pieces', () => {
     );
   });
 });
+
+describe('calls of a provider that does not number them', () => {
+  const inputs = (parts: ReturnType<typeof readTurnParts>) =>
+    parts.flatMap((part) => (part.type === 'call' ? [[part.id, part.name, part.input]] : []));
+
+  it('under one id that are given whole are all made, each under an id of its own', () => {
+    const { calls, parts } = started(false);
+    calls.call('x', 'a', '{"n":1}', undefined);
+    calls.call('x', 'a', '{"n":2}', undefined);
+    calls.call('', 'b', '{}', undefined);
+    calls.call('', 'b', '{}', undefined);
+    calls.end(true);
+    expect(inputs(parts())).toEqual([
+      ['x', 'a', '{"n":1}'],
+      ['x_1', 'a', '{"n":2}'],
+      ['call_2', 'b', '{}'],
+      ['call_3', 'b', '{}'],
+    ]);
+  });
+
+  it.each([false, true])(
+    'under one id that stream one behind the other are all made, once each (late: %s)',
+    (isLate) => {
+      const { calls, parts } = started(isLate);
+      for (const n of [1, 2, 2]) {
+        calls.begin('', 'a');
+        calls.input('', `{"n":`);
+        calls.input('', `${n}}`);
+      }
+      for (const n of [1, 2, 2]) {
+        calls.inputEnd('', undefined);
+        calls.call('', 'a', `{"n":${n}}`, undefined);
+      }
+      calls.end(true);
+      expect(inputs(parts()).toSorted()).toEqual([
+        ['call_1', 'a', '{"n":1}'],
+        ['call_2', 'a', '{"n":2}'],
+        ['call_3', 'a', '{"n":2}'],
+      ]);
+    },
+  );
+
+  it('that is given twice with the same input under an id is made once', () => {
+    const { calls, parts } = started(false);
+    calls.begin('x', 'a');
+    calls.begin('x', 'a');
+    calls.input('x', '{"n":1}');
+    calls.call('x', 'a', '{"n":1}', undefined);
+    calls.call('x', 'a', '{"n":1}', undefined);
+    calls.end(true);
+    expect(inputs(parts())).toEqual([['x', 'a', '{"n":1}']]);
+  });
+});

@@ -30,6 +30,11 @@ describe.each(DIALECTS)('the parser of the dialect %s', (dialect) => {
     );
   });
 
+  it('reads a name that is too long in the same way however it is cut', () => {
+    const text = frame('x'.repeat(5000), {});
+    expect(hear(dialect, text, {}, [7])).toEqual(hear(dialect, text));
+  });
+
   it('opens and closes speech in pairs, each close after its open', () => {
     fc.assert(
       fc.property(hostileTurn, (text) => {

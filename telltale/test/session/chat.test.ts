@@ -241,6 +241,36 @@ describe('breaking off a turn', () => {
     expect(events.at(-1)?.type).toBe('session.completed');
   });
 
+  it.each([
+    ['for a sync action', '<action id="a1" mode="sync">{"name":"slow"}</action>'],
+    ['for what its final response names', '<action id="a1">{"name":"slow"}</action><response>$a1</response>'],
+    [
+      'for what runs beside its final response',
+      '<action id="a1">{"name":"slow"}</action><response>So.</response>',
+    ],
+  ])('ends it also where the model has spoken and it waits %s', async (_, said) => {
+    const { result, of } = await runAgent({
+      manifest: 'import: { tools: [./tools/*.yml] }\n',
+      files: tool('slow', 'await new Promise((r) => context.signal.addEventListener("abort", r));'),
+      turns: [said, final('Well.')],
+      start: chat,
+      async during(session) {
+        await seen(session, ({ type }) => type === 'action.started');
+        // Behind what it does with the rest of the stream.
+        await new Promise((resolve) => setImmediate(resolve));
+        const idle = waits(session);
+        session.breakOff();
+        await idle;
+        const again = waits(session);
+        await session.say('Something else.');
+        await again;
+        session.finish();
+      },
+    });
+    expect(of('action.cancelled')).toMatchObject([{ id: 'a1' }]);
+    expect(result).toMatchObject({ status: 'completed', result: 'Well.', turns: expect.any(Number) });
+  });
+
   it('is nothing while the session waits', async () => {
     const { result, of } = await runAgent({
       turns: [final('one'), final('two')],

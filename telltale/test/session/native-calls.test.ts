@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fold } from '../../src/events/reduce.ts';
 import { openFrame } from '../../src/kernel/call-frames.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
+import { estimateTokens } from '../../src/kernel/estimate-tokens.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { Model, ModelMessage, ModelRequest } from '../../src/models/model.ts';
 import { createScriptedModel, type ScriptedModelOptions } from '../../src/models/scripted/scripted-model.ts';
@@ -78,13 +79,19 @@ describe('in the dialect tools', () => {
   const manifest = `dialect: tools\n${TOOLS}metadata: { fields: { status: { values: [IDLE, CODING] } } }\n`;
 
   it('a model is given its tools with every request, and may choose', async () => {
-    const { requests } = await ask({ manifest, turns: [call('echo'), call('respond', { text: 'Done.' })] });
+    const { requests, of } = await ask({
+      manifest,
+      turns: [call('echo'), call('respond', { text: 'Done.' })],
+    });
     const [first, second] = requests;
     expect(first?.tools?.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['echo', 'fail', 'llm_summarize', 'read_output', 'set_metadata', 'respond']),
     );
     expect(first?.toolChoice).toBeUndefined();
     expect(second?.tools).toBe(first?.tools);
+    expect(of('turn.started')[0]?.prompt.tokens).toBeGreaterThan(
+      estimateTokens(JSON.stringify(first?.tools)) + estimateTokens(first?.system ?? ''),
+    );
     expect(first?.system).toContain('_run');
     expect(first?.system).not.toContain('<action');
     expect(first?.system).not.toContain('Summarizes a text');

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import { runAgent, tool } from './run-agent.ts';
 
 const TOOLS = 'import: { tools: [./tools/*.yml] }\n';
@@ -51,6 +53,8 @@ describe('a session', () => {
     const { prompts, result } = await runAgent({
       manifest: `${TOOLS}metadata: { fields: { status: { values: [IDLE, CODING] } } }\n`,
       files: { ...echo, ...fail },
+      // On this clock no time passes: the turn waits for its actions, however long they really take.
+      clock: createSimulatedClock(),
       turns: [
         `${action('echo', 'id="e"', { parameters: { text: 'seen' } })}${action('fail', 'id="f"')}<metadata>{"status":"DANCING"}</metadata><action>no`,
         '<response>Done.</response>',
@@ -172,6 +176,22 @@ describe('a session', () => {
     });
     expect(result.result).toBe('Just this.');
     expect(of('fault')).toEqual([]);
+  });
+
+  it('a turn that acted before it broke off is none that did nothing', async () => {
+    const idle = '<thought>Hm.</thought>';
+    const text = `${action('echo')}<thought>Hm`;
+    const { result, of } = await runAgent({
+      manifest: TOOLS,
+      files: echo,
+      turns: [],
+      model: createScriptedModel({
+        id: 'scripted:test',
+        turns: [idle, idle, { text, failAfter: text.length }, idle, '<response>Done.</response>'],
+      }),
+    });
+    expect(of('turn.failed')).toHaveLength(1);
+    expect(result).toMatchObject({ status: 'completed', result: 'Done.' });
   });
 
   it('three turns that do nothing end the session as stalled', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryProject } from '../manifest/temporary-project.ts';
@@ -151,9 +151,76 @@ test('a file that is denied is neither staged nor shown', async () => {
   expect(await git('show', { file: 'a.txt' })).toBe('one');
 });
 
+test('what is denied is in no stage and no patch that a call asks for without naming it', async () => {
+  const { git, raw, folder } = await given(
+    'permissions: { paths: { deny: [.env, "**/*.pem", secrets, "k[1]", "**/hid*"] } }',
+  );
+  await git('init');
+  mkdirSync(join(folder, 'sub/hidden'), { recursive: true });
+  mkdirSync(join(folder, 'secrets'));
+  const denied = ['.env', 'sub/x.PEM', 'secrets/a', 'k[1]', 'sub/hidden/b'];
+  for (const name of denied) writeFileSync(join(folder, name), 'hush');
+  writeFileSync(join(folder, 'sub/k1'), 'shown');
+  await git('add', { paths: ['.'] });
+  expect(raw('diff', '--cached', '--name-only').split('\n')).toEqual([
+    'a.txt',
+    'agent.yml',
+    'model.yml',
+    'sub/k1',
+    'telltale.yml',
+  ]);
+  raw('add', '--force', '.');
+  expect(await git('diff', { staged: true })).toContain('shown');
+  expect(await git('diff', { staged: true })).not.toContain('hush');
+  await git('commit', { message: 'all' });
+  expect(await git('show')).toContain('shown');
+  for (const path of ['.', 'sub']) expect(await git('show', { path })).not.toContain('hush');
+});
+
+test('a file of a commit is counted from the top of its repository', async () => {
+  const { git, fails, raw, folder } = await given('permissions: { paths: { deny: [.env] } }');
+  await git('init');
+  mkdirSync(join(folder, 'sub'));
+  for (const name of ['.env', 'sub/b']) writeFileSync(join(folder, name), 'hush');
+  raw('add', '.');
+  await git('commit', { message: 'first' });
+  expect((await fails('show', { file: '.env', path: 'sub' })).code).toBe('not_permitted');
+  expect((await fails('show', { file: '../.env', path: 'sub' })).code).toBe('not_permitted');
+  expect(await git('show', { file: 'sub/b', path: 'sub' })).toBe('hush');
+});
+
+test('a folder of files that looks like a repository is none: its settings would run programs', async () => {
+  const { fails, folder } = await given();
+  for (const name of ['sub/objects', 'sub/refs']) mkdirSync(join(folder, name), { recursive: true });
+  writeFileSync(join(folder, 'sub/HEAD'), 'ref: refs/heads/main\n');
+  writeFileSync(
+    join(folder, 'sub/config'),
+    `[core]\n\trepositoryformatversion = 0\n\tworktree = ${folder}\n\tfsmonitor = "touch ${folder}/ran; false"\n`,
+  );
+  expect((await fails('status', { path: 'sub' })).code).toBe('command_failed');
+  expect(existsSync(join(folder, 'ran'))).toBe(false);
+});
+
 test('only what changes history may not be run again', async () => {
   const { tool } = await given();
   const again = (operation: string) => tool('git').idempotentFor?.({ operation });
   expect(['status', 'diff', 'log', 'show', 'add'].map(again)).toEqual([true, true, true, true, true]);
   expect(['commit', 'merge', 'push', 'checkout'].map(again)).toEqual([false, false, false, false]);
+});
+
+test.each([
+  ['deny', false],
+  ['ask', false],
+  ['{ allow: ["git *"] }', false],
+  ['allow', true],
+])('hooks of a repository with shell: %s run: %s', async (shell, runs) => {
+  const { git, raw, folder } = await given(`permissions: { shell: ${shell} }\n`);
+  await git('init');
+  mkdirSync(join(folder, 'hooks'));
+  writeFileSync(join(folder, 'hooks', 'pre-commit'), '#!/bin/sh\necho ran > ran.txt\n');
+  chmodSync(join(folder, 'hooks', 'pre-commit'), 0o755);
+  raw('config', 'core.hooksPath', 'hooks');
+  await git('add', { paths: ['a.txt'] });
+  await git('commit', { message: 'first' });
+  expect(existsSync(join(folder, 'ran.txt'))).toBe(runs);
 });

@@ -269,7 +269,7 @@ test('a name that leads to a private address at the second look is refused then'
   const resolve: Resolver = async () => [{ address: addresses.shift() ?? '', family: 4 }];
   const look = () =>
     new Promise((done) =>
-      checkedLookup('public', resolve)('x.test', {}, (error, found) => done(error ?? found)),
+      checkedLookup('public', resolve, () => false)('x.test', {}, (error, found) => done(error ?? found)),
     );
   expect(await look()).toBe('93.184.216.34');
   expect(await look()).toMatchObject({ code: 'not_permitted' });

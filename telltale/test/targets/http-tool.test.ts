@@ -17,6 +17,18 @@ test('parameters in the address are encoded, except one that begins it', async (
   expect(server.seen[0]?.url).toBe('/s/..%2Fa%26b%3Dc%23d?q=..%2Fa%26b%3Dc%23d');
 });
 
+test('no parameter leads to another place than the manifest names', async () => {
+  const server = await httpServer((_, response) => response.end('text'));
+  const base = `http://localhost:${server.port}`;
+  const { failure } = await given(`{ method: DELETE, url: "${base}/users/{q}" }`);
+  for (const q of ['..', '.']) expect((await failure('x', { q })).code).toBe('bad_parameters');
+  const joined = await given('{ url: "{base}/a/{q}{list}/c?d=/./" }');
+  expect((await joined.failure('x', { base, q: '.', list: '.' })).code).toBe('bad_parameters');
+  expect(server.seen).toEqual([]);
+  expect(await joined.call('x', { base: `${base}/x/..`, q: '..', list: 'b' })).toBe('text');
+  expect(server.seen[0]?.url).toBe('/a/..b/c?d=/./');
+});
+
 test('a value is sent as JSON, its parameters with their types', async () => {
   const server = await httpServer((_, response) => {
     response.setHeader('content-type', 'application/json');

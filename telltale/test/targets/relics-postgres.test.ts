@@ -145,6 +145,30 @@ describe('a sql relic on PostgreSQL', PATIENT, () => {
     );
   });
 
+  test('what an execute or a transaction sets is gone with it', async () => {
+    const targets = await open('pool: 1');
+    const setting = "SELECT set_config('search_path', 'elsewhere', false), pg_advisory_lock(7)";
+    const fresh = async () => {
+      expect(await rowsOf(targets, 'SHOW search_path')).not.toEqual([{ search_path: 'elsewhere' }]);
+      const locks = "SELECT count(*) AS n FROM pg_locks WHERE locktype = 'advisory'";
+      expect(await rowsOf(targets, locks)).toEqual([{ n: 0 }]);
+    };
+    await targets.call('db', { operation: 'execute', sql: setting });
+    await fresh();
+    await targets.call('db', { operation: 'transaction', statements: [{ sql: setting }] });
+    await fresh();
+    await rowsOf(targets, setting);
+    await fresh();
+    await targets.call('db', { operation: 'execute', sql: 'CREATE TEMP TABLE own AS SELECT 1' });
+    expect((await targets.failure('db', { sql: 'SELECT * FROM own' })).message).toContain('does not exist');
+  });
+
+  test('a query runs no program of statements: that could write files', async () => {
+    const sql = "DO $$ BEGIN COPY (SELECT 'x') TO PROGRAM 'cat > /dev/null'; END $$";
+    const error = await (await open()).failure('db', { sql });
+    expect([error.code, error.message]).toEqual(['sql_error', expect.stringContaining('begins with DO')]);
+  });
+
   test('calls share a few connections, and more of them wait', async () => {
     const targets = await open('pool: 2');
     const found = await Promise.all(

@@ -8,6 +8,8 @@ import { findSession } from '../session/find-session.ts';
 import { followLog } from '../session/follow-log.ts';
 import { readLog } from '../session/read-log.ts';
 import { SESSION_HELP } from '../session/session-help.ts';
+import { sessionToResume } from '../session/session-to-resume.ts';
+import { storeFlag } from '../session/store-location.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
@@ -64,8 +66,10 @@ async function logs(asked: string, options: Options, context: CommandContext): P
       return !stdout.closed && !io.signal.aborted;
     };
     const isLeft = options.follow === true && status === 'running' && owner === undefined;
-    if (isLeft && options.json !== true)
-      await stderr.write(`Nobody works on ${stream} now. It goes on with: telltale resume ${stream}\n`);
+    if (isLeft && options.json !== true) {
+      const resume = `telltale resume ${await sessionToResume(store, stream)}${storeFlag(options.store)}`;
+      await stderr.write(`Nobody works on ${stream} now. It goes on with: ${resume}\n`);
+    }
     if (options.follow === true) await followLog(store, stream, print, io);
     else for await (const event of readLog(store, stream)) if (!(await print(event))) break;
     return EXIT.ok;

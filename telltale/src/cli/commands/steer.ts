@@ -4,6 +4,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { readInput } from '../run/read-input.ts';
 import { findSession } from '../session/find-session.ts';
 import { SESSION_HELP } from '../session/session-help.ts';
+import { sessionToResume } from '../session/session-to-resume.ts';
 import { storeFlag } from '../session/store-location.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
@@ -53,7 +54,7 @@ async function steer(
     const text = await readInput(argument, io, `telltale steer ${asked}`);
     await runtime.steer(stream, text);
     const owner = (await runtime.store.info(stream))?.owner;
-    const resume = `telltale resume ${stream}${storeFlag(options.store)}`;
+    const resume = `telltale resume ${await sessionToResume(runtime.store, stream)}${storeFlag(options.store)}`;
     await io.stdout.write(
       options.json === true
         ? jsonText({ session: stream, delivered: owner !== undefined, pid: owner?.pid ?? null }, 2)

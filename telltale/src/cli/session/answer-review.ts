@@ -5,6 +5,7 @@ import { timeText } from '../view/figures.ts';
 import { spelledOut } from '../view/harmless.ts';
 import { jsonText } from '../view/json-line.ts';
 import { findOpenReview } from './find-open-review.ts';
+import { sessionToResume } from './session-to-resume.ts';
 import { storeFlag } from './store-location.ts';
 import { withStoredSessions } from './with-runtime.ts';
 
@@ -32,10 +33,11 @@ export async function answer(
       ...(options.note === undefined ? {} : { note: options.note }),
     });
     const word = approved ? 'approved' : 'rejected';
+    const resume = await sessionToResume(runtime.store, session);
     const json = { review, session, answer: word, outcome, pid: pid ?? null };
     const text =
       pid === undefined
-        ? `${review} is ${word}. Nobody works on ${session} now; go on with:\n  telltale resume ${session}${storeFlag(options.store)}\n`
+        ? `${review} is ${word}. Nobody works on ${session} now; go on with:\n  telltale resume ${resume}${storeFlag(options.store)}\n`
         : outcome === 'resolved'
           ? `${review} is ${word}: process ${pid} goes on with ${session}.\n`
           : `Delivered to process ${pid}, which works on ${session}: ${review} will be ${word}.\n`;

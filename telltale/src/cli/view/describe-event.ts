@@ -1,4 +1,5 @@
 import type { CopiedType, EventOf, ObservedEvent, SessionEvent } from '../../events/event.ts';
+import { FRAME_MARK } from '../../kernel/call-frames.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { printable } from '../../manifest/printable.ts';
 import { brief, briefFields } from './brief.ts';
@@ -47,6 +48,8 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
       return `${text.replace(/\.$/, '')}; next try ${next}`;
     }
     case 'model.output':
+      // Where a native call begins and ends; on a terminal the mark itself would only be an unprintable character.
+      return brief(event.text.replaceAll(FRAME_MARK, '␞'), room);
     case 'thought':
     case 'text':
     case 'thought.delta':

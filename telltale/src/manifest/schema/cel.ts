@@ -9,11 +9,11 @@ export const cel = (description: string) =>
     .check((ctx) => {
       for (const found of checkCel(ctx.value)) ctx.issues.push(finding(ctx.value, found));
     })
-    .meta({ description, expects: 'a CEL expression' });
+    .register(z.globalRegistry, { description, expects: 'a CEL expression' });
 
 /** Where CEL decides, `true` and `false` may stand unquoted: that is what an environment variable leaves there. */
 export const celOrBoolean = (description: string) =>
   z
     .boolean()
     .transform((value) => (value ? 'true' : 'false'))
-    .meta({ description });
+    .register(z.globalRegistry, { description });

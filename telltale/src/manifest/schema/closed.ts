@@ -56,7 +56,8 @@ export function closed<Shape extends z.core.$ZodLooseShape>(place: Place, shape:
     catchall: z.never(),
     place,
   });
-  return schema.meta(placeMeta(place));
+  // Onto itself: `.meta` would make every schema twice.
+  return schema.register(z.globalRegistry, placeMeta(place));
 }
 
 /** The place an object schema was made for, if `closed` made it. */

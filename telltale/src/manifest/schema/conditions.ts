@@ -15,4 +15,4 @@ export const conditions = (description: string) =>
         ctx.issues.push(finding(ctx.value, found, path));
     })
     .transform((value): JsonObject => value)
-    .meta({ description, expects: 'a map of conditions' });
+    .register(z.globalRegistry, { description, expects: 'a map of conditions' });

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { cel, celOrBoolean } from './cel.ts';
 import { choice } from './choice.ts';
 import { invocation } from './invocation.ts';
@@ -20,14 +21,15 @@ export function test(description: string) {
   const constant = celOrBoolean(description);
   return choice([expression, constant, askedTest], (value) =>
     isMap(value) ? askedTest : typeof value === 'boolean' ? constant : expression,
-  ).describe(description);
+  ).register(z.globalRegistry, { description });
 }
 
 /** Text for a model: written here, or made by an invocation whose fallback is text. */
 function prompt(description: string) {
   const written = nonEmptyText(description);
-  return choice([written, askedPrompt], (value) => (isMap(value) ? askedPrompt : written)).describe(
-    description,
+  return choice([written, askedPrompt], (value) => (isMap(value) ? askedPrompt : written)).register(
+    z.globalRegistry,
+    { description },
   );
 }
 

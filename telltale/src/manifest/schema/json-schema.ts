@@ -12,7 +12,7 @@ export function manifestJsonSchema(
   kind: ManifestKind,
   { expects = false }: JsonSchemaOptions = {},
 ): JsonObject {
-  const { $schema, ...rest } = z.toJSONSchema(KINDS[kind], {
+  const { $schema, ...rest } = z.toJSONSchema(KINDS[kind](), {
     io: 'input',
     target: 'draft-2020-12',
     unrepresentable: 'any',

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 
 /** Any JSON value; depth and size have been bounded for the whole document before schemas see it. */
 export const jsonValue = (description: string) =>
-  z.custom<Json>((value) => value !== undefined).meta({ description });
+  z.custom<Json>((value) => value !== undefined).register(z.globalRegistry, { description });
 
 /** Any JSON object. */
 export const jsonObject = (description: string) =>
@@ -13,4 +13,4 @@ export const jsonObject = (description: string) =>
       z.custom<Json>(() => true),
     )
     .transform((value): JsonObject => value)
-    .meta({ description, expects: 'a map' });
+    .register(z.globalRegistry, { description, expects: 'a map' });

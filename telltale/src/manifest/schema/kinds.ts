@@ -9,13 +9,19 @@ export const MANIFEST_KINDS = ['Agent', 'Tool', 'Relic', 'Artifact', 'Workflow']
 export type ManifestKind = (typeof MANIFEST_KINDS)[number];
 
 /** The one definition of each kind: validation, types, JSON Schema and reference are all made from it. */
-export const KINDS = { Agent: agent, Tool: tool, Relic: relic, Artifact: artifact, Workflow: workflow };
+export const KINDS = {
+  Agent: () => agent,
+  Tool: () => tool,
+  Relic: () => relic,
+  Artifact: () => artifact,
+  Workflow: workflow,
+};
 
 export type AgentManifest = z.output<typeof agent>;
 export type ToolManifest = z.output<typeof tool>;
 export type RelicManifest = z.output<typeof relic>;
 export type ArtifactManifest = z.output<typeof artifact>;
-export type WorkflowManifest = z.output<typeof workflow>;
+export type WorkflowManifest = z.output<ReturnType<typeof workflow>>;
 
 /** A checked manifest, told apart by `kind`. */
 export type Manifest = AgentManifest | ToolManifest | RelicManifest | ArtifactManifest | WorkflowManifest;

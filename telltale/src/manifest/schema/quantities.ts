@@ -17,7 +17,7 @@ export interface ByteSize {
 
 /** `30s`, `1h30m`, or a bare number of seconds. */
 export const duration = (description: string) =>
-  quantity(parseDuration, (ms): Duration => ({ ms })).meta({
+  quantity(parseDuration, (ms): Duration => ({ ms })).register(z.globalRegistry, {
     description,
     expects: 'a duration such as "30s", "5m" or a number of seconds',
   });
@@ -30,11 +30,14 @@ export const positiveDuration = (description: string) =>
       return parsed.ok && parsed.value === 0 ? { ok: false, error: zero(input) } : parsed;
     },
     (ms): Duration => ({ ms }),
-  ).meta({ description, expects: 'a duration above zero such as "30s", "5m" or a number of seconds' });
+  ).register(z.globalRegistry, {
+    description,
+    expects: 'a duration above zero such as "30s", "5m" or a number of seconds',
+  });
 
 /** `64KiB`, `1MB`, or a bare number of bytes. */
 export const byteSize = (description: string) =>
-  quantity(parseByteSize, (bytes): ByteSize => ({ bytes })).meta({
+  quantity(parseByteSize, (bytes): ByteSize => ({ bytes })).register(z.globalRegistry, {
     description,
     expects: 'a size such as "64KiB" or a number of bytes',
   });

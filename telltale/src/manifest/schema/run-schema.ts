@@ -7,7 +7,7 @@ import { translateIssue } from './translate-issue.ts';
 /**
  * What a schema makes of a document, and all that is wrong with it. Zod's raw issues are read, since they still know
  * the schema that raised them; `output` is whole only where there is no error.
- * Without zod's generated code: making it takes three times as long as reading a manifest without.
+ * Without zod's generated code: a schema is used once or twice, and the first use takes 16 ms with it, 8 without.
  */
 export function runSchema<S extends z.core.$ZodType>(
   schema: S,

@@ -7,10 +7,11 @@ import { test } from './decision.ts';
 import { eventType } from './event-types.ts';
 import { name, nonEmptyText } from './names.ts';
 import { count, flag } from './numbers.ts';
+import { once } from './once.ts';
 import { duration, positiveDuration } from './quantities.ts';
 import { timeZone } from './times.ts';
 
-const pacing = {
+const pacing = once(() => ({
   debounce: duration('Wait for this much quiet before firing.').optional(),
   cooldown: duration('The least time between two firings.').optional(),
   delay: duration('Fire this much later.').optional(),
@@ -29,9 +30,9 @@ const pacing = {
       when_busy: z.enum(['skip', 'queue', 'replace']).default('skip').describe('What happens to one more.'),
     },
   ).optional(),
-};
+}));
 
-const matching = {
+const matching = () => ({
   conditions: conditions('The condition map.').optional(),
   match_all: flag('false: any of the top-level conditions is enough.').default(true),
   test: test('CEL or an invocation, in place of conditions.').optional(),
@@ -42,8 +43,8 @@ const matching = {
       'When it fires: as the condition becomes true, changes within it, each update, as it becomes false, once a session.',
     ),
   cancel_on_exit: flag('true: the run is cancelled when the condition no longer holds.').default(false),
-  ...pacing,
-};
+  ...pacing(),
+});
 
 const SLIPS: Slips = {
   condition: 'It is "conditions" (a map) or "test" (CEL).',
@@ -58,14 +59,14 @@ const SLIPS: Slips = {
 const stateOnly = 'Only metadata_match and variable_match have it.';
 const EVENT_SLIPS: Slips = { ...SLIPS, fire: stateOnly, cancel_on_exit: stateOnly, match_all: stateOnly };
 
-const WORKFLOW_TRIGGERS = {
+const triggers = () => ({
   metadata_match: closed(
     {
       title: 'a trigger of type metadata_match',
       exactlyOne: [['conditions', 'test']],
       slips: { ...SLIPS, match: 'It is "conditions".' },
     },
-    { type: z.literal('metadata_match'), ...matching },
+    { type: z.literal('metadata_match'), ...matching() },
   ).describe('The metadata matches.'),
   variable_match: closed(
     {
@@ -73,7 +74,7 @@ const WORKFLOW_TRIGGERS = {
       exactlyOne: [['conditions', 'test']],
       slips: { ...SLIPS, match: 'It is "conditions".' },
     },
-    { type: z.literal('variable_match'), ...matching },
+    { type: z.literal('variable_match'), ...matching() },
   ).describe('Context variables match.'),
   event: closed(
     {
@@ -91,7 +92,7 @@ const WORKFLOW_TRIGGERS = {
       event: eventType('The type of the event.'),
       match: conditions('Conditions on its fields.').optional(),
       test: test('CEL or an invocation, in place of match.').optional(),
-      ...pacing,
+      ...pacing(),
     },
   ).describe('An event appeared on the log.'),
   schedule: closed(
@@ -113,7 +114,7 @@ const WORKFLOW_TRIGGERS = {
       ).optional(),
       every: positiveDuration('How often.').optional(),
       timezone: timeZone('The time zone of cron.').default('UTC'),
-      ...pacing,
+      ...pacing(),
     },
   ).describe('Time has come.'),
   webhook: closed(
@@ -131,7 +132,7 @@ const WORKFLOW_TRIGGERS = {
       type: z.literal('webhook'),
       hook: name("The name after /hooks/; the workflow's own if absent.").optional(),
       secret: nonEmptyText('The key of the HMAC signature; take it from the environment.'),
-      ...pacing,
+      ...pacing(),
     },
   ).describe('A signed POST to /hooks/NAME.'),
   manual: closed(
@@ -143,11 +144,13 @@ const WORKFLOW_TRIGGERS = {
         conditions: 'A manual trigger has no conditions.',
       },
     },
-    { type: z.literal('manual'), priority: pacing.priority, concurrency: pacing.concurrency },
+    { type: z.literal('manual'), priority: pacing().priority, concurrency: pacing().concurrency },
   ).describe('CLI, API, console, or an action of type workflow.'),
-};
-
-export const trigger = choiceByValue('A trigger', 'type', WORKFLOW_TRIGGERS).meta({
-  id: 'Trigger',
-  description: 'What starts the workflow.',
 });
+
+export const trigger = once(() =>
+  choiceByValue('A trigger', 'type', triggers()).meta({
+    id: 'Trigger',
+    description: 'What starts the workflow.',
+  }),
+);

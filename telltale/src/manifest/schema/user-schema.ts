@@ -15,4 +15,4 @@ export const userSchema = (description: string) =>
         ctx.issues.push(finding(ctx.value, found, path));
     })
     .transform((value): JsonObject => value)
-    .meta({ description, expects: 'a JSON Schema, which is a map' });
+    .register(z.globalRegistry, { description, expects: 'a JSON Schema, which is a map' });

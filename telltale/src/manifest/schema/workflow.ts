@@ -7,12 +7,11 @@ import { test } from './decision.ts';
 import { hooks } from './hooks.ts';
 import { name, nonEmptyText, text, version } from './names.ts';
 import { count, flag } from './numbers.ts';
+import { once } from './once.ts';
 import { step } from './steps/step.ts';
 import { trigger } from './trigger.ts';
 import { userSchema } from './user-schema.ts';
 
-const condition = test('When it is taken: CEL or an invocation; always if absent.').optional();
-const to = name('The state it leads to.');
 const TRANSITION_SLIPS = {
   target: 'It is "to".',
   state: 'It is "to".',
@@ -22,123 +21,127 @@ const TRANSITION_SLIPS = {
   next: 'It is "to".',
 };
 
-const transition = closed(
-  {
-    title: 'a transition',
-    slips: {
-      ...TRANSITION_SLIPS,
-      from: 'A state\'s own transitions begin there; "from" belongs to the workflow\'s list.',
+export const workflow = once(() => {
+  const condition = test('When it is taken: CEL or an invocation; always if absent.').optional();
+  const to = name('The state it leads to.');
+  const transition = closed(
+    {
+      title: 'a transition',
+      slips: {
+        ...TRANSITION_SLIPS,
+        from: 'A state\'s own transitions begin there; "from" belongs to the workflow\'s list.',
+      },
     },
-  },
-  { to, condition },
-);
+    { to, condition },
+  );
 
-const fromOne = z
-  .string()
-  .min(1)
-  .meta({ description: 'A state, or "*" for every one.', expects: 'a state\'s name or "*"' });
-const fromSeveral = z.array(name('A state.')).min(1);
+  const fromOne = z
+    .string()
+    .min(1)
+    .meta({ description: 'A state, or "*" for every one.', expects: 'a state\'s name or "*"' });
+  const fromSeveral = z.array(name('A state.')).min(1);
 
-const globalTransition = closed(
-  { title: 'a transition', slips: TRANSITION_SLIPS },
-  {
-    from: choice([fromOne, fromSeveral], (value) => (Array.isArray(value) ? fromSeveral : fromOne)).describe(
-      'The state it leaves: a name, a list of names, or "*".',
-    ),
-    to,
-    condition,
-  },
-);
-
-const state = closed(
-  {
-    title: 'a state',
-    id: 'State',
-    description: 'One state of a machine.',
-    slips: {
-      on: 'It is "transitions", a list of { to, condition }.',
-      entry: 'It is "steps".',
-      on_enter: 'It is "steps".',
-      type: 'An end is "final: true".',
-      end: 'It is "final: true".',
-      terminal: 'It is "final: true".',
-      next: 'It is "transitions: [{ to: NAME }]".',
-      name: 'A state is named by its key.',
-      initial: '"initial" stands beside "states".',
+  const globalTransition = closed(
+    { title: 'a transition', slips: TRANSITION_SLIPS },
+    {
+      from: choice([fromOne, fromSeveral], (value) =>
+        Array.isArray(value) ? fromSeveral : fromOne,
+      ).describe('The state it leaves: a name, a list of names, or "*".'),
+      to,
+      condition,
     },
-  },
-  {
-    description: text('What the state is for.').optional(),
-    steps: z.array(step).prefault([]).describe('What runs when it is entered.'),
-    transitions: z
-      .array(transition)
-      .prefault([])
-      .describe('Where it goes next, tried in order after the steps.'),
-    final: flag('true: the run ends here.').default(false),
-  },
-);
+  );
 
-export const workflow = closed(
-  {
-    title: 'a Workflow',
-    id: 'Workflow',
-    description: 'Steps or states, run by hand, by triggers, or as the lead of an agent.',
-    exactlyOne: [['steps', 'states']],
-    atMostOne: [['trigger', 'triggers']],
-    demands: {
-      states: ['initial'],
-      initial: ['states'],
-      transitions: ['states'],
-      max_transitions: ['states'],
+  const state = closed(
+    {
+      title: 'a state',
+      id: 'State',
+      description: 'One state of a machine.',
+      slips: {
+        on: 'It is "transitions", a list of { to, condition }.',
+        entry: 'It is "steps".',
+        on_enter: 'It is "steps".',
+        type: 'An end is "final: true".',
+        end: 'It is "final: true".',
+        terminal: 'It is "final: true".',
+        next: 'It is "transitions: [{ to: NAME }]".',
+        name: 'A state is named by its key.',
+        initial: '"initial" stands beside "states".',
+      },
     },
-    slips: {
-      on: 'It is "trigger" or "triggers".',
-      parameters: 'The JSON Schema of the input is "input".',
-      inputs: 'The JSON Schema of the input is "input".',
-      input_schema: 'The JSON Schema of the input is "input".',
-      output: "A workflow's result is that of its last step.",
-      outputs: "A workflow's result is that of its last step.",
-      variables: 'It is "context_variables".',
-      vars: 'It is "context_variables".',
-      jobs: 'It is "steps".',
-      tasks: 'It is "steps".',
-      nodes: 'It is "states" or "steps".',
-      initial_state: 'It is "initial".',
-      start: 'It is "initial".',
-      import: 'Imports stand in the Agent.',
-      model: 'Models are set in the Agent, or in the step that asks one.',
-      permissions: 'Permissions belong to the Agent.',
-      timeout: 'A time limit belongs to a step.',
-      concurrency: 'It belongs to a trigger.',
-      cron: 'It belongs to a trigger of type schedule.',
+    {
+      description: text('What the state is for.').optional(),
+      steps: z.array(step()).prefault([]).describe('What runs when it is entered.'),
+      transitions: z
+        .array(transition)
+        .prefault([])
+        .describe('Where it goes next, tried in order after the steps.'),
+      final: flag('true: the run ends here.').default(false),
     },
-  },
-  {
-    $schema: nonEmptyText('The JSON Schema of this file, for editors.').optional(),
-    kind: z.literal('Workflow'),
-    name: name('The name of the workflow.'),
-    version: version().optional(),
-    description: text('What it does.').optional(),
-    input: userSchema('A JSON Schema (2020-12) of the input.').optional(),
-    context_variables: contextVariables.prefault({}),
-    trigger: trigger.optional(),
-    triggers: z.array(trigger).optional().describe('What starts it.'),
-    components: z
-      .array(component)
-      .prefault([])
-      .describe('Fragments of prompt that join the prompts of steps.'),
-    hooks: hooks.prefault({}),
-    steps: z
-      .array(step)
-      .min(1)
-      .optional()
-      .describe('What runs: in order, or as a graph where "needs" is given.'),
-    states: z.record(name('A state.'), state).optional().describe('A machine in place of steps.'),
-    initial: name('The state it begins in.').optional(),
-    transitions: z
-      .array(globalTransition)
-      .optional()
-      .describe("Transitions of several states at once; they come after a state's own."),
-    max_transitions: count('The most transitions of a run; 100 if absent.').optional(),
-  },
-);
+  );
+
+  return closed(
+    {
+      title: 'a Workflow',
+      id: 'Workflow',
+      description: 'Steps or states, run by hand, by triggers, or as the lead of an agent.',
+      exactlyOne: [['steps', 'states']],
+      atMostOne: [['trigger', 'triggers']],
+      demands: {
+        states: ['initial'],
+        initial: ['states'],
+        transitions: ['states'],
+        max_transitions: ['states'],
+      },
+      slips: {
+        on: 'It is "trigger" or "triggers".',
+        parameters: 'The JSON Schema of the input is "input".',
+        inputs: 'The JSON Schema of the input is "input".',
+        input_schema: 'The JSON Schema of the input is "input".',
+        output: "A workflow's result is that of its last step.",
+        outputs: "A workflow's result is that of its last step.",
+        variables: 'It is "context_variables".',
+        vars: 'It is "context_variables".',
+        jobs: 'It is "steps".',
+        tasks: 'It is "steps".',
+        nodes: 'It is "states" or "steps".',
+        initial_state: 'It is "initial".',
+        start: 'It is "initial".',
+        import: 'Imports stand in the Agent.',
+        model: 'Models are set in the Agent, or in the step that asks one.',
+        permissions: 'Permissions belong to the Agent.',
+        timeout: 'A time limit belongs to a step.',
+        concurrency: 'It belongs to a trigger.',
+        cron: 'It belongs to a trigger of type schedule.',
+      },
+    },
+    {
+      $schema: nonEmptyText('The JSON Schema of this file, for editors.').optional(),
+      kind: z.literal('Workflow'),
+      name: name('The name of the workflow.'),
+      version: version().optional(),
+      description: text('What it does.').optional(),
+      input: userSchema('A JSON Schema (2020-12) of the input.').optional(),
+      context_variables: contextVariables.prefault({}),
+      trigger: trigger().optional(),
+      triggers: z.array(trigger()).optional().describe('What starts it.'),
+      components: z
+        .array(component)
+        .prefault([])
+        .describe('Fragments of prompt that join the prompts of steps.'),
+      hooks: hooks.prefault({}),
+      steps: z
+        .array(step())
+        .min(1)
+        .optional()
+        .describe('What runs: in order, or as a graph where "needs" is given.'),
+      states: z.record(name('A state.'), state).optional().describe('A machine in place of steps.'),
+      initial: name('The state it begins in.').optional(),
+      transitions: z
+        .array(globalTransition)
+        .optional()
+        .describe("Transitions of several states at once; they come after a state's own."),
+      max_transitions: count('The most transitions of a run; 100 if absent.').optional(),
+    },
+  );
+});

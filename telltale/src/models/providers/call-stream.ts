@@ -32,6 +32,7 @@ export interface CallStreamOptions {
 const MAX_HELD_BACK = 16 * 1024 * 1024;
 
 interface Call {
+  /** The provider's, or one of our own where that has none or gives one twice: each is answered by its id. */
   readonly id: string;
   readonly name: string;
   readonly scan: ObjectScan;
@@ -39,6 +40,8 @@ interface Call {
   held: string;
   /** Whether any of the input came as deltas. */
   isStreamed: boolean;
+  /** The input, once the provider has given the call whole. */
+  given?: string;
   /** `ended`: complete, if what is said next does not show that the stream broke off in it. */
   state: 'streaming' | 'ended' | 'complete' | 'closed';
   meta?: JsonObject | undefined;
@@ -49,7 +52,10 @@ interface Call {
  * waits, and of those that wait the complete ones go first. A frame whose input the stream broke off in stays open.
  */
 export function createCallStream({ id: model, say, isLate }: CallStreamOptions): CallStream {
-  const calls = new Map<string, Call>();
+  /** By the provider's id, in the order in which they began: servers that number calls badly give one id to several. */
+  const calls = new Map<string, Call[]>();
+  const ids = new Set<string>();
+  let numbered = 0;
   /** Calls and prose behind the open one, in the order in which they began. */
   let waiting: (Call | string)[] = [];
   let open: Call | undefined;
@@ -111,11 +117,18 @@ export function createCallStream({ id: model, say, isLate }: CallStreamOptions):
   const isSettled = ({ state, scan }: Call): boolean =>
     state === 'ended' || (mayCloseEarly && state === 'streaming' && scan.state === 'whole');
   const begun = (id: string, name: string): Call => {
-    const known = calls.get(id);
-    if (known !== undefined) return known;
     if (open !== undefined) settle();
-    const call: Call = { id, name, scan: scanObject(), held: '', isStreamed: false, state: 'streaming' };
-    calls.set(id, call);
+    const call: Call = {
+      id: ownId(id),
+      name,
+      scan: scanObject(),
+      held: '',
+      isStreamed: false,
+      state: 'streaming',
+    };
+    const same = calls.get(id);
+    if (same === undefined) calls.set(id, [call]);
+    else same.push(call);
     if (open === undefined) openNow(call);
     else {
       waiting.push(call);
@@ -123,6 +136,13 @@ export function createCallStream({ id: model, say, isLate }: CallStreamOptions):
     }
     return call;
   };
+  const ownId = (id: string): string => {
+    let own = id;
+    while (own === '' || ids.has(own)) own = `${id === '' ? 'call' : id}_${++numbered}`;
+    ids.add(own);
+    return own;
+  };
+  const latest = (id: string): Call | undefined => calls.get(id)?.at(-1);
   const take = (call: Call, delta: string) => {
     call.scan.read(delta);
     if (call === open) stream(call, delta);
@@ -145,10 +165,12 @@ export function createCallStream({ id: model, say, isLate }: CallStreamOptions):
       }
     },
     begin(id, name) {
-      begun(id, name);
+      const known = latest(id);
+      const isSaidAgain = known?.name === name && known.state === 'streaming' && !known.isStreamed;
+      if (!isSaidAgain) begun(id, name);
     },
     input(id, delta) {
-      const call = calls.get(id);
+      const call = latest(id);
       // Behind a whole object there is nothing more that belongs to it.
       if (call === undefined || call.state === 'closed' || call.state === 'complete' || delta === '') return;
       call.isStreamed = true;
@@ -156,14 +178,20 @@ export function createCallStream({ id: model, say, isLate }: CallStreamOptions):
       if (mayCloseEarly && call.scan.state === 'whole' && call.scan.hasMember) complete(call);
     },
     inputEnd(id, meta) {
-      const call = calls.get(id);
+      const call = latest(id);
       if (call?.state === 'streaming') {
         call.state = 'ended';
         call.meta = meta;
       }
     },
     call(id, name, input, meta) {
-      const call = begun(id, name);
+      const same = calls.get(id) ?? [];
+      const streamed = same.find(({ given }) => given === undefined);
+      // The same once more under an id of its own is a slip of the provider's, not a second call.
+      const isAgain = id !== '' && same.some((each) => each.given === input && each.name === name);
+      if (streamed === undefined && isAgain) return;
+      const call = streamed ?? begun(id, name);
+      call.given = input;
       if (call.state === 'closed' || call.state === 'complete') return;
       if (!call.isStreamed) take(call, input);
       call.meta = meta ?? call.meta;

@@ -25,6 +25,8 @@ interface Scene {
   readonly ended: ReadonlySet<string>;
   readonly actions: ReadonlyMap<string, ActionState>;
   readonly rejected: readonly FieldError[];
+  /** Whether a final response of the turn did not count. */
+  readonly undone: boolean;
   readonly style: BlockStyle;
   readonly room: ResultRoom;
   /** Ids of results and of running actions, and messages of faults, that answers have told. */
@@ -50,6 +52,7 @@ export function answerCalls(
     ended: new Set(news.results),
     actions,
     rejected: news.rejected,
+    undone: news.faults.some(({ code }) => code === 'final_undone' || code === 'bad_output'),
     style,
     room: roomFor(endedOf(news.results, actions).length),
     answered: new Set(),
@@ -81,6 +84,7 @@ interface Said {
 
 const failed = (text: string): Said => ({ text, failed: true });
 const OK: Said = { text: 'ok' };
+const UNDONE: Said = { text: 'said, but not taken as final: see the mistakes below.' };
 
 function answerTool(events: readonly ParserEvent[], scene: Scene): Said {
   const fault = events.find((event) => event.type === 'fault');
@@ -89,7 +93,17 @@ function answerTool(events: readonly ParserEvent[], scene: Scene): Said {
     if (event.type === 'metadata') return answerMetadata(event.value, scene);
     if (event.type === 'action') return answerAction(event.id, scene);
   }
-  return OK;
+  return scene.undone && endsFinal(events) ? UNDONE : OK;
+}
+
+/** Whether the response of a call was to be the last. */
+function endsFinal(events: readonly ParserEvent[]): boolean {
+  let final = false;
+  for (const event of events) {
+    if (event.type === 'open' && event.tag === 'response') final = event.final;
+    else if (event.type === 'close' && event.final !== undefined) final = event.final;
+  }
+  return final;
 }
 
 function mistake(message: string, { mistakes }: Scene): string {

@@ -7,6 +7,18 @@ import { placedSchema } from './placed-schema.ts';
 /** Lists of lists beyond this are any lists. */
 const MAX_ITEMS_DEPTH = 8;
 
+/** Whether there is any metadata to set. */
+export const hasMetadata = ({ metadata }: AgentManifest): boolean => Object.keys(metadata.fields).length > 0;
+
+/** What setting it means, in words for the model. */
+export function aboutMetadata({ metadata }: AgentManifest): string {
+  const invalid =
+    metadata.on_invalid === 'all'
+      ? 'One wrong field rejects the whole update.'
+      : 'A wrong field is rejected, the others apply.';
+  return `Declares what you are doing. Others act on it, so keep it true. Set only the fields you change; null sets one back to its default. ${invalid}`;
+}
+
 /** The fields of metadata as JSON Schema of an update; `place` is where it stands in the schema around it. */
 export function metadataSchema({ metadata }: AgentManifest, place = '#'): JsonObject {
   const properties = Object.entries(metadata.fields).map(([name, field]) => {

@@ -7,6 +7,9 @@ export type Fault = Extract<ParserEvent, { type: 'fault' }>;
 // As with tags, each message is read by the model: what was seen, why it does not count, what to do instead.
 const fault = (code: FaultCode, message: string): Fault => ({ type: 'fault', code, message });
 
+/** What most of those inputs lack that cannot be read. */
+export const QUOTING = 'double quotes, \\" for a quote and \\n for a line break inside strings';
+
 export const callTruncated = (name: string) =>
   fault(
     'truncated',
@@ -16,7 +19,7 @@ export const callTruncated = (name: string) =>
 export const callBadJson = (name: string) =>
   fault(
     'bad_json',
-    `The input of "${clip(name)}" is no JSON object that can be read, so it did not act. Write one object.`,
+    `The input of "${clip(name)}" is no JSON object that can be read, so it did not act. Write one object: ${QUOTING}.`,
   );
 
 export const callTooLarge = (name: string, maxBody: number) =>
@@ -78,6 +81,9 @@ export const onlyStep = (name: string) =>
 
 export const badStepField = (key: string, problem: string) =>
   fault('bad_action', `"${clip(key)}" of the step did not count: ${problem}`);
+
+export const badStepCall = (problem: string) =>
+  fault('bad_action', `In "tool_calls" of the step an item ${problem}`);
 
 export const strangeStepField = (key: string, known: readonly string[]) =>
   fault('bad_action', `A step has no field "${clip(key)}", so it was not read. ${suggest(key, known)}`);

@@ -84,7 +84,8 @@ export function createCallParser(
         mode = 'head';
       } else if (mode === 'head') {
         const end = chunk.indexOf(FRAME_BREAK, at);
-        if (head.length < MAX_HEAD) head += chunk.slice(at, end === -1 ? chunk.length : end);
+        const stop = end === -1 ? chunk.length : end;
+        head += chunk.slice(at, Math.min(stop, at + MAX_HEAD - head.length));
         if (end === -1) return read(offset, chunk.length);
         at = end + 1;
         parser.call = readFrameHead(head);

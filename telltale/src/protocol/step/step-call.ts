@@ -1,5 +1,5 @@
 import type { Json } from '../../kernel/json.ts';
-import { badCall, badStepField, type Fault } from '../calls/call-faults.ts';
+import { badCall, badStepCall, type Fault, QUOTING } from '../calls/call-faults.ts';
 import { type CallBook, isObject, readCall } from '../calls/read-call.ts';
 import type { ActionIntent } from '../intents.ts';
 import { strictJson } from '../json/parse-value.ts';
@@ -12,10 +12,12 @@ export function readStepCall(text: string, book: CallBook): ActionIntent | Fault
   const strict = strictJson(text);
   const item = readObject(text, strict);
   if (item === undefined)
-    return badStepField('tool_calls', 'an item is no object {"name": "…", "input": {…}} that can be read.');
+    return badStepCall(
+      `is no object {"name": "…", "input": {…}} that can be read, so it did not run. Write ${QUOTING}.`,
+    );
   const { name, input, ...run } = item;
   if (typeof name !== 'string' || name === '')
-    return badStepField('tool_calls', `an item has no "name": it is ${shown(name)}.`);
+    return badStepCall(`has no "name" (it is ${shown(name)}), so it did not run.`);
   if (input !== undefined && input !== null && !isObject(input))
     return badCall(name, `"input" must be an object, but it is ${shown(input)}.`);
   return readCall({ name, parameters: input ?? {}, run, ...WORDS, repaired: strict === undefined }, book);

@@ -101,6 +101,6 @@ function eventOf(name: string, input: string, book: CallBook): ParserEvent {
   if (name === SET_METADATA)
     return { type: 'metadata', value: parameters, ...(repaired ? { repaired } : {}) };
   if (run !== undefined && run !== null && !isObject(run))
-    return badCall(name, `"${RUN_KEY}" must be an object.`);
+    return badCall(name, `"${RUN_KEY}" must be an object, such as {"id": "…", "mode": "sync"}.`);
   return readCall({ name, parameters, run: run ?? {}, ...WORDS, repaired }, book);
 }

@@ -40,6 +40,7 @@ export async function runChat(
     const within: SessionContext = {
       ...context,
       stop: exchange.stop,
+      reviews: context.reviews.within(exchange.stop),
       sessionOrigin: () => inbox.lastMessage() ?? context.sessionOrigin(),
     };
     let end: LoopEnd;

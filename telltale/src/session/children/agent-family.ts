@@ -1,6 +1,8 @@
 import { dirname } from 'node:path';
 import type { LoadedManifest, Project } from '../../manifest/project/project.ts';
+import { agentCode } from '../define/agent-code.ts';
 import { hashOf } from '../load-agent.ts';
+import { reachOf } from '../reach-of.ts';
 import type { LoadedAgent } from '../runtime-types.ts';
 
 /** Finds the agents that agents may call. Each is loaded once, so that what is prepared for it is found again. */
@@ -62,21 +64,6 @@ function toAgent(loaded: LoadedManifest, project: Project): LoadedAgent | undefi
   const manifest = agentOf(loaded);
   if (manifest === undefined) return undefined;
   const { file } = loaded;
-  return { manifest, project, path: file, folder: dirname(file), hash: hashOf(reachOf(loaded, project)) };
-}
-
-/** What loading its file alone would read: its session is pinned to that, whoever called it. */
-function reachOf(loaded: LoadedManifest, { manifests }: Project): readonly LoadedManifest[] {
-  const fileOf = new Map(manifests.map(({ id, file }) => [id, file]));
-  const files = new Set([loaded.file]);
-  // A Set is walked in the order of insertion, with what is added on the way.
-  for (const file of files)
-    for (const each of manifests)
-      if (each.file === file)
-        for (const entry of each.imports)
-          for (const id of entry.type === 'files' ? entry.manifests : []) {
-            const found = fileOf.get(id);
-            if (found !== undefined) files.add(found);
-          }
-  return manifests.filter(({ file }) => files.has(file));
+  const folder = agentCode({ manifest, project })?.folder ?? dirname(file);
+  return { manifest, project, path: file, folder, hash: hashOf(reachOf(loaded, project)) };
 }

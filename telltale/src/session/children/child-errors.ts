@@ -50,6 +50,14 @@ export const notInSession = (agent: string) =>
     hint: 'Start a session of it with runtime.start.',
   });
 
+/** Ids of sessions are for whoever starts them to choose: what is found under a sub-agent's may be a stranger's. */
+export const idTaken = (agent: string, session: string) =>
+  new RuntimeError(
+    'agent_id_taken',
+    `The agent "${agent}" cannot be called here: its session would be ${session}, which is another one.`,
+    { hint: 'Call it again under another id.' },
+  );
+
 export const resultTooLarge = (agent: string, session: string, maxBytes: number) =>
   new RuntimeError(
     'output_too_large',

@@ -1,9 +1,10 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { PerformCall } from '../../scheduler/edges.ts';
+import { readSession } from '../read-session.ts';
 import type { Stop, StopReason } from '../stop.ts';
 import type { ChildEdges } from './child-edges.ts';
-import { DEPTH_LIMIT, MAX_DEPTH, notInSession, tooDeep } from './child-errors.ts';
+import { DEPTH_LIMIT, idTaken, MAX_DEPTH, notInSession, tooDeep } from './child-errors.ts';
 import { childId } from './child-id.ts';
 import { childLineage } from './child-lineage.ts';
 import { BY_PARENT, type ChildEnd, endedBefore, resultOf } from './child-result.ts';
@@ -52,6 +53,8 @@ async function runChild(edges: ChildEdges, call: PerformCall): Promise<Json> {
     const start = { input, ...model, ...(vars === undefined ? {} : { vars }) };
     return resultOf(manifest.name, await follow({ kind: 'start', ...begin, start }));
   }
+  const { parent: works } = await readSession(store, session);
+  if (works?.session !== state.id || works.action !== action.id) throw idTaken(manifest.name, session);
   await copy.catchUp();
   const end = await endedBefore(store, session);
   return resultOf(manifest.name, end ?? (await follow({ kind: 'resume', ...begin, resume: model })));

@@ -36,22 +36,32 @@ export function createLogCopy(
   const known = log.state.children.find((cursor) => cursor.action === action);
   let seen = known?.session === session ? known.seq : 0;
 
+  const causeOf = ({ seq, cause }: SessionEvent): Cause => ({ stream: session, seq, depth: cause.depth + 1 });
+
   const copy = (event: SessionEvent) => {
     if (event.seq <= seen) return;
     seen = event.seq;
     const body = copyOf(event, action);
     if (body === undefined) return;
-    const cause: Cause = { stream: session, seq: event.seq, depth: event.cause.depth + 1 };
-    const at = log.append(body, cause);
+    const at = log.append(body, causeOf(event));
     if (event.type !== 'metadata.changed') return;
     const update = updateFor(parent, event, shared);
     // In one go with the copy, so that a crash leaves both or none.
     if (update !== undefined) applyMetadata(update, by, at);
   };
 
+  /** Whoever looks at the parent would see nothing but an action that takes its time. */
+  const note = (event: SessionEvent) => {
+    if (event.type !== 'session.waiting') return;
+    const what = `${session} waits for a person (${event.for}): telltale reviews`;
+    log.append({ type: 'audit', who: child.name, what }, causeOf(event));
+  };
+
   return {
     take(event) {
-      if ('seq' in event) copy(event);
+      if (!('seq' in event)) return;
+      copy(event);
+      note(event);
     },
     async catchUp() {
       for (const event of await readEvents(store, session, seen + 1)) copy(event);

@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Model } from '../../models/model.ts';
+import { reachOf } from '../reach-of.ts';
 import type { LoadedAgent } from '../runtime-types.ts';
 
 /** What `defineAgent` keeps beside the manifest. */
@@ -8,6 +9,8 @@ export interface AgentCode {
   /** Models by the reference that stands for them in the manifest. */
   readonly models: ReadonlyMap<string, Model>;
   readonly output: StandardSchemaV1 | undefined;
+  /** Where its paths begin: it has no file that says so. */
+  readonly folder: string;
 }
 
 /** Of an agent that was written in code, wherever it is imported. */
@@ -15,13 +18,16 @@ export const agentCode = ({
   project,
   manifest,
 }: Pick<LoadedAgent<unknown>, 'project' | 'manifest'>): AgentCode | undefined =>
-  project.manifests.find(({ kind, name }) => kind === 'Agent' && name === manifest.name)?.code as
-    | AgentCode
-    | undefined;
+  loadedAs({ project, manifest })?.code as AgentCode | undefined;
+
+const loadedAs = ({ project, manifest }: Pick<LoadedAgent<unknown>, 'project' | 'manifest'>) =>
+  project.manifests.find(({ kind, name }) => kind === 'Agent' && name === manifest.name);
 
 /** Whether anything it consists of can only come from a program, so that reading its files again is not enough. */
-export const isInCode = ({ project }: Pick<LoadedAgent<unknown>, 'project'>): boolean =>
-  project.manifests.some(({ code }) => code !== undefined);
+export function isInCode(agent: Pick<LoadedAgent<unknown>, 'project' | 'manifest'>): boolean {
+  const own = loadedAs(agent);
+  return own !== undefined && reachOf(own, agent.project).some(({ code }) => code !== undefined);
+}
 
 /** A log holds no functions. */
 export const agentInCode = (session: string, path: string) =>

@@ -22,7 +22,7 @@ export async function agentManifest(definition: Given, folder: string): Promise<
   const imports = await readImports({ tools, relics, agents, workflows, artifacts }, folder, findings);
   const named = readModels(model, models, findings);
   const results = await readOutput(output, findings);
-  const code: AgentCode = { models: named.objects, output: results.standard };
+  const code: AgentCode = { models: named.objects, output: results.standard, folder };
   return {
     label: agentLabel(definition.name),
     folder,

@@ -22,6 +22,8 @@ export interface Reviews {
    * log says so, and the session is let go of unless it is to be held.
    */
   until(start: (done: () => void) => void): Promise<void> | undefined;
+  /** The same for an exchange of a chat, whose waits end with its own `stop`, too. */
+  within(exchange: Stop): Reviews;
   /** Whether the model has nothing new to see, and all it has asked for waits for a person. */
   isOnlyWaiting(): boolean;
   /** An action has ended. */
@@ -66,7 +68,19 @@ export function createReviews(edges: ReviewEdges): Reviews {
     stop.now({ kind: 'wait' });
   };
 
-  return {
+  const waitUntil = (given: Stop, start: (done: () => void) => void): Promise<void> | undefined => {
+    const waits = given.until((done) => {
+      idle = true;
+      start(() => {
+        idle = false;
+        done();
+      });
+    });
+    if (waits !== undefined && state.reviews.length > 0) lookSoon();
+    return waits;
+  };
+
+  const reviews: Reviews = {
     clear(call) {
       const known = reviewOf(state, call.action.id);
       if (known?.answer === 'approved') return undefined;
@@ -85,16 +99,13 @@ export function createReviews(edges: ReviewEdges): Reviews {
       return review?.answer === 'approved' ? review.grants : undefined;
     },
     decide: (...decision) => asking().decide(...decision),
-    until(start) {
-      const waits = stop.until((done) => {
-        idle = true;
-        start(() => {
-          idle = false;
-          done();
-        });
+    until: (start) => waitUntil(stop, start),
+    within(exchange) {
+      // The session goes on behind it, and is busy then.
+      exchange.onStop(() => {
+        idle = false;
       });
-      if (waits !== undefined && state.reviews.length > 0) lookSoon();
-      return waits;
+      return { ...reviews, until: (start) => waitUntil(exchange, start) };
     },
     isOnlyWaiting() {
       const { results, faults, rejected } = state.news;
@@ -112,4 +123,5 @@ export function createReviews(edges: ReviewEdges): Reviews {
       }
     },
   };
+  return reviews;
 }

@@ -7,6 +7,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SessionContext } from '../context.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
+import { keptFromActing } from './kept-from-acting.ts';
 
 /** What follows a turn. */
 export type Next =
@@ -69,9 +70,10 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
   if (stop.reason !== undefined) return { kind: 'stopped' };
   if (state.idleTurns >= MAX_IDLE_TURNS && running.length === 0)
     return { kind: 'stalled', error: stalled(state) };
-  const reminded = state.news.messages.some(({ text }) => text === REMINDER);
+  const reminder = keptFromActing(state.news.faults).length > 0 ? IN_VAIN : REMINDER;
+  const reminded = state.news.messages.some(({ text }) => text === reminder);
   if (state.idleTurns > 0 && running.length === 0 && !reminded)
-    log.append({ type: 'message.received', from: 'runtime', text: REMINDER });
+    log.append({ type: 'message.received', from: 'runtime', text: reminder });
   return { kind: 'turn' };
 }
 
@@ -132,6 +134,9 @@ function whyUndone({ state, manifest }: SessionContext, source: string): string 
     if (failed)
       return `${undone}: the action "${id}" (${action.action.name}) ended as ${action.status}, which you had not seen. Look at its result, then mend it or say so ${again}.`;
   }
+  const faults = keptFromActing(state.news.faults);
+  if (faults.length > 0)
+    return `${undone}: something else in your turn did not act (${faults.join(', ')}), which you had not seen. Read why, then do it again or say so ${again}.`;
   if (manifest.protocol.final_with_actions === 'bind') return undefined;
   const named = new Set(referencesIn(source).map(({ name }) => name));
   const unnamed = state.news.results.find((id) => {
@@ -160,9 +165,15 @@ const noTags = ({ manifest }: SessionContext, text: string): EventBody => ({
 const REMINDER =
   'Your last turn brought no action, no metadata and no response. Go on with the task: act, or give your final response.';
 
-const stalled = (state: SessionState) =>
-  new RuntimeError(
+const IN_VAIN =
+  'Nothing in your last turn took effect: your mistakes say why. Mend them and go on, or give your final response.';
+
+function stalled({ idleTurns, id, news }: SessionState): RuntimeError {
+  const mistake = news.faults.at(-1);
+  const last = mistake === undefined ? '' : ` Its last mistake was ${mistake.code}: ${mistake.message}`;
+  return new RuntimeError(
     'stalled',
-    `The model did nothing for ${state.idleTurns} turns in a row: no action, no metadata, no response.`,
-    { hint: `Give it a hint and go on: telltale steer ${state.id} "…", then telltale resume ${state.id}.` },
+    `The model did nothing for ${idleTurns} turns in a row: no action, no metadata, no response.${last}`,
+    { hint: `Give it a hint and go on: telltale steer ${id} "…", then telltale resume ${id}.` },
   );
+}

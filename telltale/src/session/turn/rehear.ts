@@ -1,3 +1,4 @@
+import type { ParserEvent } from '../../protocol/intents.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
 import { closeBranch, createBranches, openBranch, otherBranch } from './branches.ts';
@@ -11,6 +12,8 @@ export interface Reheard extends Heard {
   readonly final: boolean;
   /** Ids of actions that are in its text but were not put on the log. */
   readonly lost: readonly string[];
+  /** The parser's faults, up to where its final response closed; some may be on the log. */
+  readonly faults: readonly Extract<ParserEvent, { type: 'fault' }>[];
   /** Thoughts that were open where it ends. */
   readonly thoughts: readonly { readonly text: string; readonly depth: number }[];
 }
@@ -27,6 +30,7 @@ export function rehear(context: SessionContext): Reheard {
   const branches = createBranches();
   const responses: HeardResponse[] = [];
   const lost: string[] = [];
+  const faults: Reheard['faults'][number][] = [];
   const thoughts: { text: string; readonly depth: number }[] = [];
   const cutOff: { readonly text: string; readonly depth: number }[] = [];
   let observed: string | undefined;
@@ -46,6 +50,7 @@ export function rehear(context: SessionContext): Reheard {
       else openBranch(branches, () => state.signs.ifs[decided++] ?? false);
     } else if (!branches.live) continue;
     else if (event.type === 'text') text += event.text;
+    else if (event.type === 'fault') faults.push(event);
     else if (event.type === 'parallel') groups += event.body === 'open' ? 1 : -1;
     else if (event.type === 'open' && event.tag === 'thought')
       thoughts.push({ text: '', depth: event.depth });
@@ -78,5 +83,5 @@ export function rehear(context: SessionContext): Reheard {
         observed = event.id;
     }
   }
-  return { responses, text, tagged, observed, final, lost, thoughts: cutOff };
+  return { responses, text, tagged, observed, final, lost, faults, thoughts: cutOff };
 }

@@ -12,7 +12,15 @@ export async function pathNeed(
 ): Promise<Need | undefined> {
   const grant = paths.asks ? await paths.grantFor(path) : undefined;
   if (grant === undefined) return undefined;
-  return { target, what: `${doing} "${path}"`, because: 'permissions: { paths: { ask } }', grants: [grant] };
+  const { shown } = await paths.resolve(path, [grant]);
+  // A link, or `..`, leads elsewhere than its name says.
+  const leads = shown === path.replace(/^\.\/|\/$/g, '') ? '' : `, which is "${shown}"`;
+  return {
+    target,
+    what: `${doing} "${path}"${leads}`,
+    because: 'permissions: { paths: { ask } }',
+    grants: [grant],
+  };
 }
 
 /** What reaching the host of an address needs. One that cannot be read is left to `run`, which says why. */
@@ -28,7 +36,7 @@ export function urlNeed(
   if (grant === undefined) return undefined;
   return {
     target,
-    what: `${method} ${address}`,
+    what: `${method} ${url.href}`, // as it is sent: 2130706433 is 127.0.0.1
     because: 'permissions: { network: { ask } }',
     grants: [grant],
   };

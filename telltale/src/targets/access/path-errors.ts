@@ -19,6 +19,11 @@ export const deniedPath = (path: string, entry: string) =>
     hint: `The agent's manifest says "permissions: { paths: { deny: [${clip(entry, 200)}] } }".`,
   });
 
+export const ownPath = (path: string) =>
+  new RuntimeError('not_permitted', `"${clip(path, 200)}" belongs to the runtime's own store.`, {
+    hint: 'No agent touches it, whatever its manifest says; what it is to keep belongs into a relic.',
+  });
+
 export const askedPath = (path: string, real: string) =>
   new RuntimeError(
     'not_permitted',

@@ -16,14 +16,18 @@ export interface Permissions {
   refuseArtifacts(use: 'read' | 'write'): RuntimeError | undefined;
 }
 
-/** `folder` is the agent's; `forSh`: command lines are for sh, whose words can be told apart. */
+/**
+ * `folder` is the agent's; `forSh`: command lines are for sh, whose words can be told apart; `kept`: what no agent
+ * may touch, or write.
+ */
 export function createPermissions(
   { paths, network, shell, sandbox, artifacts, environment }: AgentManifest['permissions'],
   folder: string,
   forSh: boolean,
+  kept: Partial<Pick<PermittedPaths, 'own' | 'fixed'>> = {},
 ): Permissions {
   return {
-    paths: createPermittedPaths(folder, paths),
+    paths: createPermittedPaths(folder, paths, kept),
     hosts: createPermittedHosts(network),
     commands: createPermittedCommands(shell, forSh),
     sandbox,

@@ -8,6 +8,8 @@ import { namesCommand, roughCommands, simpleCommand } from './simple-command.ts'
 export interface PermittedCommands {
   /** Whether a person may have to be asked. */
   readonly asks: boolean;
+  /** Whether every line is allowed without asking. */
+  readonly any: boolean;
   /** Throws `not_permitted` for a line that is denied, and for one that has to be asked for and is not among `granted`. */
   check(line: string, granted?: readonly string[]): void;
   /** What an approval of the line has to be for; undefined where none is needed. Throws where it is denied. */
@@ -40,6 +42,7 @@ export function createPermittedCommands(rules: Rules, readsLines: boolean): Perm
   };
 
   return {
+    any: !isListed && rest === 'allow',
     // A line with more than one command in it is asked for even where no list says `ask`.
     asks: mayAsk(rules) || (isListed && rest !== 'deny'),
     check(line, granted = []) {

@@ -20,6 +20,8 @@ export interface PermittedHosts {
    * `granted`. `host` without, `port` as digits.
    */
   check(host: string, port: string, granted?: readonly string[]): HostPermission;
+  /** Whether `deny` names the address that a permitted host leads to. */
+  denies(address: string, port: string): boolean;
   /** What an approval of the host has to be for; undefined where none is needed. Throws as `check` does. */
   grantFor(host: string, port: string): string | undefined;
 }
@@ -46,6 +48,10 @@ export function createPermittedHosts(rules: Rules): PermittedHosts {
       // Whoever approves of "localhost" knows where it leads; a name may lead anywhere.
       return exact || isIP(name) !== 0 || name === 'localhost' ? 'named' : 'public';
     },
+    denies(address, port) {
+      const name = bareHost(address.replace(/^::ffff:(?=[\d.]+$)/i, '')); // IPv4 inside IPv6
+      return read.entries.deny.some((entry) => entry.host === name && fits(entry, port));
+    },
     grantFor(host, port) {
       const { name, decision } = judge(host, port);
       return decision === 'ask' ? hostGrant(name, port) : undefined;
@@ -68,18 +74,15 @@ function readEntry(entry: string): Entry {
   return name === undefined ? { host: bareHost(host), port: undefined } : { host: bareHost(name), port };
 }
 
-/** In lower case, without the brackets of an IPv6 address or the dot at the end of a full name. */
+/**
+ * As addresses name it: in lower case, `xn--` for other letters, an IP address in its usual form, without the brackets of
+ * one of IPv6 or the dot at the end of a full name.
+ */
 export function bareHost(host: string): string {
-  const name = host
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.$/, '')
-    .toLowerCase();
-  if (!name.includes(':')) return name;
-  try {
-    return new URL(`http://[${name}]`).hostname.slice(1, -1); // ::0001 is ::1
-  } catch {
-    return name;
-  }
+  const name = host.replace(/^\[|\]$/g, '').toLowerCase();
+  const address = `http://${name.includes(':') ? `[${name}]` : name}`; // ::0001 is ::1, 2130706433 is 127.0.0.1
+  const known = /[/?#@\\]/.test(name) || !URL.canParse(address) ? name : new URL(address).hostname;
+  return known.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
 
 const fits = ({ port: own }: Entry, port: string): boolean => own === undefined || own === port;

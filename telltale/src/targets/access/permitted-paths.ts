@@ -5,7 +5,7 @@ import { isInside } from '../../manifest/files/project-root.ts';
 import type { Rules } from '../../manifest/schema/permissions.ts';
 import { type Decision, decide, mayAsk, named, type ReadRules, restOf } from './decide.ts';
 import { follow } from './follow.ts';
-import { askedPath, badPath, deniedPath, outsidePaths } from './path-errors.ts';
+import { askedPath, badPath, deniedPath, outsidePaths, ownPath } from './path-errors.ts';
 import { folded, isPattern, matchesPattern, splitPattern } from './path-pattern.ts';
 
 /** A path that may be touched: links resolved, so that using it leads where it was checked. */
@@ -16,6 +16,8 @@ export interface PermittedPath {
   readonly exists: boolean;
   /** Whether something below it, links resolved, may be touched like it: nothing denied, nothing to be asked for. */
   covers(real: string): boolean;
+  /** Whether a file below it is one that is denied, under another name: a hard link to it. */
+  isDenied(real: string): Promise<boolean>;
 }
 
 export interface PermittedPaths {
@@ -25,6 +27,10 @@ export interface PermittedPaths {
   roots(): Promise<readonly string[]>;
   /** Entries that are not simply allowed, as they are written, absolute: for what keeps commands away from them. */
   readonly guarded: readonly string[];
+  /** Files and folders of the runtime itself, absolute: no agent gets at them, whatever its manifest says. */
+  readonly own: readonly string[];
+  /** Files that the agent consists of, absolute, links resolved: to be read, and never written. */
+  readonly fixed: readonly string[];
   /**
    * Relative to the agent's folder. Rejects with `not_permitted` for what lies outside the permitted paths once every
    * link is resolved; of a path that does not exist yet, those of the folders that do. What has to be asked for is
@@ -40,15 +46,22 @@ interface Place {
   readonly text: string;
   readonly real: string;
   readonly pattern: readonly string[];
+  /** Whether it is the runtime's, and not of the manifest. */
+  readonly isOwn?: true;
 }
 
 const MAX_PATH_LENGTH = 4096;
 
-export function createPermittedPaths(folder: string, permitted: Rules): PermittedPaths {
+export function createPermittedPaths(
+  folder: string,
+  permitted: Rules,
+  { own = [], fixed = [] }: Partial<Pick<PermittedPaths, 'own' | 'fixed'>> = {},
+): PermittedPaths {
   const shownFrom = (base: string, real: string) =>
     isInside(real, base) ? relative(base, real).split(sep).join('/') || '.' : real;
   const placeOf = async (text: string): Promise<Place> => {
-    const { folder: start, rest } = isPattern(text) ? splitPattern(text) : { folder: text, rest: [] };
+    const { folder: start, rest } =
+      isPattern(text) && !own.includes(text) ? splitPattern(text) : { folder: text, rest: [] };
     const path = resolve(folder, start);
     // A link that leads nowhere keeps its own place guarded.
     const real = await follow(path).then(
@@ -62,8 +75,12 @@ export function createPermittedPaths(folder: string, permitted: Rules): Permitte
   /** Anew for each path: what was a folder may be a link by now. */
   const placed = async (): Promise<ReadRules<Place>> => {
     const { allow, ask, deny } = permitted;
+    const kept = await Promise.all(
+      own.map(async (path) => ({ ...(await placeOf(path)), isOwn: true as const })),
+    );
+    const denied = [...(await placesOf(deny)), ...kept];
     return {
-      entries: { allow: await placesOf(allow), ask: await placesOf(ask), deny: await placesOf(deny) },
+      entries: { allow: await placesOf(allow), ask: await placesOf(ask), deny: denied },
       rest,
     };
   };
@@ -76,7 +93,7 @@ export function createPermittedPaths(folder: string, permitted: Rules): Permitte
     const rules = await placed();
     const { decision, by } = decide(rules, (place, each) => names(place, real, each));
     if (decision === 'deny' && by === undefined) throw outsidePaths(path, real, permitted.allow);
-    if (decision === 'deny') throw deniedPath(path, by?.text ?? '');
+    if (decision === 'deny') throw by?.isOwn === true ? ownPath(path) : deniedPath(path, by?.text ?? '');
     const other = exists ? await hardLinked(real, rules) : undefined;
     if (other !== undefined) throw deniedPath(path, other);
     return { base, real, exists, rules, decision };
@@ -85,6 +102,8 @@ export function createPermittedPaths(folder: string, permitted: Rules): Permitte
   return {
     asks: mayAsk(permitted),
     guarded: named([...permitted.deny, ...permitted.ask]).map((entry) => resolve(folder, entry)),
+    own,
+    fixed,
     async roots() {
       const { entries } = await placed();
       const roots = entries.allow.flatMap(({ real, pattern }) => (pattern.length === 0 ? [real] : []));
@@ -103,6 +122,7 @@ export function createPermittedPaths(folder: string, permitted: Rules): Permitte
           const own = judged(other);
           return own === 'allow' || (own === 'ask' && decision === 'ask');
         },
+        isDenied: async (other) => (await hardLinked(other, rules)) !== undefined,
       };
     },
     async grantFor(path) {

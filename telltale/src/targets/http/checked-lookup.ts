@@ -67,11 +67,21 @@ export function privateKind(address: string): string | undefined {
  * A lookup for one request: every address of the name is judged, and the connection goes to one of those very
  * addresses, so that a name that resolves to something else a moment later changes nothing.
  */
-export function checkedLookup(permission: HostPermission, resolve: Resolver): LookupFunction {
+export function checkedLookup(
+  permission: HostPermission,
+  resolve: Resolver,
+  denies: (address: string) => boolean,
+): LookupFunction {
   return (host, options, callback) => {
     resolve(host).then(
       (addresses) => {
-        const refused = permission === 'named' ? undefined : firstPrivate(host, addresses);
+        const denied = addresses.find(({ address }) => denies(address));
+        const refused =
+          denied !== undefined
+            ? deniedAddress(host, denied.address)
+            : permission === 'named'
+              ? undefined
+              : firstPrivate(host, addresses);
         const [first] = addresses;
         if (refused !== undefined) callback(refused, '', 0);
         else if (first === undefined) callback(hostUnknown(host), '', 0);
@@ -105,6 +115,15 @@ const privateAddress = (host: string, address: string, kind: string) =>
       : `The host "${host}" leads to ${address}, which is ${kind} address.`,
     {
       hint: `Such addresses have to be named: add "${host}" itself to "permissions: { network }" of the agent's manifest.`,
+    },
+  );
+
+const deniedAddress = (host: string, address: string) =>
+  new RuntimeError(
+    'not_permitted',
+    `The host "${host}" leads to ${address}, which is denied to this agent.`,
+    {
+      hint: 'The agent\'s manifest says so in "permissions: { network: { deny } }".',
     },
   );
 

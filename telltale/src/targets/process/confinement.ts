@@ -72,7 +72,7 @@ async function mountsFor(
   );
   const network = request.network ?? hosts.any;
   const roots = [...(await paths.roots()), ...approved];
-  const masks = await findMasks(paths.guarded);
+  const masks = await findMasks(paths.guarded, paths.own);
   const realHomes = await real(homes);
   const programs = [
     ...pathFolders(request.env.PATH),
@@ -87,7 +87,11 @@ async function mountsFor(
       ...programs.map((each) => programFolder(each, realHomes)),
       ...(request.homeFiles ?? []).flatMap((file) => realHomes.map((home) => join(home, file))),
     ],
-    masks: masks.filter(({ path }) => !approved.some((each) => isInside(path, each) || isInside(each, path))),
+    fixed: paths.fixed,
+    masks: masks.filter(
+      ({ path, isOwn }) =>
+        isOwn === true || !approved.some((each) => isInside(path, each) || isInside(each, path)),
+    ),
     network,
   });
 }

@@ -10,9 +10,13 @@ const MAX_LOOKED_AT = 100_000;
 const MAX_MASKS = 1_000;
 const PASSED_OVER: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
-/** What there is of these paths and patterns, absolute. Throws where it is too much to be kept away. */
-export async function findMasks(entries: readonly string[]): Promise<readonly Mask[]> {
+/** What there is of these paths and patterns, absolute, and of `own` paths. Throws where it is too much to be kept away. */
+export async function findMasks(
+  entries: readonly string[],
+  own: readonly string[] = [],
+): Promise<readonly Mask[]> {
   const masks: Mask[] = [];
+  for (const path of own) await add(masks, path, { isOwn: true });
   const budget = { left: MAX_LOOKED_AT };
   for (const entry of entries) {
     if (!isPattern(entry)) await add(masks, entry);
@@ -22,14 +26,14 @@ export async function findMasks(entries: readonly string[]): Promise<readonly Ma
   return masks;
 }
 
-async function add(masks: Mask[], path: string): Promise<void> {
+async function add(masks: Mask[], path: string, more: Pick<Mask, 'isOwn'> = {}): Promise<void> {
   const real = await follow(path).then(
     (found) => (found.exists ? found.real : undefined),
     () => undefined,
   );
   const stats = real === undefined ? undefined : await stat(real).catch(() => undefined);
   if (real === undefined || stats === undefined || masks.some((mask) => mask.path === real)) return;
-  masks.push({ path: real, type: stats.isDirectory() ? 'folder' : 'file' });
+  masks.push({ path: real, type: stats.isDirectory() ? 'folder' : 'file', ...more });
 }
 
 async function* matching(entry: string, budget: { left: number }): AsyncGenerator<string> {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { platform } from 'node:os';
 import type { Env } from './child-environment.ts';
+import { SYSTEM_MOUNTS } from './sandbox-mounts.ts';
 
 /** Whether commands can be confined here. */
 export type Sandbox =
@@ -16,7 +17,7 @@ export type FindSandbox = () => Promise<Sandbox>;
 export const SANDBOX_BASE: readonly string[] = [
   ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
   ...['--cap-drop', 'ALL', '--die-with-parent', '--new-session'],
-  ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+  ...['--ro-bind', '/', '/', ...SYSTEM_MOUNTS],
 ];
 
 const PROGRAM = 'bwrap';

@@ -5,6 +5,8 @@ import { isInside } from '../../manifest/files/project-root.ts';
 export interface Mask {
   readonly path: string;
   readonly type: 'folder' | 'file';
+  /** Whether it stays hidden whatever is approved. */
+  readonly isOwn?: true;
 }
 
 /** What a sandbox shows; all paths absolute, links resolved. */
@@ -15,26 +17,50 @@ export interface View {
   readonly hidden: readonly string[];
   /** To be read, also where it is hidden. */
   readonly readable: readonly string[];
+  /** Files to be read only, also where their folder can be written. */
+  readonly fixed: readonly string[];
   readonly masks: readonly Mask[];
   readonly network: boolean;
 }
 
+/** What the system makes up anew for each sandbox. */
+export const SYSTEM_MOUNTS: readonly string[] = ['--dev', '/dev', '--proc', '/proc'];
+
 /** The options of bubblewrap for a view; later ones lie over earlier ones. Pure. */
-export function mountArguments({ roots, hidden, readable, masks, network }: View): readonly string[] {
+export function mountArguments({ roots, hidden, readable, fixed, masks, network }: View): readonly string[] {
   const inRoots = (path: string) => roots.some((root) => isInside(path, root));
   const inHidden = (path: string) => hidden.some((folder) => isInside(path, folder));
   const emptied = outermostFirst(hidden).filter((folder) => folder !== '/' && !inRoots(folder));
   const shown = outermostFirst(readable).filter((path) => inHidden(path) && !inRoots(path));
   const folders = outermostFirst(masks.flatMap(({ path, type }) => (type === 'folder' ? [path] : [])));
   const files = masks.flatMap(({ path, type }) => (type === 'file' ? [path] : []));
+  const kept = fixed.filter(inRoots);
+  const held = outermostFirst(
+    [...kept, ...masks.map(({ path }) => path)].flatMap((path) => foldersAbove(path, roots)),
+  );
   return [
     ...emptied.flatMap((folder) => ['--tmpfs', folder]),
     ...shown.flatMap((path) => ['--ro-bind-try', path, path]),
     ...outermostFirst(roots).flatMap((root) => ['--bind-try', root, root]),
+    // Over a root that is everything: other processes stay unseen, and devices stay devices.
+    ...(roots.includes('/') ? SYSTEM_MOUNTS : []),
+    ...held.flatMap((folder) => ['--bind-try', folder, folder]),
+    ...kept.flatMap((file) => ['--ro-bind-try', file, file]),
     ...folders.flatMap((folder) => ['--tmpfs', folder, '--remount-ro', folder]),
     ...files.flatMap((file) => ['--ro-bind', '/dev/null', file]),
     ...(network ? [] : ['--unshare-net']),
   ];
+}
+
+/**
+ * The folders between a mask and the root that it lies in. What is mounted cannot be renamed: else a command would give
+ * one of them another name, and the next command would find nothing masked in it.
+ */
+function foldersAbove(path: string, roots: readonly string[]): readonly string[] {
+  const folders: string[] = [];
+  for (let at = dirname(path); roots.some((root) => root !== at && isInside(at, root)); at = dirname(at))
+    folders.push(at);
+  return folders;
 }
 
 const outermostFirst = (paths: readonly string[]): readonly string[] =>

@@ -19,6 +19,8 @@ interface HttpImplementation {
 }
 
 const MAX_SHOWN_BODY = 500;
+/** A whole segment of dots, which no encoding keeps: `users/..` would be another address than the manifest's. */
+const CLIMBS = /^[^?#]*\/\.\.?(?:[/?#]|$)/;
 
 /**
  * A request to a host that the agent may reach. Parameters in the address are encoded, except at its very beginning,
@@ -35,8 +37,14 @@ export function httpTool(
   const named = Object.entries(headers).map(([name, value]) => [name, read(value)] as const);
   const fillBody = body === undefined ? undefined : readBodyTemplate(body, read);
 
-  const urlFor = (scope: FillScope) =>
-    address.fill(scope, (text, offset) => (offset === 0 ? text : encodeURIComponent(text)));
+  const filled = (scope: FillScope, first?: string) =>
+    address.fill(scope, (text, offset) => (offset === 0 ? (first ?? text) : encodeURIComponent(text)));
+  const mayClimb = CLIMBS.test(url);
+  const urlFor = (scope: FillScope) => {
+    const whole = filled(scope);
+    if (!mayClimb && CLIMBS.test(filled(scope, ''))) throw climbs(what, whole);
+    return whole;
+  };
 
   const run: Implemented['run'] = async (parameters, call) => {
     const scope = fillScope(parameters, call);
@@ -121,6 +129,13 @@ function parseBody(text: string, what: string): Json {
     });
   }
 }
+
+const climbs = (what: string, address: string) =>
+  new RuntimeError(
+    'bad_parameters',
+    `A parameter of ${what} is "." or "..", which would lead to another address: ${address.slice(0, 200)}`,
+    { hint: 'Give the name of the thing itself.' },
+  );
 
 const badStatus = (what: string, status: number, text: string) =>
   new RuntimeError(

@@ -8,6 +8,7 @@ import { stateLines } from '../../../src/cli/view/state-lines.ts';
 import { tableLines } from '../../../src/cli/view/table.ts';
 import type { EventBody } from '../../../src/events/event.ts';
 import { fold } from '../../../src/events/reduce.ts';
+import { frameOf } from '../../../src/kernel/call-frames.ts';
 import { displayWidth } from '../../../src/manifest/display-width.ts';
 import { plainPalette as paint } from '../../../src/manifest/palette.ts';
 import {
@@ -38,6 +39,14 @@ describe('a log', () => {
       '   11     +1.102  response            All **12** pass.',
       '   12     +1.103  session.completed   All **12** pass.',
     ]);
+  });
+
+  it('shows where a native call begins and ends', () => {
+    const text = frameOf({ id: 'call_1', name: 'search', input: '{"q": "x"}' });
+    const [event] = eventList([[0, { type: 'model.output', offset: 0, text }]]);
+    expect(event === undefined ? '' : describeEvent(event, 100)).toBe(
+      '␞{"id":"call_1","name":"search"} {"q": "x"}␞',
+    );
   });
 
   it('says something in a narrow terminal, too', () => {

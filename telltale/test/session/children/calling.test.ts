@@ -1,10 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fold } from '../../../src/events/reduce.ts';
+import { createSystemClock } from '../../../src/kernel/clock.ts';
 import { createScriptedModel } from '../../../src/models/scripted/scripted-model.ts';
 import { createAgentFamily } from '../../../src/session/children/agent-family.ts';
 import { MAX_DEPTH } from '../../../src/session/children/child-errors.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
+import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { agentFolder, runAgent, tool } from '../run-agent.ts';
 import { call, runTeam, speaking } from './run-team.ts';
 
@@ -227,6 +230,21 @@ describe("a sub-agent's session", () => {
     );
   });
 
+  it('does not take a session for its own that somebody else began under its id', async () => {
+    const { of } = await runTeam(
+      { echo },
+      {
+        turns: [call('a1', 'echo'), '<response>Ok.</response>'],
+        start: { id: 'lead' },
+        runtime: { store: await withStranger('lead.a1') },
+      },
+    );
+    expect(of('action.failed')).toMatchObject([
+      { id: 'a1', error: { code: 'agent_id_taken', message: expect.stringContaining('lead.a1') } },
+    ]);
+    expect(of('child.response')).toEqual([]);
+  });
+
   it('has a name that no other action has, however long its id is', async () => {
     const id = 'x'.repeat(2_000);
     const ran = await runTeam(
@@ -241,6 +259,17 @@ describe("a sub-agent's session", () => {
     expect(ran.of('action.completed')).toHaveLength(2);
   });
 });
+
+/** A store in which a session of another agent has completed. */
+async function withStranger(id: string): Promise<Store> {
+  const store = createMemoryStore({ clock: createSystemClock() });
+  await runAgent({
+    turns: ['<response>A secret.</response>'],
+    start: { id },
+    runtime: { store: { ...store, close: async () => undefined } },
+  });
+  return store;
+}
 
 describe('agents that may call each other', () => {
   const files = {

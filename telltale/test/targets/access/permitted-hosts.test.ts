@@ -21,6 +21,36 @@ test('denied beats asked for, asked for beats allowed, a star is the rest', () =
   expect(() => check('elsewhere.net', '80')).toThrow(/nobody was asked/);
 });
 
+test('a host is the same however the manifest spells it', () => {
+  const { check } = hosts({
+    allow: ['*'],
+    deny: ['bücher.de', '*.MÜNCHEN.de', '2130706433', 'http://[::0001]:80/', 'straße.example.'],
+  });
+  for (const host of ['xn--bcher-kva.de', 'a.xn--mnchen-3ya.de', '127.0.0.1', 'xn--strae-oqa.example'])
+    expect(() => check(host, '443'), host).toThrow(/denied/);
+  expect(() => check('::1', '80')).toThrow(/denied/);
+  expect(hosts({ allow: ['bücher.de'] }).check('xn--bcher-kva.de', '443')).toBe('named');
+});
+
+test('an address that is denied is not reached by a name, either', async () => {
+  const { port } = await httpServer((_request, response) => response.end('hello'));
+  const { failure } = await agentTargets({
+    agent:
+      'import: { tools: ["builtin:http_fetch"] }\npermissions: { network: { allow: [api.test], deny: [127.0.0.1] } }',
+    options: { resolveHost: async () => [{ address: '127.0.0.1', family: 4 }] },
+  });
+  const { code, message } = await failure('http_fetch', { url: `http://api.test:${port}/` });
+  expect([code, message]).toEqual(['not_permitted', expect.stringContaining('leads to 127.0.0.1')]);
+});
+
+test('whoever is asked about an address sees where it leads', async () => {
+  const { tool } = await agentTargets({
+    agent: 'import: { tools: ["builtin:http_fetch"] }\npermissions: { network: ask }',
+  });
+  const need = await tool('http_fetch').needs?.({ url: 'http://2130706433/a' }, { agent: () => ({}) });
+  expect(need?.what).toBe('GET http://127.0.0.1/a');
+});
+
 test('an approval is for one host and port; a name that was asked for by a star leads to public addresses only', () => {
   const { check } = hosts({ ask: ['*'] });
   expect(check('elsewhere.net', '80', ['host elsewhere.net:80'])).toBe('public');

@@ -5,7 +5,8 @@ import type { RuntimeError } from '../../../src/kernel/runtime-error.ts';
 import { createPermittedPaths } from '../../../src/targets/access/permitted-paths.ts';
 import { readTextFile, writeTextFile } from '../../../src/targets/builtin/filesystem/text-file.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
-import { agentTargets, type Given } from '../agent-targets.ts';
+import { agentTargets, type Given, moduleTool } from '../agent-targets.ts';
+import { memoryTables } from '../memory-tables.ts';
 
 const given = async (
   permissions: string,
@@ -58,9 +59,76 @@ test('a path with a zero byte, or none at all, is refused', async () => {
 });
 
 test('a hard link to a denied file is that file', async () => {
-  const { fails, folder } = await given(DENY, SECRETS);
+  const { fs, fails, folder } = await given(DENY, SECRETS);
   linkSync(join(folder, '.env'), join(folder, 'copy.txt'));
   expect((await fails('read', { path: 'copy.txt' })).code).toBe('not_permitted');
+  expect(await fs('grep', { pattern: 'KEY' })).toMatchObject({ matches: [] });
+});
+
+test('no agent touches the store of the runtime, whatever its manifest says', async () => {
+  const folder = temporaryProject({ '.telltale/telltale.db': 'log' });
+  const location = `sqlite:${join(folder, '.telltale/telltale.db')}`;
+  for (const permissions of ['[.]', 'allow', '{ allow: [.telltale] }']) {
+    const { call, failure } = await agentTargets({
+      agent: `import: { tools: ["builtin:filesystem"] }\npermissions: { paths: ${permissions} }`,
+      folder,
+      options: { store: { location, tables: memoryTables() } },
+    });
+    for (const path of ['.telltale/telltale.db', '.TELLTALE/telltale.db-journal', '.telltale/x']) {
+      const error = await failure('filesystem', { operation: 'write', path, content: 'x' });
+      expect([error.code, error.message]).toEqual([
+        'not_permitted',
+        expect.stringContaining("runtime's own"),
+      ]);
+    }
+    if (permissions === '[.]')
+      expect(await call('filesystem', { operation: 'grep', pattern: 'log' })).toMatchObject({ matches: [] });
+  }
+});
+
+test('the files that an agent consists of are read, and not written', async () => {
+  const { call, failure } = await agentTargets({
+    agent: 'import: { tools: ["builtin:filesystem", ./x.yml, ./y.yml] }',
+    files: {
+      ...moduleTool('x', "import { a } from './lib/a.mjs';\nexport const run = () => a;"),
+      'lib/a.mjs': "export { b as a } from './b.mjs';",
+      'lib/b.mjs': "export const b = 'honest';",
+      'lib/c.mjs': '',
+      'y.yml': 'kind: Tool\nname: y\nimplementation: { module: ./later/y.mjs }\n',
+    },
+  });
+  for (const path of [
+    'agent.yml',
+    'x.yml',
+    'X.mjs',
+    './lib/a.mjs',
+    'lib/b.mjs',
+    'later/y.mjs',
+    'telltale.yml',
+  ]) {
+    const error = await failure('filesystem', { operation: 'write', path, content: 'x' });
+    expect(error.message, path).toContain('consists of');
+  }
+  const edit = { operation: 'edit', path: 'lib/b.mjs', old_text: 'honest', new_text: 'not' };
+  expect((await failure('filesystem', edit)).code).toBe('not_permitted');
+  expect(await call('filesystem', { operation: 'read', path: 'agent.yml' })).toMatchObject({
+    path: 'agent.yml',
+  });
+  await call('filesystem', { operation: 'write', path: 'lib/c.mjs', content: 'x' });
+  expect(await call('x')).toBe('honest');
+});
+
+test('whoever is asked about a path sees where it leads', async () => {
+  const elsewhere = temporaryProject({ 'x.txt': 'x' });
+  const asked: string[] = [];
+  const { fs, folder } = await given('{ ask: ["*"] }', {}, (need) => {
+    asked.push(need.what);
+    return true;
+  });
+  symlinkSync(join(elsewhere, 'x.txt'), join(folder, 'readme.txt'));
+  await fs('read', { path: 'readme.txt' });
+  await fs('read', { path: join(elsewhere, 'x.txt') });
+  expect(asked).toEqual([`read "readme.txt", which is "${elsewhere}/x.txt"`, `read "${elsewhere}/x.txt"`]);
 });
 
 test('what is denied is not listed, found or searched', async () => {

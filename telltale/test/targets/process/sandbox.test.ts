@@ -6,6 +6,7 @@ import type { TargetCall } from '../../../src/targets/target.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { agentTargets, type Given, until } from '../agent-targets.ts';
 import { httpServer } from '../http-server.ts';
+import { memoryTables } from '../memory-tables.ts';
 
 const sandbox = await findSandbox({ PATH: process.env.PATH });
 const ABSENT = async () => ({ found: false, reason: 'bwrap not found' }) as const;
@@ -105,6 +106,55 @@ inSandbox('in the sandbox', () => {
     expect(readFileSync(join(folder, '.env'), 'utf8')).toBe('KEY');
   });
 
+  test('what is hidden cannot be uncovered by another name for a folder that it lies in', async () => {
+    const files = { 'a/b/.env': 'KEY', 'conf/secrets/key': 'KEY', 'p/x.pem': 'KEY', 'node_modules/z': '' };
+    const { sh } = await given('paths: { deny: [a/b/.env, conf/secrets, "**/*.pem"] }', { files });
+    const moved = await sh(
+      'mv a a2; mv a/b b2; mv conf c2; mv p node_modules/p; mkdir -p a/new && mv a/new n2',
+    );
+    expect(moved.exit_code, moved.stderr).toBe(0);
+    expect(await sh('cat */b/.env b2/.env */secrets/key */x.pem node_modules/p/x.pem')).toMatchObject({
+      stdout: '',
+    });
+    expect(await sh('ls a conf p; ls -d n2')).toMatchObject({
+      stdout: 'a:\nb\n\nconf:\nsecrets\n\np:\nx.pem\nn2\n',
+    });
+  });
+
+  test('the store of the runtime is not there: whoever writes to it answers their own reviews', async () => {
+    for (const name of ['.telltale/telltale.db', 'other.db']) {
+      const elsewhere = temporaryProject({ [name]: 'log' });
+      const store = join(elsewhere, name);
+      const options = { store: { location: `sqlite:${store}`, tables: memoryTables() } };
+      const { sh } = await given(`paths: { allow: [., ${elsewhere}] }`, { options });
+      await sh(`echo x > ${store}; mv ${elsewhere}/.telltale ${elsewhere}/b; rm -r ${store}`);
+      expect((await sh(`cat ${store} ${elsewhere}/b/telltale.db`)).stdout).toBe('');
+      expect(readFileSync(store, 'utf8')).toBe('log');
+      const made = await sh(`echo x > ${store}-journal`);
+      if (name.startsWith('.telltale')) expect(made.exit_code).not.toBe(0);
+    }
+  });
+
+  test('a command reads the files that its agent consists of, and cannot replace them', async () => {
+    const files = { 'tools/y.mjs': 'export const run = () => 1;' };
+    const tool = 'kind: Tool\nname: x\nimplementation: { module: ./tools/y.mjs }\n';
+    const { sh, folder } = await given('', { files: { ...files, 'x.yml': tool } });
+    await sh(
+      'echo x > agent.yml; rm -f x.yml; echo x > n; mv n tools/y.mjs; mv tools t; mkdir tools; echo x > tools/z',
+    );
+    for (const name of ['agent.yml', 'x.yml', 'tools/y.mjs'])
+      expect(readFileSync(join(folder, name), 'utf8'), name).not.toBe('x\n');
+    expect(readFileSync(join(folder, 'tools/z'), 'utf8')).toBe('x\n');
+    expect((await sh('cat x.yml')).stdout).toBe(tool);
+  });
+
+  test('where all paths are allowed there are devices, and still no other processes', async () => {
+    const { sh } = await given('paths: allow');
+    const { stdout, stderr } = await sh('echo x > /dev/null; ls -d /proc/[0-9]* | wc -l');
+    expect(stderr).toBe('');
+    expect(Number(stdout)).toBeLessThan(20);
+  });
+
   test('no server is reached unless a host is permitted', async () => {
     const { port } = await httpServer((_request, response) => response.end('hello'));
     const ask = `node -e 'fetch("http://127.0.0.1:${port}").then((r) => r.text()).then(console.log, () => process.exit(9))'`;
@@ -136,6 +186,19 @@ inSandbox('in the sandbox', () => {
     await call('git', { operation: 'add', paths: ['mine.txt'] });
     await call('git', { operation: 'commit', message: 'first' });
     expect(await call('git', { operation: 'show' })).toContain('Me <me@example.com>');
+  });
+
+  test('git shows keys to other machines only: not to what the settings of a repository run', async () => {
+    const home = temporaryProject({ '.ssh/id': 'key' });
+    const { call, sh, folder } = await given('', {
+      options: { env: { PATH: process.env.PATH, HOME: home } },
+    });
+    await sh('git init -q . && git init -q r && git remote add near ./r');
+    await sh(
+      `git config remote.near.uploadpack '{ ls ~/.ssh; cat /proc/net/dev; } > seen 2> /dev/null; git-upload-pack'`,
+    );
+    await call('git', { operation: 'fetch', remote: 'near' });
+    expect(readFileSync(join(folder, 'seen'), 'utf8')).not.toMatch(/^id$|^ *(?!lo:)\w+:[ \d]/m);
   });
 
   test('a program in the home directory that PATH names can be run', async () => {

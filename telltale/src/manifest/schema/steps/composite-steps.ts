@@ -9,12 +9,6 @@ import { defineStep } from './define-step.ts';
 
 const LIST_REFERENCE = /^\$(?:\{[^{}]+\}|[A-Za-z_][A-Za-z0-9_.[\]-]*)$/;
 
-const written = z.array(jsonValue('An item.')).describe('The items.');
-const referred = z.string().regex(LIST_REFERENCE).meta({
-  description: 'A reference to a list.',
-  expects: `a list, or one reference to a list, like \${steps.NAME.output}`,
-});
-
 const BODY_SLIPS = { steps: 'It is "body".', do: 'It is "body".' };
 const BRANCH_SLIPS = {
   steps: 'It is "branches": a list of steps, or of lists of steps.',
@@ -23,6 +17,12 @@ const BRANCH_SLIPS = {
 
 /** Steps that hold other steps; `step` is what may stand inside. */
 export function compositeSteps<Step>(step: z.ZodType<Step>) {
+  const written = z.array(jsonValue('An item.')).describe('The items.');
+  const referred = z.string().regex(LIST_REFERENCE).meta({
+    description: 'A reference to a list.',
+    expects: `a list, or one reference to a list, like \${steps.NAME.output}`,
+  });
+
   const body = (description: string) => z.array(step).min(1).describe(description);
   const one = step.transform((only): Step[] => [only]);
   const several = body('Steps, one after the other.');

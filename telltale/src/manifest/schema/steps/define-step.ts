@@ -16,5 +16,5 @@ export function defineStep<Shape extends z.core.$ZodLooseShape>(
   const elsewhere = Object.fromEntries(
     Object.entries(STEP_SLIPS).filter(([key]) => !Object.hasOwn(shape, key)),
   );
-  return closed({ ...place, title, slips: { ...elsewhere, ...place.slips } }, { ...stepKeys, ...shape });
+  return closed({ ...place, title, slips: { ...elsewhere, ...place.slips } }, { ...stepKeys(), ...shape });
 }

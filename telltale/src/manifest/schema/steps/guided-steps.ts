@@ -7,10 +7,10 @@ import { userSchema } from '../user-schema.ts';
 import { verify } from '../verify.ts';
 import { defineStep } from './define-step.ts';
 
-const agent = name('The agent that works on it; the bound or triggering one if absent.').optional();
+const agent = () => name('The agent that works on it; the bound or triggering one if absent.').optional();
 
 /** Steps that an agent works on while the runtime owns the progress. */
-export const guidedSteps = {
+export const guidedSteps = () => ({
   task: defineStep(
     'task',
     {
@@ -25,7 +25,7 @@ export const guidedSteps = {
     },
     {
       type: z.literal('task'),
-      agent,
+      agent: agent(),
       ...promptKeys('What to do.'),
       requires: z
         .record(
@@ -50,7 +50,7 @@ export const guidedSteps = {
     },
     {
       type: z.literal('plan'),
-      agent,
+      agent: agent(),
       ...promptKeys('What to plan.'),
       model: modelRefOrAlias("The model; the agent's own if absent.").optional(),
       approval: z
@@ -60,4 +60,4 @@ export const guidedSteps = {
       verify: verify.optional(),
     },
   ),
-};
+});

@@ -12,26 +12,28 @@ const slips = {
   shell: 'No shell is involved: "command" is a list.',
 };
 
-const javascript = defineStep(
-  'script',
-  { description: 'Sandboxed JavaScript.', slips },
-  {
-    type: z.literal('script'),
-    script: nonEmptyText('Sandboxed JavaScript; its last value is the result.'),
-    parameters: jsonObject('What it sees as "parameters".').prefault({}),
-  },
-);
+const javascript = () =>
+  defineStep(
+    'script',
+    { description: 'Sandboxed JavaScript.', slips },
+    {
+      type: z.literal('script'),
+      script: nonEmptyText('Sandboxed JavaScript; its last value is the result.'),
+      parameters: jsonObject('What it sees as "parameters".').prefault({}),
+    },
+  );
 
-const command = defineStep(
-  'script',
-  { description: 'A program.', slips },
-  {
-    type: z.literal('script'),
-    command: commandLine('The program and its arguments; never passed through a shell.'),
-    cwd: nonEmptyText('The folder it runs in.').optional(),
-    env: z.record(z.string(), z.string()).prefault({}).describe('Environment variables for it.'),
-    stdin: text('What it reads from standard input.').optional(),
-  },
-);
+const command = () =>
+  defineStep(
+    'script',
+    { description: 'A program.', slips },
+    {
+      type: z.literal('script'),
+      command: commandLine('The program and its arguments; never passed through a shell.'),
+      cwd: nonEmptyText('The folder it runs in.').optional(),
+      env: z.record(z.string(), z.string()).prefault({}).describe('Environment variables for it.'),
+      stdin: text('What it reads from standard input.').optional(),
+    },
+  );
 
-export const scriptStep = choiceByKey('A script step', { script: javascript, command });
+export const scriptStep = () => choiceByKey('A script step', { script: javascript(), command: command() });

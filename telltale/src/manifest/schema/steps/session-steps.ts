@@ -14,7 +14,7 @@ const valueSlips = {
 };
 
 /** Steps that act on the session. */
-export const sessionSteps = {
+export const sessionSteps = () => ({
   set_metadata: defineStep(
     'set_metadata',
     { description: "Sets fields of the session's metadata.", slips: valueSlips },
@@ -56,4 +56,4 @@ export const sessionSteps = {
       data: jsonValue('What it carries.').optional(),
     },
   ),
-};
+});

@@ -8,6 +8,7 @@ import { isMap } from '../is-map.ts';
 import { jsonObject } from '../json-value.ts';
 import { name, targetName, text } from '../names.ts';
 import { countFromZero } from '../numbers.ts';
+import { once } from '../once.ts';
 import { positiveDuration } from '../quantities.ts';
 import { showValue } from '../show-value.ts';
 
@@ -18,57 +19,7 @@ export type StepErrorPolicy = 'fail' | 'continue' | { readonly goto: string };
 
 const ON_ERROR = /^(?:fail|continue|goto +[A-Za-z_][A-Za-z0-9_-]*)$/;
 
-const onError = z
-  .string()
-  .meta({ pattern: ON_ERROR.source, expects: '"fail", "continue" or "goto STEP"' })
-  .transform((value, ctx): StepErrorPolicy => {
-    if (value === 'fail' || value === 'continue') return value;
-    if (ON_ERROR.test(value)) return { goto: value.replace(/^goto +/, '') };
-    const hint = 'Allowed: fail, continue, goto STEP.';
-    const found = finding(value, {
-      code: 'not_allowed',
-      message: `"on_error" cannot be ${showValue(value)}.`,
-      hint,
-    });
-    ctx.issues.push(found as z.core.$ZodRawIssue<z.core.$ZodIssueCustom>);
-    return z.NEVER;
-  })
-  .meta({ description: 'When the step fails: fail the run, go on, or go to another step of the same list.' });
-
-const tries = countFromZero('Further tries after a failure.');
-const retryMap = closed(
-  {
-    title: '"retry"',
-    slips: {
-      attempts: 'It is "max".',
-      times: 'It is "max".',
-      count: 'It is "max".',
-      delay: 'It is "backoff".',
-    },
-  },
-  { max: tries, backoff: positiveDuration('The first pause; it doubles each time.').prefault('250ms') },
-);
-const retryCount = tries.transform((max) => ({ max, backoff: { ms: 250 } }));
-const retry = choice([retryMap, retryCount], (value) => (isMap(value) ? retryMap : retryCount)).describe(
-  'Further tries: { max, backoff }, or just the number.',
-);
-
 const CALL_TYPES = ['tool', 'relic', 'agent', 'llm', 'workflow'] as const;
-
-const compensation = closed(
-  {
-    title: 'a compensation',
-    id: 'StepCompensation',
-    description: 'A call that undoes the step when the run rolls back.',
-    slips: { name: 'It is "target".', params: 'It is "parameters".' },
-  },
-  {
-    type: z.enum(CALL_TYPES).default('tool').describe('What is called.'),
-    target: targetName('Its name.'),
-    parameters: jsonObject('Its parameters.').prefault({}),
-    timeout: positiveDuration('Time for each try.').optional(),
-  },
-);
 
 export const STEP_SLIPS: Slips = {
   depends_on: 'Steps use "needs".',
@@ -99,19 +50,73 @@ export const STEP_SLIPS: Slips = {
 };
 
 /** What every step takes. */
-export const stepKeys = {
-  name: name('The name of the step, unique in the workflow.'),
-  description: text('What it is for.').optional(),
-  if: test('Whether it runs at all: CEL or an invocation.').optional(),
-  condition: test('previous_steps_success, always, on_failure, CEL, or an invocation.').optional(),
-  needs: z
-    .array(name('A step of the same list.'))
-    .optional()
-    .describe('Steps that come first; with it the list is a graph.'),
-  timeout: positiveDuration('Time for each try.').optional(),
-  retry: retry.optional(),
-  on_error: onError.optional(),
-  output_key: name('Also store the result under this name.').optional(),
-  compensate: compensation.optional(),
-  hooks: hooks.optional(),
-};
+export const stepKeys = once(() => {
+  const onError = z
+    .string()
+    .meta({ pattern: ON_ERROR.source, expects: '"fail", "continue" or "goto STEP"' })
+    .transform((value, ctx): StepErrorPolicy => {
+      if (value === 'fail' || value === 'continue') return value;
+      if (ON_ERROR.test(value)) return { goto: value.replace(/^goto +/, '') };
+      const hint = 'Allowed: fail, continue, goto STEP.';
+      const found = finding(value, {
+        code: 'not_allowed',
+        message: `"on_error" cannot be ${showValue(value)}.`,
+        hint,
+      });
+      ctx.issues.push(found as z.core.$ZodRawIssue<z.core.$ZodIssueCustom>);
+      return z.NEVER;
+    })
+    .meta({
+      description: 'When the step fails: fail the run, go on, or go to another step of the same list.',
+    });
+
+  const tries = countFromZero('Further tries after a failure.');
+  const retryMap = closed(
+    {
+      title: '"retry"',
+      slips: {
+        attempts: 'It is "max".',
+        times: 'It is "max".',
+        count: 'It is "max".',
+        delay: 'It is "backoff".',
+      },
+    },
+    { max: tries, backoff: positiveDuration('The first pause; it doubles each time.').prefault('250ms') },
+  );
+  const retryCount = tries.transform((max) => ({ max, backoff: { ms: 250 } }));
+  const retry = choice([retryMap, retryCount], (value) => (isMap(value) ? retryMap : retryCount)).describe(
+    'Further tries: { max, backoff }, or just the number.',
+  );
+
+  const compensation = closed(
+    {
+      title: 'a compensation',
+      id: 'StepCompensation',
+      description: 'A call that undoes the step when the run rolls back.',
+      slips: { name: 'It is "target".', params: 'It is "parameters".' },
+    },
+    {
+      type: z.enum(CALL_TYPES).default('tool').describe('What is called.'),
+      target: targetName('Its name.'),
+      parameters: jsonObject('Its parameters.').prefault({}),
+      timeout: positiveDuration('Time for each try.').optional(),
+    },
+  );
+
+  return {
+    name: name('The name of the step, unique in the workflow.'),
+    description: text('What it is for.').optional(),
+    if: test('Whether it runs at all: CEL or an invocation.').optional(),
+    condition: test('previous_steps_success, always, on_failure, CEL, or an invocation.').optional(),
+    needs: z
+      .array(name('A step of the same list.'))
+      .optional()
+      .describe('Steps that come first; with it the list is a graph.'),
+    timeout: positiveDuration('Time for each try.').optional(),
+    retry: retry.optional(),
+    on_error: onError.optional(),
+    output_key: name('Also store the result under this name.').optional(),
+    compensate: compensation.optional(),
+    hooks: hooks.optional(),
+  };
+});

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { choiceByValue } from '../choice.ts';
+import { once } from '../once.ts';
 import { callSteps } from './call-steps.ts';
 import { compositeSteps } from './composite-steps.ts';
 import { guidedSteps } from './guided-steps.ts';
@@ -8,20 +9,21 @@ import { sessionSteps } from './session-steps.ts';
 import { transitionStep } from './transition-step.ts';
 import { approvalStep, waitStep } from './waiting-steps.ts';
 
-const simpleSteps = {
-  ...callSteps,
-  ...guidedSteps,
-  script: scriptStep,
-  transition: transitionStep,
-  ...sessionSteps,
-  approval: approvalStep,
-  wait: waitStep,
-};
+const simpleSteps = () => ({
+  ...callSteps(),
+  ...guidedSteps(),
+  script: scriptStep(),
+  transition: transitionStep(),
+  ...sessionSteps(),
+  approval: approvalStep(),
+  wait: waitStep(),
+});
+type Simple = ReturnType<typeof simpleSteps>;
 
 type Composite = ReturnType<typeof compositeSteps<unknown>>;
 type Own<Type extends keyof Composite, Nested extends string> = Omit<z.output<Composite[Type]>, Nested>;
 
-export type SimpleStep = z.output<(typeof simpleSteps)[keyof typeof simpleSteps]>;
+export type SimpleStep = z.output<Simple[keyof Simple]>;
 export type ParallelStep = Own<'parallel', 'branches'> & { readonly branches: readonly (readonly Step[])[] };
 export type RaceStep = Own<'race', 'branches'> & { readonly branches: readonly (readonly Step[])[] };
 export type ForeachStep = Own<'foreach', 'body'> & { readonly body: readonly Step[] };
@@ -39,12 +41,12 @@ export type TryStep = Own<'try', 'body' | 'catch' | 'finally'> & {
 /** A step of a workflow, told apart by `type`. */
 export type Step = SimpleStep | ParallelStep | RaceStep | ForeachStep | LoopStep | SwitchStep | TryStep;
 
-const nested: z.ZodType<Step> = z.lazy(() => step);
-
 /** Every type of step. */
-const STEPS = { ...simpleSteps, ...compositeSteps(nested) };
-
-export const step: z.ZodType<Step> = choiceByValue('A step', 'type', STEPS).meta({
-  id: 'Step',
-  description: 'One step of a workflow.',
+export const step: () => z.ZodType<Step> = once(() => {
+  const nested: z.ZodType<Step> = z.lazy(() => step());
+  const steps = { ...simpleSteps(), ...compositeSteps(nested) };
+  return choiceByValue('A step', 'type', steps).meta({
+    id: 'Step',
+    description: 'One step of a workflow.',
+  });
 });

@@ -13,35 +13,35 @@ const slips = {
   source: 'It is "transition_source".',
 };
 
-const byModel = defineStep(
-  'transition',
-  { description: 'A model chooses one of the answers.', exactlyOne: [PROMPT_KEYS], slips },
-  {
-    type: z.literal('transition'),
-    ...promptKeys('What is asked.'),
-    transition_map: z
-      .record(nonEmptyText('An answer.'), name('The state it leads to.'))
-      .describe('The answers, each with the state it leads to.'),
-    model: modelRefOrAlias("The model; the agent's own if absent.").optional(),
-  },
-);
+const byModel = () =>
+  defineStep(
+    'transition',
+    { description: 'A model chooses one of the answers.', exactlyOne: [PROMPT_KEYS], slips },
+    {
+      type: z.literal('transition'),
+      ...promptKeys('What is asked.'),
+      transition_map: z
+        .record(nonEmptyText('An answer.'), name('The state it leads to.'))
+        .describe('The answers, each with the state it leads to.'),
+      model: modelRefOrAlias("The model; the agent's own if absent.").optional(),
+    },
+  );
 
-const byArtifact = defineStep(
-  'transition',
-  {
-    description: 'An artifact names the state.',
-    slips: { ...slips, prompt: 'An artifact decides here; no prompt is needed.' },
-  },
-  {
-    type: z.literal('transition'),
-    transition_source: invocation(
-      'StateInvocation',
-      name('The state when the artifact is missing, fails or is too slow.'),
-    ),
-  },
-);
+const byArtifact = () =>
+  defineStep(
+    'transition',
+    {
+      description: 'An artifact names the state.',
+      slips: { ...slips, prompt: 'An artifact decides here; no prompt is needed.' },
+    },
+    {
+      type: z.literal('transition'),
+      transition_source: invocation(
+        'StateInvocation',
+        name('The state when the artifact is missing, fails or is too slow.'),
+      ),
+    },
+  );
 
-export const transitionStep = choiceByKey('A transition step', {
-  transition_map: byModel,
-  transition_source: byArtifact,
-});
+export const transitionStep = () =>
+  choiceByKey('A transition step', { transition_map: byModel(), transition_source: byArtifact() });

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { pathNeed } from '../../access/need.ts';
+import { folded } from '../../access/path-pattern.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
 import { defineOperations, type Operation, operationMembers } from '../../operations.ts';
 import type { Target, TargetCall } from '../../target.ts';
@@ -23,6 +24,10 @@ export function filesystem({ permissions, clock }: TargetEdges): Target {
   const { paths } = permissions;
   const at = (input: JsonObject, { granted }: Pick<TargetCall, 'granted'>) =>
     paths.resolve(text(input, 'path') ?? '.', granted);
+  const writable = (path: PermittedPath): PermittedPath => {
+    if (paths.fixed.some((file) => folded(file) === folded(path.real))) throw ownFile(path.shown);
+    return notGit(path);
+  };
   const operations: Readonly<Record<string, Operation>> = {
     read: {
       description: 'lines of a text file',
@@ -41,7 +46,7 @@ export function filesystem({ permissions, clock }: TargetEdges): Target {
       required: ['path', 'content'],
       idempotent: true,
       async run(input, call) {
-        const path = notGit(await at(input, call));
+        const path = writable(await at(input, call));
         const content = text(input, 'content') ?? '';
         const bytes = Buffer.byteLength(content);
         if (bytes > MAX_TEXT_BYTES) throw contentTooLarge(bytes);
@@ -59,7 +64,7 @@ export function filesystem({ permissions, clock }: TargetEdges): Target {
       },
       required: ['path', 'old_text', 'new_text'],
       idempotent: false,
-      run: async (input, call) => editFile(notGit(await at(input, call)), input as unknown as Edit),
+      run: async (input, call) => editFile(writable(await at(input, call)), input as unknown as Edit),
     },
     list: {
       description: 'what is in a folder',
@@ -138,6 +143,15 @@ function notGit(path: PermittedPath): PermittedPath {
     hint: 'Use the tool "git".',
   });
 }
+
+const ownFile = (shown: string) =>
+  new RuntimeError(
+    'not_permitted',
+    `"${shown}" is a file that this agent consists of, and is not written to.`,
+    {
+      hint: 'A manifest says what the agent may do, and a module runs inside the runtime: a person has to change it.',
+    },
+  );
 
 const contentTooLarge = (bytes: number) =>
   new RuntimeError('bad_parameters', `"/content" has ${bytes} bytes; ${MAX_TEXT_BYTES} are allowed.`);

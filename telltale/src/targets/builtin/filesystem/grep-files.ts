@@ -46,7 +46,8 @@ export async function grepFiles(
     const size = await sizeOf(file);
     bytes += Math.min(size, MAX_FILE_BYTES);
     if (bytes > MAX_SEARCHED_BYTES) return { matches, ...seen, cut: `after ${MAX_SEARCHED_BYTES} bytes` };
-    const text = size > MAX_FILE_BYTES ? undefined : await readTextFile(file).catch(() => undefined);
+    const isPassed = size > MAX_FILE_BYTES || (await path.isDenied(file.real));
+    const text = isPassed ? undefined : await readTextFile(file).catch(() => undefined);
     if (text === undefined) {
       seen.skipped++;
       continue;

@@ -9,6 +9,8 @@ export interface GitOperation extends Omit<Operation, 'run'> {
   /** Whether it speaks to another machine. */
   readonly remote?: true;
   readonly commits?: true;
+  /** Whether it stages, shows or restores files beyond those that the call names; its arguments end with pathspecs. */
+  reachesFiles?(input: JsonObject): boolean;
 }
 
 const PATHS = { type: 'array', items: { type: 'string', minLength: 1 }, description: 'Files or folders.' };
@@ -54,7 +56,7 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
       ...refs(input, 'from', 'to'),
       ...paths(input),
     ],
-    READ,
+    { ...READ, reachesFiles: () => true },
   ),
   log: operation(
     'commits',
@@ -83,11 +85,12 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
       `${reference(input, 'ref') ?? 'HEAD'}${typeof input.file === 'string' ? `:${input.file}` : ''}`,
       '--',
     ],
-    READ,
+    { ...READ, reachesFiles: ({ file }) => typeof file !== 'string' },
   ),
   init: operation('makes a repository', {}, () => ['init', '--quiet', '--template='], READ),
   add: operation('stages files', { paths: PATHS }, (input) => ['add', ...paths(input)], {
     required: ['paths'],
+    reachesFiles: () => true,
     ...READ,
   }),
   unstage: operation(
@@ -124,6 +127,7 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
       if (ref === undefined) throw refMissing();
       return input.create === true ? ['checkout', '--quiet', '-b', ref] : ['checkout', '--quiet', ref, '--'];
     },
+    { reachesFiles: (input) => Array.isArray(input.paths) },
   ),
   merge: operation(
     'merges a branch',

@@ -7,6 +7,7 @@ import type { Need, Target, TargetCall } from '../../target.ts';
 import type { TargetEdges } from '../../target-edges.ts';
 import { remoteOf } from './git-arguments.ts';
 import { GIT_OPERATIONS, type GitOperation } from './git-operations.ts';
+import { leftOut } from './left-out.ts';
 import { type GitCall, gitText, runGit, WHAT } from './run-git.ts';
 
 /** git on a repository inside the permitted paths; results are what git prints. */
@@ -61,23 +62,34 @@ async function perform(operation: GitOperation, input: JsonObject, call: TargetC
   const path = typeof input.path === 'string' ? input.path : '.';
   const { real } = await edges.permissions.paths.resolve(path, call.granted);
   await checkFiles(input, real, call, edges);
-  const remote = operation.remote === true;
-  if (remote) await checkRemote(remoteOf(input), real, call, edges);
+  const remote = operation.remote === true && (await checkRemote(remoteOf(input), real, call, edges));
   const env = operation.commits === true ? await identityFor(real, call, edges) : {};
-  return gitText(args, real, call, edges, { env, remote });
+  const { guarded } = edges.permissions.paths;
+  const isGuarded = guarded.length > 0 && operation.reachesFiles?.(input) === true;
+  const kept = isGuarded ? await leftOut(guarded, { top: await topOf(real, call, edges), cwd: real }) : [];
+  return gitText([...args, ...kept], real, call, edges, { env, remote });
 }
 
-/** Files that a call names have to be permitted, too; those that a commit holds are its own affair. */
+/** Files that a call names have to be permitted, too. */
 async function checkFiles(
   input: JsonObject,
   folder: string,
-  { granted }: TargetCall,
-  { permissions: { paths } }: TargetEdges,
+  call: TargetCall,
+  edges: TargetEdges,
 ): Promise<void> {
+  const { granted } = call;
+  const { paths } = edges.permissions;
   if (paths.guarded.length === 0) return;
-  const named = [...(Array.isArray(input.paths) ? input.paths : []), input.file ?? null];
+  const named = Array.isArray(input.paths) ? input.paths : [];
   for (const file of named) if (typeof file === 'string') await paths.resolve(resolve(folder, file), granted);
+  if (typeof input.file !== 'string') return;
+  const top = await topOf(folder, call, edges);
+  // git counts it from the top of the repository, unless it begins with a dot.
+  for (const from of [folder, top]) await paths.resolve(resolve(from, input.file), granted);
 }
+
+const topOf = (folder: string, call: TargetCall, edges: TargetEdges): Promise<string> =>
+  gitText(['rev-parse', '--show-toplevel'], folder, call, edges);
 
 /** Who commits where git has not been told: without a name it refuses. */
 async function identityFor(cwd: string, call: TargetCall, edges: TargetEdges) {
@@ -93,13 +105,23 @@ async function identityFor(cwd: string, call: TargetCall, edges: TargetEdges) {
   };
 }
 
-/** The host of a remote has to be permitted like any other; one that is a folder has to be a permitted path. */
-async function checkRemote(remote: string, cwd: string, call: TargetCall, edges: TargetEdges): Promise<void> {
+/**
+ * The host of a remote has to be permitted like any other; one that is a folder has to be a permitted path. Says whether
+ * it is on another machine: for a folder git needs neither the network nor the keys, and its settings run programs.
+ */
+async function checkRemote(
+  remote: string,
+  cwd: string,
+  call: TargetCall,
+  edges: TargetEdges,
+): Promise<boolean> {
   const { paths, hosts } = edges.permissions;
-  for (const { address, host } of await addressesOf(remote, cwd, call, edges)) {
+  const addresses = await addressesOf(remote, cwd, call, edges);
+  for (const { address, host } of addresses) {
     if (host === undefined) await paths.resolve(address.replace(/^file:\/\//, ''), call.granted);
     else hosts.check(host.name, host.port, call.granted);
   }
+  return addresses.some(({ host }) => host !== undefined);
 }
 
 /** How long git may take to say where a remote is, before the action has begun. */

@@ -47,6 +47,12 @@ export async function runGit(
         'color.ui=never',
         '-c',
         'http.followRedirects=false',
+        // Else a folder with HEAD, config, objects and refs in it is a repository, whose settings run programs: files
+        // that the tool "filesystem" may write.
+        '-c',
+        'safe.bareRepository=explicit',
+        // Hooks are programs, and may lie where the agent can write.
+        ...(edges.permissions.commands.any ? [] : ['-c', 'core.hooksPath=/dev/null']),
         ...args,
       ],
       cwd,

@@ -26,13 +26,27 @@ const PRAGMAS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Throws for what would leave the database, or the call it stands in. */
-export function checkStatement(what: string, dialect: SqlDatabase['dialect'], sql: string): void {
+/** Programs in a statement, which can do what a transaction that only reads does not see: COPY to a file or a program. */
+const NOT_READING: ReadonlySet<string> = new Set(['DO', 'CALL']);
+
+/** Throws for what would leave the database, or the call it stands in; `reads`: and for what is no reading. */
+export function checkStatement(
+  what: string,
+  dialect: SqlDatabase['dialect'],
+  sql: string,
+  reads = false,
+): void {
   const start = skipBlanks(sql, dialect === 'postgres');
   const word = /^[a-z_]*/i.exec(sql.slice(start, start + 40))?.[0].toUpperCase() ?? '';
   if (start === sql.length || sql[start] === ';') throw statementRefused(what, 'is empty', ONE_STATEMENT);
   const hint = REFUSED[dialect].get(word);
   if (hint !== undefined) throw statementRefused(what, `begins with ${word}`, hint);
+  if (reads && NOT_READING.has(word))
+    throw statementRefused(
+      what,
+      `begins with ${word}, and a query only reads`,
+      'Use the operation "execute".',
+    );
   if (dialect === 'postgres') return;
   const rest = sql.slice(start);
   if (word === 'VACUUM' && !/^vacuum\s*;?\s*$/i.test(rest))

@@ -34,8 +34,8 @@ export function sqlDriver(context: RelicContext): RelicDriver {
         ? 'Values for ? (a list) or for :name (an object). Never write a value into the statement.'
         : 'Values for $1, $2 … Never write a value into the statement.',
   };
-  const statementOf = ({ sql, params: given = [] }: JsonObject): SqlStatement => {
-    checkStatement(what, dialect, String(sql));
+  const statementOf = ({ sql, params: given = [] }: JsonObject, reads: boolean): SqlStatement => {
+    checkStatement(what, dialect, String(sql), reads);
     return { sql: String(sql), params: given as SqlStatement['params'] };
   };
 
@@ -58,7 +58,7 @@ export function sqlDriver(context: RelicContext): RelicDriver {
         const maxRows = Number(input.limit ?? limits.maxRows);
         const request = {
           mode: 'read',
-          statements: [statementOf(input)],
+          statements: [statementOf(input, true)],
           limits: { ...limits, maxRows },
         } as const;
         const [result] = await database.run(request, signal);
@@ -71,7 +71,7 @@ export function sqlDriver(context: RelicContext): RelicDriver {
       required: ['sql'],
       idempotent: false,
       async run(input, { signal }) {
-        const request = { mode: 'write', statements: [statementOf(input)], limits } as const;
+        const request = { mode: 'write', statements: [statementOf(input, false)], limits } as const;
         const [result] = await database.run(request, signal);
         return shownChange(result, limits.maxRows);
       },
@@ -97,7 +97,7 @@ export function sqlDriver(context: RelicContext): RelicDriver {
       async run({ statements }, { signal }) {
         const request = {
           mode: 'transaction',
-          statements: (statements as readonly JsonObject[]).map(statementOf),
+          statements: (statements as readonly JsonObject[]).map((each) => statementOf(each, false)),
           limits,
         } as const;
         const results = await database.run(request, signal);

@@ -23,6 +23,8 @@ const CONNECT_MS = 5_000;
 const IDLE_MS = 30_000;
 /** How long a statement that was cancelled may take to end; then its connection is cut. */
 const CANCEL_MS = 3_000;
+/** The end of a transaction undoes what it has set, but for locks of its session. */
+const END_OF_READING = 'ROLLBACK; SELECT pg_advisory_unlock_all()';
 
 interface Postgres {
   readonly library: typeof pg;
@@ -96,7 +98,7 @@ export function createPostgresDatabase({ what, file, url, size, clock }: Postgre
     const results = await all();
     if (mode === 'transaction') await client.query('COMMIT');
     // What a statement has set for its session goes with it. A result that was cut has used the connection up.
-    else if (!results.some(({ isCut }) => isCut)) await client.query('ROLLBACK');
+    else if (!results.some(({ isCut }) => isCut)) await client.query(END_OF_READING);
     return results;
   };
 
@@ -141,7 +143,8 @@ export function createPostgresDatabase({ what, file, url, size, clock }: Postgre
           throw statementFailure(thrown, place, request.mode === 'read');
         } finally {
           // A connection on which something failed may be in the middle of a transaction, which its end rolls back.
-          client.release(!isSound);
+          if (isSound && request.mode !== 'read') handBack(client, clock);
+          else client.release(!isSound);
         }
       } finally {
         leave();
@@ -153,6 +156,25 @@ export function createPostgresDatabase({ what, file, url, size, clock }: Postgre
       await opened?.pool.end();
     },
   };
+}
+
+/**
+ * What was written may have set something for its session (`set_config`, a role, a lock, a temporary table), which the
+ * next call must not find. Nobody waits for it: what was written is written.
+ */
+function handBack(client: pg.PoolClient, clock: Clock): void {
+  let isBack = false;
+  const giveBack = (isSound: boolean) => {
+    if (isBack) return;
+    isBack = true;
+    stopWaiting();
+    client.release(!isSound);
+  };
+  const stopWaiting = clock.after(CANCEL_MS, () => giveBack(false));
+  client.query('DISCARD ALL').then(
+    () => giveBack(true),
+    () => giveBack(false),
+  );
 }
 
 /** Waits for the statement to end, or for its time to be over. A server that cannot be told is left to notice. */

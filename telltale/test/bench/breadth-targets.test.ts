@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { judgeChildren } from '../../../bench/agents/child-targets.ts';
+import { judgeDialects } from '../../../bench/agents/dialect-targets.ts';
+import { exitCode } from '../../../bench/agents/verdict.ts';
+
+const dialects = (tools: number, step: number) =>
+  judgeDialects([
+    { dialect: 'tags', cpuUs: 100 },
+    { dialect: 'tools', cpuUs: tools },
+    { dialect: 'step', cpuUs: step },
+  ]);
+
+it('native calls that cost 1.3 times a step in tags are good, dearer ones are not', () => {
+  expect(exitCode(dialects(130, 100), false)).toBe(0);
+  expect(exitCode(dialects(131, 100), false)).toBe(1);
+});
+
+it('the dialect step is told, not judged', () => {
+  expect(exitCode(dialects(100, 1000), false)).toBe(0);
+});
+
+it('a dialect that was not measured is a miss', () => {
+  expect(exitCode(judgeDialects([{ dialect: 'tags', cpuUs: 100 }]), false)).toBe(1);
+});
+
+it('a sub-agent that starts within a millisecond in memory is good, a later one is not', () => {
+  const started = (startMs: number) =>
+    judgeChildren([{ store: 'memory', startMs, lateMs: startMs, plainMs: startMs }]);
+  expect(exitCode(started(1), false)).toBe(0);
+  expect(exitCode(started(1.01), false)).toBe(1);
+});
+
+it('a durable start waits for the disk and is told, not judged', () => {
+  expect(exitCode(judgeChildren([{ store: 'durable', startMs: 9, lateMs: 9, plainMs: 9 }]), false)).toBe(0);
+});

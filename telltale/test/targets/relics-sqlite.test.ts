@@ -349,6 +349,14 @@ describe('placeholders', () => {
     db.close();
   });
 
+  test('text with every kind of line break comes back as it was bound', PATIENT, async () => {
+    const text = 'a\n\r\n\r\u2028\u2029\u0085\u000b\u000cz';
+    const { rows } = (await shared.call('db', { sql: 'SELECT ? AS text', params: [text] })) as {
+      rows: JsonObject[];
+    };
+    expect(rows).toEqual([{ text }]);
+  });
+
   test('any value at all comes back as it was bound', PATIENT, async () => {
     const { call } = shared;
     const value: fc.Arbitrary<Json> = fc.oneof(

@@ -1,6 +1,7 @@
 import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
+import { messageLine } from './message-line.ts';
 import type { ToServer } from './messages.ts';
 import { createSqliteServer } from './serve-sqlite.ts';
 
@@ -17,9 +18,7 @@ new Worker(FILE).unref();
 const server = createSqliteServer();
 const answers = new Socket({ fd: 1, readable: false, writable: true });
 const requests = createInterface({ input: new Socket({ fd: 0, readable: true, writable: false }) });
-requests.on('line', (line) =>
-  answers.write(`${JSON.stringify(server.answer(JSON.parse(line) as ToServer))}\n`),
-);
+requests.on('line', (line) => answers.write(messageLine(server.answer(JSON.parse(line) as ToServer))));
 requests.on('close', () => {
   server.close();
   answers.end();

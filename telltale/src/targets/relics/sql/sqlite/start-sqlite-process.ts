@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { messageLine } from './message-line.ts';
 import type { FromServer, ToServer } from './messages.ts';
 
 /** The process that has a SQLite file open. It answers one request at a time. */
@@ -50,7 +51,7 @@ export function startSqliteProcess(): SqliteProcess {
       if (hasEnded) return Promise.reject(new Error('its process has ended'));
       return new Promise((resolve, reject) => {
         waiting = { resolve, reject };
-        input.write(`${JSON.stringify(message)}\n`);
+        input.write(messageLine(message));
       });
     },
     get hasEnded() {

@@ -1,23 +1,10 @@
-import { resolve } from 'node:path';
-import type { StartOptions } from '../../session/runtime-types.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
-import { collect } from '../run/collect.ts';
+import { addBeginOptions, type BeginOptions, readBegin } from '../run/begin-options.ts';
 import { readInput } from '../run/read-input.ts';
-import { readVars } from '../run/read-vars.ts';
 import { runMode } from '../run/run-mode.ts';
 import { withAgent } from '../run/with-agent.ts';
-import { addWorkOptions, maxTurnsOf } from '../run/work-options.ts';
-import { type WorkOptions, workSession } from '../run/work-session.ts';
-import { usage } from '../usage.ts';
-
-interface Options extends WorkOptions {
-  readonly model?: string;
-  readonly record?: string;
-  readonly resume?: string;
-  readonly var: readonly string[];
-  readonly acceptChanges?: true;
-}
+import { workSession } from '../run/work-session.ts';
 
 const EXAMPLES = `
 Ctrl-C stops the session so that it can be resumed; a second one ends at once.
@@ -32,24 +19,19 @@ Examples:
 `;
 
 export const registerRun: RegisterCommand = (program, context) => {
-  addWorkOptions(program.command('run'))
+  addBeginOptions(
+    program.command('run'),
+    'go on with this session; an input is put before the agent as a message',
+  )
     .summary('run an agent')
     .description(
       'Runs an agent: a live view on a terminal, plain lines in a pipe. Its log is kept, so that it can be looked at, resumed and forked.',
     )
     .argument('<manifest>', "the agent's manifest")
     .argument('[input]', 'what to do; "-", or nothing where something is piped in, reads standard input')
-    .option('--resume <session>', 'go on with this session; an input is put before the agent as a message')
-    .option('--accept-changes', 'with --resume: go on although the manifest has changed')
-    .option(
-      '--var <name=value>',
-      'set a variable (repeatable); JSON where it is JSON, else text',
-      collect,
-      [],
-    )
     .addHelpText('after', EXAMPLES)
     .action(
-      context.run((manifest: string, input: string | undefined, options: Options) =>
+      context.run((manifest: string, input: string | undefined, options: BeginOptions) =>
         run(manifest, input, options, context),
       ),
     );
@@ -58,20 +40,12 @@ export const registerRun: RegisterCommand = (program, context) => {
 async function run(
   manifest: string,
   input: string | undefined,
-  options: Options,
+  options: BeginOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { io } = context;
   runMode(options, io);
-  const maxTurns = maxTurnsOf(options);
-  const vars = readVars(options.var);
-  if (options.resume !== undefined && options.var.length > 0)
-    throw usage(
-      "'--var' cannot be changed for a session that has begun.",
-      'Leave it out, or start a new session without --resume.',
-    );
-  if (options.acceptChanges && options.resume === undefined)
-    throw usage("'--accept-changes' belongs to --resume.", 'Leave it out.');
+  const given = readBegin(options, io);
   return withAgent(manifest, options, context, async (agent, work) => {
     if (options.resume !== undefined) {
       const said = input === undefined ? undefined : await readInput(input, io, `telltale run ${manifest}`);
@@ -82,13 +56,7 @@ async function run(
         context,
       );
     }
-    const start: StartOptions = {
-      input: await readInput(input, io, `telltale run ${manifest}`),
-      ...(options.var.length === 0 ? {} : { vars }),
-      ...(options.model === undefined ? {} : { model: options.model }),
-      ...(options.record === undefined ? {} : { record: resolve(io.cwd, options.record) }),
-      ...(maxTurns === undefined ? {} : { maxTurns }),
-    };
+    const start = { ...given, input: await readInput(input, io, `telltale run ${manifest}`) };
     return workSession(context, work, async (runtime) => ({
       session: runtime.start(agent, start),
       seen: 0,

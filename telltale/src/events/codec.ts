@@ -1,5 +1,5 @@
 import { RuntimeError } from '../kernel/runtime-error.ts';
-import type { EventBody, EventHead, SessionEvent } from './event.ts';
+import type { Cause, EventBody, EventHead, SessionEvent } from './event.ts';
 
 /** The form in which events are written now. Older ones are brought up to date by `UPCASTS` when they are read. */
 const VERSION = 1;
@@ -22,11 +22,18 @@ interface StoredEvent {
  * One line of JSON. The stream's own name is left out: the store knows it. The body is written once and the head put in
  * front of it by hand, which takes half the time of a `JSON.stringify` of the whole.
  */
-export function encodeEvent(head: EventHead, body: EventBody): string {
-  const { cause } = head;
-  const other = cause.stream === head.session ? '' : `,${JSON.stringify(cause.stream)}`;
-  const front = `{"v":${VERSION},"seq":${head.seq},"at":${head.at},"turn":${head.turn},"cause":[${cause.seq},${cause.depth}${other}],`;
-  return front + encodeBody(body);
+export const encodeEvent = (head: EventHead, body: EventBody): string =>
+  front(head.seq, head.at, head.turn, head.cause, head.session) + encodeBody(body);
+
+/** As `encodeEvent`, for the streams of other kinds. */
+export const encodeStored = (
+  { seq, at, turn, cause, stream }: Omit<DecodedLine, 'body'> & { readonly stream: string },
+  body: object,
+): string => front(seq, at, turn, cause, stream) + JSON.stringify(body).slice(1);
+
+function front(seq: number, at: number, turn: number, cause: Cause, stream: string): string {
+  const other = cause.stream === stream ? '' : `,${JSON.stringify(cause.stream)}`;
+  return `{"v":${VERSION},"seq":${seq},"at":${at},"turn":${turn},"cause":[${cause.seq},${cause.depth}${other}],`;
 }
 
 /** What follows the head, closing brace included. The events of every turn are put together by hand: a third of the time. */
@@ -45,23 +52,31 @@ function encodeBody(body: EventBody): string {
 
 /** The event in a line of the log of `session`. Throws `event_unreadable` or `event_newer`: the log itself is wrong. */
 export function decodeEvent(line: string, session: string): SessionEvent {
-  let stored = parse(line, session);
-  if (stored.v > VERSION) throw newer(stored, session);
+  const { seq, at, turn, cause, body } = decodeStored(line, session);
+  return { seq, at, session, turn, cause, ...(body as EventBody) };
+}
+
+interface DecodedLine {
+  readonly seq: number;
+  readonly at: number;
+  readonly turn: number;
+  readonly cause: Cause;
+  /** What the event says; which union it is of, the stream's kind tells. */
+  readonly body: object;
+}
+
+/** A line of the log of any stream, brought up to date. */
+export function decodeStored(line: string, stream: string): DecodedLine {
+  let stored = parse(line, stream);
+  if (stored.v > VERSION) throw newer(stored, stream);
   while (stored.v < VERSION) {
     const upcast = UPCASTS[stored.v];
-    if (upcast === undefined) throw unreadable(session, line);
+    if (upcast === undefined) throw unreadable(stream, line);
     stored = { ...upcast(stored), v: stored.v + 1 };
   }
   const { v: _, seq, at, turn, cause, ...body } = stored;
-  const [causeSeq, depth, stream = session] = cause;
-  return {
-    seq,
-    at,
-    session,
-    turn,
-    cause: { stream, seq: causeSeq, depth },
-    ...(body as EventBody),
-  };
+  const [causeSeq, depth, from = stream] = cause;
+  return { seq, at, turn, cause: { stream: from, seq: causeSeq, depth }, body };
 }
 
 function parse(line: string, session: string): StoredEvent {

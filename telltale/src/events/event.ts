@@ -1,3 +1,4 @@
+import type { InvokeRecord } from '../kernel/invoke-record.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { DeclaredAction, SkipReason } from './action.ts';
@@ -34,6 +35,24 @@ export interface FieldError {
 }
 
 export type VariableClass = 'defined' | 'runtime' | 'derived';
+
+/** A hook that was asked. */
+export interface HookRecord {
+  readonly hook: 'before_turn' | 'after_turn' | 'before_action' | 'after_action' | 'on_error';
+  /** `agent`, `workflow` or `step NAME`: whose hook it is, and which of its list. */
+  readonly of: string;
+  readonly index: number;
+  /** What is asked: an artifact's method, or a program. */
+  readonly by: string;
+  /** The action it was asked about. */
+  readonly action?: string;
+  /** What it came to; `changed`: the parameters or the result are others than before. */
+  readonly outcome: 'passed' | 'refused' | 'changed';
+  readonly reason?: string;
+  /** Why its fallback counts, where it does. */
+  readonly fallback?: string;
+  readonly ms: number;
+}
 
 /** What a person is asked about an action before it may start. */
 export interface ReviewRequest {
@@ -177,6 +196,8 @@ export type OwnEventBody =
       readonly type: 'metadata.changed';
       readonly changes: Readonly<Record<string, { readonly from: Json; readonly to: Json }>>;
       readonly by: string;
+      /** The workflow run that asked for it. */
+      readonly run?: string;
     }
   | { readonly type: 'metadata.rejected'; readonly errors: readonly FieldError[]; readonly by: string }
   | {
@@ -186,6 +207,8 @@ export type OwnEventBody =
       readonly from: Json;
       readonly to: Json;
       readonly by: string;
+      /** The workflow run that asked for it. */
+      readonly run?: string;
     }
   | { readonly type: 'fault'; readonly code: string; readonly message: string }
   | { readonly type: 'if.decided'; readonly test: string; readonly held: boolean; readonly problem?: string }
@@ -203,8 +226,63 @@ export type OwnEventBody =
       readonly usage?: Usage;
       readonly cost_usd?: number;
     }
-  | { readonly type: 'timer.set'; readonly id: string; readonly due: number }
+  /** One of the same id that has not fired is replaced. `data`: what is to be known when it fires. */
+  | { readonly type: 'timer.set'; readonly id: string; readonly due: number; readonly data?: Json }
   | { readonly type: 'timer.fired'; readonly id: string }
+  | {
+      readonly type: 'trigger.fired';
+      /** `WORKFLOW#0`: which of the workflow's triggers. */
+      readonly trigger: string;
+      readonly workflow: string;
+      /** The run that it starts: its stream is made once this is on the log. */
+      readonly run: string;
+      /** What `${trigger.*}` shows: its type, what matched, from and to. */
+      readonly seen: JsonObject;
+      /** The workflows that led here by setting each other off, this one last. */
+      readonly chain: readonly string[];
+    }
+  | {
+      readonly type: 'trigger.suppressed';
+      readonly trigger: string;
+      readonly workflow: string;
+      readonly reason: 'depth' | 'cooldown' | 'busy' | 'over';
+      readonly message: string;
+      readonly chain?: readonly string[];
+    }
+  /** How a run that this session set off or called has ended; its own log says the rest. `told`: the model hears of it. */
+  | {
+      readonly type: 'workflow.completed';
+      readonly run: string;
+      readonly workflow: string;
+      readonly output: Json;
+      readonly told?: true;
+    }
+  | {
+      readonly type: 'workflow.failed';
+      readonly run: string;
+      readonly workflow: string;
+      readonly error: ErrorJson;
+      readonly told?: true;
+    }
+  | {
+      readonly type: 'workflow.cancelled';
+      readonly run: string;
+      readonly workflow: string;
+      readonly reason: string;
+      readonly told?: true;
+    }
+  | ({ readonly type: 'invoke' } & InvokeRecord)
+  | ({ readonly type: 'hook.ran' } & HookRecord)
+  | {
+      readonly type: 'artifact.written';
+      readonly artifact: string;
+      readonly version: number;
+      /** The version it was made from; absent for the first. */
+      readonly parent?: number;
+      /** Where an old one was put back. */
+      readonly restores?: number;
+      readonly by: string;
+    }
   | { readonly type: 'custom'; readonly name: string; readonly data: Json };
 
 /** What of a sub-agent's log its parent's log holds, too. */

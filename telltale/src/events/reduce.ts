@@ -3,6 +3,7 @@ import type { EventOf, SessionEvent } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
 import { request, resolve } from './fold-reviews.ts';
+import { endRun, fireTimer, setTimer, startRun } from './fold-runs.ts';
 import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold-turns.ts';
 import { emptyState, type SessionState } from './state.ts';
 
@@ -11,6 +12,9 @@ export const LLM_USAGE = 'llm.usage';
 
 /** Who changes metadata for a sub-agent: `child:NAME`. */
 export const CHILD_WRITER = 'child:';
+
+/** Who changes metadata and variables for a workflow run: `workflow:NAME`. */
+export const WORKFLOW_WRITER = 'workflow:';
 
 /** Faults of one turn that the model is told of; a stream of nothing but faults must not fill the prompt. */
 const MAX_FAULTS = 50;
@@ -157,7 +161,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       changeMetadata(state, event);
       break;
     case 'metadata.rejected':
-      if (isOfChild(event.by)) break; // no mistake of this model's
+      if (isOfChild(event.by) || isOfWorkflow(event.by)) break; // no mistake of this model's
       state.signs.tags = true;
       state.news.rejected.push(...event.errors);
       break;
@@ -166,6 +170,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
         state.signs.tags = true;
         state.signs.deeds = true;
       }
+      state.variableUpdates++;
       state.variables.set(event.name, { value: event.to, class: event.class, by: event.by });
       break;
     case 'fault':
@@ -208,9 +213,25 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'review.resolved':
       resolve(state, event);
       break;
-    case 'audit':
     case 'timer.set':
+      setTimer(state, event);
+      break;
     case 'timer.fired':
+      fireTimer(state, event.id);
+      break;
+    case 'trigger.fired':
+      startRun(state, event);
+      break;
+    case 'workflow.completed':
+    case 'workflow.failed':
+    case 'workflow.cancelled':
+      endRun(state, event);
+      break;
+    case 'audit':
+    case 'trigger.suppressed':
+    case 'invoke':
+    case 'hook.ran':
+    case 'artifact.written':
       break;
   }
   return state;
@@ -265,8 +286,11 @@ function goOn(state: SessionState): void {
 
 const isOfChild = (by: string): boolean => by.startsWith(CHILD_WRITER);
 
+const isOfWorkflow = (by: string): boolean => by.startsWith(WORKFLOW_WRITER);
+
 function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>): void {
-  if (!isOfChild(event.by)) {
+  state.metadataUpdates++;
+  if (!isOfChild(event.by) && event.run === undefined) {
     state.signs.tags = true;
     state.signs.deeds = true;
   }

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { ActionState } from './action.ts';
 import type {
+  Cause,
   FieldError,
   MessageFrom,
   ParentRef,
@@ -23,6 +24,46 @@ export interface News {
   changed: string[];
   /** Why the turn before this one broke off, and after how many characters. */
   broken?: { readonly error: ErrorJson; readonly at: number };
+  /** Workflow runs that ended and of which the model is told. Absent in turns from before there were any. */
+  workflows?: WorkflowNews[];
+}
+
+export interface WorkflowNews {
+  readonly workflow: string;
+  readonly run: string;
+  readonly status: 'completed' | 'failed' | 'cancelled';
+  /** Its output, its error or the reason. */
+  readonly about: Json | ErrorJson | string;
+}
+
+/** A workflow run that a trigger of the session started and that has not ended. */
+export interface StartedRun {
+  readonly run: string;
+  readonly workflow: string;
+  readonly trigger: string;
+  /** Where its `trigger.fired` stands: what `${agent.*}` shows in it is the session at this place. */
+  readonly seq: number;
+  readonly depth: number;
+  readonly seen: JsonObject;
+  readonly chain: readonly string[];
+  /** What it has asked of the session and was done, by key: an order that comes twice is carried out once. */
+  acts: string[];
+}
+
+/** A timer that has not fired. */
+export interface Timer {
+  readonly id: string;
+  readonly due: number;
+  readonly data?: Json;
+  /** Where it was set: what it sets off comes from there. */
+  readonly cause: Cause;
+}
+
+/** How often a trigger has fired, and when last. */
+export interface TriggerCount {
+  readonly trigger: string;
+  readonly times: number;
+  readonly at: number;
 }
 
 /** One exchange: what the model was told, and what it said. A turn's record is complete once the next one begins. */
@@ -160,6 +201,13 @@ export interface SessionState {
   failing?: string;
   /** What people were asked, from the request to the end of its action. */
   reviews: Review[];
+  /** Runs that triggers started and that have not ended, in the order of their start. */
+  runs: StartedRun[];
+  timers: Timer[];
+  triggers: TriggerCount[];
+  /** Updates of the metadata that counted: before the first one no condition holds. */
+  metadataUpdates: number;
+  variableUpdates: number;
   /** The last response, whether or not it was final. */
   response?: { readonly text: string; readonly final: boolean; readonly turn: number };
 }
@@ -203,4 +251,9 @@ export const emptyState = (): SessionState => ({
   asked: { turn: 1, said: 0 },
   downMs: 0,
   reviews: [],
+  runs: [],
+  timers: [],
+  triggers: [],
+  metadataUpdates: 0,
+  variableUpdates: 0,
 });

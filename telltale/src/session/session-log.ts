@@ -31,6 +31,11 @@ export interface SessionLog {
   /** Whether anybody would see what is shown. */
   readonly watched: boolean;
   subscribe(listener: (event: ObservedEvent) => void): () => void;
+  /**
+   * Has what follows from an event be decided as soon as it is folded, in the order of the log: what a reaction appends
+   * comes behind, and is reacted to in its turn. A session has as many as it needs, and most have none.
+   */
+  react(reaction: (event: SessionEvent) => void): void;
   /** Resolves once everything appended so far is committed. */
   flushed(): Promise<void>;
   /** The last event that is committed. */
@@ -87,6 +92,22 @@ export function createSessionLog({
   let writtenStatus = '';
   let origin: Cause = { stream: session, seq: 0, depth: 0 };
   let turnOrigin: Cause | undefined;
+  const reactions: ((event: SessionEvent) => void)[] = [];
+  let unanswered: SessionEvent[] | undefined;
+
+  const answer = (event: SessionEvent) => {
+    if (unanswered !== undefined) {
+      unanswered.push(event);
+      return;
+    }
+    unanswered = [event];
+    try {
+      for (let at = 0; at < unanswered.length; at++)
+        for (const reaction of reactions) reaction(unanswered[at] as SessionEvent);
+    } finally {
+      unanswered = undefined;
+    }
+  };
 
   const settle = (through: number, events: readonly SessionEvent[], error: RuntimeError | undefined) => {
     if (error !== undefined) {
@@ -187,6 +208,7 @@ export function createSessionLog({
         scheduled = true;
         queueMicrotask(flush);
       }
+      if (reactions.length > 0) answer(event);
       return place;
     },
     here: () => turnOrigin ?? origin,
@@ -206,6 +228,9 @@ export function createSessionLog({
         listeners.delete(listener);
         log.watched = listeners.size > 0;
       };
+    },
+    react(reaction) {
+      reactions.push(reaction);
     },
     flushed: () =>
       new Promise((resolve, reject) =>

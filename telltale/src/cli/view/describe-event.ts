@@ -1,5 +1,6 @@
 import type { CopiedType, EventOf, ObservedEvent, SessionEvent } from '../../events/event.ts';
 import { FRAME_MARK } from '../../kernel/call-frames.ts';
+import type { InvokeRecord } from '../../kernel/invoke-record.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { printable } from '../../manifest/printable.ts';
 import { brief, briefFields } from './brief.ts';
@@ -103,6 +104,22 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
       return `${safe(event.id)}, due ${timeText(event.due)}`;
     case 'timer.fired':
       return safe(event.id);
+    case 'trigger.fired':
+      return `${safe(event.trigger)} starts ${safe(event.run)}: ${briefFields(event.seen, room)}`;
+    case 'trigger.suppressed':
+      return `${safe(event.trigger)}: ${safe(event.message)}`;
+    case 'workflow.completed':
+      return `${safe(event.workflow)} (${safe(event.run)}): ${brief(event.output, room)}`;
+    case 'workflow.failed':
+      return `${safe(event.workflow)} (${safe(event.run)}): ${errorText(event.error)}`;
+    case 'workflow.cancelled':
+      return `${safe(event.workflow)} (${safe(event.run)}): ${safe(event.reason)}`;
+    case 'invoke':
+      return invokeText(event, room);
+    case 'hook.ran':
+      return `${event.hook} ${safe(event.by)} ${event.outcome}${event.reason === undefined ? '' : `: ${safe(event.reason)}`}`;
+    case 'artifact.written':
+      return `${safe(event.artifact)} version ${event.version}${event.restores === undefined ? '' : `, as version ${event.restores} was`}, by ${safe(event.by)}`;
     case 'custom':
       return `${safe(event.name)} ${brief(event.data, room)}`;
     case 'child.usage':
@@ -148,6 +165,14 @@ function declared({ action }: EventOf<'action.declared'>, room: number): string 
   const kind = action.kind === 'tool' ? '' : `${action.kind} `;
   const after = action.depends_on === undefined ? '' : ` after ${safe(action.depends_on.join(', '))}`;
   return `${safe(action.id)} ${kind}${safe(action.name)}${mode}${after} ${briefFields(action.parameters, room)}`;
+}
+
+/** `where: artifact.method(args) = result`, and why the fallback counts where it does. */
+export function invokeText(record: InvokeRecord, room: number): string {
+  const args = record.args.map((arg) => brief(arg, room)).join(', ');
+  const call = `${safe(record.where)}: ${safe(record.artifact)}.${safe(record.method)}(${args}) = ${brief(record.result, room)}`;
+  if (record.fallback === undefined) return record.cached ? `${call} (as before)` : call;
+  return `${call} (fallback, ${record.fallback.reason}: ${safe(record.fallback.message)})`;
 }
 
 /** The event as it stands on the sub-agent's own log. */

@@ -38,11 +38,20 @@ export function noteLine(event: ObservedEvent, columns: number, paint: Palette):
       return paint.dim(told('resumed '));
     case 'action.compensated':
       return paint.yellow(told('undone: '));
+    case 'trigger.fired':
+      return paint.cyan(told('⚡ '));
+    case 'workflow.completed':
+      return paint.cyan(told('⚙ ✓ '));
+    case 'workflow.failed':
+    case 'workflow.cancelled':
+      return paint.yellow(told('⚙ ✗ '));
     case 'variable.changed':
     case 'if.decided':
     case 'prompt.compacted':
     case 'custom':
     case 'audit':
+    case 'trigger.suppressed':
+    case 'artifact.written':
       return paint.dim(told(NOTED[event.type]));
     case 'child.response':
     case 'child.action.completed':
@@ -77,6 +86,8 @@ export function noteLine(event: ObservedEvent, columns: number, paint: Palette):
     case 'budget.charged':
     case 'timer.set':
     case 'timer.fired':
+    case 'invoke':
+    case 'hook.ran':
       return undefined;
   }
 }
@@ -95,4 +106,6 @@ const NOTED = {
   'prompt.compacted': 'summarised ',
   custom: '',
   audit: 'noted: ',
+  'trigger.suppressed': 'not started: ',
+  'artifact.written': 'artifact ',
 } as const;

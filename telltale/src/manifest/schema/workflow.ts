@@ -142,6 +142,12 @@ export const workflow = once(() => {
         .optional()
         .describe("Transitions of several states at once; they come after a state's own."),
       max_transitions: count('The most transitions of a run; 100 if absent.').optional(),
+      news: z
+        .enum(['none', 'failures', 'ends'])
+        .default('none')
+        .describe(
+          'Which ends of its runs the agent that set them off hears of in its next turn: none, failures, or all.',
+        ),
     },
   );
 });

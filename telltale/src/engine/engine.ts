@@ -1,0 +1,47 @@
+import type { InboxMessage } from '../store/store.ts';
+
+/** What is worked on. */
+export type StreamKind = 'session' | 'run';
+
+/** How a piece of work on a stream came to its end: for good, or until something comes. */
+export type WorkEnd =
+  | { readonly kind: 'done' }
+  /** Nothing is to be done before that time, or before a signal. */
+  | { readonly kind: 'waiting'; readonly due?: number };
+
+/** Works on a stream until there is nothing to do. The signal is aborted when the engine closes: then it lets go. */
+export type Work = (stream: string, signal: AbortSignal) => Promise<WorkEnd>;
+
+/** When something is due again and again. */
+export type Schedule =
+  | { readonly cron: string; readonly timezone: string }
+  /** Counted from `from`, so that a restart does not shift it. */
+  | { readonly everyMs: number; readonly from: number };
+
+/**
+ * Decides where and when a stream is worked on, and nothing else: what is true, the log says. Losing an engine's memory
+ * loses no work: whoever starts again places what the store shows as alive. One contract suite holds for every engine.
+ */
+export interface Engine {
+  /** Says who works on streams of a kind. Once for each kind, before anything is placed. */
+  onWork(kind: StreamKind, work: Work): void;
+  /**
+   * Has a stream worked on as soon as may be; returns at once. One that is being worked on is looked at once more
+   * afterwards. Errors of the work are the work's to record; one that escapes goes to `onError`.
+   */
+  place(kind: StreamKind, stream: string): void;
+  /** Has a stream worked on at that time at the latest. The earliest of several counts. */
+  wakeAt(kind: StreamKind, stream: string, due: number): void;
+  /** Puts a message into a stream's inbox, durably, and has it worked on. */
+  signal(kind: StreamKind, stream: string, message: Omit<InboxMessage, 'id' | 'at'>): Promise<void>;
+  /** Calls `fire` with the time that was due, each time once. What came due while nobody ran is not made up for. */
+  schedule(name: string, schedule: Schedule, fire: (due: number) => void): () => void;
+  /** Resolves once nothing is being worked on and nothing is placed; what only waits for a time does not count. */
+  idle(): Promise<void>;
+  /** What is worked on or placed now. */
+  busy(): readonly { readonly kind: StreamKind; readonly stream: string }[];
+  /** When the next stream is due that only waits for a time. */
+  nextDue(): number | undefined;
+  /** Aborts what is worked on, waits for it, and forgets the rest. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,44 @@
+import type { EventOf } from './event.ts';
+import type { SessionState, WorkflowNews } from './state.ts';
+
+export function startRun(state: SessionState, event: EventOf<'trigger.fired'>): void {
+  const { run, workflow, trigger, seq, cause, seen, chain, at } = event;
+  state.runs.push({ run, workflow, trigger, seq, depth: cause.depth + 1, seen, chain, acts: [] });
+  const before = state.triggers.find((each) => each.trigger === trigger);
+  const others = before === undefined ? state.triggers : state.triggers.filter((each) => each !== before);
+  state.triggers = [...others, { trigger, times: (before?.times ?? 0) + 1, at }];
+}
+
+export function endRun(
+  state: SessionState,
+  event: EventOf<'workflow.completed' | 'workflow.failed' | 'workflow.cancelled'>,
+): void {
+  state.runs = state.runs.filter(({ run }) => run !== event.run);
+  if (event.told !== true) return;
+  const { run, workflow } = event;
+  state.news.workflows = [...(state.news.workflows ?? []), { run, workflow, ...endOf(event) }];
+}
+
+function endOf(
+  event: EventOf<'workflow.completed' | 'workflow.failed' | 'workflow.cancelled'>,
+): Pick<WorkflowNews, 'status' | 'about'> {
+  switch (event.type) {
+    case 'workflow.completed':
+      return { status: 'completed', about: event.output };
+    case 'workflow.failed':
+      return { status: 'failed', about: event.error };
+    case 'workflow.cancelled':
+      return { status: 'cancelled', about: event.reason };
+  }
+}
+
+export function setTimer(state: SessionState, event: EventOf<'timer.set'>): void {
+  const { id, due, data, session, seq, cause } = event;
+  const place = { stream: session, seq, depth: cause.depth + 1 };
+  const others = state.timers.filter((timer) => timer.id !== id);
+  state.timers = [...others, { id, due, cause: place, ...(data === undefined ? {} : { data }) }];
+}
+
+export function fireTimer(state: SessionState, id: string): void {
+  state.timers = state.timers.filter((timer) => timer.id !== id);
+}

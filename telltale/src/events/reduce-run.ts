@@ -1,0 +1,187 @@
+import type { RunEvent, RunEventOf } from './run-event.ts';
+import { emptyRun, type RunState, type StepState } from './run-state.ts';
+
+/** The name of the step that an address belongs to: its last part, without the number of the visit. */
+export const stepName = (address: string): string =>
+  address.slice(address.lastIndexOf('/') + 1).replace(/~\d+$/, '');
+
+/** Folds one event into `state`, in place, and returns it. Total: what names a step nobody began changes nothing. */
+export function reduceRun(state: RunState, event: RunEvent): RunState {
+  state.seq = event.seq;
+  state.at = event.at;
+  switch (event.type) {
+    case 'workflow.started':
+      begin(state, event);
+      break;
+    case 'workflow.resumed':
+      state.status = 'running';
+      delete state.waiting;
+      delete state.error;
+      break;
+    case 'workflow.waiting':
+      state.status = 'waiting';
+      state.waiting = { for: event.for, ...(event.due === undefined ? {} : { due: event.due }) };
+      break;
+    case 'workflow.completed':
+      state.status = 'completed';
+      state.output = event.output;
+      break;
+    case 'workflow.failed':
+      state.status = 'failed';
+      state.error = event.error;
+      break;
+    case 'workflow.cancelled':
+      state.status = 'cancelled';
+      state.error = { code: 'cancelled', message: event.reason, retryable: false };
+      break;
+    case 'state.entered':
+      state.state = event.state;
+      state.visited.push({ state: event.state, visit: event.visit, by: event.by });
+      break;
+    case 'step.started':
+      startStep(state, event);
+      break;
+    case 'step.completed':
+      settle(state, event.step, (step) => {
+        step.status = 'completed';
+        step.output = event.output;
+        step.attempts = event.attempts;
+      });
+      state.outputs.set(stepName(event.step), event.output);
+      if (event.output_key !== undefined) state.outputs.set(event.output_key, event.output);
+      break;
+    case 'step.retrying':
+      settle(state, event.step, (step) => {
+        step.status = 'retrying';
+        step.error = event.error;
+        step.due = event.due;
+      });
+      break;
+    case 'step.failed':
+      settle(state, event.step, (step) => {
+        step.status = 'failed';
+        step.error = event.error;
+        step.attempts = event.attempts;
+        step.policy = event.policy;
+      });
+      break;
+    case 'step.skipped':
+      state.steps.set(event.step, {
+        ...blankStep(event),
+        status: 'skipped',
+        reason: event.reason,
+      });
+      break;
+    case 'step.cancelled':
+      settle(state, event.step, (step) => {
+        step.status = 'cancelled';
+        step.reason = event.reason;
+      });
+      break;
+    case 'step.interrupted':
+      settle(state, event.step, (step) => {
+        step.status = 'interrupted';
+      });
+      break;
+    case 'step.compensated':
+      settle(state, event.step, (step) => {
+        step.status = 'compensated';
+        if (event.error !== undefined) step.error = event.error;
+      });
+      break;
+    case 'if.decided':
+      state.decided.set(event.at_step, event.held);
+      break;
+    case 'invoke':
+      state.invokes++;
+      break;
+    case 'timer.set':
+      state.timers.set(event.id, { due: event.due, fired: false });
+      break;
+    case 'timer.fired':
+      state.timers.set(event.id, { due: state.timers.get(event.id)?.due ?? event.at, fired: true });
+      break;
+    case 'signal.received':
+      state.signals.push({ event: event.event, data: event.data, seq: event.seq });
+      break;
+    case 'variable.changed':
+      state.variables.set(event.name, event.to);
+      break;
+    case 'review.requested': {
+      const { review, step, prompt, options, assignee, due, at } = event;
+      state.reviews.push({
+        ...{ review, step, prompt, options, at },
+        ...(assignee === undefined ? {} : { assignee }),
+        ...(due === undefined ? {} : { due }),
+      });
+      break;
+    }
+    case 'review.resolved':
+      answer(state, event);
+      break;
+    case 'budget.charged':
+      state.balance = event.balance;
+      break;
+    case 'model.used':
+      state.usage.input += event.usage.input;
+      state.usage.output += event.usage.output;
+      state.usage.cost_usd += event.cost_usd;
+      break;
+    case 'hook.ran':
+    case 'component.injected':
+    case 'audit':
+    case 'custom':
+      break;
+  }
+  return state;
+}
+
+/** The state after these events, from nothing or from `state`, which is changed. */
+export function foldRun(events: Iterable<RunEvent>, state: RunState = emptyRun()): RunState {
+  for (const event of events) reduceRun(state, event);
+  return state;
+}
+
+function begin(state: RunState, event: RunEventOf<'workflow.started'>): void {
+  const { run, workflow, manifest, input, origin, vars, balance, at, seq, cause } = event;
+  Object.assign(state, { id: run, workflow, manifest, input, origin, startedAt: at });
+  state.started = { stream: run, seq, depth: cause.depth + 1 };
+  for (const [name, value] of Object.entries(vars)) state.variables.set(name, value);
+  if (balance !== undefined) state.balance = balance;
+}
+
+const blankStep = ({ step, at, run, seq, cause }: RunEvent & { readonly step: string }): StepState => ({
+  step,
+  status: 'running',
+  attempts: 0,
+  repeatable: false,
+  startedAt: at,
+  cause: { stream: run, seq, depth: cause.depth + 1 },
+});
+
+function startStep(state: RunState, event: RunEventOf<'step.started'>): void {
+  const before = state.steps.get(event.step);
+  const step = before ?? blankStep(event);
+  step.status = 'running';
+  step.attempts = event.attempt;
+  step.repeatable = event.repeatable;
+  step.cause = { stream: event.run, seq: event.seq, depth: event.cause.depth + 1 };
+  delete step.due;
+  if (event.input !== undefined) step.input = event.input;
+  if (before === undefined) state.steps.set(event.step, step);
+}
+
+function settle(state: RunState, address: string, change: (step: StepState) => void): void {
+  const step = state.steps.get(address);
+  if (step !== undefined) change(step);
+}
+
+/** The first answer counts. */
+function answer(state: RunState, event: RunEventOf<'review.resolved'>): void {
+  const { choice, by, note } = event;
+  state.reviews = state.reviews.map((each) =>
+    each.review === event.review && each.choice === undefined
+      ? { ...each, choice, by, ...(note === undefined ? {} : { note }) }
+      : each,
+  );
+}

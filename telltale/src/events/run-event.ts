@@ -1,0 +1,183 @@
+import type { InvokeRecord } from '../kernel/invoke-record.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import type { ErrorJson } from '../kernel/runtime-error.ts';
+import type { Cause, HookRecord, ReviewAnswer, Usage } from './event.ts';
+
+/** What a run belongs to. */
+export interface RunOrigin {
+  /** The session whose trigger or action started it, and the place on its log that `${agent.*}` shows. */
+  readonly session?: { readonly id: string; readonly seq: number };
+  /** The action of that session, where it is one. */
+  readonly action?: string;
+  /** The trigger, and what `${trigger.*}` shows. */
+  readonly trigger?: { readonly id: string; readonly seen: JsonObject };
+  /** The run whose step called it. */
+  readonly parent?: { readonly run: string; readonly step: string };
+  /** Workflows that led here by setting each other off or calling each other, this one last. */
+  readonly chain: readonly string[];
+}
+
+/** A question to a person: the run goes on with their answer. */
+export interface ApprovalRequest {
+  readonly review: string;
+  readonly step: string;
+  readonly prompt: string;
+  readonly options: readonly string[];
+  readonly assignee?: string;
+  /** When it is too late, and what then counts. */
+  readonly due?: number;
+}
+
+/**
+ * What happens in a workflow run. `step` is an address: the step's name, with the rounds and states around it in front
+ * (`each[2]/build`, `drafting@3/write`), so that every time a step is begun has one of its own.
+ */
+export type RunEventBody =
+  | {
+      readonly type: 'workflow.started';
+      readonly workflow: string;
+      /** The agent in whose name it runs: its tools, models and permissions. Pinned by the hash. */
+      readonly manifest: {
+        readonly path: string;
+        readonly hash: string;
+        readonly agent: string;
+        readonly code?: true;
+      };
+      readonly input: JsonObject;
+      readonly origin: RunOrigin;
+      /** The workflow's own variables at the start. */
+      readonly vars: JsonObject;
+      /** What decision artifacts see as balance, where the agent has a budget. */
+      readonly balance?: number;
+    }
+  | { readonly type: 'workflow.resumed'; readonly by: string }
+  /** Nothing is to be done until a timer, an event or a person: no process holds it meanwhile. */
+  | { readonly type: 'workflow.waiting'; readonly for: string; readonly due?: number }
+  | { readonly type: 'workflow.completed'; readonly output: Json }
+  | { readonly type: 'workflow.failed'; readonly error: ErrorJson; readonly step?: string }
+  | { readonly type: 'workflow.cancelled'; readonly reason: string; readonly by: string }
+  | {
+      readonly type: 'state.entered';
+      readonly state: string;
+      readonly from?: string;
+      /** What decided: `initial`, `transition 2`, `step NAME`. */
+      readonly by: string;
+      /** How often a state was entered so far, this time included. */
+      readonly visit: number;
+    }
+  | {
+      readonly type: 'step.started';
+      readonly step: string;
+      readonly attempt: number;
+      /** What it was given, resolved; absent where steps stand inside of it. */
+      readonly input?: JsonObject;
+      /** Whether it may be done again where a crash leaves it in doubt. */
+      readonly repeatable: boolean;
+    }
+  | {
+      readonly type: 'step.completed';
+      readonly step: string;
+      readonly output: Json;
+      readonly ms: number;
+      readonly attempts: number;
+      readonly output_key?: string;
+    }
+  | {
+      readonly type: 'step.retrying';
+      readonly step: string;
+      /** The try that is to come, and when. */
+      readonly attempt: number;
+      readonly error: ErrorJson;
+      readonly due: number;
+    }
+  | {
+      readonly type: 'step.failed';
+      readonly step: string;
+      readonly error: ErrorJson;
+      readonly ms: number;
+      readonly attempts: number;
+      /** What the run does about it. */
+      readonly policy: 'fail' | 'continue' | 'goto';
+    }
+  | {
+      readonly type: 'step.skipped';
+      readonly step: string;
+      readonly reason: 'if' | 'condition' | 'needs' | 'race' | 'goto';
+      readonly because?: string;
+    }
+  | { readonly type: 'step.cancelled'; readonly step: string; readonly reason: string }
+  /** A crash left it in doubt, and it is not one to do twice. `step.failed` with code `interrupted` follows. */
+  | { readonly type: 'step.interrupted'; readonly step: string; readonly attempt: number }
+  /** What undoes a completed step was done, or failed. */
+  | { readonly type: 'step.compensated'; readonly step: string; readonly error?: ErrorJson }
+  /** A test came out, for good: `at_step` is `ADDRESS:if`, `ADDRESS:while#2`, `STATE@3:transition 0`. */
+  | {
+      readonly type: 'if.decided';
+      readonly at_step: string;
+      readonly test: string;
+      readonly held: boolean;
+      readonly problem?: string;
+    }
+  | ({ readonly type: 'invoke' } & InvokeRecord)
+  | ({ readonly type: 'hook.ran' } & HookRecord)
+  | {
+      readonly type: 'component.injected';
+      readonly component: string;
+      readonly step: string;
+      /** `always`, the test, or the artifact that said so. */
+      readonly because: string;
+    }
+  | { readonly type: 'timer.set'; readonly id: string; readonly due: number }
+  | { readonly type: 'timer.fired'; readonly id: string }
+  /** An event from outside, for the `wait` of today or of later: `event` is what its `match` looks at. */
+  | {
+      readonly type: 'signal.received';
+      readonly event: string;
+      readonly data: JsonObject;
+      readonly from: string;
+    }
+  | {
+      readonly type: 'variable.changed';
+      readonly name: string;
+      readonly from: Json;
+      readonly to: Json;
+      readonly by: string;
+    }
+  | ({ readonly type: 'review.requested' } & ApprovalRequest)
+  | {
+      readonly type: 'review.resolved';
+      readonly review: string;
+      readonly answer: ReviewAnswer;
+      /** Which of its options. */
+      readonly choice: string;
+      readonly by: string;
+      readonly note?: string;
+    }
+  | {
+      readonly type: 'budget.charged';
+      readonly what: 'artifact';
+      readonly amount: number;
+      readonly balance: number;
+    }
+  | {
+      /** What a model used for a step. */
+      readonly type: 'model.used';
+      readonly step: string;
+      readonly model: string;
+      readonly usage: Usage;
+      readonly cost_usd: number;
+    }
+  | { readonly type: 'audit'; readonly who: string; readonly what: string }
+  | { readonly type: 'custom'; readonly name: string; readonly data: Json };
+
+/** Where an event stands on the log of its run. */
+export interface RunHead {
+  readonly seq: number;
+  readonly at: number;
+  readonly run: string;
+  readonly cause: Cause;
+}
+
+export type RunEvent = RunEventBody & RunHead;
+export type RunEventType = RunEventBody['type'];
+export type RunEventOf<Type extends RunEventType> = Extract<RunEvent, { readonly type: Type }>;

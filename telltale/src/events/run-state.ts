@@ -1,0 +1,102 @@
+import type { Json, JsonObject } from '../kernel/json.ts';
+import type { ErrorJson } from '../kernel/runtime-error.ts';
+import type { Cause } from './event.ts';
+import type { ApprovalRequest, RunOrigin } from './run-event.ts';
+
+export type RunStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
+
+export type StepStatus =
+  | 'running'
+  | 'retrying'
+  | 'completed'
+  | 'failed'
+  | 'skipped'
+  | 'cancelled'
+  | 'interrupted'
+  | 'compensated';
+
+/** What is known of one time that a step was begun: a fold of its events. */
+export interface StepState {
+  /** Its address. */
+  readonly step: string;
+  status: StepStatus;
+  attempts: number;
+  repeatable: boolean;
+  startedAt: number;
+  /** Where its last try stands on the log. */
+  cause: Cause;
+  input?: JsonObject;
+  output?: Json;
+  error?: ErrorJson;
+  /** What the run did about its failure. */
+  policy?: 'fail' | 'continue' | 'goto';
+  /** When its next try is due. */
+  due?: number;
+  reason?: string;
+}
+
+export interface ApprovalState extends ApprovalRequest {
+  readonly at: number;
+  readonly choice?: string;
+  readonly by?: string;
+  readonly note?: string;
+}
+
+/** What a run is: a fold of its log and of nothing else. Changed in place by the fold; whoever holds one owns it. */
+export interface RunState {
+  id: string;
+  workflow: string;
+  manifest: { readonly path: string; readonly hash: string; readonly agent: string; readonly code?: true };
+  input: JsonObject;
+  origin: RunOrigin;
+  status: RunStatus;
+  waiting?: { readonly for: string; readonly due?: number };
+  output?: Json;
+  error?: ErrorJson;
+  /** The place of the first event: what everything without a nearer cause comes from. */
+  started: Cause;
+  seq: number;
+  at: number;
+  startedAt: number;
+  /** By address, in the order of their first start. */
+  steps: Map<string, StepState>;
+  /** What `output_key` names, and `${steps.NAME}`: the last that completed under the step's own name. */
+  outputs: Map<string, Json>;
+  /** Tests that came out, by `at_step`. */
+  decided: Map<string, boolean>;
+  /** The state a machine is in, and the states it has been in, in order. */
+  state?: string;
+  visited: { readonly state: string; readonly visit: number; readonly by: string }[];
+  variables: Map<string, Json>;
+  timers: Map<string, { readonly due: number; readonly fired: boolean }>;
+  /** Events from outside, in order; a wait that took one knows its place in the list. */
+  signals: { readonly event: string; readonly data: JsonObject; readonly seq: number }[];
+  reviews: ApprovalState[];
+  /** How many decisions artifacts were asked for: the number of a call is part of its seed. */
+  invokes: number;
+  balance?: number;
+  usage: { input: number; output: number; cost_usd: number };
+}
+
+export const emptyRun = (): RunState => ({
+  id: '',
+  workflow: '',
+  manifest: { path: '', hash: '', agent: '' },
+  input: {},
+  origin: { chain: [] },
+  status: 'running',
+  started: { stream: '', seq: 0, depth: 0 },
+  seq: 0,
+  at: 0,
+  startedAt: 0,
+  steps: new Map(),
+  outputs: new Map(),
+  decided: new Map(),
+  visited: [],
+  variables: new Map(),
+  timers: new Map(),
+  signals: [],
+  reviews: [],
+  invokes: 0,
+  usage: { input: 0, output: 0, cost_usd: 0 },
+});

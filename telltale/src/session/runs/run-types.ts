@@ -1,0 +1,69 @@
+import type { RunEvent } from '../../events/run-event.ts';
+import type { RunState, RunStatus } from '../../events/run-state.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { ErrorJson } from '../../kernel/runtime-error.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import type { LoadedAgent, ReadOptions } from '../runtime-types.ts';
+
+/** A workflow that can be run: in the name of an agent, with its tools, models and permissions. */
+export interface LoadedWorkflow {
+  readonly manifest: WorkflowManifest;
+  readonly agent: LoadedAgent<unknown>;
+}
+
+export interface RunOptions {
+  readonly input?: JsonObject;
+  /** In place of the workflow's own variables' defaults. */
+  readonly vars?: JsonObject;
+  readonly id?: string;
+  /** Cancels the run when it is aborted. */
+  readonly signal?: AbortSignal;
+  /** `release` (default): a run that only waits is let go of, and `result` says so. `hold`: it is waited for. */
+  readonly onWaiting?: 'release' | 'hold';
+}
+
+export interface ResumeRunOptions {
+  /** Needed where parts of the agent were written in code; else the manifest is read again. */
+  readonly workflow?: LoadedWorkflow;
+  readonly acceptChanges?: boolean;
+  readonly onWaiting?: 'release' | 'hold';
+  readonly signal?: AbortSignal;
+}
+
+export interface RunResult {
+  readonly run: string;
+  /** `interrupted`: this process let go of it; it can be resumed. */
+  readonly status: Exclude<RunStatus, 'running'> | 'interrupted';
+  readonly output?: Json;
+  readonly error?: ErrorJson;
+  readonly waiting?: { readonly for: string; readonly due?: number };
+}
+
+/** One run of a workflow. */
+export interface WorkflowRun {
+  readonly id: string;
+  readonly result: Promise<RunResult>;
+  /** Every event from the first on, after its commit. Ends with the run. */
+  readonly events: AsyncIterable<RunEvent>;
+  subscribe(listener: (event: RunEvent) => void): () => void;
+  cancel(reason?: string): Promise<void>;
+  /** Stops at once and lets go of the stream, so that it can be resumed. */
+  interrupt(): Promise<void>;
+}
+
+/** Workflows on their own. Those that agents set off and call run by themselves. */
+export interface Workflows {
+  start(workflow: LoadedWorkflow, options?: RunOptions): WorkflowRun;
+  /** Takes a run over and goes on. Refused while another process works on it. */
+  resume(run: string, options?: ResumeRunOptions): Promise<WorkflowRun>;
+  /** Through the inbox: works from any process. */
+  cancel(run: string, reason?: string, from?: string): Promise<void>;
+  /** An event for a `wait`; one that comes early is kept. */
+  signal(run: string, event: string, data?: JsonObject, from?: string): Promise<void>;
+  events(run: string, from?: number, options?: ReadOptions): Promise<readonly RunEvent[]>;
+  state(run: string, seq?: number, options?: ReadOptions): Promise<RunState>;
+  /** Resolves once every run that this process works on has ended or only waits. */
+  idle(): Promise<void>;
+  /** Runs that are worked on here, and those that wait here for a time. */
+  under(): readonly { readonly run: string; readonly workflow: string; readonly session?: string }[];
+}

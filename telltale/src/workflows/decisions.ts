@@ -1,0 +1,26 @@
+import type { Invocation } from '../targets/artifacts/invoker.ts';
+import type { Locals } from './scope.ts';
+
+/** CEL, a constant, or an artifact. */
+export type Test = string | boolean | Invocation<boolean>;
+
+/**
+ * Takes the decisions of a run and puts each on its log: what came out once comes out again after a restart, from the
+ * log. `at` names the place, once in a run: `ADDRESS:if`.
+ */
+export interface Decisions {
+  /** CEL that cannot be evaluated is false, with the problem on the log. */
+  test(at: string, test: Test, locals: Locals): Promise<boolean>;
+  /** The prompt of a step: its text with `${…}` resolved, or the artifact's, with the components that join it. */
+  prompt(
+    step: {
+      readonly name: string;
+      readonly prompt?: string | Invocation<string> | undefined;
+      readonly prompt_artifact_id?: string | undefined;
+    },
+    address: string,
+    locals: Locals,
+  ): Promise<string>;
+  /** The state that an artifact names; one of `states`, or the fallback. */
+  state(at: string, invocation: Invocation<string>, states: readonly string[]): Promise<string>;
+}

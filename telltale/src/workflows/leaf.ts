@@ -1,0 +1,50 @@
+import type { Cause } from '../events/event.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import type { SimpleStep } from '../manifest/schema/steps/step.ts';
+import type { Locals } from './scope.ts';
+
+/** One time that a step without steps inside is begun. */
+export interface LeafPlace {
+  readonly step: SimpleStep;
+  /** See `RunEventBody`. */
+  readonly address: string;
+  /** Items of the `foreach` steps around it, by name. */
+  readonly locals: Locals;
+}
+
+export interface LeafCall extends LeafPlace {
+  readonly input: JsonObject;
+  /** From 1 on. */
+  readonly attempt: number;
+  /** Aborted on time-out and cancellation; `run` must then end soon. */
+  readonly signal: AbortSignal;
+  /** The same for every try, also after a restart: `RUN:ADDRESS`. */
+  readonly idempotencyKey: string;
+  /** Its `step.started`. */
+  readonly cause: Cause;
+  /**
+   * Says that the step has nothing to do before `due`, or before a message: once that is so of all steps in hand, the
+   * run is let go of and later taken up again from its log. The returned function says that it goes on.
+   */
+  park(waitsFor: string, due?: number): () => void;
+}
+
+/** A step that is ready to begin. */
+export interface ReadyLeaf {
+  /** What it was given, resolved: put on the log with `step.started`. */
+  readonly input: JsonObject;
+  /** Whether it may be done again where a crash left it in doubt. */
+  readonly repeatable: boolean;
+  /** Time for each try where the step sets none. */
+  readonly timeoutMs?: number;
+  /** Rejects with a RuntimeError. The result is plain JSON of bounded size. */
+  run(call: LeafCall): Promise<Json>;
+}
+
+/** What steps do. The machine knows when; this knows what. */
+export interface Leaves {
+  /** Resolves what the step was written with. Rejects where a path does not exist or a target is not there. */
+  ready(place: LeafPlace): Promise<ReadyLeaf>;
+  /** Undoes a completed step by its `compensate`. */
+  compensate(place: LeafPlace, output: Json, signal: AbortSignal): Promise<void>;
+}

@@ -44,6 +44,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'step.completed':
       settle(state, event.step, (step) => {
         step.status = 'completed';
+        step.endedSeq = event.seq;
         step.output = event.output;
         step.attempts = event.attempts;
       });
@@ -60,6 +61,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'step.failed':
       settle(state, event.step, (step) => {
         step.status = 'failed';
+        step.endedSeq = event.seq;
         step.error = event.error;
         step.attempts = event.attempts;
         step.policy = event.policy;
@@ -75,6 +77,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'step.cancelled':
       settle(state, event.step, (step) => {
         step.status = 'cancelled';
+        step.endedSeq = event.seq;
         step.reason = event.reason;
       });
       break;
@@ -166,6 +169,7 @@ function startStep(state: RunState, event: RunEventOf<'step.started'>): void {
   step.status = 'running';
   step.attempts = event.attempt;
   step.repeatable = event.repeatable;
+  step.triedAt = event.at;
   step.cause = { stream: event.run, seq: event.seq, depth: event.cause.depth + 1 };
   delete step.due;
   if (event.input !== undefined) step.input = event.input;

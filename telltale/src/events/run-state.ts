@@ -23,6 +23,10 @@ export interface StepState {
   attempts: number;
   repeatable: boolean;
   startedAt: number;
+  /** When its last try began: what its time-out counts from. */
+  triedAt?: number;
+  /** Where on the log it completed, failed or was cancelled: what undoing goes back by. */
+  endedSeq?: number;
   /** Where its last try stands on the log. */
   cause: Cause;
   input?: JsonObject;

@@ -54,6 +54,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'step.retrying':
       settle(state, event.step, (step) => {
         step.status = 'retrying';
+        step.retries = (step.retries ?? 0) + 1;
         step.error = event.error;
         step.due = event.due;
       });
@@ -111,11 +112,12 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.variables.set(event.name, event.to);
       break;
     case 'review.requested': {
-      const { review, step, prompt, options, assignee, due, at } = event;
+      const { review, step, prompt, options, assignee, due, call, at } = event;
       state.reviews.push({
         ...{ review, step, prompt, options, at },
         ...(assignee === undefined ? {} : { assignee }),
         ...(due === undefined ? {} : { due }),
+        ...(call === undefined ? {} : { call }),
       });
       break;
     }
@@ -183,10 +185,10 @@ function settle(state: RunState, address: string, change: (step: StepState) => v
 
 /** The first answer counts. */
 function answer(state: RunState, event: RunEventOf<'review.resolved'>): void {
-  const { choice, by, note } = event;
+  const { answer: said, choice, by, note } = event;
   state.reviews = state.reviews.map((each) =>
     each.review === event.review && each.choice === undefined
-      ? { ...each, choice, by, ...(note === undefined ? {} : { note }) }
+      ? { ...each, answer: said, choice, by, ...(note === undefined ? {} : { note }) }
       : each,
   );
 }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { Cause } from './event.ts';
+import type { Cause, ReviewAnswer } from './event.ts';
 import type { ApprovalRequest, RunOrigin } from './run-event.ts';
 
 export type RunStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
@@ -21,6 +21,8 @@ export interface StepState {
   readonly step: string;
   status: StepStatus;
   attempts: number;
+  /** Tries that failed and were followed by another: one that a crash left in doubt is not among them. */
+  retries?: number;
   repeatable: boolean;
   startedAt: number;
   /** When its last try began: what its time-out counts from. */
@@ -41,6 +43,7 @@ export interface StepState {
 
 export interface ApprovalState extends ApprovalRequest {
   readonly at: number;
+  readonly answer?: ReviewAnswer;
   readonly choice?: string;
   readonly by?: string;
   readonly note?: string;

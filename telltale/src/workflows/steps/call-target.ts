@@ -28,12 +28,14 @@ export const isRepeatable = (target: Target, input: JsonObject): boolean =>
 
 /** Calls a target for a try of a step, once a person has approved what needs it. */
 export async function callTarget(
-  target: Pick<Target, 'needs' | 'run'>,
+  target: Pick<Target, 'needs' | 'run'> & { readonly kind?: TargetKind },
   call: LeafCall,
   context: LeafContext,
   more: Pick<TargetCall, 'model'> = {},
 ): Promise<Json> {
-  const agent = await context.scope.agent();
+  // Of the others nobody looks at it, and reading a session's log is dear.
+  const mayLook = target.kind === 'tool' || target.kind === 'llm';
+  const agent = mayLook ? await context.scope.agent() : {};
   const granted = await approval(target, agent, call, context);
   call.signal.throwIfAborted();
   return target.run({ ...targetCall(call, agent, context), granted, ...more });

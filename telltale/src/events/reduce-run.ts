@@ -44,6 +44,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'step.completed':
       settle(state, event.step, (step) => {
         step.status = 'completed';
+        step.endedSeq = event.seq;
         step.output = event.output;
         step.attempts = event.attempts;
       });
@@ -61,6 +62,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'step.failed':
       settle(state, event.step, (step) => {
         step.status = 'failed';
+        step.endedSeq = event.seq;
         step.error = event.error;
         step.attempts = event.attempts;
         step.policy = event.policy;
@@ -76,6 +78,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'step.cancelled':
       settle(state, event.step, (step) => {
         step.status = 'cancelled';
+        step.endedSeq = event.seq;
         step.reason = event.reason;
       });
       break;
@@ -123,6 +126,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       break;
     case 'budget.charged':
       state.balance = event.balance;
+      state.charged += event.amount;
       break;
     case 'model.used':
       state.usage.input += event.usage.input;
@@ -168,6 +172,7 @@ function startStep(state: RunState, event: RunEventOf<'step.started'>): void {
   step.status = 'running';
   step.attempts = event.attempt;
   step.repeatable = event.repeatable;
+  step.triedAt = event.at;
   step.cause = { stream: event.run, seq: event.seq, depth: event.cause.depth + 1 };
   delete step.due;
   if (event.input !== undefined) step.input = event.input;

@@ -25,6 +25,10 @@ export interface StepState {
   retries?: number;
   repeatable: boolean;
   startedAt: number;
+  /** When its last try began: what its time-out counts from. */
+  triedAt?: number;
+  /** Where on the log it completed, failed or was cancelled: what undoing goes back by. */
+  endedSeq?: number;
   /** Where its last try stands on the log. */
   cause: Cause;
   input?: JsonObject;
@@ -79,6 +83,8 @@ export interface RunState {
   /** How many decisions artifacts were asked for: the number of a call is part of its seed. */
   invokes: number;
   balance?: number;
+  /** What its decisions cost so far. */
+  charged: number;
   usage: { input: number; output: number; cost_usd: number };
 }
 
@@ -87,7 +93,7 @@ export const emptyRun = (): RunState => ({
   workflow: '',
   manifest: { path: '', hash: '', agent: '' },
   input: {},
-  origin: { chain: [] },
+  origin: { chain: [], agents: [] },
   status: 'running',
   started: { stream: '', seq: 0, depth: 0 },
   seq: 0,
@@ -102,5 +108,6 @@ export const emptyRun = (): RunState => ({
   signals: [],
   reviews: [],
   invokes: 0,
+  charged: 0,
   usage: { input: 0, output: 0, cost_usd: 0 },
 });

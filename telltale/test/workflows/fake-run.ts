@@ -69,7 +69,7 @@ export const begin = (journal: RunJournal, { input = {}, vars = {}, origin = {} 
     workflow: 'flow',
     manifest: { path: 'flow.yml', hash: 'h', agent: 'tester' },
     input,
-    origin: { chain: ['flow'], ...origin },
+    origin: { chain: ['flow'], agents: [], ...origin },
     vars,
   });
 };

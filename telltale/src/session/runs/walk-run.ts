@@ -41,7 +41,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
   const decisions = temporaryDecisions(journal, scope);
   const below = { run: state.id, agents: state.origin.agents };
   const leafEdges: LeafEdges = {
-    ...{ workflow, journal, clock, scope, decisions, session },
+    ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
     targets: prepared.targets,
     world: prepared.targets.edges,
     ask: prepared.targets.ask,

@@ -6,7 +6,7 @@ import { createIdSource } from '../../kernel/ids.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { LeafCall } from '../leaf.ts';
 import type { LeafEdges, ReviewEnd } from './leaf-edges.ts';
-import { waitFor } from './wait-for.ts';
+import { DUE, waitFor } from './wait-for.ts';
 
 /** What became of a question; `due`: nobody answered in time. */
 export interface PersonsWord {
@@ -22,7 +22,7 @@ export const lastReview = ({ reviews }: Pick<RunState, 'reviews'>, step: string)
 
 /**
  * Puts a question to people, or finds it on the log where it was put before a restart, and waits for the answer. It is
- * withdrawn when the step is stopped; not where this process only lets go of the run, whose log is sealed then.
+ * withdrawn when the step is stopped; not where this process only lets go of the run.
  */
 export async function askPerson(
   question: Omit<ApprovalRequest, 'review' | 'step'>,
@@ -47,9 +47,9 @@ export async function askPerson(
   };
   try {
     const waited = await waitFor({ waitsFor: `review ${review}`, due, look }, call, edges);
-    return waited.kind === 'found' ? waited.value : { answer: 'due', choice: '', by: 'timeout' };
+    return waited === DUE ? { answer: 'due', choice: '', by: 'timeout' } : waited;
   } catch (thrown) {
-    reviews.close(review, withdrawn(toRuntimeError(thrown).message));
+    if (!edges.isLetGo()) reviews.close(review, withdrawn(toRuntimeError(thrown).message));
     throw thrown;
   }
 }

@@ -35,8 +35,7 @@ export const createTriggerStand = (index: TriggerIndex): TriggerStand => ({
 });
 
 /** Whether a trigger's condition holds between updates. */
-export const holdsNow = ({ begun, unmet }: TriggerStand, trigger: number): boolean =>
-  begun && unmet[trigger] === 0;
+export const holdsNow = ({ unmet }: TriggerStand, trigger: number): boolean => unmet[trigger] === 0;
 
 /** Two loops, so that each has one test: an update at 10,000 triggers spends most of its time here. */
 export function setAtom(stand: TriggerStand, atom: number, holds: boolean): void {

@@ -39,7 +39,7 @@ const cel = (source: string, fire: Fire = 'on_enter'): StateTrigger => ({
   fire,
 });
 
-const scalar = fc.constantFrom<unknown>('a', 'b', 'ab', 0, -0, 1, 2, 3, true, false, null);
+const scalar = fc.constantFrom<unknown>('a', 'b', 'ab', 0, -0, 1, 2, 3, 1, 2, true, false, null);
 const compound = fc.oneof(
   fc.array(scalar, { maxLength: 2 }),
   fc.record({ x: scalar, y: fc.oneof(scalar, fc.record({ z: scalar }, { requiredKeys: [] })) }, { requiredKeys: [] }),
@@ -103,10 +103,29 @@ const { map } = fc.letrec((tie) => ({
     fc.record({ all: fc.array(tie('map'), { minLength: 1, maxLength: 2 }), f: test }),
   ),
 }));
+/** Conditions that hold now and then: those above seldom do. */
+const number = fc.constantFrom(0, 1, 2, 3);
+const few = fc.array(scalar, { minLength: 1, maxLength: 3 });
+const simpleTest = fc.oneof(
+  scalar,
+  few,
+  fc.record({ not: fc.oneof(scalar, few) }),
+  fc.record({ gt: number }),
+  fc.record({ gte: number }),
+  fc.record({ lt: number }),
+  fc.record({ lte: number }),
+  fc.record({ gte: number, lt: number }),
+  fc.record({ exists: fc.boolean() }),
+  fc.record({ changed: fc.boolean() }),
+  fc.record({ from: scalar }),
+  fc.record({ to: scalar }),
+  fc.record({ x: fc.oneof(scalar, fc.record({ not: scalar }), fc.record({ exists: fc.boolean() })) }),
+);
+const simple = fc.dictionary(key, simpleTest, { minKeys: 1, maxKeys: 2 });
 const FIRES: readonly Fire[] = ['on_enter', 'on_change', 'on_update', 'on_exit', 'once'];
 const aFire = fc.constantFrom(...FIRES);
 const mapTrigger = fc
-  .tuple(map, aFire, fc.boolean(), fc.boolean())
+  .tuple(fc.oneof({ weight: 2, arbitrary: simple }, map), aFire, fc.boolean(), fc.boolean())
   .filter(([each, , matchAll]) => parseConditions(each, { matchAll }).ok)
   .map(([each, fire, matchAll, watchesExit]) => ({ ...trigger(each as object, fire, matchAll), watchesExit }));
 const CEL = [
@@ -174,6 +193,23 @@ describe('triggers on state', () => {
       each.map((firing) => firing.trigger),
     );
     expect(places).toEqual([[], [0, 2], [1], [2]]);
+  });
+
+  it('a condition that one field made true and another false in one update was never true', () => {
+    const triggers = [trigger({ a: 1, b: 1 }, 'on_exit'), trigger({ b: 1, a: 1 }, 'on_enter')];
+    const updates = [
+      { a: 0, b: 1 },
+      { a: 1, b: 0 },
+      { a: 0, b: 1 },
+    ];
+    expect(indexed(triggers, updates)).toEqual([[], [], []]);
+  });
+
+  it('texts are told from the numbers, truths and nothings that they spell', () => {
+    const values = [1, '1', true, 'true', null, 'null'];
+    const triggers = values.map((value) => trigger({ a: value }));
+    for (const [place, value] of values.entries())
+      expect(indexed(triggers, [{ a: value }])).toEqual([[{ trigger: place, as: 'enter' }]]);
   });
 
   it('an update costs the tests that name what changed, and no others', () => {

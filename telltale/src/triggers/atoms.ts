@@ -54,7 +54,8 @@ function conjuncts(condition: Condition): readonly Condition[] {
   if (condition.kind === 'all') return condition.of.flatMap(conjuncts);
   if (condition.kind !== 'field') return [condition];
   const { path, test } = condition;
-  if (test.kind === 'every') return test.tests.flatMap((each) => conjuncts({ kind: 'field', path, test: each }));
+  if (test.kind === 'every')
+    return test.tests.flatMap((each) => conjuncts({ kind: 'field', path, test: each }));
   if (test.kind !== 'inside') return [condition];
   const inner = conjuncts(test.condition);
   const flat = inner.flatMap((each): readonly Condition[] =>

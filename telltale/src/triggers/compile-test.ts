@@ -44,7 +44,10 @@ export function contextOf(
   return context;
 }
 
-function readsOf({ names }: Expression, side: TestSide): Pick<OpaqueTest, 'fields'> & { readsBeyond: boolean } {
+function readsOf(
+  { names }: Expression,
+  side: TestSide,
+): Pick<OpaqueTest, 'fields'> & { readsBeyond: boolean } {
   const fields = new Set<string>();
   let all = false;
   let readsBeyond = false;
@@ -60,6 +63,10 @@ function readsOf({ names }: Expression, side: TestSide): Pick<OpaqueTest, 'field
 }
 
 const unreadableTest = (source: string, why: string) =>
-  new RuntimeError('bad_expression', `The test ${JSON.stringify(source)} of a trigger cannot be read: ${why}`, {
-    hint: 'Check the manifest with "telltale validate".',
-  });
+  new RuntimeError(
+    'bad_expression',
+    `The test ${JSON.stringify(source)} of a trigger cannot be read: ${why}`,
+    {
+      hint: 'Check the manifest with "telltale validate".',
+    },
+  );

@@ -43,7 +43,9 @@ export interface SessionTrigger {
   /** Where it asks for a change: what has to be so after a wait. */
   readonly afterwards: Condition | undefined;
   /** What is asked of an event. */
-  readonly event: { readonly type: string; readonly match?: Condition; readonly test?: Expression } | undefined;
+  readonly event:
+    | { readonly type: string; readonly match?: Condition; readonly test?: Expression }
+    | undefined;
 }
 
 /** The triggers on metadata, or those on variables. */
@@ -85,7 +87,10 @@ export function compileTriggers(workflows: readonly WorkflowManifest[]): Compile
     ),
   );
   listed.sort((a, b) => b.manifest.priority - a.manifest.priority);
-  const states: Record<TestSide, { trigger: SessionTrigger; state: StateTrigger }[]> = { metadata: [], vars: [] };
+  const states: Record<TestSide, { trigger: SessionTrigger; state: StateTrigger }[]> = {
+    metadata: [],
+    vars: [],
+  };
   const all = listed.map(({ id, manifest, workflow }, place): SessionTrigger => {
     const named = { id, workflow, place };
     if (manifest.type === 'event') return eventTrigger(named, manifest);

@@ -14,10 +14,7 @@ export interface StandValues extends Values {
 const unchanged = (values: Values): FieldUpdate => ({ ...values, previous: values.current, changed: [] });
 
 /** The stand of a session that was let go of, from the values it has: as if it had lived through its updates. */
-export function restoreTriggerStand(
-  index: TriggerIndex,
-  { begun, ...values }: StandValues,
-): TriggerStand {
+export function restoreTriggerStand(index: TriggerIndex, { begun, ...values }: StandValues): TriggerStand {
   const stand = createTriggerStand(index);
   if (!begun) return stand;
   stand.begun = true;

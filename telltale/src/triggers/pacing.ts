@@ -130,7 +130,9 @@ function cool(trigger: PacedTrigger, attempt: Attempt, view: PaceView): Pace {
 /** When it fired last or is to fire. */
 function lastTime(trigger: PacedTrigger, { state }: PaceView): number | undefined {
   const fired = state.triggers.find((each) => each.trigger === trigger.id);
-  const times = waitsOf(state.timers, trigger.id).flatMap(({ stage, timer }) => (stage === 'later' ? [timer.due] : []));
+  const times = waitsOf(state.timers, trigger.id).flatMap(({ stage, timer }) =>
+    stage === 'later' ? [timer.due] : [],
+  );
   if (fired !== undefined && fired.times > 0) times.push(fired.at);
   return times.length === 0 ? undefined : Math.max(...times);
 }
@@ -140,7 +142,8 @@ function room(trigger: PacedTrigger, attempt: Attempt, view: PaceView): Pace {
   if (concurrency === undefined || hasRoom(trigger, view.state)) return { kind: 'fire' };
   const runs = runsOf(view.state, trigger.workflow);
   const busy = `"${trigger.workflow}" has ${runs.length} ${runs.length === 1 ? 'run' : 'runs'} under way (${runs.map(({ run }) => run).join(', ')}), and the trigger allows ${concurrency.max}.`;
-  if (view.isEnding) return suppress('busy', `${busy} The session is at its end, so it cannot wait for its turn.`);
+  if (view.isEnding)
+    return suppress('busy', `${busy} The session is at its end, so it cannot wait for its turn.`);
   switch (concurrency.whenBusy) {
     case 'skip':
       return suppress('busy', busy);
@@ -177,4 +180,3 @@ const suppress = (reason: EventOf<'trigger.suppressed'>['reason'], message: stri
   reason,
   message,
 });
-

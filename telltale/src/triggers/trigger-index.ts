@@ -87,7 +87,9 @@ export function createTriggerIndex(triggers: readonly StateTrigger[]): TriggerIn
   }
   return {
     triggers,
-    paths: new Map([...paths].map(([root, ofRoot]) => [root, [...ofRoot.values()].map((each) => each.build())])),
+    paths: new Map(
+      [...paths].map(([root, ofRoot]) => [root, [...ofRoot.values()].map((each) => each.build())]),
+    ),
     tests,
     always,
     beyond,
@@ -110,7 +112,11 @@ function nameOf(atom: Atom): string | undefined {
       return JSON.stringify([atom.kind, formatPath(atom.path), atom.by, atom.with]);
     case 'value':
     case 'other':
-      return JSON.stringify([atom.kind, formatPath(atom.path), [...atom.keys].map((key) => JSON.stringify(key)).sort()]);
+      return JSON.stringify([
+        atom.kind,
+        formatPath(atom.path),
+        [...atom.keys].map((key) => JSON.stringify(key)).sort(),
+      ]);
   }
 }
 

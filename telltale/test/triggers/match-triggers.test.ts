@@ -42,14 +42,20 @@ const cel = (source: string, fire: Fire = 'on_enter'): StateTrigger => ({
 const scalar = fc.constantFrom<unknown>('a', 'b', 'ab', 0, -0, 1, 2, 3, 1, 2, true, false, null);
 const compound = fc.oneof(
   fc.array(scalar, { maxLength: 2 }),
-  fc.record({ x: scalar, y: fc.oneof(scalar, fc.record({ z: scalar }, { requiredKeys: [] })) }, { requiredKeys: [] }),
+  fc.record(
+    { x: scalar, y: fc.oneof(scalar, fc.record({ z: scalar }, { requiredKeys: [] })) },
+    { requiredKeys: [] },
+  ),
 );
 const fieldValue = fc.oneof({ weight: 4, arbitrary: scalar }, compound);
 const NAMES = ['f', 'g', 'h', 'i'];
 const fields = fc.dictionary(fc.constantFrom(...NAMES), fieldValue, { maxKeys: 4 });
 /** Values that mostly stay, as those of a session do. */
 const history = fc
-  .tuple(fields, fc.array(fc.dictionary(fc.constantFrom(...NAMES), fieldValue, { maxKeys: 2 }), { maxLength: 9 }))
+  .tuple(
+    fields,
+    fc.array(fc.dictionary(fc.constantFrom(...NAMES), fieldValue, { maxKeys: 2 }), { maxLength: 9 }),
+  )
   .map(([first, updates]) => {
     const all: Values[] = [first];
     for (const update of updates) {
@@ -64,7 +70,10 @@ const { test } = fc.letrec((tie) => ({
   operators: fc.oneof(
     fc.record({ not: fc.oneof(scalar, fc.array(scalar, { minLength: 1, maxLength: 2 }), tie('test')) }),
     fc.record({ in: fc.array(fc.oneof(scalar, compound), { minLength: 1, maxLength: 3 }) }),
-    fc.record({ gt: fc.constantFrom(0, 1, 'a'), lte: fc.constantFrom(1, 2, 3, 'b') }, { requiredKeys: ['gt'] }),
+    fc.record(
+      { gt: fc.constantFrom(0, 1, 'a'), lte: fc.constantFrom(1, 2, 3, 'b') },
+      { requiredKeys: ['gt'] },
+    ),
     fc.record({ gte: fc.constantFrom(0, 1, 2, 'a') }),
     fc.record({ lt: fc.constantFrom(0, 1, 2, 3, 'b') }),
     fc.record({ lte: fc.constantFrom(-1, 0, 1, 2) }),
@@ -127,7 +136,10 @@ const aFire = fc.constantFrom(...FIRES);
 const mapTrigger = fc
   .tuple(fc.oneof({ weight: 2, arbitrary: simple }, map), aFire, fc.boolean(), fc.boolean())
   .filter(([each, , matchAll]) => parseConditions(each, { matchAll }).ok)
-  .map(([each, fire, matchAll, watchesExit]) => ({ ...trigger(each as object, fire, matchAll), watchesExit }));
+  .map(([each, fire, matchAll, watchesExit]) => ({
+    ...trigger(each as object, fire, matchAll),
+    watchesExit,
+  }));
 const CEL = [
   'metadata.f == "a"',
   'metadata.f == metadata.g',
@@ -166,7 +178,10 @@ describe('triggers on state', () => {
       { status: 'IDLE', progress: 2 },
     ];
     const defaults = { status: 'IDLE' };
-    expect(indexed([trigger({ status: 'IDLE' })], updates, { defaults })).toEqual([[{ trigger: 0, as: 'enter' }], []]);
+    expect(indexed([trigger({ status: 'IDLE' })], updates, { defaults })).toEqual([
+      [{ trigger: 0, as: 'enter' }],
+      [],
+    ]);
   });
 
   it('the first update has changed what differs from the defaults, and nothing else', () => {

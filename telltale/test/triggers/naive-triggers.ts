@@ -13,14 +13,17 @@ export function naiveFirings(
   history: readonly Values[],
 ): readonly (readonly Firing[])[] {
   const holds = ({ test }: StateTrigger, current: Values, previous: Values) =>
-    test.kind === 'opaque' ? test.holds({ current, previous, changed: [] }) : matches(test, { current, previous });
+    test.kind === 'opaque'
+      ? test.holds({ current, previous, changed: [] })
+      : matches(test, { current, previous });
   const namesChange = ({ test }: StateTrigger, current: Values, previous: Values) => {
     const paths =
       test.kind !== 'opaque'
         ? fieldsOf(test).map(({ path }) => path)
-        : (test.fields === 'all' ? [...new Set([...Object.keys(current), ...Object.keys(previous)])] : test.fields).map(
-            (name) => [name],
-          );
+        : (test.fields === 'all'
+            ? [...new Set([...Object.keys(current), ...Object.keys(previous)])]
+            : test.fields
+          ).map((name) => [name]);
     return paths.some((path) => !deepEqual(readPath(current, path), readPath(previous, path)));
   };
   return history.map((current, step) => {

@@ -49,7 +49,7 @@ export interface FieldMirrorEdges {
 export function createFieldMirror({ side, now, begun, beyond, onProblem }: FieldMirrorEdges): FieldMirror {
   /** Follows `now` behind each update, so that one costs what it changes. */
   const before: Record<string, Json> = { ...now };
-  const stand = restoreTriggerStand(side.index, { current: now, begun, beyond });
+  const stand = restoreTriggerStand(side.index, { current: now, begun, beyond, onProblem });
   const put = (into: Record<string, Json>, values: NewValues) => {
     for (const [name, value] of values)
       if (value === undefined) delete into[name];

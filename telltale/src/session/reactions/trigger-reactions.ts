@@ -53,7 +53,18 @@ export function createTriggerReactions(edges: TriggerReactionEdges): TriggerReac
   let inHand: SessionEvent | undefined;
 
   const now = { metadata: { ...state.metadata }, vars: valuesOf(state.variables) };
-  const onProblem = (id: string, message: string | undefined) => tellProblem(id, message);
+  /** A test that cannot be evaluated is told of once, and again if the reason is another. */
+  const onProblem = (id: string, message: string | undefined) => {
+    const known = problems.get(id);
+    if (message === undefined) problems.delete(id);
+    else problems.set(id, message);
+    const trigger = triggers.byId.get(id);
+    if (message === undefined || message === known || trigger === undefined) return;
+    // Without an event the session is taken up, and it was told of before. Of a suppression none may follow each.
+    if (inHand === undefined || inHand.type === 'trigger.suppressed') return;
+    const why = `The test of "${id}" cannot be evaluated, so it is false: ${message}`;
+    firings.suppress(trigger, 'test', why, originOf(inHand));
+  };
   const metadata = createFieldMirror({
     side: triggers.metadata,
     now: now.metadata,
@@ -75,24 +86,6 @@ export function createTriggerReactions(edges: TriggerReactionEdges): TriggerReac
   };
   const firings = createFirings({ ...edges, chains, holds });
   const questions = createQuestions({ invoke: edges.invoke, context: edges.decisionContext });
-
-  /** A test that cannot be evaluated is told of once, and again if the reason is another. */
-  const tellProblem = (id: string, message: string | undefined) => {
-    if (message === undefined) {
-      problems.delete(id);
-      return;
-    }
-    const trigger = triggers.byId.get(id);
-    if (problems.get(id) === message || trigger === undefined || inHand === undefined) return;
-    if (inHand.type === 'trigger.suppressed') return; // or one of these would follow from each
-    problems.set(id, message);
-    firings.suppress(
-      trigger,
-      'test',
-      `The test of "${id}" cannot be evaluated, so it is false: ${message}`,
-      originOf(inHand),
-    );
-  };
 
   const setOff = ({ trigger, as, seen }: Found, { cause, chain, isEcho }: Origin) => {
     if (as === 'exit' && trigger.cancelsOnExit) firings.cancelRuns(trigger);
@@ -141,7 +134,7 @@ export function createTriggerReactions(edges: TriggerReactionEdges): TriggerReac
     (triggers.byEvent.get(event.type) ?? []).flatMap((trigger) => {
       const values = { ...now, context: edges.testContext };
       const { held, problem } = matchEvent(trigger, event, values);
-      tellProblem(trigger.id, problem);
+      onProblem(trigger.id, problem);
       return held ? [{ trigger, as: null, seen: seenOfEvent(trigger, event) }] : [];
     });
 

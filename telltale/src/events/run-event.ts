@@ -26,6 +26,16 @@ export interface ApprovalRequest {
   readonly assignee?: string;
   /** When it is too late, and what then counts. */
   readonly due?: number;
+  /** Where it is a call that may not be made without a person's approval: what is approved is what is done. */
+  readonly call?: {
+    /** `tool "deploy"`. */
+    readonly target: string;
+    /** What of the manifest demands it. */
+    readonly because: string;
+    readonly input: JsonObject;
+    /** What the approval is for, as the target will look for it. */
+    readonly grants: readonly string[];
+  };
 }
 
 /**

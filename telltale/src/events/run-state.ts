@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { Cause } from './event.ts';
+import type { Cause, ReviewAnswer } from './event.ts';
 import type { ApprovalRequest, RunOrigin } from './run-event.ts';
 
 export type RunStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
@@ -21,8 +21,14 @@ export interface StepState {
   readonly step: string;
   status: StepStatus;
   attempts: number;
+  /** Tries that failed and were followed by another: one that a crash left in doubt is not among them. */
+  retries?: number;
   repeatable: boolean;
   startedAt: number;
+  /** When its last try began: what its time-out counts from. */
+  triedAt?: number;
+  /** Where on the log it completed, failed or was cancelled: what undoing goes back by. */
+  endedSeq?: number;
   /** Where its last try stands on the log. */
   cause: Cause;
   input?: JsonObject;
@@ -37,6 +43,7 @@ export interface StepState {
 
 export interface ApprovalState extends ApprovalRequest {
   readonly at: number;
+  readonly answer?: ReviewAnswer;
   readonly choice?: string;
   readonly by?: string;
   readonly note?: string;

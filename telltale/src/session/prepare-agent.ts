@@ -5,11 +5,10 @@ import { openModel } from '../models/open-model.ts';
 import { type Opening, openingOf } from '../prompt/conversation.ts';
 import { systemPrompt } from '../prompt/primer.ts';
 import type { Store } from '../store/store.ts';
-import { createTargets } from '../targets/create-targets.ts';
+import { type AgentTargets, createTargets } from '../targets/create-targets.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { FindSandbox } from '../targets/process/find-sandbox.ts';
 import type { Sandbox } from '../targets/sandbox/sandbox.ts';
-import type { TargetTable } from '../targets/target.ts';
 import { createOutputCheck } from './check-output.ts';
 import type { AgentFamily } from './children/agent-family.ts';
 import { agentTarget } from './children/agent-target.ts';
@@ -32,7 +31,7 @@ export interface PreparedAgent {
   readonly agent: LoadedAgent<unknown>;
   readonly model: Model;
   readonly fastModel: () => Promise<Model>;
-  readonly targets: TargetTable;
+  readonly targets: AgentTargets;
   /** The agents that it may call, by name. */
   readonly agents: ReadonlyMap<string, LoadedAgent<unknown>>;
   readonly internal: readonly InternalAction[];

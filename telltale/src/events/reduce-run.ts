@@ -126,6 +126,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       break;
     case 'budget.charged':
       state.balance = event.balance;
+      state.charged += event.amount;
       break;
     case 'model.used':
       state.usage.input += event.usage.input;

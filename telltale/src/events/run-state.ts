@@ -83,6 +83,8 @@ export interface RunState {
   /** How many decisions artifacts were asked for: the number of a call is part of its seed. */
   invokes: number;
   balance?: number;
+  /** What its decisions cost so far. */
+  charged: number;
   usage: { input: number; output: number; cost_usd: number };
 }
 
@@ -91,7 +93,7 @@ export const emptyRun = (): RunState => ({
   workflow: '',
   manifest: { path: '', hash: '', agent: '' },
   input: {},
-  origin: { chain: [] },
+  origin: { chain: [], agents: [] },
   status: 'running',
   started: { stream: '', seq: 0, depth: 0 },
   seq: 0,
@@ -106,5 +108,6 @@ export const emptyRun = (): RunState => ({
   signals: [],
   reviews: [],
   invokes: 0,
+  charged: 0,
   usage: { input: 0, output: 0, cost_usd: 0 },
 });

@@ -35,6 +35,8 @@ export interface TargetsOptions {
   readonly openModel: (ref: string) => Promise<Model>;
   /** The agents that it may call: only a session can run one. */
   readonly agents?: readonly Target[];
+  /** The workflows that its actions may call: only a session can run one. */
+  readonly workflows?: readonly Target[];
   /** Between SIGTERM and SIGKILL of a command. */
   readonly graceMs?: number;
   /** In place of the system's resolver. */
@@ -102,6 +104,7 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
     for await (const target of importedTargets(loaded, project, options.store, edges)) add(target);
     for (const target of llmTargets(agent, options.openModel)) add(target);
     for (const target of options.agents ?? []) add(target);
+    for (const target of options.workflows ?? []) add(target);
   } catch (thrown) {
     await closeServers(servers);
     throw thrown;

@@ -1,6 +1,6 @@
 import type { Json } from '../../kernel/json.ts';
 import { withTimeout } from '../../targets/access/with-timeout.ts';
-import type { LeafCall, LeafPlace } from '../leaf.ts';
+import type { LeafCall, LeafPlace, UndoPlace } from '../leaf.ts';
 import { prepareAgentStep, prepareWorkflowStep } from './call-below.ts';
 import type { LeafContext, StepOf } from './leaf-edges.ts';
 import { prepareLlm } from './llm-step.ts';
@@ -14,7 +14,7 @@ type CallType = 'tool' | 'relic' | 'agent' | 'workflow' | 'llm';
  * The call has an address of its own, so that what it starts is found again and what it asks is told apart.
  */
 export async function compensate(
-  { step, address, locals }: LeafPlace,
+  { step, address, locals }: UndoPlace,
   output: Json,
   signal: AbortSignal,
   context: LeafContext,
@@ -29,7 +29,7 @@ export async function compensate(
   };
   const ready = await prepared(call, place, context);
   const { state } = context.journal;
-  const what = `the compensation of ${stepWhat({ step })}`;
+  const what = `the compensation of ${stepWhat({ step: call })}`;
   await withTimeout(signal, timeout && timeout.ms / 1000, what, context.clock, (within) =>
     ready.run({
       ...place,

@@ -34,7 +34,7 @@ export const contestant: WorkflowContestant = {
         workflow: 'bench',
         manifest: { path: 'bench.yml', hash: 'bench', agent: 'bench' },
         input: {},
-        origin: { chain: ['bench'] },
+        origin: { chain: ['bench'], agents: ['bench'] },
         vars: {},
       });
       let began = 0;

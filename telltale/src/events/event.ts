@@ -51,6 +51,8 @@ export interface HookRecord {
   readonly reason?: string;
   /** Why its fallback counts, where it does. */
   readonly fallback?: string;
+  /** Of `before_action`: the parameters that count from here on, where the log does not hold them yet. */
+  readonly input?: JsonObject;
   readonly ms: number;
 }
 

@@ -99,6 +99,8 @@ export type OwnEventBody =
       readonly vars?: JsonObject;
       /** The values metadata begins with: defaults, or what the agent's last run left. */
       readonly metadata?: JsonObject;
+      /** The fields of metadata that are enums: the states that the agent says it is in. */
+      readonly states?: readonly string[];
       readonly balance?: number;
       /** In place of the manifest's `limits.turns`. */
       readonly max_turns?: number;

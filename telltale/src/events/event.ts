@@ -51,6 +51,8 @@ export interface HookRecord {
   readonly reason?: string;
   /** Why its fallback counts, where it does. */
   readonly fallback?: string;
+  /** Of `before_action`: the parameters that count from here on, where the log does not hold them yet. */
+  readonly input?: JsonObject;
   readonly ms: number;
 }
 
@@ -97,6 +99,8 @@ export type OwnEventBody =
       readonly vars?: JsonObject;
       /** The values metadata begins with: defaults, or what the agent's last run left. */
       readonly metadata?: JsonObject;
+      /** The fields of metadata that are enums: the states that the agent says it is in. */
+      readonly states?: readonly string[];
       readonly balance?: number;
       /** In place of the manifest's `limits.turns`. */
       readonly max_turns?: number;

@@ -1,6 +1,7 @@
 import type { Json } from '../kernel/json.ts';
 import { isShown, isTracked } from './action.ts';
 import type { EventOf, Usage } from './event.ts';
+import { withoutTurn } from './hook-marks.ts';
 import { emptyNews, noSigns, type SessionState } from './state.ts';
 
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
@@ -30,6 +31,7 @@ export function beginTurn(state: SessionState, turn: number): void {
     output: '',
   });
   state.news = emptyNews();
+  if (state.hooks.length > 0) state.hooks = withoutTurn(state.hooks);
 }
 
 /** A response may still follow, once it is decided whether it is final: it sets both counts back. */

@@ -5,6 +5,7 @@ import { followChild, retryChild } from './fold-children.ts';
 import { request, resolve } from './fold-reviews.ts';
 import { endRun, fireTimer, hearAnswer, setTimer, startRun, takeOrder } from './fold-runs.ts';
 import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold-turns.ts';
+import { markHook } from './hook-marks.ts';
 import { emptyState, type SessionState } from './state.ts';
 
 /** The `custom` event with what a model used outside of turns: `{input, output, cost_usd}` and more. */
@@ -236,9 +237,11 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'workflow.asked':
       takeOrder(state, event);
       break;
+    case 'hook.ran':
+      markHook(state.hooks, event);
+      break;
     case 'audit':
     case 'trigger.suppressed':
-    case 'hook.ran':
     case 'artifact.written':
       break;
   }

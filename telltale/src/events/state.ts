@@ -10,6 +10,7 @@ import type {
   ReviewRequest,
   VariableClass,
 } from './event.ts';
+import type { HookMark } from './hook-marks.ts';
 
 export type SessionStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'stalled' | 'cancelled';
 
@@ -207,6 +208,8 @@ export interface SessionState {
   failing?: string;
   /** What people were asked, from the request to the end of its action. */
   reviews: Review[];
+  /** Hooks that were asked about what has not begun, or not been told, yet. */
+  hooks: HookMark[];
   /** Runs that triggers started and that have not ended, in the order of their start. */
   runs: StartedRun[];
   orders: RunOrders[];
@@ -258,6 +261,7 @@ export const emptyState = (): SessionState => ({
   asked: { turn: 1, said: 0 },
   downMs: 0,
   reviews: [],
+  hooks: [],
   runs: [],
   orders: [],
   timers: [],

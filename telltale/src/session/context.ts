@@ -7,6 +7,7 @@ import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../store/store.ts';
+import type { SessionHooks } from './hooks/create-session-hooks.ts';
 import type { Inbox } from './inbox.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';
 import type { PreparedCalls } from './prepare-calls.ts';
@@ -23,6 +24,8 @@ export interface SessionContext {
   readonly scheduler: Scheduler;
   readonly stop: Stop;
   readonly reviews: Reviews;
+  /** Where the agent has hooks. */
+  readonly hooks: SessionHooks | undefined;
   readonly inbox: Pick<Inbox, 'onMessage'>;
   /** What turns come from: the event that began or resumed the session. */
   readonly sessionOrigin: () => Cause;

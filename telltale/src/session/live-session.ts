@@ -235,6 +235,7 @@ async function firstEvent(
     ...(start.chat === true ? { chat: true as const } : {}),
     vars: { ...variableDefaults(manifest), ...start.vars },
     metadata: values,
+    ...(prepared.metadata.states.length === 0 ? {} : { states: prepared.metadata.states }),
     ...(manifest.budget === undefined
       ? {}
       : { balance: Math.min(manifest.budget.balance, lineage?.balance ?? Number.POSITIVE_INFINITY) }),

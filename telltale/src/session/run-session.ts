@@ -8,6 +8,7 @@ import { type Conversation, createConversation } from '../prompt/conversation.ts
 import { createScheduler } from '../scheduler/drive.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import type { Invoke } from '../targets/artifacts/invoker.ts';
 import type { Approve } from '../targets/target.ts';
 import { createAgentView } from './agent-view.ts';
 import { armWall } from './arm-wall.ts';
@@ -17,6 +18,8 @@ import { createChildRunner } from './children/child-runner.ts';
 import type { Lineage, Spawn } from './children/lineage.ts';
 import { closeTurn } from './close-turn.ts';
 import type { SessionContext } from './context.ts';
+import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
+import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox } from './inbox.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
 import { createMetadataWriter, refreshMetadata } from './metadata-writer.ts';
@@ -56,6 +59,8 @@ export interface SessionEdges {
   readonly talk: Talk;
   readonly spawn: Spawn;
   readonly runs: Runs;
+  /** Asks decision artifacts for this session. */
+  readonly invoke?: Invoke | undefined;
   /** Where it is a sub-agent's. */
   readonly lineage: Lineage | undefined;
   readonly crashPoint?: ((name: string) => void) | undefined;
@@ -95,6 +100,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       cancel: (id, reason) => scheduler.cancel(reason, [id]),
     },
   );
+  const hooks = hasHooks(manifest.hooks) ? await openHooks(edges, performer.traits) : undefined;
   const reviews: Reviews = createReviews({
     log,
     stop,
@@ -121,6 +127,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       committed: log.committed,
       ...performer,
       clear: reviews.clear,
+      ...(hooks === undefined ? {} : { before: hooks.before, after: hooks.after }),
       lookup: (name) => state.variables.get(name)?.value ?? ownField(state, name),
       context: testContext,
     },
@@ -135,6 +142,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     scheduler,
     stop,
     reviews,
+    hooks,
     inbox,
     sessionOrigin: () => edges.origin,
     clock,
@@ -164,6 +172,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     if (state.reviews.length > 0) reviews.tidy();
     if (state.runs.length > 0) await sessionRuns.reconcile();
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
+    if (edges.resumed) hooks?.catchUp();
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
     const refresh = () => beforeTurn(edges);
     const end =
@@ -179,6 +188,17 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     disarm();
     inbox.close();
   }
+}
+
+/** Hooks are loaded by those who have some. */
+async function openHooks(
+  { prepared, log, stop, clock, invoke }: SessionEdges,
+  traits: SessionHookEdges['traits'],
+): Promise<SessionHooks | undefined> {
+  const { createSessionHooks } = await import('./hooks/create-session-hooks.ts');
+  const { command } = prepared.targets;
+  const { hooks } = prepared.agent.manifest;
+  return createSessionHooks({ hooks, log, stop, clock, command, invoke, traits });
 }
 
 /** What a turn has to know of others. */
@@ -203,11 +223,13 @@ async function conclude(
   const { log, scheduler, state, stop } = context;
   if (end.kind === 'completed') {
     await farewell(context);
+    if (context.hooks !== undefined) await context.hooks.settled();
     log.append({ type: 'session.completed', result: end.result }, context.sessionOrigin());
   } else if (end.kind === 'stopped') {
     await stopAll(context, conversation.prompt()?.tokens ?? 0, stop.reason ?? { kind: 'interrupt' });
   } else {
     await scheduler.cancel(end.error.message);
+    if (context.hooks !== undefined) await context.hooks.settled();
     const type = end.kind === 'failed' ? 'session.failed' : 'session.stalled';
     log.append({ type, error: end.error.toJSON() }, context.sessionOrigin());
   }
@@ -250,6 +272,7 @@ async function stopAll(context: SessionContext, promptTokens: number, reason: St
     case 'lost':
       log.seal();
       await scheduler.abandon();
+      if (context.hooks !== undefined) await context.hooks.settled();
       return;
     case 'cancel':
       await scheduler.cancel(`The session was cancelled: ${reason.reason}`);
@@ -258,6 +281,7 @@ async function stopAll(context: SessionContext, promptTokens: number, reason: St
       return;
     case 'fail':
       await scheduler.cancel(reason.error.message);
+      if (context.hooks !== undefined) await context.hooks.settled();
       closeTurn(context, promptTokens, reason.error.code, reason.error.message);
       log.append({ type: 'session.failed', error: reason.error.toJSON() }, sessionOrigin());
       return;

@@ -30,7 +30,6 @@ async function failureOf(manifest: string): Promise<unknown> {
 describe('an agent that asks for what is not built yet is refused, with the key', () => {
   const cases: readonly (readonly [key: string, manifest: string])[] = [
     ['context_feeds', 'context_feeds: [{ id: time, source: { type: internal, action: system_clock } }]\n'],
-    ['hooks', 'hooks: { before_action: [{ command: [check], fallback: true }] }\n'],
     ['memory', 'memory: { graph: ./ }\n'],
     [
       'context_variables.derived',

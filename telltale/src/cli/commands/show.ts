@@ -3,12 +3,14 @@ import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { eventUnknown } from '../session/event-unknown.ts';
 import { findSession } from '../session/find-session.ts';
+import { readLog } from '../session/read-log.ts';
 import { SESSION_HELP } from '../session/session-help.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
 import { stateJson } from '../view/state-json.ts';
 import { stateLines } from '../view/state-lines.ts';
+import { statesText } from '../view/states-lines.ts';
 import { shownStatus } from '../view/status.ts';
 import { wholeNumber } from '../whole-number.ts';
 
@@ -16,6 +18,7 @@ interface Options {
   readonly store?: string;
   readonly seq?: string;
   readonly json?: true;
+  readonly states?: true;
 }
 
 const DEFAULT_COLUMNS = 100;
@@ -27,6 +30,7 @@ Examples:
   $ telltale show last
   $ telltale show last --seq 12                  as it was after its 12th event
   $ telltale show last --json | jq .metadata
+  $ telltale show last --states                  time, turns and tokens by what the agent said it was doing
 `;
 
 export const registerShow: RegisterCommand = (program, context) => {
@@ -35,6 +39,7 @@ export const registerShow: RegisterCommand = (program, context) => {
     .description('Shows what is known of a session: status, metadata, variables, actions, the last response.')
     .argument('<session>', 'which one')
     .option('--seq <n>', 'the state after event n, in place of the newest')
+    .option('--states', "what was spent in each value of the metadata's enums, and when they changed")
     .option('--json', 'print it as JSON')
     .addHelpText('after', EXAMPLES)
     .action(context.run((session: string, options: Options) => show(session, options, context)));
@@ -46,6 +51,11 @@ async function show(asked: string, options: Options, context: CommandContext): P
   return withStoredSessions(context, options, async (runtime) => {
     const info = await findSession(runtime.store, asked);
     if (seq !== undefined && seq > info.head) throw eventUnknown(info.stream, seq, info.head);
+    if (options.states === true) {
+      const events = readLog(runtime.store, info.stream, seq === undefined ? {} : { to: seq });
+      await stdout.write(await statesText(events, options, stdout));
+      return EXIT.ok;
+    }
     const state = await runtime.state(info.stream, seq);
     const isNow = state.seq >= info.head;
     const told = isNow ? { status: shownStatus(info), pid: info.owner?.pid } : { status: state.status };

@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   inspect: async () => (await import('./commands/inspect.ts')).registerInspect,
   validate: async () => (await import('./commands/validate.ts')).registerValidate,
   schema: async () => (await import('./commands/schema.ts')).registerSchema,
+  graph: async () => (await import('./commands/graph.ts')).registerGraph,
   parse: async () => (await import('./commands/parse.ts')).registerParse,
   doctor: async () => (await import('./commands/doctor.ts')).registerDoctor,
   demo: async () => (await import('./commands/demo.ts')).registerDemo,

@@ -271,6 +271,14 @@ export type OwnEventBody =
       readonly reason: string;
       readonly told?: true;
     }
+  /** What a run asked of the session, under a key of its own: what follows from it comes next on the log. */
+  | {
+      readonly type: 'workflow.asked';
+      readonly run: string;
+      readonly workflow: string;
+      readonly key: string;
+      readonly what: 'set_metadata' | 'set_variable' | 'notify' | 'emit' | 'charge';
+    }
   | ({ readonly type: 'invoke' } & InvokeRecord)
   | ({ readonly type: 'hook.ran' } & HookRecord)
   | {

@@ -3,7 +3,7 @@ import type { SessionState, WorkflowNews } from './state.ts';
 
 export function startRun(state: SessionState, event: EventOf<'trigger.fired'>): void {
   const { run, workflow, trigger, seq, cause, seen, chain, at } = event;
-  state.runs.push({ run, workflow, trigger, seq, depth: cause.depth + 1, seen, chain, acts: [] });
+  state.runs.push({ run, workflow, trigger, seq, depth: cause.depth + 1, seen, chain });
   const before = state.triggers.find((each) => each.trigger === trigger);
   const others = before === undefined ? state.triggers : state.triggers.filter((each) => each !== before);
   state.triggers = [...others, { trigger, times: (before?.times ?? 0) + 1, at }];
@@ -14,9 +14,24 @@ export function endRun(
   event: EventOf<'workflow.completed' | 'workflow.failed' | 'workflow.cancelled'>,
 ): void {
   state.runs = state.runs.filter(({ run }) => run !== event.run);
+  forgetOrders(state, event.run);
   if (event.told !== true) return;
   const { run, workflow } = event;
   state.news.workflows = [...(state.news.workflows ?? []), { run, workflow, ...endOf(event) }];
+}
+
+export function takeOrder(state: SessionState, { run, key }: EventOf<'workflow.asked'>): void {
+  const before = state.orders.find((each) => each.run === run);
+  const others = state.orders.filter((each) => each !== before);
+  state.orders = [...others, { run, keys: [...(before?.keys ?? []), key] }];
+}
+
+/** Of a run that has ended, of its later tries, and of the runs that it called. */
+export function forgetOrders(state: SessionState, ended: string): void {
+  if (state.orders.length > 0)
+    state.orders = state.orders.filter(
+      ({ run }) => run !== ended && !run.startsWith(`${ended}.`) && !run.startsWith(`${ended}~`),
+    );
 }
 
 function endOf(

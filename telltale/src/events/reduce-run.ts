@@ -148,6 +148,7 @@ function begin(state: RunState, event: RunEventOf<'workflow.started'>): void {
   state.started = { stream: run, seq, depth: cause.depth + 1 };
   for (const [name, value] of Object.entries(vars)) state.variables.set(name, value);
   if (balance !== undefined) state.balance = balance;
+  if (event.model !== undefined) state.model = event.model;
 }
 
 const blankStep = ({ step, at, run, seq, cause }: RunEvent & { readonly step: string }): StepState => ({

@@ -3,7 +3,7 @@ import type { EventOf, SessionEvent } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
 import { request, resolve } from './fold-reviews.ts';
-import { endRun, fireTimer, setTimer, startRun } from './fold-runs.ts';
+import { endRun, fireTimer, setTimer, startRun, takeOrder } from './fold-runs.ts';
 import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold-turns.ts';
 import { emptyState, type SessionState } from './state.ts';
 
@@ -154,7 +154,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       const action = state.actions.get(event.id);
       if (action === undefined) break;
       action.status = 'waiting';
-      if (action.action.kind === 'agent') retryChild(state, event.id);
+      if (action.action.kind === 'agent' || action.action.kind === 'workflow') retryChild(state, event.id);
       break;
     }
     case 'metadata.changed':
@@ -226,6 +226,9 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'workflow.failed':
     case 'workflow.cancelled':
       endRun(state, event);
+      break;
+    case 'workflow.asked':
+      takeOrder(state, event);
       break;
     case 'audit':
     case 'trigger.suppressed':

@@ -43,6 +43,8 @@ export type RunEventBody =
         readonly agent: string;
         readonly code?: true;
       };
+      /** The model of its prompts, where it is another than the agent's own. */
+      readonly model?: string;
       readonly input: JsonObject;
       readonly origin: RunOrigin;
       /** The workflow's own variables at the start. */

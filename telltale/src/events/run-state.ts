@@ -47,6 +47,7 @@ export interface RunState {
   id: string;
   workflow: string;
   manifest: { readonly path: string; readonly hash: string; readonly agent: string; readonly code?: true };
+  model?: string;
   input: JsonObject;
   origin: RunOrigin;
   status: RunStatus;

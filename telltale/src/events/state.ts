@@ -46,8 +46,12 @@ export interface StartedRun {
   readonly depth: number;
   readonly seen: JsonObject;
   readonly chain: readonly string[];
-  /** What it has asked of the session and was done, by key: an order that comes twice is carried out once. */
-  acts: string[];
+}
+
+/** What a run that has not ended has asked of the session and was done: an order that comes twice is carried out once. */
+export interface RunOrders {
+  readonly run: string;
+  readonly keys: readonly string[];
 }
 
 /** A timer that has not fired. */
@@ -203,6 +207,7 @@ export interface SessionState {
   reviews: Review[];
   /** Runs that triggers started and that have not ended, in the order of their start. */
   runs: StartedRun[];
+  orders: RunOrders[];
   timers: Timer[];
   triggers: TriggerCount[];
   /** Updates of the metadata that counted: before the first one no condition holds. */
@@ -252,6 +257,7 @@ export const emptyState = (): SessionState => ({
   downMs: 0,
   reviews: [],
   runs: [],
+  orders: [],
   timers: [],
   triggers: [],
   metadataUpdates: 0,

@@ -43,6 +43,7 @@ const TYPES: Readonly<Record<EventType, true>> = {
   'workflow.completed': true,
   'workflow.failed': true,
   'workflow.cancelled': true,
+  'workflow.asked': true,
   invoke: true,
   'hook.ran': true,
   'artifact.written': true,

@@ -114,6 +114,8 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
       return `${safe(event.workflow)} (${safe(event.run)}): ${errorText(event.error)}`;
     case 'workflow.cancelled':
       return `${safe(event.workflow)} (${safe(event.run)}): ${safe(event.reason)}`;
+    case 'workflow.asked':
+      return `${safe(event.workflow)} (${safe(event.run)}) asks: ${event.what}`;
     case 'invoke':
       return invokeText(event, room);
     case 'hook.ran':

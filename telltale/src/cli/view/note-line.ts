@@ -86,6 +86,7 @@ export function noteLine(event: ObservedEvent, columns: number, paint: Palette):
     case 'budget.charged':
     case 'timer.set':
     case 'timer.fired':
+    case 'workflow.asked':
     case 'invoke':
     case 'hook.ran':
       return undefined;

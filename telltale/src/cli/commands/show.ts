@@ -34,7 +34,9 @@ Examples:
 export const registerShow: RegisterCommand = (program, context) => {
   addStoreOption(program.command('show'))
     .summary('show the state of a session, now or after any event')
-    .description('Shows what is known of a session: status, metadata, variables, actions, workflows, the last response; or of a workflow run: status, states, steps.')
+    .description(
+      'Shows what is known of a session: status, metadata, variables, actions, workflows, the last response; or of a workflow run: status, states, steps.',
+    )
     .argument('<session>', 'which one')
     .option('--seq <n>', 'the state after event n, in place of the newest')
     .option('--json', 'print it as JSON')

@@ -9,7 +9,11 @@ const ENDS: ReadonlySet<string> = new Set([
   'session.stalled',
   'session.cancelled',
 ]);
-const RUN_ENDS: ReadonlySet<string> = new Set(['workflow.completed', 'workflow.failed', 'workflow.cancelled']);
+const RUN_ENDS: ReadonlySet<string> = new Set([
+  'workflow.completed',
+  'workflow.failed',
+  'workflow.cancelled',
+]);
 
 /** A look at the log without being told to; it also keeps a process alive that has nothing else to do. */
 const LOOK_MS = 1000;

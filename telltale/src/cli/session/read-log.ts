@@ -15,11 +15,8 @@ export const readLog = (store: Store, stream: string, range: LogRange = {}): Asy
   readLines(store, stream, range, (line) => decodeEvent(line, stream));
 
 /** The same for a session or a run. */
-export const readStream = (
-  store: Store,
-  ref: StreamRef,
-  range: LogRange = {},
-): AsyncGenerator<StreamEvent> => readLines(store, ref.stream, range, (line) => decodeLine(line, ref));
+export const readStream = (store: Store, ref: StreamRef, range: LogRange = {}): AsyncGenerator<StreamEvent> =>
+  readLines(store, ref.stream, range, (line) => decodeLine(line, ref));
 
 async function* readLines<Event>(
   store: Store,

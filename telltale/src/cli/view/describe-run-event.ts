@@ -94,8 +94,7 @@ export const SKIPPED: Readonly<Record<RunEventOf<'step.skipped'>['reason'], stri
 const triesText = (attempts: number): string => (attempts > 1 ? ` and ${attempts} tries` : '');
 
 function originText({ origin }: RunEventOf<'workflow.started'>): string {
-  if (origin.parent !== undefined)
-    return `, for ${safe(origin.parent.step)} of ${safe(origin.parent.run)}`;
+  if (origin.parent !== undefined) return `, for ${safe(origin.parent.step)} of ${safe(origin.parent.run)}`;
   if (origin.trigger !== undefined)
     return `, set off by ${safe(origin.trigger.id)}${origin.session === undefined ? '' : ` of ${safe(origin.session.id)}`}`;
   if (origin.session === undefined) return '';

@@ -3,8 +3,8 @@ import { createChangingLines } from './changing-lines.ts';
 import { clip } from './columns.ts';
 import { countText, spanText } from './figures.ts';
 import type { Frame, LiveScreenOptions } from './live-screen.ts';
-import { spinner } from './run-progress.ts';
 import { runNote } from './run-note.ts';
+import { spinner } from './run-progress.ts';
 import { stepLine } from './step-line.ts';
 import { createStepLog, isStepOver, type StepView } from './step-log.ts';
 

@@ -39,7 +39,9 @@ export function runStateLines(state: RunState, options: StateLinesOptions): read
       ? []
       : [`${usage.input.toLocaleString('en')} + ${countText(usage.output, 'token')}`]),
     ...(usage.cost_usd > 0 ? [costText(usage.cost_usd)] : []),
-    ...(state.invokes === 0 ? [] : [countText(state.invokes, 'decision by artifact', 'decisions by artifacts')]),
+    ...(state.invokes === 0
+      ? []
+      : [countText(state.invokes, 'decision by artifact', 'decisions by artifacts')]),
     ...(state.balance === undefined ? [] : [`balance ${state.balance}`]),
   ];
   if (totals.length > 0) lines.push(said('totals', totals.join(' · ')));
@@ -72,7 +74,10 @@ function originLines({ origin }: RunState): readonly (readonly [label: string, t
   const from: (readonly [string, string])[] = [];
   if (parent !== undefined) from.push(['called by', `${parent.step} of ${parent.run}`]);
   else if (trigger !== undefined)
-    from.push(['set off by', `${trigger.id}${session === undefined ? '' : ` of ${session.id} at ${session.seq}`}`]);
+    from.push([
+      'set off by',
+      `${trigger.id}${session === undefined ? '' : ` of ${session.id} at ${session.seq}`}`,
+    ]);
   else if (session !== undefined) from.push(['called by', `${action ?? 'an action'} of ${session.id}`]);
   if (chain.length > 1) from.push(['chain', chain.join(' → ')]);
   return from;

@@ -49,7 +49,12 @@ export function createStepLog(): StepLog {
           return change(event.step, { status: 'running', startedAt, attempt: event.attempt, ...input });
         }
         case 'step.completed':
-          return change(event.step, { status: 'completed', ms: event.ms, attempt: event.attempts, note: event.output });
+          return change(event.step, {
+            status: 'completed',
+            ms: event.ms,
+            attempt: event.attempts,
+            note: event.output,
+          });
         case 'step.retrying':
           return change(event.step, { status: 'retrying', note: event.error.message });
         case 'step.failed': {

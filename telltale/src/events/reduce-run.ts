@@ -44,6 +44,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'step.completed':
       settle(state, event.step, (step) => {
         step.status = 'completed';
+        step.endedSeq = event.seq;
         step.output = event.output;
         step.attempts = event.attempts;
       });
@@ -53,6 +54,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'step.retrying':
       settle(state, event.step, (step) => {
         step.status = 'retrying';
+        step.retries = (step.retries ?? 0) + 1;
         step.error = event.error;
         step.due = event.due;
       });
@@ -60,6 +62,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'step.failed':
       settle(state, event.step, (step) => {
         step.status = 'failed';
+        step.endedSeq = event.seq;
         step.error = event.error;
         step.attempts = event.attempts;
         step.policy = event.policy;
@@ -75,6 +78,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'step.cancelled':
       settle(state, event.step, (step) => {
         step.status = 'cancelled';
+        step.endedSeq = event.seq;
         step.reason = event.reason;
       });
       break;
@@ -108,11 +112,12 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.variables.set(event.name, event.to);
       break;
     case 'review.requested': {
-      const { review, step, prompt, options, assignee, due, at } = event;
+      const { review, step, prompt, options, assignee, due, call, at } = event;
       state.reviews.push({
         ...{ review, step, prompt, options, at },
         ...(assignee === undefined ? {} : { assignee }),
         ...(due === undefined ? {} : { due }),
+        ...(call === undefined ? {} : { call }),
       });
       break;
     }
@@ -121,6 +126,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       break;
     case 'budget.charged':
       state.balance = event.balance;
+      state.charged += event.amount;
       break;
     case 'model.used':
       state.usage.input += event.usage.input;
@@ -166,6 +172,7 @@ function startStep(state: RunState, event: RunEventOf<'step.started'>): void {
   step.status = 'running';
   step.attempts = event.attempt;
   step.repeatable = event.repeatable;
+  step.triedAt = event.at;
   step.cause = { stream: event.run, seq: event.seq, depth: event.cause.depth + 1 };
   delete step.due;
   if (event.input !== undefined) step.input = event.input;
@@ -179,10 +186,10 @@ function settle(state: RunState, address: string, change: (step: StepState) => v
 
 /** The first answer counts. */
 function answer(state: RunState, event: RunEventOf<'review.resolved'>): void {
-  const { choice, by, note } = event;
+  const { answer: said, choice, by, note } = event;
   state.reviews = state.reviews.map((each) =>
     each.review === event.review && each.choice === undefined
-      ? { ...each, choice, by, ...(note === undefined ? {} : { note }) }
+      ? { ...each, answer: said, choice, by, ...(note === undefined ? {} : { note }) }
       : each,
   );
 }

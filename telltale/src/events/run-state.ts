@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { Cause } from './event.ts';
+import type { Cause, ReviewAnswer } from './event.ts';
 import type { ApprovalRequest, RunOrigin } from './run-event.ts';
 
 export type RunStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
@@ -21,8 +21,14 @@ export interface StepState {
   readonly step: string;
   status: StepStatus;
   attempts: number;
+  /** Tries that failed and were followed by another: one that a crash left in doubt is not among them. */
+  retries?: number;
   repeatable: boolean;
   startedAt: number;
+  /** When its last try began: what its time-out counts from. */
+  triedAt?: number;
+  /** Where on the log it completed, failed or was cancelled: what undoing goes back by. */
+  endedSeq?: number;
   /** Where its last try stands on the log. */
   cause: Cause;
   input?: JsonObject;
@@ -37,6 +43,7 @@ export interface StepState {
 
 export interface ApprovalState extends ApprovalRequest {
   readonly at: number;
+  readonly answer?: ReviewAnswer;
   readonly choice?: string;
   readonly by?: string;
   readonly note?: string;
@@ -76,6 +83,8 @@ export interface RunState {
   /** How many decisions artifacts were asked for: the number of a call is part of its seed. */
   invokes: number;
   balance?: number;
+  /** What its decisions cost so far. */
+  charged: number;
   usage: { input: number; output: number; cost_usd: number };
 }
 
@@ -84,7 +93,7 @@ export const emptyRun = (): RunState => ({
   workflow: '',
   manifest: { path: '', hash: '', agent: '' },
   input: {},
-  origin: { chain: [] },
+  origin: { chain: [], agents: [] },
   status: 'running',
   started: { stream: '', seq: 0, depth: 0 },
   seq: 0,
@@ -99,5 +108,6 @@ export const emptyRun = (): RunState => ({
   signals: [],
   reviews: [],
   invokes: 0,
+  charged: 0,
   usage: { input: 0, output: 0, cost_usd: 0 },
 });

@@ -13,3 +13,6 @@ export const MAX_REJECTED_SHOWN = 20;
 export const MAX_ERROR_SHOWN = 1000;
 /** Characters of a summary that stands for old turns. */
 export const MAX_SUMMARY = 16 * 1024;
+
+/** Ends of workflows that one turn is told of. */
+export const MAX_WORKFLOWS_SHOWN = 20;

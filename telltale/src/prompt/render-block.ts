@@ -1,10 +1,17 @@
 import type { ActionState } from '../events/action.ts';
 import type { MessageFrom } from '../events/event.ts';
 import { TURN_BROKEN_OFF } from '../events/fold-turns.ts';
-import type { News, TurnRecord } from '../events/state.ts';
+import type { News, TurnRecord, WorkflowNews } from '../events/state.ts';
+import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { clip } from './cut-text.ts';
-import { MAX_ERROR_SHOWN, MAX_FAULTS_SHOWN, MAX_IDS_LISTED, MAX_NAME_SHOWN } from './limits.ts';
+import {
+  MAX_ERROR_SHOWN,
+  MAX_FAULTS_SHOWN,
+  MAX_IDS_LISTED,
+  MAX_NAME_SHOWN,
+  MAX_WORKFLOWS_SHOWN,
+} from './limits.ts';
 import { isOwnWords } from './own-words.ts';
 import { type MetadataManifest, renderMetadata } from './render-metadata.ts';
 import { isTold, type ResultRoom, type ResultStyle, renderResults } from './render-results.ts';
@@ -56,7 +63,8 @@ export function renderNews(
     renderBreak(news.broken, style),
     values,
     renderRunning(running, actions, style),
-    // Then, as they come to be: news of workflows, feeds that changed, the step in hand.
+    renderWorkflows(news.workflows ?? [], style),
+    // Then, as they come to be: feeds that changed, the step in hand.
   ].filter((part) => part !== '');
   return parts.join('\n\n');
 }
@@ -105,6 +113,28 @@ function renderBreak(broken: News['broken'], { safe, dialect }: BlockStyle): str
     ? `Your last turn broke off before you had written anything (${why}). Begin again.`
     : `Your last turn broke off after ${broken.at} characters (${why}). What you had written stands above, and every action that was complete there has been taken up: go on from there, and repeat none of them. ${LEFT_OPEN[dialect]}`;
 }
+
+/** Workflows that what the agent declared had set off, and that say how they ended. */
+function renderWorkflows(ended: readonly WorkflowNews[], { safe }: BlockStyle): string {
+  if (ended.length === 0) return '';
+  const lines = ended.slice(-MAX_WORKFLOWS_SHOWN).map(({ workflow, status, about }) => {
+    const said = isErrorJson(about)
+      ? errorText(about)
+      : typeof about === 'string'
+        ? about
+        : JSON.stringify(about);
+    return `- ${clip(workflow, MAX_NAME_SHOWN)} ${status}: ${clip(said, MAX_ERROR_SHOWN)}`;
+  });
+  if (ended.length > lines.length) lines.unshift(`- and ${ended.length - lines.length} before these`);
+  return safe(`Workflows in the background have ended:\n${lines.join('\n')}`);
+}
+
+const isErrorJson = (about: WorkflowNews['about']): about is ErrorJson =>
+  typeof about === 'object' &&
+  about !== null &&
+  'code' in about &&
+  'message' in about &&
+  'retryable' in about;
 
 function renderRunning(
   ids: readonly string[],

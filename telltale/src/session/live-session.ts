@@ -18,6 +18,7 @@ import { keptMetadata } from './metadata-writer.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
+import type { Runs } from './runs/create-runs.ts';
 import type { LoadedAgent, OnWaiting, Session, SessionResult } from './runtime-types.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
 import { cancelOnAbort, createStop, type Stop, type StopReason } from './stop.ts';
@@ -36,6 +37,7 @@ export interface RuntimeEdges {
   readonly onWaiting?: OnWaiting | undefined;
   /** Begins the session of a sub-agent. */
   readonly spawn: Spawn;
+  readonly runs: Runs;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 

@@ -1,15 +1,15 @@
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import { openModel } from '../models/open-model.ts';
 import { type Opening, openingOf } from '../prompt/conversation.ts';
 import { systemPrompt } from '../prompt/primer.ts';
 import type { Store } from '../store/store.ts';
-import { createTargets } from '../targets/create-targets.ts';
+import { type AgentTargets, createTargets } from '../targets/create-targets.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { FindSandbox } from '../targets/process/find-sandbox.ts';
 import type { Sandbox } from '../targets/sandbox/sandbox.ts';
-import type { TargetTable } from '../targets/target.ts';
 import { createOutputCheck } from './check-output.ts';
 import type { AgentFamily } from './children/agent-family.ts';
 import { agentTarget } from './children/agent-target.ts';
@@ -23,6 +23,8 @@ import {
 import { createMetadata, type Metadata } from './metadata/metadata.ts';
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts';
 import { refuseNotBuilt } from './refuse-not-built.ts';
+import { isManual, workflowsOf } from './runs/workflow-catalog.ts';
+import { workflowTarget } from './runs/workflow-target.ts';
 import type { LoadedAgent } from './runtime-types.ts';
 import { createToAction, type ToAction } from './to-action.ts';
 import { DIALECT_WORDS } from './turn/dialect-words.ts';
@@ -32,9 +34,11 @@ export interface PreparedAgent {
   readonly agent: LoadedAgent<unknown>;
   readonly model: Model;
   readonly fastModel: () => Promise<Model>;
-  readonly targets: TargetTable;
+  readonly targets: AgentTargets;
   /** The agents that it may call, by name. */
   readonly agents: ReadonlyMap<string, LoadedAgent<unknown>>;
+  /** Its workflows by name. */
+  readonly workflows: ReadonlyMap<string, WorkflowManifest>;
   readonly internal: readonly InternalAction[];
   readonly metadata: Metadata;
   readonly toAction: ToAction;
@@ -73,6 +77,7 @@ export async function prepareAgent(
   const model = typeof named === 'string' ? await open(named) : named;
   const fast = manifest.models.fast;
   const agents = family.callableBy(agent);
+  const workflows = workflowsOf(agent);
   const targets = await createTargets({
     // Prompts that name no model ask the one that the agent runs on, also where its manifest names none.
     agent: manifest.model === undefined ? { ...manifest, model: model.id } : manifest,
@@ -85,6 +90,7 @@ export async function prepareAgent(
     openModel: (ref) => (ref === (manifest.model ?? model.id) ? Promise.resolve(model) : open(ref)),
     findSandbox,
     agents: agents.map((callable) => agentTarget(callable.manifest)),
+    workflows: [...workflows.values()].filter(isManual).map(workflowTarget),
     mcp,
     sandbox,
   });
@@ -106,6 +112,7 @@ export async function prepareAgent(
     fastModel: () => (fast === undefined ? Promise.resolve(model) : open(fast)),
     targets,
     agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
+    workflows,
     internal,
     metadata: createMetadata(manifest.metadata),
     toAction: createToAction(manifest.action_templates),

@@ -7,7 +7,7 @@ import type { LoadedAgent } from './runtime-types.ts';
  * workflow or its feeds is another agent than the one that was written. `internal` are the internal actions there are.
  */
 export function refuseNotBuilt(agent: LoadedAgent<unknown>, internal: readonly string[]): void {
-  const keys = [...unbuiltKeys(agent.manifest, internal), ...workflowsBeside(agent)];
+  const keys = unbuiltKeys(agent.manifest, internal);
   if (keys.length > 0) throw notBuilt(agent, keys);
 }
 
@@ -21,7 +21,6 @@ function unbuiltKeys(manifest: AgentManifest, internal: readonly string[]): read
     ['memory', manifest.memory !== undefined],
     ['context_variables.derived', variables.derived.length > 0],
     ['context_variables.defined.store', variables.defined.some(({ store }) => store !== undefined)],
-    ['import.workflows', imports.workflows.length > 0],
     ['import.artifacts', imports.artifacts.length > 0],
   ];
   const allowed = manifest.internal_actions.enabled ? (manifest.internal_actions.allowed_actions ?? []) : [];
@@ -31,14 +30,6 @@ function unbuiltKeys(manifest: AgentManifest, internal: readonly string[]): read
     ...missing.map((name) => `internal_actions.allowed_actions: ${name}`),
   ];
 }
-
-/** A workflow in the agent's own file needs no import. */
-const workflowsBeside = ({ project, manifest }: LoadedAgent<unknown>): readonly string[] => {
-  const file = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === manifest.name)?.file;
-  return project.manifests.flatMap((beside) =>
-    beside.kind === 'Workflow' && beside.file === file ? [`Workflow ${beside.name}`] : [],
-  );
-};
 
 const notBuilt = ({ manifest, path }: LoadedAgent<unknown>, keys: readonly string[]) =>
   new RuntimeError(

@@ -24,6 +24,9 @@ import { createPerformer } from './perform.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { recover } from './recover.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
+import type { Runs } from './runs/create-runs.ts';
+import { createSessionOrders } from './runs/session-orders.ts';
+import { createSessionRuns } from './runs/session-runs.ts';
 import type { OnWaiting, SessionResult } from './runtime-types.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop, StopReason } from './stop.ts';
@@ -52,6 +55,7 @@ export interface SessionEdges {
   /** How a person leads the session, where it is a chat. */
   readonly talk: Talk;
   readonly spawn: Spawn;
+  readonly runs: Runs;
   /** Where it is a sub-agent's. */
   readonly lineage: Lineage | undefined;
   readonly crashPoint?: ((name: string) => void) | undefined;
@@ -66,8 +70,23 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const testContext = createTestContext(state, view);
   const applyMetadata = createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log);
   const runChild = createChildRunner({ ...edges, applyMetadata });
+  const orders = createSessionOrders({
+    log,
+    workflows: prepared.workflows,
+    applyMetadata,
+    setVariable: (name, to, by, run, cause) => {
+      const from = state.variables.get(name)?.value ?? null;
+      log.append({ type: 'variable.changed', name, class: 'runtime', from, to, by, run }, cause);
+    },
+  });
+  const sessionRuns = createSessionRuns({ runs: edges.runs, prepared, log, stop, orders });
   const performer = createPerformer(
-    { prepared, log, view, granted: (id) => reviews.granted(id), runChild, crashPoint: edges.crashPoint },
+    {
+      ...{ prepared, log, view, runChild },
+      granted: (id) => reviews.granted(id),
+      runWorkflow: sessionRuns.call,
+      crashPoint: edges.crashPoint,
+    },
     {
       state,
       manifest,
@@ -106,7 +125,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       context: testContext,
     },
   );
-  const inbox = createInbox(writer, { log, stop, reviews }, (error) =>
+  const inbox = createInbox(writer, { log, stop, reviews, orders }, (error) =>
     stop.now({ kind: 'lost', error: toRuntimeError(error) }),
   );
   const context: SessionContext = {
@@ -137,11 +156,13 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   // Nothing is recorded from there on, so nothing may start any more, however long the model takes to end.
   stop.onStop(() => {
     if (isLetGo(stop)) void scheduler.abandon(); // waited for at the end
+    if (stop.reason?.kind === 'cancel') sessionRuns.cancelAll(stop.reason.reason);
   });
   try {
     await inbox.drain();
     if (isLetGo(stop)) return await conclude(context, conversation, { kind: 'stopped' });
     if (state.reviews.length > 0) reviews.tidy();
+    if (state.runs.length > 0) await sessionRuns.reconcile();
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
     const refresh = () => beforeTurn(edges);

@@ -12,6 +12,7 @@ import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { Answer, Approve } from '../targets/target.ts';
 import type { AnsweredReview } from './reviews/answer-review.ts';
 import type { OpenReview } from './reviews/review-table.ts';
+import type { Workflows } from './runs/run-types.ts';
 
 /** An agent that can be run: its manifest, all that this imports, and where it was read. Its sessions result in `Output`. */
 export interface LoadedAgent<Output = Json> {
@@ -143,6 +144,8 @@ export interface Runtime {
   /** Through the inbox: works from any process. */
   steer(session: string, text: string, from?: string): Promise<void>;
   cancel(session: string, reason?: string, from?: string): Promise<void>;
+  /** Workflows, on their own or set off by agents. */
+  readonly workflows: Workflows;
   /** What waits for a person, over all sessions of the store. */
   reviews(): Promise<readonly OpenReview[]>;
   /** Answers a review, once: works from any process. Its session goes on if somebody works on it, else when it is resumed. */

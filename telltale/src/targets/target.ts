@@ -25,6 +25,8 @@ export interface TargetCall {
   readonly charge?: (usage: ModelUsage, model: Model) => void;
   /** What a person approved for this action: the `grants` of its `Need`. */
   readonly granted?: readonly string[] | undefined;
+  /** The model that a prompt is to ask, in place of its own. */
+  readonly model?: string | undefined;
   /** Puts a note on the session's log, each text once a session. */
   readonly note?: (what: string) => void;
 }

@@ -1,6 +1,6 @@
 import type { Cause } from '../events/event.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
-import type { SimpleStep } from '../manifest/schema/steps/step.ts';
+import type { SimpleStep, Step } from '../manifest/schema/steps/step.ts';
 import type { Locals } from './scope.ts';
 
 /** One time that a step without steps inside is begun. */
@@ -10,6 +10,10 @@ export interface LeafPlace {
   readonly address: string;
   /** Items of the `foreach` steps around it, by name. */
   readonly locals: Locals;
+}
+
+export interface UndoPlace extends Omit<LeafPlace, 'step'> {
+  readonly step: Step;
 }
 
 export interface LeafCall extends LeafPlace {
@@ -37,6 +41,8 @@ export interface ReadyLeaf {
   readonly repeatable: boolean;
   /** Time for each try where the step sets none. */
   readonly timeoutMs?: number;
+  /** It keeps the step's `timeout` itself, on the log, so that it outlasts a restart: the machine sets none. */
+  readonly timesItself?: true;
   /** Rejects with a RuntimeError. The result is plain JSON of bounded size. */
   run(call: LeafCall): Promise<Json>;
 }
@@ -45,6 +51,6 @@ export interface ReadyLeaf {
 export interface Leaves {
   /** Resolves what the step was written with. Rejects where a path does not exist or a target is not there. */
   ready(place: LeafPlace): Promise<ReadyLeaf>;
-  /** Undoes a completed step by its `compensate`. */
-  compensate(place: LeafPlace, output: Json, signal: AbortSignal): Promise<void>;
+  /** Undoes a completed step by its `compensate`; one with steps inside may have it as well. */
+  compensate(place: UndoPlace, output: Json, signal: AbortSignal): Promise<void>;
 }

@@ -182,6 +182,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         async cancel(id, reason = '', from = '') {
           await store.send(id, { kind: 'cancel', from, body: reason });
         },
+        workflows: { idle: async () => undefined, under: () => [] } as unknown as Runtime['workflows'],
         reviews: async () => [],
         answer: async (review, answer) => {
           calls.push(['answer', review, answer]);

@@ -1,0 +1,120 @@
+import { emptyState } from '../../events/state.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { createScope } from '../../workflows/create-scope.ts';
+import { runMachine } from '../../workflows/machine/run-machine.ts';
+import type { SessionLink } from '../../workflows/session-link.ts';
+import { createLeaves } from '../../workflows/steps/create-leaves.ts';
+import type { LeafEdges } from '../../workflows/steps/leaf-edges.ts';
+import { refuseUnbuiltSteps } from '../../workflows/steps/refuse-unbuilt-steps.ts';
+import { createAgentView } from '../agent-view.ts';
+import { costWith } from '../cost.ts';
+import { agentSnapshot, shownManifest } from './agent-snapshot.ts';
+import { runAgentStep } from './agent-step.ts';
+import type { Runs } from './create-runs.ts';
+import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
+import { workflowUnknown } from './load-workflow.ts';
+import type { Realm } from './realm.ts';
+import type { RunsEdges } from './run-edges.ts';
+import { createRunReviews } from './run-reviews.ts';
+import { createSessionLink } from './session-link.ts';
+import { temporaryDecisions } from './temporary-decisions.ts';
+
+/** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
+export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }: DriveCall): Driven {
+  const { journal } = held;
+  const { state } = journal;
+  const { clock, random } = edges;
+  const { prepared, workflow } = realm;
+  const letGo = new AbortController();
+  const cancel = new AbortController();
+  let cancelledBy = 'runtime';
+  let released = false;
+  const isLetGo = () => released || letGo.signal.aborted;
+  const session = linkOf(edges, state.origin.session, state.id, workflow.name, prepared);
+  const scope = createScope({
+    state,
+    workflow,
+    session,
+    agentOf: () => ownView(realm, edges.env),
+  });
+  const decisions = temporaryDecisions(journal, scope);
+  const below = { run: state.id, agents: state.origin.agents };
+  const leafEdges: LeafEdges = {
+    ...{ workflow, journal, clock, scope, decisions, session },
+    targets: prepared.targets,
+    world: prepared.targets.edges,
+    ask: prepared.targets.ask,
+    costOf: (usage, model) => costWith(model, usage),
+    reviews: createRunReviews(journal, workflow.name),
+    runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
+      runAgentStep(edges, realm, {
+        ...{ session: key, step, agent, input, vars, signal, cause, isLetGo },
+        ...below,
+        metadata: async () => (await session?.agent())?.metadata as JsonObject | undefined,
+        onUsage: (usage, cost_usd, model) =>
+          journal.append({ type: 'model.used', step, model, usage, cost_usd }, cause),
+      }),
+    runWorkflow({ key, step, workflow: name, input, signal, cause, park }) {
+      const called = prepared.workflows.get(name);
+      if (called === undefined)
+        return Promise.reject(workflowUnknown(realm.agent, name, [...prepared.workflows.keys()]));
+      const { session: of, chain, agents } = state.origin;
+      return callRun({
+        ...{ id: key, workflow: called, ground: realm, input, cause, signal, isLetGo },
+        balance: state.balance,
+        origin: {
+          ...(of === undefined ? {} : { session: of }),
+          parent: { run: state.id, step },
+          chain: [...chain, name],
+          agents,
+        },
+        onWaiting: ({ for: what, due }) => park(`${name}: ${what}`, due),
+      });
+    },
+  };
+  return {
+    async run(): Promise<RunWalkEnd> {
+      refuseUnbuiltSteps(workflow);
+      const end = await runMachine({
+        ...{ workflow, journal, decisions, scope, clock, random },
+        leaves: createLeaves(leafEdges),
+        signal: letGo.signal,
+        cancel: cancel.signal,
+        onParked() {
+          released = true;
+          return 'release';
+        },
+      });
+      return end.kind === 'cancelled' ? { ...end, by: cancelledBy } : end;
+    },
+    cancel(reason, by) {
+      if (cancel.signal.aborted) return;
+      cancelledBy = by;
+      cancel.abort(reason);
+    },
+    letGo: (error) => letGo.abort(error),
+  };
+}
+
+function linkOf(
+  { store, env }: RunsEdges,
+  of: { readonly id: string; readonly seq: number } | undefined,
+  run: string,
+  workflow: string,
+  prepared: Realm['prepared'],
+): SessionLink | undefined {
+  if (of === undefined) return undefined;
+  const readAgent = () => agentSnapshot(store, of.id, of.seq, prepared, env);
+  return createSessionLink({ store, run, workflow, session: of.id, readAgent });
+}
+
+/** What `${agent.*}` shows in a run that belongs to no session. */
+function ownView({ agent, prepared }: Realm, env: RunsEdges['env']): JsonObject {
+  const { manifest } = agent;
+  const state = { ...emptyState(), agent: manifest.name };
+  return {
+    ...createAgentView({ state, prepared, env, parent: undefined })(),
+    ...{ session_id: null, started_at: null, thoughts: [], responses: [] },
+    manifest: shownManifest(manifest),
+  };
+}

@@ -1,0 +1,79 @@
+import { type ErrorJson, RuntimeError } from '../../kernel/runtime-error.ts';
+import { MAX_FOREACH_ITEMS, MAX_GOTO_VISITS, MAX_STEP_INSTANCES } from './limits.ts';
+
+export const timedOut = (address: string, timeoutMs: number) =>
+  new RuntimeError('timeout', `The step "${address}" took longer than ${timeoutMs / 1000} s.`, {
+    hint: 'Give it more time with "timeout", or have it do less.',
+    retryable: true,
+  });
+
+export const interrupted = (address: string) =>
+  new RuntimeError(
+    'interrupted',
+    `The process ended while the step "${address}" ran; whether it took effect is not known.`,
+    { hint: 'See whether it did. It is not done twice by itself: "on_error" decides what comes next.' },
+  );
+
+export const loopLimit = (address: string, max: number) =>
+  new RuntimeError('loop_limit', `The loop "${address}" has run ${max} rounds and would go on.`, {
+    hint: 'Raise "max", or look why its test never ends it.',
+  });
+
+export const gotoLimit = (address: string) =>
+  new RuntimeError('goto_limit', `"goto" has led to the step "${address}" ${MAX_GOTO_VISITS} times.`, {
+    hint: 'The step that jumps fails each time: use "retry", or a loop with "max".',
+  });
+
+export const stepLimit = () =>
+  new RuntimeError('step_limit', `The run has begun ${MAX_STEP_INSTANCES} steps; more are not allowed.`, {
+    hint: 'Move a part into a workflow of its own: each of its runs has its own limit.',
+  });
+
+export const depthLimit = (address: string, limit: number) =>
+  new RuntimeError('depth_limit', `The step "${address}" is nested deeper than ${limit} levels.`, {
+    hint: 'Move the inner steps into a workflow of their own.',
+  });
+
+export const notAList = (address: string, source: string, found: string) =>
+  new RuntimeError('bad_list', `"in: ${source}" of the step "${address}" is ${found}, not a list.`, {
+    hint: `Refer to a list: in: \${steps.NAME.output.items}.`,
+  });
+
+export const listUnknown = (address: string, source: string, problem: string, hint?: string) =>
+  new RuntimeError('bad_list', `"in: ${source}" of the step "${address}": ${problem}`, { hint });
+
+export const listTooLong = (address: string, found: number) =>
+  new RuntimeError(
+    'bad_list',
+    `The list of the step "${address}" has ${found} items; ${MAX_FOREACH_ITEMS} are allowed.`,
+    { hint: 'Loop over a part of it, or hand the whole list to one step.' },
+  );
+
+export const needsCycle = (names: readonly string[]) =>
+  new RuntimeError('needs_cycle', `These steps wait for each other: ${names.join(', ')}.`, {
+    hint: 'Take one of them out of the "needs" of another.',
+  });
+
+export const noTransition = (state: string, tried: readonly string[]) =>
+  new RuntimeError(
+    'no_transition',
+    tried.length === 0
+      ? `The state "${state}" has no transition and is not final.`
+      : `No transition of the state "${state}" holds. Tried: ${tried.join('; ')}.`,
+    { hint: 'End its transitions with one that has no condition, or write "final: true".' },
+  );
+
+export const transitionLimit = (state: string, max: number) =>
+  new RuntimeError('transition_limit', `The run has made ${max} transitions and would go on to "${state}".`, {
+    hint: 'Raise "max_transitions", or look why no final state is reached.',
+  });
+
+export const stateUnknown = (state: string, by: string, known: readonly string[]) =>
+  new RuntimeError('unknown_state', `The ${by} leads to "${state}", which is no state.`, {
+    hint: `States: ${known.join(', ')}.`,
+  });
+
+export const cancelledBecause = (reason: string) => new RuntimeError('cancelled', reason);
+
+/** As the log has it, without the causes inside. */
+export const asJson = (error: RuntimeError): ErrorJson => error.toJSON();

@@ -1,0 +1,95 @@
+import type { Json } from '../../kernel/json.ts';
+import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import type { Test } from '../decisions.ts';
+import { noTransition, stateUnknown, transitionLimit } from './failures.ts';
+import { DEFAULT_MAX_TRANSITIONS } from './limits.ts';
+import type { ListOutcome } from './outcome.ts';
+import { showTest, takeTest } from './take-test.ts';
+import { notBegun, type Place, type StateVisit, type Walk } from './walk.ts';
+
+type States = NonNullable<WorkflowManifest['states']>;
+
+interface Way {
+  readonly to: string;
+  readonly condition?: Test | undefined;
+}
+
+interface Next {
+  readonly state: string;
+  readonly by: string;
+}
+
+/**
+ * Walks from state to state until a final one. Its steps' output is the run's; a final state that did nothing leaves
+ * that of the state before. A state whose steps fail fails the run.
+ */
+export async function runStates(
+  walk: Walk,
+  workflow: WorkflowManifest,
+  states: States,
+  place: Place,
+): Promise<ListOutcome> {
+  const { visited } = walk.state;
+  const max = workflow.max_transitions ?? DEFAULT_MAX_TRANSITIONS;
+  const visits = new Map<string, number>();
+  let output: Json = null;
+  let seq = 0;
+  let from: string | undefined;
+  let next: Next = { state: workflow.initial ?? '', by: 'initial' };
+  const failed = (error: RuntimeError): ListOutcome => ({ kind: 'failed', error: error.toJSON(), seq });
+
+  for (let entered = 0; ; entered++) {
+    const definition = Object.hasOwn(states, next.state) ? states[next.state] : undefined;
+    if (definition === undefined) return failed(stateUnknown(next.state, next.by, Object.keys(states)));
+    if (entered > max) return failed(transitionLimit(next.state, max));
+    const { state, by } = next;
+    const visit = (visits.get(state) ?? 0) + 1;
+    visits.set(state, visit);
+    const cause =
+      entered < visited.length
+        ? place.cause
+        : walk.write({ type: 'state.entered', state, ...(from === undefined ? {} : { from }), by, visit });
+    const here: StateVisit = {};
+    const outcome = await walk.list(definition.steps, {
+      ...place,
+      cause,
+      prefix: `${state}@${visit}/`,
+      visit: here,
+    });
+    if (outcome.kind !== 'completed') return outcome;
+    seq = Math.max(seq, outcome.seq);
+    if (outcome.seq > 0) output = outcome.output;
+    if (definition.final) return { kind: 'completed', output, seq };
+    const known = visited[entered + 1];
+    const chosen =
+      known ??
+      (await leave(walk, waysFrom(workflow, definition.transitions, state), `${state}@${visit}`, here));
+    if (place.branch.stopped !== undefined) return notBegun(place.branch);
+    if ('tried' in chosen) return failed(noTransition(state, chosen.tried));
+    from = state;
+    next = chosen;
+  }
+}
+
+/** A `transition` step that ran decides; else the first way whose condition holds. */
+async function leave(
+  walk: Walk,
+  ways: readonly Way[],
+  at: string,
+  { chosen }: StateVisit,
+): Promise<Next | { readonly tried: readonly string[] }> {
+  if (chosen !== undefined) return { state: chosen.state, by: `step ${chosen.step}` };
+  for (const [index, { to, condition }] of ways.entries())
+    if (condition === undefined || (await takeTest(walk, `${at}:transition ${index}`, condition, {})))
+      return { state: to, by: `transition ${index}` };
+  return { tried: ways.map(({ to, condition }) => `to "${to}" if ${showTest(condition ?? true)}`) };
+}
+
+/** A state's own transitions, then those of the workflow that begin there. */
+const waysFrom = (workflow: WorkflowManifest, own: readonly Way[], state: string): readonly Way[] => [
+  ...own,
+  ...(workflow.transitions ?? []).filter(({ from }) =>
+    Array.isArray(from) ? from.includes(state) : from === '*' || from === state,
+  ),
+];

@@ -1,0 +1,87 @@
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { Step } from '../../manifest/schema/steps/step.ts';
+import { isComposite } from './composite.ts';
+import { stepLimit } from './failures.ts';
+import { MAX_STEP_INSTANCES } from './limits.ts';
+import { endOnLog, type Outcome } from './outcome.ts';
+import { runComposite } from './run-composite.ts';
+import { runLeaf } from './run-leaf.ts';
+import { failAtOnce } from './settle-step.ts';
+import { type Skip, skipStep } from './skip-step.ts';
+import { showTest, takeTest } from './take-test.ts';
+import { LET_GO, notBegun, type Place, type Walk } from './walk.ts';
+
+/** What came before a step in its list. */
+export interface Before {
+  /** A step whose failure nothing has handled: only `always` and `on_failure` steps run now. */
+  readonly unhandled?: string | undefined;
+  /** A step that failed, handled or not. */
+  readonly failed?: string | undefined;
+  /** What a step that does not run for it is recorded with. */
+  readonly reason: Skip['reason'];
+}
+
+/** Brings one step of a list to its end, or takes its end from the log. */
+export async function runStep(
+  walk: Walk,
+  step: Step,
+  address: string,
+  place: Place,
+  before: Before,
+): Promise<Outcome> {
+  const known = walk.state.steps.get(address);
+  const ended = known === undefined ? undefined : endOnLog(known);
+  if (ended !== undefined) return noted(step, address, place, ended);
+  if (place.branch.stopped !== undefined) return notBegun(place.branch);
+  if (known === undefined) {
+    let skip: Skip | undefined;
+    try {
+      skip = await whyNot(walk, step, address, place, before);
+    } catch (thrown) {
+      if (thrown === LET_GO) throw thrown;
+      return failAtOnce(walk, step, address, toRuntimeError(thrown).toJSON(), place.cause);
+    }
+    if (place.branch.stopped !== undefined) return notBegun(place.branch);
+    if (skip !== undefined) return skipStep(walk, address, place.cause, skip);
+    if (walk.state.steps.size >= MAX_STEP_INSTANCES) {
+      walk.fail(stepLimit().toJSON());
+      return notBegun(place.branch);
+    }
+  }
+  const outcome = isComposite(step)
+    ? await runComposite(walk, step, address, place)
+    : await runLeaf(walk, step, address, place);
+  return noted(step, address, place, outcome);
+}
+
+async function whyNot(
+  walk: Walk,
+  { condition, if: test }: Step,
+  address: string,
+  { locals }: Place,
+  { unhandled, failed, reason }: Before,
+): Promise<Skip | undefined> {
+  if (condition === 'on_failure') {
+    if (failed === undefined) return { reason: 'condition', because: 'no step before it failed' };
+  } else if (condition !== 'always') {
+    if (unhandled !== undefined) return { reason, because: unhandled };
+    if (condition !== undefined && condition !== 'previous_steps_success') {
+      const at = `${address}:condition`;
+      if (!(await takeTest(walk, at, condition, locals)))
+        return { reason: 'condition', because: showTest(condition) };
+    }
+  }
+  if (test !== undefined && !(await takeTest(walk, `${address}:if`, test, locals)))
+    return { reason: 'if', because: showTest(test) };
+  return undefined;
+}
+
+/** A `transition` step decides for the visit of the state it stands in; the last on the log counts. */
+function noted(step: Step, address: string, { visit }: Place, outcome: Outcome): Outcome {
+  if (step.type !== 'transition' || outcome.kind !== 'completed' || visit === undefined) return outcome;
+  const { output, seq } = outcome;
+  const state = typeof output === 'object' && output !== null && 'state' in output ? output.state : undefined;
+  if (typeof state === 'string' && seq >= (visit.chosen?.seq ?? 0))
+    visit.chosen = { state, step: address, seq };
+  return outcome;
+}

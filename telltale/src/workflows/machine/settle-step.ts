@@ -1,0 +1,61 @@
+import type { Cause } from '../../events/event.ts';
+import type { Json } from '../../kernel/json.ts';
+import type { ErrorJson } from '../../kernel/runtime-error.ts';
+import type { Step } from '../../manifest/schema/steps/step.ts';
+import type { ListOutcome } from './outcome.ts';
+import type { Walk } from './walk.ts';
+
+/** A step in hand, and where its last try stands on the log. */
+export interface Begun {
+  readonly step: Step;
+  readonly address: string;
+  readonly startedAt: number;
+  readonly attempts: number;
+  readonly cause: Cause;
+}
+
+export function complete(walk: Walk, begun: Begun, output: Json): ListOutcome {
+  const { step, address, attempts, cause } = begun;
+  const { seq } = walk.write(
+    {
+      type: 'step.completed',
+      step: address,
+      output,
+      ms: tookMs(walk, begun),
+      attempts,
+      ...(step.output_key === undefined ? {} : { output_key: step.output_key }),
+    },
+    cause,
+  );
+  return { kind: 'completed', output, seq };
+}
+
+export function fail(walk: Walk, begun: Begun, error: ErrorJson): ListOutcome {
+  const { step, address, attempts, cause } = begun;
+  const policy = typeof step.on_error === 'object' ? 'goto' : (step.on_error ?? 'fail');
+  const { seq } = walk.write(
+    { type: 'step.failed', step: address, error, ms: tookMs(walk, begun), attempts, policy },
+    cause,
+  );
+  return { kind: 'failed', error, step: address, seq };
+}
+
+export function cancel(walk: Walk, { address, cause }: Begun, reason: string): ListOutcome {
+  const { seq } = walk.write({ type: 'step.cancelled', step: address, reason }, cause);
+  return { kind: 'cancelled', reason, seq };
+}
+
+/** Begins a step and fails it: what it was written with cannot be had. */
+export function failAtOnce(
+  walk: Walk,
+  step: Step,
+  address: string,
+  error: ErrorJson,
+  around: Cause | undefined,
+): ListOutcome {
+  const startedAt = walk.clock.now();
+  const cause = walk.write({ type: 'step.started', step: address, attempt: 1, repeatable: true }, around);
+  return fail(walk, { step, address, startedAt, attempts: 1, cause }, error);
+}
+
+const tookMs = ({ clock }: Walk, { startedAt }: Begun): number => Math.max(0, clock.now() - startedAt);

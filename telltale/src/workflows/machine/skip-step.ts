@@ -1,0 +1,15 @@
+import type { Cause } from '../../events/event.ts';
+import type { Outcome } from './outcome.ts';
+import type { Walk } from './walk.ts';
+
+export interface Skip {
+  readonly reason: 'if' | 'condition' | 'needs' | 'race' | 'goto';
+  readonly because?: string;
+}
+
+/** Records a step that does not run, where the log has nothing of it yet. */
+export function skipStep(walk: Walk, address: string, cause: Cause | undefined, skip: Skip): Outcome {
+  const known = walk.state.steps.get(address);
+  const seq = known?.cause.seq ?? walk.write({ type: 'step.skipped', step: address, ...skip }, cause).seq;
+  return { kind: 'skipped', reason: skip.reason, seq };
+}

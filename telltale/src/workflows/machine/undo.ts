@@ -1,0 +1,72 @@
+import { stepName } from '../../events/reduce-run.ts';
+import type { StepState } from '../../events/run-state.ts';
+import type { Json } from '../../kernel/json.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import type { Step } from '../../manifest/schema/steps/step.ts';
+import type { Locals } from '../scope.ts';
+import { attempt } from './attempt.ts';
+import type { Branch } from './branch.ts';
+import { listsInside } from './composite.ts';
+import { itemsOnLog } from './items-of.ts';
+import { LET_GO, type Walk } from './walk.ts';
+
+/**
+ * Undoes what has completed and says how, last one first. One that cannot be undone is recorded with its error and
+ * does not hold up the others. After a crash it goes on with those the log does not show as undone: the one that was
+ * in hand is undone again.
+ */
+export async function undo(walk: Walk, workflow: WorkflowManifest, released: Branch): Promise<void> {
+  const steps = byName(workflow);
+  if (![...steps.values()].some(({ compensate }) => compensate !== undefined)) return;
+  const completed: { readonly known: StepState; readonly step: Step }[] = [];
+  for (const known of walk.state.steps.values()) {
+    const step = steps.get(stepName(known.step));
+    if (known.status === 'completed' && step?.compensate !== undefined) completed.push({ known, step });
+  }
+  completed.sort((a, b) => (b.known.endedSeq ?? 0) - (a.known.endedSeq ?? 0));
+  for (const { known, step } of completed) {
+    const place = { step, address: known.step, locals: localsAt(walk, known.step, steps) };
+    const tried = await attempt(walk, {
+      address: known.step,
+      branch: released,
+      timeoutMs: step.compensate?.timeout?.ms,
+      triedAt: walk.clock.now(),
+      mayPark: false,
+      run: (signal) => walk.leaves.compensate(place, known.output ?? null, signal).then(() => null),
+    });
+    if (tried.kind === 'stopped') throw LET_GO;
+    const error = tried.kind === 'failed' ? { error: tried.error.toJSON() } : {};
+    walk.write({ type: 'step.compensated', step: known.step, ...error }, known.cause);
+  }
+}
+
+function byName({ steps, states }: WorkflowManifest): ReadonlyMap<string, Step> {
+  const found = new Map<string, Step>();
+  const visit = (list: readonly Step[]) => {
+    for (const step of list) {
+      found.set(step.name, step);
+      for (const inner of listsInside(step)) visit(inner);
+    }
+  };
+  visit(steps ?? []);
+  for (const state of Object.values(states ?? {})) visit(state.steps);
+  return found;
+}
+
+const ROUND_OF_ITEMS = /^([^~!#@[\]]+)(~\d+)?(?:!\d+)?\[(\d+)\]$/;
+
+/** The items of the `foreach` steps that an address passes through. */
+function localsAt(walk: Walk, address: string, steps: ReadonlyMap<string, Step>): Locals {
+  const locals: Record<string, Json> = {};
+  let at = 0;
+  for (let slash = address.indexOf('/'); slash !== -1; slash = address.indexOf('/', at)) {
+    const [, name = '', visit = '', index] = ROUND_OF_ITEMS.exec(address.slice(at, slash)) ?? [];
+    const step = steps.get(name);
+    if (step?.type === 'foreach') {
+      const items = itemsOnLog(walk.state.steps.get(address.slice(0, at) + name + visit), step);
+      locals[step.as] = items?.[Number(index)] ?? null;
+    }
+    at = slash + 1;
+  }
+  return locals;
+}

@@ -1,0 +1,177 @@
+import type { RunJournal } from '../../src/engine/run-journal.ts';
+import { foldRun, reduceRun } from '../../src/events/reduce-run.ts';
+import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
+import { emptyRun } from '../../src/events/run-state.ts';
+import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { WorkflowManifest } from '../../src/manifest/schema/kinds.ts';
+import type { Step } from '../../src/manifest/schema/steps/step.ts';
+import type { Decisions, Test } from '../../src/workflows/decisions.ts';
+import type { LeafCall, Leaves } from '../../src/workflows/leaf.ts';
+import { type MachineEnd, type MachineOptions, runMachine } from '../../src/workflows/machine/run-machine.ts';
+import type { Scope } from '../../src/workflows/scope.ts';
+
+/** Thrown by a journal that was told to die. */
+export const DEAD = new RuntimeError('dead', 'The process died.');
+
+export interface MemoryJournal extends RunJournal {
+  readonly events: RunEvent[];
+  /** Events by which it dies: the one after them is lost, and everything from there on. */
+  dieAfter: number;
+}
+
+/** A log in memory, folded as it grows; `flushed` resolves at once. */
+export function memoryJournal(clock: { now(): number }, before: readonly RunEvent[] = []): MemoryJournal {
+  const events = [...before];
+  const state = foldRun(events, emptyRun());
+  const journal: MemoryJournal = {
+    events,
+    state,
+    dieAfter: Number.POSITIVE_INFINITY,
+    append(body: RunEventBody, cause = state.started) {
+      if (events.length >= journal.dieAfter) throw DEAD;
+      const event: RunEvent = { seq: events.length + 1, at: clock.now(), run: 'run', cause, ...body };
+      events.push(event);
+      reduceRun(state, event);
+      return { stream: 'run', seq: event.seq, depth: cause.depth + 1 };
+    },
+    flushed: () => Promise.resolve(),
+    subscribe: () => () => undefined,
+    seal: () => undefined,
+  };
+  if (events.length === 0)
+    journal.append({
+      type: 'workflow.started',
+      workflow: 'w',
+      manifest: { path: 'w.yaml', hash: 'h', agent: 'a' },
+      input: {},
+      origin: { chain: [], agents: [] },
+      vars: {},
+    });
+  return journal;
+}
+
+export type Script = (call: LeafCall) => Json | Promise<Json>;
+
+export interface Scripts {
+  /** What a step does, by name; one that is not there gives its own name. */
+  readonly steps?: Readonly<Record<string, Script>>;
+  readonly repeatable?: (name: string) => boolean;
+  readonly compensate?: (address: string, output: Json, locals: JsonObject) => void | Promise<void>;
+  readonly tests?: Readonly<Record<string, boolean | ((at: string) => boolean)>>;
+}
+
+export interface Stage {
+  readonly clock: SimulatedClock;
+  readonly journal: MemoryJournal;
+  /** What was performed, in order: `ADDRESS` or `ADDRESS try N`. */
+  readonly performed: string[];
+  readonly undone: string[];
+  run(options?: Partial<MachineOptions>): Promise<MachineEnd>;
+  /** The log without its first event, short: `started a`, `completed a`. */
+  short(): readonly string[];
+}
+
+export const workflowOf = (parts: Partial<WorkflowManifest>): WorkflowManifest =>
+  ({
+    kind: 'Workflow',
+    name: 'w',
+    context_variables: {},
+    components: [],
+    hooks: {},
+    news: 'none',
+    ...parts,
+  }) as WorkflowManifest;
+
+/** A leaf step, or one of any other kind, as validation would leave it. */
+export const step = (name: string, more: Readonly<Record<string, unknown>> = {}): Step =>
+  ({ name, type: 'tool', target: 't', parameters: {}, ...more }) as unknown as Step;
+
+export function createStage(
+  workflow: readonly Step[] | Partial<WorkflowManifest>,
+  scripts: Scripts = {},
+  before: { readonly events?: readonly RunEvent[]; readonly clock?: SimulatedClock } = {},
+): Stage {
+  const clock = before.clock ?? createSimulatedClock();
+  const journal = memoryJournal(clock, before.events);
+  const performed: string[] = [];
+  const undone: string[] = [];
+  const leaves: Leaves = {
+    ready: ({ step: { name }, address }) =>
+      name === 'unready'
+        ? Promise.reject(new RuntimeError('no_such_path', `Nothing is at ${address}.`))
+        : Promise.resolve({
+            input: { at: address },
+            repeatable: scripts.repeatable?.(name) ?? true,
+            async run(call) {
+              performed.push(call.attempt === 1 ? call.address : `${call.address} try ${call.attempt}`);
+              const script = scripts.steps?.[name];
+              return script === undefined ? name : await script(call);
+            },
+          }),
+    async compensate({ address, locals }, output) {
+      undone.push(address);
+      await scripts.compensate?.(address, output, locals);
+    },
+  };
+  const decisions: Decisions = {
+    async test(at: string, test: Test) {
+      const written = scripts.tests?.[String(test)];
+      const held = typeof written === 'function' ? written(at) : (written ?? test === 'true');
+      journal.append({ type: 'if.decided', at_step: at, test: String(test), held });
+      return held;
+    },
+    prompt: () => Promise.reject(new Error('no prompt is asked for here')),
+    state: () => Promise.reject(new Error('no state is asked for here')),
+  };
+  const scope: Scope = {
+    forTemplate: (_source, locals) =>
+      Promise.resolve({
+        ...locals,
+        steps: Object.fromEntries([...journal.state.outputs].map(([name, output]) => [name, { output }])),
+        vars: Object.fromEntries(journal.state.variables),
+      }),
+    forTest: () => Promise.resolve({}),
+  };
+  return {
+    clock,
+    journal,
+    performed,
+    undone,
+    run: (options = {}) =>
+      runMachine({
+        workflow: workflowOf(
+          Array.isArray(workflow) ? { steps: workflow as Step[] } : (workflow as Partial<WorkflowManifest>),
+        ),
+        journal,
+        leaves,
+        decisions,
+        scope,
+        clock,
+        random: () => 0,
+        signal: new AbortController().signal,
+        ...options,
+      }),
+    short: () => journal.events.slice(1).map(shortly),
+  };
+}
+
+function shortly(event: RunEvent): string {
+  const what = event.type.replace(/^step\./, '');
+  if (event.type === 'if.decided') return `decided ${event.at_step} ${event.held}`;
+  if (event.type === 'state.entered') return `entered ${event.state}@${event.visit} by ${event.by}`;
+  if (event.type === 'step.failed') return `failed ${event.step} ${event.error.code}`;
+  if (event.type === 'step.skipped') return `skipped ${event.step} ${event.reason}`;
+  return 'step' in event ? `${what} ${event.step}` : what;
+}
+
+export const boom = (code = 'boom'): never => {
+  throw new RuntimeError(code, `${code}!`);
+};
+
+/** Settles once the signal is aborted. */
+export const untilAborted = ({ signal }: LeafCall): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });

@@ -1,11 +1,11 @@
+import type { Engine } from '../../engine/engine.ts';
 import { readRun } from '../../engine/read-run.ts';
 import { encodeRunEvent } from '../../events/run-codec.ts';
 import type { RunEventBody } from '../../events/run-event.ts';
 import type { RunState } from '../../events/run-state.ts';
-import type { JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { withoutRow } from '../../session/reviews/review-table.ts';
-import { type EndMessage, RUN_CHILD, RUN_ENDED } from '../../session/runs/run-messages.ts';
+import { tellEnd } from '../../session/runs/tell-end.ts';
 import type { Store, StreamWriter } from '../../store/store.ts';
 import { hasEnded } from '../view/status.ts';
 import type { CancelUnowned } from './cancel-unowned.ts';
@@ -55,7 +55,10 @@ export async function cancelUnownedRun(store: Store, run: string, given: CancelU
         error === undefined ? resolve() : reject(error),
       ),
     );
-    await tell(store, { ...state, seq: state.seq + events.length }, reason);
+    // No process works on whoever is told from here: the message is there when one does.
+    const signal: Engine['signal'] = async (_kind, stream, message) =>
+      void (await store.send(stream, message));
+    await tellEnd({ store, engine: { signal } }, await readRun(store, run));
     return true;
   } finally {
     await writer.release();
@@ -66,21 +69,3 @@ const openSteps = ({ steps }: RunState): readonly string[] =>
   [...steps.values()].flatMap(({ step, status }) =>
     status === 'running' || status === 'retrying' ? [step] : [],
   );
-
-/** The run that called it, or the session that set it off. */
-async function tell(store: Store, state: RunState, reason: string): Promise<void> {
-  const { id, workflow, origin, seq, started } = state;
-  if (origin.parent !== undefined) {
-    await store.send(origin.parent.run, { kind: RUN_CHILD, from: id, body: { run: id } });
-    return;
-  }
-  if (origin.session === undefined || origin.trigger === undefined) return;
-  const session = await store.info(origin.session.id);
-  if (session === undefined || session.status === 'completed' || session.status === 'cancelled') return;
-  const message: EndMessage = {
-    ...{ run: id, workflow, end: { status: 'cancelled', reason }, charged: 0 },
-    cause: { stream: id, seq, depth: started.depth + 1 },
-  };
-  const body = JSON.parse(JSON.stringify(message)) as JsonObject;
-  await store.send(session.stream, { kind: RUN_ENDED, from: id, body });
-}

@@ -2,6 +2,7 @@ import type { RunState, StepState } from '../../events/run-state.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { brief } from './brief.ts';
 import { errorText } from './describe-event.ts';
+import { SKIPPED } from './describe-run-event.ts';
 import { costText, countText, spanText, timeText } from './figures.ts';
 import { harmlessLine } from './harmless.ts';
 import type { StateLinesOptions } from './state-lines.ts';
@@ -96,8 +97,11 @@ function stepLines(state: RunState, columns: number, paint: Palette): readonly s
   return more > 0 ? [paint.dim(`… ${countText(more, 'older step')}: --json shows all`), ...lines] : lines;
 }
 
+const isSkipReason = (reason: string): reason is keyof typeof SKIPPED => Object.hasOwn(SKIPPED, reason);
+
 function viewOf({ step, status, attempts, startedAt, input, output, error, reason }: StepState) {
-  const note = error === undefined ? (output ?? reason) : errorText(error);
+  const why = reason !== undefined && isSkipReason(reason) ? SKIPPED[reason] : reason;
+  const note = error === undefined ? (output ?? why) : errorText(error);
   return {
     ...{ step, status, startedAt, attempt: attempts },
     ...(input === undefined ? {} : { input }),

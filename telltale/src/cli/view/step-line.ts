@@ -23,25 +23,21 @@ const MARKS: Readonly<Record<StepStatus, Mark>> = {
 };
 
 const INPUT_SHARE = 0.4;
-/** Steps that stand deeper are no further to the right. */
-const MAX_INDENT = 6;
 
 /** One step on one line: how it stands, with what it was given, for how long, and what came of it. */
 export function stepLine(view: StepView, columns: number, now: number, paint: Palette): string {
   const { sign, paint: colour } = MARKS[view.status];
-  const indent = '  '.repeat(Math.min(MAX_INDENT, view.step.split('/').length - 1));
-  const room = columns - indent.length;
-  const name = brief(view.step, room - 2);
+  const name = brief(view.step, columns - 2);
   const ms = view.ms ?? (isStepOver(view) || view.startedAt === undefined ? undefined : now - view.startedAt);
   const time = [view.attempt > 1 ? `try ${view.attempt}` : '', ms === undefined ? '' : spanText(ms)];
-  const note = view.note === undefined || view.note === null ? '' : brief(view.note, room);
+  const note = view.note === undefined || view.note === null ? '' : brief(view.note, columns);
   const parts: readonly (readonly [text: string, colour?: keyof Palette])[] = [
-    [briefFields(view.input ?? {}, Math.floor(room * INPUT_SHARE)), 'dim'],
+    [briefFields(view.input ?? {}, Math.floor(columns * INPUT_SHARE)), 'dim'],
     [time.filter((part) => part !== '').join(', ')],
     [note, isStepOver(view) && view.status !== 'completed' ? colour : 'dim'],
   ];
-  let left = room - 2 - displayWidth(name);
-  let line = `${indent}${paint[colour](sign)} ${name}`;
+  let left = columns - 2 - displayWidth(name);
+  let line = `${paint[colour](sign)} ${name}`;
   for (const [text, tint] of parts) {
     const shown = clip(text, left - 2);
     if (shown === '' || left < 3) continue;

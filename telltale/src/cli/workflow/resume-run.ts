@@ -22,7 +22,7 @@ export async function resumeRun(
     ...(options.acceptChanges === true ? { acceptChanges: true } : {}),
     ...(options.wait === true ? { onWaiting: 'hold' } : {}),
   };
-  return workRun(context, options, async (workflows, { store }) => {
+  return workRun(context, options, async ({ workflows, store }) => {
     const { stream, head } = await findRun(store, asked);
     return { run: await workflows.resume(stream, chosen), seen: head };
   });

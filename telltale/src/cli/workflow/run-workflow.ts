@@ -37,7 +37,7 @@ export async function runWorkflow(
     const workflow = await loadForWorkflow(manifest, name, options, context);
     if (workflow === undefined) return EXIT.usage;
     const work = early === undefined ? options : { ...options, early };
-    return await workRun(context, work, async (workflows) => ({
+    return await workRun(context, work, async ({ workflows }) => ({
       run: workflows.start(workflow, start),
       seen: 0,
     }));

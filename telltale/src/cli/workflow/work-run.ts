@@ -1,6 +1,6 @@
 import { readRun } from '../../engine/read-run.ts';
 import type { RunState } from '../../events/run-state.ts';
-import type { WorkflowRun, Workflows } from '../../session/runs/run-types.ts';
+import type { WorkflowRun } from '../../session/runs/run-types.ts';
 import type { Runtime, RuntimeOptions } from '../../session/runtime-types.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -12,7 +12,6 @@ import { withRuntime } from '../session/with-runtime.ts';
 import { concludeRun } from './conclude-run.ts';
 import { type FollowedRun, followWorkflow } from './follow-workflow.ts';
 import { createWorkflowView } from './workflow-view.ts';
-import { workflowsOf } from './workflows-of.ts';
 
 export interface WorkRunOptions extends ModeOptions {
   readonly store?: string;
@@ -33,7 +32,7 @@ export interface BegunRun {
 export async function workRun(
   context: Pick<CommandContext, 'io' | 'runtimes'>,
   options: WorkRunOptions,
-  begin: (workflows: Workflows, runtime: Runtime) => Promise<BegunRun>,
+  begin: (runtime: Runtime) => Promise<BegunRun>,
 ): Promise<ExitCode> {
   const { io } = context;
   const mode = runMode(options, io);
@@ -50,7 +49,7 @@ export async function workRun(
   const outcome: { followed?: FollowedRun; state?: RunState } = {};
   try {
     await withRuntime(context, { ...store, ...settings }, async (runtime) => {
-      const { run, seen } = await begin(workflowsOf(runtime), runtime);
+      const { run, seen } = await begin(runtime);
       outcome.followed = await followWorkflow(run, io, { view, seen });
       if (outcome.followed.result.status === 'waiting') outcome.state = await readRun(runtime.store, run.id);
     });

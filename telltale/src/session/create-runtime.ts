@@ -136,7 +136,12 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     workflows: runs,
     reviews: () => listReviews(store),
-    answer: (review, answer) => answerReview(store, clock, review, answer),
+    async answer(review, answer) {
+      const answered = await answerReview(store, clock, review, answer);
+      // A run that waits for it goes on here; a session does where somebody works on it.
+      if (answered.review.options !== undefined) engine.place('run', answered.review.session);
+      return answered;
+    },
     close,
   };
 }

@@ -6,7 +6,7 @@ import { rowOf, withoutRow } from '../reviews/review-table.ts';
 export const createRunReviews = (journal: RunJournal, workflow: string): RunReviews => ({
   open(request, cause) {
     const { state } = journal;
-    const { review, step, prompt, call } = request;
+    const { review, step, prompt, call, options, assignee } = request;
     const row = rowOf(
       {
         review,
@@ -18,6 +18,7 @@ export const createRunReviews = (journal: RunJournal, workflow: string): RunRevi
       },
       state.id,
       state.manifest.agent,
+      { options: [...options], ...(assignee === undefined ? {} : { assignee }) },
     );
     journal.append({ type: 'review.requested', ...request }, cause, { writes: [row] });
   },

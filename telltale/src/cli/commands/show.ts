@@ -2,9 +2,11 @@ import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { eventUnknown } from '../session/event-unknown.ts';
-import { findSession } from '../session/find-session.ts';
+import { findStream } from '../session/find-session.ts';
 import { readLog } from '../session/read-log.ts';
-import { SESSION_HELP } from '../session/session-help.ts';
+import { runsOf } from '../session/runs-of.ts';
+import { STREAM_HELP } from '../session/session-help.ts';
+import { showRun } from '../session/show-run.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
@@ -24,7 +26,7 @@ interface Options {
 const DEFAULT_COLUMNS = 100;
 
 const EXAMPLES = `
-${SESSION_HELP}
+${STREAM_HELP}
 
 Examples:
   $ telltale show last
@@ -36,7 +38,9 @@ Examples:
 export const registerShow: RegisterCommand = (program, context) => {
   addStoreOption(program.command('show'))
     .summary('show the state of a session, now or after any event')
-    .description('Shows what is known of a session: status, metadata, variables, actions, the last response.')
+    .description(
+      'Shows what is known of a session: status, metadata, variables, actions, workflows, the last response; or of a workflow run: status, states, steps.',
+    )
     .argument('<session>', 'which one')
     .option('--seq <n>', 'the state after event n, in place of the newest')
     .option('--states', "what was spent in each value of the metadata's enums, and when they changed")
@@ -49,7 +53,11 @@ async function show(asked: string, options: Options, context: CommandContext): P
   const { stdout } = context.io;
   const seq = options.seq === undefined ? undefined : wholeNumber('--seq', options.seq);
   return withStoredSessions(context, options, async (runtime) => {
-    const info = await findSession(runtime.store, asked);
+    const info = await findStream(runtime.store, asked);
+    if (info.kind === 'run') {
+      await showRun(runtime.store, info, context.io, { seq, json: options.json });
+      return EXIT.ok;
+    }
     if (seq !== undefined && seq > info.head) throw eventUnknown(info.stream, seq, info.head);
     if (options.states === true) {
       const events = readLog(runtime.store, info.stream, seq === undefined ? {} : { to: seq });
@@ -58,11 +66,12 @@ async function show(asked: string, options: Options, context: CommandContext): P
     }
     const state = await runtime.state(info.stream, seq);
     const isNow = state.seq >= info.head;
+    const runs = isNow ? await runsOf(runtime.store, info.stream) : [];
     const told = isNow ? { status: shownStatus(info), pid: info.owner?.pid } : { status: state.status };
     const text =
       options.json === true
-        ? jsonText(stateJson(state, told), 2)
-        : `${stateLines(state, { ...told, columns: stdout.columns ?? DEFAULT_COLUMNS, paint: paletteFor(stdout) }).join('\n')}\n`;
+        ? jsonText(stateJson(state, { ...told, runs }), 2)
+        : `${stateLines(state, { ...told, runs, columns: stdout.columns ?? DEFAULT_COLUMNS, paint: paletteFor(stdout) }).join('\n')}\n`;
     await stdout.write(text);
     return EXIT.ok;
   });

@@ -55,6 +55,7 @@ const TYPES: Readonly<Record<EventType, true>> = {
   'child.action.completed': true,
   'child.action.failed': true,
   'child.metadata.changed': true,
+  'child.variable.changed': true,
   'child.usage': true,
 };
 

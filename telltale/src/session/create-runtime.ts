@@ -22,6 +22,7 @@ import type {
   Session,
   StartOptions,
 } from './runtime-types.ts';
+import { DEFAULT_USER } from './variables/variable-scope.ts';
 
 const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';
 
@@ -41,10 +42,11 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   let closed = false;
 
   const sandbox = createSandbox({ clock });
-  const { approve, onWaiting, mcp, crashPoint } = options;
-  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox });
+  const { approve, onWaiting, mcp, crashPoint, derivedTriggers } = options;
+  const user = options.user ?? env.TELLTALE_USER ?? DEFAULT_USER;
+  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox, derivedTriggers });
   const edges: RuntimeEdges = {
-    ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, crashPoint },
+    ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, user, crashPoint },
     // Whoever called a sub-agent ends it.
     spawn: (begin) => createLiveSession(edges, begin),
   };

@@ -12,15 +12,13 @@ export function refuseNotBuilt(agent: LoadedAgent<unknown>, internal: readonly s
 }
 
 function unbuiltKeys(manifest: AgentManifest, internal: readonly string[]): readonly string[] {
-  const { hooks, context_variables: variables, import: imports } = manifest;
+  const { hooks, import: imports } = manifest;
   const asked: readonly (readonly [key: string, isAsked: boolean])[] = [
     ['workflow', manifest.workflow !== null],
     ['context_feeds', manifest.context_feeds.length > 0],
     ['components', manifest.components.length > 0],
     ['hooks', Object.values(hooks).some((list) => list.length > 0)],
     ['memory', manifest.memory !== undefined],
-    ['context_variables.derived', variables.derived.length > 0],
-    ['context_variables.defined.store', variables.defined.some(({ store }) => store !== undefined)],
     ['import.workflows', imports.workflows.length > 0],
     ['import.artifacts', imports.artifacts.length > 0],
   ];

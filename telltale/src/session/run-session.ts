@@ -29,6 +29,7 @@ import type { SessionLog } from './session-log.ts';
 import type { Stop, StopReason } from './stop.ts';
 import { takenIds } from './taken-ids.ts';
 import { createTestContext } from './test-context.ts';
+import type { SessionVariables } from './variables/session-variables.ts';
 
 /** `fire_and_forget` actions get this long at the end of a session. */
 const FAREWELL_MS = 5_000;
@@ -36,6 +37,7 @@ const FAREWELL_MS = 5_000;
 export interface SessionEdges {
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
+  readonly variables: SessionVariables;
   readonly writer: StreamWriter;
   readonly stop: Stop;
   readonly store: Store;
@@ -65,13 +67,15 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const view = createAgentView({ state, prepared, env: edges.env, parent: edges.lineage?.view });
   const testContext = createTestContext(state, view);
   const applyMetadata = createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log);
-  const runChild = createChildRunner({ ...edges, applyMetadata });
+  const { set: setVariable, reactions } = edges.variables;
+  const runChild = createChildRunner({ ...edges, applyMetadata, setVariable });
   const performer = createPerformer(
     { prepared, log, view, granted: (id) => reviews.granted(id), runChild, crashPoint: edges.crashPoint },
     {
       state,
       manifest,
       append: log.append,
+      setVariable,
       rollback: (to) => scheduler.rollback(to, log.here()),
       cancel: (id, reason) => scheduler.cancel(reason, [id]),
     },
@@ -127,6 +131,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     calls: prepared.calls,
     toAction: prepared.toAction,
     applyMetadata,
+    setVariable,
     testContext,
     checkOutput: prepared.checkOutput,
     limitAbove: edges.lineage?.limits.reached,
@@ -149,6 +154,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       state.chat === true
         ? await runChat(context, conversation, { left, beforeTurn: refresh, inbox, talk: edges.talk })
         : await runLoop(context, conversation, left, refresh);
+    await variablesOut(edges, end);
     return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
@@ -156,12 +162,30 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     return await conclude(context, conversation, { kind: 'stopped' });
   } finally {
     disarm();
+    reactions?.close();
     inbox.close();
   }
 }
 
 /** What a turn has to know of others. */
-function beforeTurn({ prepared, log, store, lineage }: SessionEdges): Promise<void> | undefined {
+function beforeTurn(edges: SessionEdges): Promise<void> | undefined {
+  const { keeper } = edges.variables;
+  const known = beforeAnyTurn(edges);
+  if (keeper === undefined) return known;
+  return known === undefined ? keeper.refresh() : known.then(keeper.refresh);
+}
+
+/** What is still to be decided or kept of the variables belongs to the session, unless somebody ended it. */
+async function variablesOut(
+  { variables: { keeper, reactions }, stop }: SessionEdges,
+  end: LoopEnd,
+): Promise<void> {
+  if (end.kind === 'stopped' || stop.reason !== undefined) return;
+  await reactions?.settled();
+  await keeper?.settled();
+}
+
+function beforeAnyTurn({ prepared, log, store, lineage }: SessionEdges): Promise<void> | undefined {
   const { metadata, agent } = prepared;
   const kept = agent.manifest.metadata.scope === 'agent';
   const bounded = lineage?.limits.isBounded === true;

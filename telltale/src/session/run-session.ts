@@ -35,6 +35,7 @@ import type { SessionLog } from './session-log.ts';
 import type { Stop, StopReason } from './stop.ts';
 import { takenIds } from './taken-ids.ts';
 import { createTestContext } from './test-context.ts';
+import type { SessionVariables } from './variables/session-variables.ts';
 
 /** `fire_and_forget` actions get this long at the end of a session. */
 const FAREWELL_MS = 5_000;
@@ -42,6 +43,7 @@ const FAREWELL_MS = 5_000;
 export interface SessionEdges {
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
+  readonly variables: SessionVariables;
   readonly writer: StreamWriter;
   readonly stop: Stop;
   readonly store: Store;
@@ -74,16 +76,9 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const view = createAgentView({ state, prepared, env: edges.env, parent: edges.lineage?.view });
   const testContext = createTestContext(state, view);
   const applyMetadata = createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log);
-  const runChild = createChildRunner({ ...edges, applyMetadata });
-  const orders = createSessionOrders({
-    log,
-    workflows: prepared.workflows,
-    applyMetadata,
-    setVariable: (name, to, by, run, cause) => {
-      const from = state.variables.get(name)?.value ?? null;
-      log.append({ type: 'variable.changed', name, class: 'runtime', from, to, by, run }, cause);
-    },
-  });
+  const { set: setVariable, reactions } = edges.variables;
+  const runChild = createChildRunner({ ...edges, applyMetadata, setVariable });
+  const orders = createSessionOrders({ log, workflows: prepared.workflows, applyMetadata, setVariable });
   const sessionRuns = createSessionRuns({ runs: edges.runs, prepared, log, stop, orders });
   const performer = createPerformer(
     {
@@ -96,6 +91,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       state,
       manifest,
       append: log.append,
+      setVariable,
       rollback: (to) => scheduler.rollback(to, log.here()),
       cancel: (id, reason) => scheduler.cancel(reason, [id]),
     },
@@ -154,6 +150,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     calls: prepared.calls,
     toAction: prepared.toAction,
     applyMetadata,
+    setVariable,
     testContext,
     checkOutput: prepared.checkOutput,
     limitAbove: edges.lineage?.limits.reached,
@@ -179,6 +176,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       state.chat === true
         ? await runChat(context, conversation, { left, beforeTurn: refresh, inbox, talk: edges.talk })
         : await runLoop(context, conversation, left, refresh);
+    await variablesOut(edges, end);
     return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
@@ -186,6 +184,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     return await conclude(context, conversation, { kind: 'stopped' });
   } finally {
     disarm();
+    reactions?.close();
     inbox.close();
   }
 }
@@ -202,7 +201,24 @@ async function openHooks(
 }
 
 /** What a turn has to know of others. */
-function beforeTurn({ prepared, log, store, lineage }: SessionEdges): Promise<void> | undefined {
+function beforeTurn(edges: SessionEdges): Promise<void> | undefined {
+  const { keeper } = edges.variables;
+  const known = beforeAnyTurn(edges);
+  if (keeper === undefined) return known;
+  return known === undefined ? keeper.refresh() : known.then(keeper.refresh);
+}
+
+/** What is still to be decided or kept of the variables belongs to the session, unless somebody ended it. */
+async function variablesOut(
+  { variables: { keeper, reactions }, stop }: SessionEdges,
+  end: LoopEnd,
+): Promise<void> {
+  if (end.kind === 'stopped' || stop.reason !== undefined) return;
+  await reactions?.settled();
+  await keeper?.settled();
+}
+
+function beforeAnyTurn({ prepared, log, store, lineage }: SessionEdges): Promise<void> | undefined {
   const { metadata, agent } = prepared;
   const kept = agent.manifest.metadata.scope === 'agent';
   const bounded = lineage?.limits.isBounded === true;

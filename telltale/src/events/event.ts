@@ -245,7 +245,8 @@ export type OwnEventBody =
       readonly type: 'trigger.suppressed';
       readonly trigger: string;
       readonly workflow: string;
-      readonly reason: 'depth' | 'cooldown' | 'busy' | 'over';
+      /** `test`: its test could not be evaluated, and counts as false; told once until that changes. */
+      readonly reason: 'depth' | 'cooldown' | 'busy' | 'over' | 'test';
       readonly message: string;
       readonly chain?: readonly string[];
     }

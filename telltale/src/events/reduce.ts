@@ -3,7 +3,7 @@ import type { EventOf, SessionEvent } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
 import { request, resolve } from './fold-reviews.ts';
-import { endRun, fireTimer, setTimer, startRun, takeOrder } from './fold-runs.ts';
+import { endRun, fireTimer, hearAnswer, setTimer, startRun, takeOrder } from './fold-runs.ts';
 import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold-turns.ts';
 import { emptyState, type SessionState } from './state.ts';
 
@@ -15,6 +15,9 @@ export const CHILD_WRITER = 'child:';
 
 /** Who changes metadata and variables for a workflow run: `workflow:NAME`. */
 export const WORKFLOW_WRITER = 'workflow:';
+
+/** Who sets what the session did not: values kept from before, or set by others meanwhile. No update of its own. */
+export const SEED_WRITER = 'seed';
 
 /** Faults of one turn that the model is told of; a stream of nothing but faults must not fill the prompt. */
 const MAX_FAULTS = 50;
@@ -170,7 +173,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
         state.signs.tags = true;
         state.signs.deeds = true;
       }
-      state.variableUpdates++;
+      if (event.by !== SEED_WRITER) state.variableUpdates++;
       state.variables.set(event.name, { value: event.to, class: event.class, by: event.by });
       break;
     case 'fault':
@@ -227,12 +230,14 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'workflow.cancelled':
       endRun(state, event);
       break;
+    case 'invoke':
+      hearAnswer(state, event);
+      break;
     case 'workflow.asked':
       takeOrder(state, event);
       break;
     case 'audit':
     case 'trigger.suppressed':
-    case 'invoke':
     case 'hook.ran':
     case 'artifact.written':
       break;
@@ -292,7 +297,7 @@ const isOfChild = (by: string): boolean => by.startsWith(CHILD_WRITER);
 const isOfWorkflow = (by: string): boolean => by.startsWith(WORKFLOW_WRITER);
 
 function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>): void {
-  state.metadataUpdates++;
+  if (event.by !== SEED_WRITER) state.metadataUpdates++;
   if (!isOfChild(event.by) && event.run === undefined) {
     state.signs.tags = true;
     state.signs.deeds = true;

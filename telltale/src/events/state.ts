@@ -63,11 +63,13 @@ export interface Timer {
   readonly cause: Cause;
 }
 
-/** How often a trigger has fired, and when last. */
+/** How often a trigger has fired, and when last (0: never). */
 export interface TriggerCount {
   readonly trigger: string;
   readonly times: number;
   readonly at: number;
+  /** What the artifact that decides its test said last. */
+  readonly held?: boolean;
 }
 
 /** One exchange: what the model was told, and what it said. A turn's record is complete once the next one begins. */
@@ -210,7 +212,7 @@ export interface SessionState {
   orders: RunOrders[];
   timers: Timer[];
   triggers: TriggerCount[];
-  /** Updates of the metadata that counted: before the first one no condition holds. */
+  /** Updates of the metadata that counted, those taken over from elsewhere aside: before the first no condition holds. */
   metadataUpdates: number;
   variableUpdates: number;
   /** The last response, whether or not it was final. */

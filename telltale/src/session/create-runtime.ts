@@ -5,6 +5,7 @@ import { createSystemClock } from '../kernel/clock.ts';
 import { createIdSource } from '../kernel/ids.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { isModelRef } from '../manifest/schema/model-ref.ts';
+import { openModel } from '../models/open-model.ts';
 import { openStore } from '../store/open-store.ts';
 import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
 import { createAgentShelf } from './agent-shelf.ts';
@@ -17,6 +18,7 @@ import { readEvents, readSession } from './read-session.ts';
 import { answerReview } from './reviews/answer-review.ts';
 import { listReviews } from './reviews/review-table.ts';
 import { createRuns } from './runs/create-runs.ts';
+import { createLateModels } from './runs/late-model.ts';
 import type {
   LoadedAgent,
   ResumeOptions,
@@ -54,8 +56,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const engine = createEmbeddedEngine({ store, clock, onError });
   // Whoever called a sub-agent ends it.
   const spawn: Spawn = (begin) => createLiveSession(edges, begin);
+  const lateModel = createLateModels((ref, folder) => openModel(ref, { env, folder, clock }));
   const runs = createRuns(
-    { store, engine, clock, random, env, cwd, shelf, spawn, ids, approve, crashPoint, onError },
+    { lateModel, store, engine, clock, random, env, cwd, shelf, spawn, ids, approve, crashPoint, onError },
     (runEdges, call) => async (driven) =>
       (await import('./runs/walk-run.ts')).walkRun(runEdges, call, driven),
   );
@@ -136,7 +139,12 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     workflows: runs,
     reviews: () => listReviews(store),
-    answer: (review, answer) => answerReview(store, clock, review, answer),
+    async answer(review, answer) {
+      const answered = await answerReview(store, clock, review, answer);
+      // A run that waits for it goes on here; a session does where somebody works on it.
+      if (answered.review.options !== undefined) engine.place('run', answered.review.session);
+      return answered;
+    },
     close,
   };
 }

@@ -82,6 +82,8 @@ export interface TargetTable {
 /** A person's word, and whose it is. */
 export interface Answer {
   readonly approved: boolean;
+  /** Which of the options that a workflow's step gives. */
+  readonly choice?: string;
   readonly by?: string;
   readonly note?: string;
 }

@@ -1,7 +1,7 @@
 import type { RunJournal } from '../../engine/run-journal.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { InboxMessage, StreamWriter } from '../../store/store.ts';
-import { withoutRow } from '../reviews/review-table.ts';
+import { takeRunAnswer } from './answer-run.ts';
 import { RUN_CANCEL, RUN_CHILD, RUN_REVIEW, RUN_SIGNAL } from './run-messages.ts';
 
 export interface RunInboxEdges {
@@ -42,7 +42,7 @@ export function createRunInbox({ writer, journal, cancel, onError }: RunInboxEdg
         return;
       }
       case RUN_REVIEW:
-        if (!answer(journal, from, body, consumed)) break;
+        if (!takeRunAnswer(journal, from, body, consumed)) break;
         return;
       case RUN_CHILD:
         note('a run that it called goes on');
@@ -82,31 +82,3 @@ export function createRunInbox({ writer, journal, cancel, onError }: RunInboxEdg
     },
   };
 }
-
-/** False where it is no answer, or one to a question that is not open. */
-function answer(journal: RunJournal, by: string, body: Json, consumed: readonly number[]): boolean {
-  const { review, answer: said, choice, note } = (body ?? {}) as Record<string, Json>;
-  const open = journal.state.reviews.find((each) => each.review === review && each.choice === undefined);
-  if (open === undefined || (said !== 'approved' && said !== 'rejected')) return false;
-  const chosen =
-    typeof choice === 'string' && open.options.includes(choice) ? choice : choiceFor(said, open.options);
-  journal.append(
-    {
-      type: 'review.resolved',
-      review: open.review,
-      answer: said,
-      choice: chosen,
-      by,
-      ...(typeof note === 'string' ? { note } : {}),
-    },
-    { stream: journal.state.id, seq: 0, depth: 0 },
-    { consumed, writes: [withoutRow(open.review)] },
-  );
-  return true;
-}
-
-/** Approval is the first of the options, refusal the last, where none of them is called so. */
-const choiceFor = (said: 'approved' | 'rejected', options: readonly string[]): string => {
-  const named = options.find((option) => option === (said === 'approved' ? 'approve' : 'reject'));
-  return named ?? (said === 'approved' ? options[0] : options.at(-1)) ?? said;
-};

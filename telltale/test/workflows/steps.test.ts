@@ -621,6 +621,35 @@ test('an approval asks once, whatever happens to the process, and results in who
   expect(again.parked()).toBeUndefined();
 });
 
+test('an answer that came while nobody worked on the run counts; a try after a failed one asks anew', async () => {
+  const run = await given({ input: { v: 2 }, steps: approval() });
+  const first = await run.begin('ok');
+  const takeUp = run.restart();
+  first.stop();
+  await failure(first.result);
+  run.answer('reject', 'rejected');
+  takeUp();
+  const again = await run.begin('ok');
+  expect((await failure(again.result)).code).toBe('rejected');
+  const error = { code: 'rejected', message: '', retryable: false };
+  run.journal.append({ type: 'step.retrying', step: 'ok', attempt: 2, error, due: 0 });
+  const retried = await run.begin('ok', { attempt: 2 });
+  expect(run.typed('review.requested')).toHaveLength(2);
+  run.answer('approve');
+  expect(await retried.result).toEqual({ choice: 'approve', by: 'ada' });
+
+  const call = await given(ASKING);
+  const asked = await call.begin('d');
+  await settled();
+  const goOn = call.restart();
+  asked.stop();
+  await failure(asked.result);
+  call.answer('approve');
+  goOn();
+  expect(await call.do('d')).toBe('deployed to live');
+  expect(call.typed('review.requested')).toHaveLength(1);
+});
+
 test('rejecting fails the step where the options are approve and reject, and is an answer where they are others', async () => {
   const run = await given({ input: { v: 2 }, steps: approval() });
   const doing = await run.begin('ok');

@@ -2,6 +2,7 @@ import type { ObservedEvent } from '../../events/event.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { actionLine } from './action-line.ts';
 import { type ActionView, createActionLog, isOver } from './action-log.ts';
+import { createChangingLines } from './changing-lines.ts';
 import { clip } from './columns.ts';
 import { noteLine } from './note-line.ts';
 import { createRunProgress } from './run-progress.ts';
@@ -36,8 +37,6 @@ export interface LiveScreenOptions {
   readonly status?: () => string | undefined;
 }
 
-type Item = { readonly line: string } | { readonly action: ActionView };
-
 const MARGIN = '  ';
 /** Deeper thoughts are no further to the right. */
 const MAX_INDENT = 4;
@@ -49,11 +48,8 @@ const ECHO = 2;
 const MAX_LIVE = 20;
 
 export function createLiveScreen({ paint, size, status }: LiveScreenOptions): LiveScreen {
-  const items: Item[] = [];
   const actions = createActionLog();
   const speech = createSpeech();
-  /** Actions whose line has left the part that changes: their end gets a line of its own. */
-  const detached = new Set<ActionView>();
   const streamed = { thoughts: new Set<number>(), response: 0 };
   const progress = createRunProgress();
 
@@ -63,8 +59,9 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
     const indent = MARGIN.repeat(1 + Math.min(depth, MAX_INDENT));
     return indent + (voice === 'thought' ? paint.dim(text) : text);
   };
+  const lines = createChangingLines<ActionView>(isOver, (action, now) => actionText(action, now));
   const push = (rows: readonly Row[]) => {
-    for (const row of rows) items.push({ line: rowLine(row) });
+    for (const row of rows) lines.line(rowLine(row));
   };
   const say = (voice: Voice, depth: number, text: string) => {
     const indent = MARGIN.length * (1 + Math.min(depth, MAX_INDENT));
@@ -72,7 +69,7 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
   };
   const setApart = () => {
     push(speech.close());
-    items.push({ line: '' });
+    lines.line('');
   };
   const actionText = (action: ActionView, now: number) =>
     MARGIN + actionLine(action, width() - MARGIN.length, now, paint);
@@ -81,9 +78,9 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
     if (!event.type.startsWith('action.')) return false;
     const action = actions.take(event);
     if (action === undefined) return event.type !== 'action.compensated';
-    if (event.type === 'action.declared' || (isOver(action) && detached.delete(action))) {
+    if (event.type === 'action.declared' || (isOver(action) && lines.attach(action))) {
       push(speech.close());
-      items.push({ action });
+      lines.thing(action);
     }
     return true;
   };
@@ -127,21 +124,6 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
     streamed.response = 0;
   };
 
-  const itemText = (item: Item, now: number) => ('line' in item ? item.line : actionText(item.action, now));
-
-  const take = (now: number, most: number): readonly string[] => {
-    const done: string[] = [];
-    for (let item = items[0]; item !== undefined; item = items[0]) {
-      if ('action' in item && !isOver(item.action)) {
-        if (items.length <= most) break;
-        detached.add(item.action);
-      }
-      done.push(itemText(item, now));
-      items.shift();
-    }
-    return done;
-  };
-
   return {
     show(event) {
       follow(event);
@@ -149,27 +131,27 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
       const line = noteLine(event, width() - MARGIN.length, paint);
       if (line === undefined) return;
       push(speech.close());
-      items.push({ line: MARGIN + line });
+      lines.line(MARGIN + line);
     },
     recall(event) {
       follow(event);
       const action = actions.take(event);
       if (action === undefined) return;
-      if (isOver(action)) detached.delete(action);
-      else detached.add(action);
+      if (isOver(action)) lines.attach(action);
+      else lines.detach(action);
     },
     frame(now) {
       // The row that is being written and the line at the bottom are live, too.
       const most = Math.max(1, Math.min(MAX_LIVE, size().rows - 1) - 2);
-      const done = take(now, most);
-      const live = items.map((item) => itemText(item, now));
+      const done = lines.take(now, most);
+      const live = [...lines.live(now)];
       if (speech.open !== undefined) live.push(rowLine(speech.open));
       live.push(status?.() ?? paint.dim(clip(progress.line(now, actions.running().length), width() - ECHO)));
       return { done, live };
     },
     finish(now) {
       push(speech.close());
-      return take(now, 0);
+      return lines.take(now, 0);
     },
   };
 }

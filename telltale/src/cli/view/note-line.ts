@@ -58,6 +58,7 @@ export function noteLine(event: ObservedEvent, columns: number, paint: Palette):
     case 'child.action.failed':
     case 'child.turn.failed':
     case 'child.metadata.changed':
+    case 'child.variable.changed':
       return paint.dim(told(CHILD_MARKS[event.type]));
     case 'child.thought':
     case 'child.text':
@@ -99,6 +100,7 @@ const CHILD_MARKS = {
   'child.action.failed': '│ ✗ ',
   'child.turn.failed': '│ ! turn broke off: ',
   'child.metadata.changed': '│ ● ',
+  'child.variable.changed': '│ ● ',
 } as const;
 
 const NOTED = {

@@ -1,3 +1,4 @@
+import type { Engine } from '../../engine/engine.ts';
 import type { RunState } from '../../events/run-state.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { type EndMessage, RUN_CHILD, RUN_ENDED, type RunEnd } from './run-messages.ts';
@@ -6,7 +7,10 @@ import { type EndMessage, RUN_CHILD, RUN_ENDED, type RunEnd } from './run-messag
 const OVER: ReadonlySet<string> = new Set(['completed', 'cancelled']);
 
 /** Tells the session whose trigger started a run, or the run that called it, how it ended. */
-export async function tellEnd({ store, engine }: RunsEdges, state: RunState): Promise<void> {
+export async function tellEnd(
+  { store, engine }: Pick<RunsEdges, 'store'> & { readonly engine: Pick<Engine, 'signal'> },
+  state: RunState,
+): Promise<void> {
   const { origin, id } = state;
   if (origin.parent !== undefined) {
     await engine.signal('run', origin.parent.run, { kind: RUN_CHILD, from: id, body: { run: id } });

@@ -1,6 +1,6 @@
 import type { Issue } from '../../issue.ts';
 import { checkActionTemplates } from './check-action-templates.ts';
-import { checkConditionFields } from './check-conditions.ts';
+import { checkConditionValues } from './check-condition-values.ts';
 import { checkFeedNames, checkFeeds } from './check-feeds.ts';
 import { checkGuardedVariables } from './check-guarded-variables.ts';
 import { checkMetadata } from './check-metadata.ts';
@@ -32,7 +32,7 @@ export function checkAgent(agent: DocumentNode): readonly Issue[] {
   return [
     ...checkMetadata(agent.at('metadata')),
     ...checkVariables(agent.at('context_variables')),
-    ...checkDerivedNames(variables, members),
+    ...checkDerivedNames(agent, variables, members),
     ...checkFeeds(feeds),
     ...checkFeedNames(feeds, { roots: ['metadata', 'vars', 'agent', ...names], members }),
     ...checkActionTemplates(agent.at('action_templates'), members, names),
@@ -51,16 +51,18 @@ export function checkAgent(agent: DocumentNode): readonly Issue[] {
 }
 
 function checkDerivedNames(
+  agent: DocumentNode,
   variables: readonly DeclaredVariable[],
   members: ReadonlyMap<string, readonly string[]>,
 ): readonly Issue[] {
   const roots = ['metadata', 'vars', ...variables.map(({ name }) => name)];
-  const fields = members.get('metadata') ?? [];
+  const named = new Map(agent.at('metadata').at('fields').entries());
+  const declared = { what: 'metadata field', of: '', named };
   return variables.flatMap(({ node }) => [
     ...checkNames(node.at('expression'), { roots, members }),
     ...triggersOf(node)
       .filter((trigger) => trigger.at('type').value === 'metadata_match')
-      .flatMap((trigger) => checkConditionFields(trigger.at('conditions'), fields, 'metadata field')),
+      .flatMap((trigger) => checkConditionValues(trigger.at('conditions'), declared)),
   ]);
 }
 

@@ -116,9 +116,9 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.variables.set(event.name, event.to);
       break;
     case 'review.requested': {
-      const { review, step, prompt, options, assignee, due, call, at } = event;
+      const { review, step, prompt, options, assignee, due, call, at, seq } = event;
       state.reviews.push({
-        ...{ review, step, prompt, options, at },
+        ...{ review, step, prompt, options, at, seq },
         ...(assignee === undefined ? {} : { assignee }),
         ...(due === undefined ? {} : { due }),
         ...(call === undefined ? {} : { call }),

@@ -44,6 +44,8 @@ export interface StepState {
 
 export interface ApprovalState extends ApprovalRequest {
   readonly at: number;
+  /** Where it stands on the log. */
+  readonly seq: number;
   readonly answer?: ReviewAnswer;
   readonly choice?: string;
   readonly by?: string;

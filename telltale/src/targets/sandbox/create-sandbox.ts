@@ -84,7 +84,7 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
 
   /** The answer of a thread that stands ready, if it comes at once. */
   const answerNow = (job: SandboxJob, request: RunRequest): Ended | Promise<Ended> | undefined => {
-    const waitMs = patience.forScript(job.source);
+    const waitMs = patience.forScript(job.module ?? job.source);
     const thread = idle.at(-1);
     if (waitMs <= 0 || thread?.isReady !== true) return undefined;
     idle.pop();
@@ -102,7 +102,7 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
   const finish = async (job: SandboxJob, thread: SandboxThread, ending: Promise<Ended>): Promise<Ended> => {
     try {
       const ended = await ending;
-      patience.took(job.source, ended.ms);
+      patience.took(job.module ?? job.source, ended.ms);
       return ended;
     } finally {
       giveBack(thread);
@@ -137,8 +137,17 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
 }
 
 function requestOf(job: SandboxJob, id: number): RunRequest {
-  const { what, source, frozen = [], limits, now, seed = Math.floor(Math.random() * SEEDS), onLog } = job;
+  const {
+    what,
+    source,
+    module,
+    frozen = [],
+    limits,
+    now,
+    seed = Math.floor(Math.random() * SEEDS),
+    onLog,
+  } = job;
   const globals = JSON.stringify(job.globals);
   if (globals.length > limits.memoryBytes * MEMORY_FOR_INPUT) throw scriptMemory(what, limits.memoryBytes);
-  return { id, source, globals, frozen, ...limits, now, seed, logs: onLog !== undefined };
+  return { id, source, module, globals, frozen, ...limits, now, seed, logs: onLog !== undefined };
 }

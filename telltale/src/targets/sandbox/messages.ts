@@ -16,6 +16,8 @@ export const CELLS = 3;
 export interface RunRequest {
   readonly id: number;
   readonly source: string;
+  /** An ES module that is evaluated before the script. */
+  readonly module?: string | undefined;
   /** A map of global variables, as JSON. */
   readonly globals: string;
   readonly frozen: readonly string[];

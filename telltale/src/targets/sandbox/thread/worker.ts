@@ -1,7 +1,7 @@
 import { isMainThread, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { ANSWERED, ASKED, type FromThread, type RunRequest, STOP, type ThreadData } from '../messages.ts';
 import { loadEngine, openMachine } from './machine.ts';
-import { runScript, type ScriptCache } from './run-script.ts';
+import { emptyScriptCache, runScript } from './run-script.ts';
 
 /** Characters that one run may write to its console; what comes behind them is dropped. */
 const MAX_LOGGED = 1024 * 1024;
@@ -10,7 +10,7 @@ const MAX_LOGGED = 1024 * 1024;
 if (!isMainThread) {
   const { cells, port } = workerData as ThreadData;
   const tell = (message: FromThread) => port.postMessage(message);
-  const cache: ScriptCache = new Map();
+  const cache = emptyScriptCache();
   let current: RunRequest | undefined;
   let deadline = Number.POSITIVE_INFINITY;
   let interrupted = false;

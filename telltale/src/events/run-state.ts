@@ -74,6 +74,8 @@ export interface RunState {
   reviews: ApprovalState[];
   /** How many decisions artifacts were asked for: the number of a call is part of its seed. */
   invokes: number;
+  /** What came out of them, by `where`: a place is decided once in a run. */
+  answers: Map<string, Json>;
   balance?: number;
   usage: { input: number; output: number; cost_usd: number };
 }
@@ -98,5 +100,6 @@ export const emptyRun = (): RunState => ({
   signals: [],
   reviews: [],
   invokes: 0,
+  answers: new Map(),
   usage: { input: 0, output: 0, cost_usd: 0 },
 });

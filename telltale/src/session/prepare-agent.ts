@@ -10,6 +10,7 @@ import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { FindSandbox } from '../targets/process/find-sandbox.ts';
 import type { Sandbox } from '../targets/sandbox/sandbox.ts';
 import type { TargetTable } from '../targets/target.ts';
+import { createOpenDesk, type OpenDesk } from './artifact-desk.ts';
 import { createOutputCheck } from './check-output.ts';
 import type { AgentFamily } from './children/agent-family.ts';
 import { agentTarget } from './children/agent-target.ts';
@@ -36,6 +37,8 @@ export interface PreparedAgent {
   /** The agents that it may call, by name. */
   readonly agents: ReadonlyMap<string, LoadedAgent<unknown>>;
   readonly internal: readonly InternalAction[];
+  /** Decision artifacts, and the way to ask them. */
+  readonly desk: OpenDesk;
   readonly metadata: Metadata;
   readonly toAction: ToAction;
   readonly checkOutput: (text: string) => CheckedOutput;
@@ -63,6 +66,8 @@ export async function prepareAgent(
   const { store, clock, env, findSandbox, family, mcp, sandbox } = edges;
   const { manifest, folder } = agent;
   refuseNotBuilt(agent, INTERNAL_ACTIONS);
+  const desk = createOpenDesk(edges);
+  await seedArtifacts(agent, desk);
   const named = chosen ?? manifest.model;
   if (named === undefined) throw noModel(manifest.name);
   const code = agentCode(agent);
@@ -107,6 +112,7 @@ export async function prepareAgent(
     targets,
     agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
     internal,
+    desk,
     metadata: createMetadata(manifest.metadata),
     toAction: createToAction(manifest.action_templates),
     checkOutput: createOutputCheck(
@@ -117,6 +123,13 @@ export async function prepareAgent(
     calls,
     opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)),
   };
+}
+
+/** Those of its manifests go into the store, where it has any. */
+async function seedArtifacts({ manifest, project }: LoadedAgent<unknown>, desk: OpenDesk): Promise<void> {
+  if (!project.manifests.some(({ kind }) => kind === 'Artifact')) return;
+  const loaded = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === manifest.name);
+  if (loaded !== undefined) await (await desk()).seed(loaded, project);
 }
 
 const noModel = (agent: string) =>

@@ -16,13 +16,11 @@ function unbuiltKeys(manifest: AgentManifest, internal: readonly string[]): read
   const asked: readonly (readonly [key: string, isAsked: boolean])[] = [
     ['workflow', manifest.workflow !== null],
     ['context_feeds', manifest.context_feeds.length > 0],
-    ['components', manifest.components.length > 0],
     ['hooks', Object.values(hooks).some((list) => list.length > 0)],
     ['memory', manifest.memory !== undefined],
     ['context_variables.derived', variables.derived.length > 0],
     ['context_variables.defined.store', variables.defined.some(({ store }) => store !== undefined)],
     ['import.workflows', imports.workflows.length > 0],
-    ['import.artifacts', imports.artifacts.length > 0],
   ];
   const allowed = manifest.internal_actions.enabled ? (manifest.internal_actions.allowed_actions ?? []) : [];
   const missing = allowed.filter((name) => !internal.includes(name));

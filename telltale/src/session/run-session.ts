@@ -72,6 +72,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       state,
       manifest,
       append: log.append,
+      desk: prepared.desk,
       rollback: (to) => scheduler.rollback(to, log.here()),
       cancel: (id, reason) => scheduler.cancel(reason, [id]),
     },

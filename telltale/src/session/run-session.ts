@@ -97,6 +97,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       manifest,
       append: log.append,
       setVariable,
+      desk: prepared.desk,
       rollback: (to) => scheduler.rollback(to, log.here()),
       cancel: (id, reason) => scheduler.cancel(reason, [id]),
     },

@@ -5,6 +5,7 @@ import { createSystemClock } from '../kernel/clock.ts';
 import { createIdSource } from '../kernel/ids.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { isModelRef } from '../manifest/schema/model-ref.ts';
+import { openModel } from '../models/open-model.ts';
 import { openStore } from '../store/open-store.ts';
 import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
 import { createAgentShelf } from './agent-shelf.ts';
@@ -17,6 +18,7 @@ import { readEvents, readSession } from './read-session.ts';
 import { answerReview } from './reviews/answer-review.ts';
 import { listReviews } from './reviews/review-table.ts';
 import { createRuns } from './runs/create-runs.ts';
+import { createLateModels } from './runs/late-model.ts';
 import type {
   LoadedAgent,
   ResumeOptions,
@@ -25,6 +27,7 @@ import type {
   Session,
   StartOptions,
 } from './runtime-types.ts';
+import { DEFAULT_USER } from './variables/variable-scope.ts';
 
 const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';
 
@@ -44,8 +47,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   let closed = false;
 
   const sandbox = createSandbox({ clock });
-  const { approve, onWaiting, mcp, crashPoint } = options;
-  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox });
+  const { approve, onWaiting, mcp, crashPoint, derivedTriggers } = options;
+  const user = options.user ?? env.TELLTALE_USER ?? DEFAULT_USER;
+  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox, derivedTriggers });
   // What no session or run can be told of: it surfaces in the program around.
   const onError = (thrown: unknown) =>
     queueMicrotask(() => {
@@ -54,13 +58,14 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const engine = createEmbeddedEngine({ store, clock, onError });
   // Whoever called a sub-agent ends it.
   const spawn: Spawn = (begin) => createLiveSession(edges, begin);
+  const lateModel = createLateModels((ref, folder) => openModel(ref, { env, folder, clock }));
   const runs = createRuns(
-    { store, engine, clock, random, env, cwd, shelf, spawn, ids, approve, crashPoint, onError },
+    { lateModel, store, engine, clock, random, env, cwd, shelf, spawn, ids, approve, crashPoint, onError },
     (runEdges, call) => async (driven) =>
       (await import('./runs/walk-run.ts')).walkRun(runEdges, call, driven),
   );
   const edges: RuntimeEdges = {
-    ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, crashPoint },
+    ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
   };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);

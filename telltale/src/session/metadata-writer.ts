@@ -1,5 +1,6 @@
 import { deepEqual } from '../conditions/deep-equal.ts';
 import type { Cause } from '../events/event.ts';
+import { SEED_WRITER } from '../events/reduce.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Store, TableWrite } from '../store/store.ts';
@@ -77,5 +78,5 @@ export async function refreshMetadata(
     if (!deepEqual(from, to)) changes.set(name, { from, to });
   }
   if (changes.size > 0)
-    log.append({ type: 'metadata.changed', changes: Object.fromEntries(changes), by: 'seed' });
+    log.append({ type: 'metadata.changed', changes: Object.fromEntries(changes), by: SEED_WRITER });
 }

@@ -3,7 +3,7 @@ import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { LoadedAgent } from './runtime-types.ts';
 
 /**
- * Throws `not_built` where an agent asks for what this runtime cannot do yet: one that runs without its hooks, its
+ * Throws `not_built` where an agent asks for what this runtime cannot do yet: one that runs without its
  * workflow or its feeds is another agent than the one that was written. `internal` are the internal actions there are.
  */
 export function refuseNotBuilt(agent: LoadedAgent<unknown>, internal: readonly string[]): void {
@@ -12,15 +12,12 @@ export function refuseNotBuilt(agent: LoadedAgent<unknown>, internal: readonly s
 }
 
 function unbuiltKeys(manifest: AgentManifest, internal: readonly string[]): readonly string[] {
-  const { hooks, context_variables: variables, import: imports } = manifest;
+  const { import: imports } = manifest;
   const asked: readonly (readonly [key: string, isAsked: boolean])[] = [
     ['workflow', manifest.workflow !== null],
     ['context_feeds', manifest.context_feeds.length > 0],
     ['components', manifest.components.length > 0],
-    ['hooks', Object.values(hooks).some((list) => list.length > 0)],
     ['memory', manifest.memory !== undefined],
-    ['context_variables.derived', variables.derived.length > 0],
-    ['context_variables.defined.store', variables.defined.some(({ store }) => store !== undefined)],
     ['import.artifacts', imports.artifacts.length > 0],
   ];
   const allowed = manifest.internal_actions.enabled ? (manifest.internal_actions.allowed_actions ?? []) : [];

@@ -17,6 +17,7 @@ import { closeServers, openServers } from './mcp/open-servers.ts';
 import type { Env } from './process/child-environment.ts';
 import { createConfinement } from './process/confinement.ts';
 import { createSandboxFinder, type FindSandbox } from './process/find-sandbox.ts';
+import { createRunCommand } from './process/run-command.ts';
 import type { RelicStore } from './relics/relic-store.ts';
 import { createSandbox } from './sandbox/create-sandbox.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
@@ -117,6 +118,7 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
     edges,
     ask: createAskText(agent, options.openModel),
     find: (kind, name) => table.get(`${kind} ${name}`),
+    command: createRunCommand(own),
     async close() {
       endWarmUp();
       await Promise.all(closers.splice(0).map((end) => end()));

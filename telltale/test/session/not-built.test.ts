@@ -30,12 +30,7 @@ async function failureOf(manifest: string): Promise<unknown> {
 describe('an agent that asks for what is not built yet is refused, with the key', () => {
   const cases: readonly (readonly [key: string, manifest: string])[] = [
     ['context_feeds', 'context_feeds: [{ id: time, source: { type: internal, action: system_clock } }]\n'],
-    ['hooks', 'hooks: { before_action: [{ command: [check], fallback: true }] }\n'],
     ['memory', 'memory: { graph: ./ }\n'],
-    [
-      'context_variables.derived',
-      'context_variables: { derived: [{ name: over, triggers: [{ type: agent_text, agent: tester, match: { equals: END } }] }] }\n',
-    ],
     ['import.artifacts', 'import: { artifacts: [./gate.yml] }\n'],
     [
       'internal_actions.allowed_actions: add_context_feed',

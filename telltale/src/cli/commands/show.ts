@@ -3,6 +3,7 @@ import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { eventUnknown } from '../session/event-unknown.ts';
 import { findStream } from '../session/find-session.ts';
+import { readLog } from '../session/read-log.ts';
 import { runsOf } from '../session/runs-of.ts';
 import { STREAM_HELP } from '../session/session-help.ts';
 import { showRun } from '../session/show-run.ts';
@@ -11,6 +12,7 @@ import { withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
 import { stateJson } from '../view/state-json.ts';
 import { stateLines } from '../view/state-lines.ts';
+import { statesText } from '../view/states-lines.ts';
 import { shownStatus } from '../view/status.ts';
 import { wholeNumber } from '../whole-number.ts';
 
@@ -18,6 +20,7 @@ interface Options {
   readonly store?: string;
   readonly seq?: string;
   readonly json?: true;
+  readonly states?: true;
 }
 
 const DEFAULT_COLUMNS = 100;
@@ -29,6 +32,7 @@ Examples:
   $ telltale show last
   $ telltale show last --seq 12                  as it was after its 12th event
   $ telltale show last --json | jq .metadata
+  $ telltale show last --states                  time, turns and tokens by what the agent said it was doing
 `;
 
 export const registerShow: RegisterCommand = (program, context) => {
@@ -39,6 +43,7 @@ export const registerShow: RegisterCommand = (program, context) => {
     )
     .argument('<session>', 'which one')
     .option('--seq <n>', 'the state after event n, in place of the newest')
+    .option('--states', "what was spent in each value of the metadata's enums, and when they changed")
     .option('--json', 'print it as JSON')
     .addHelpText('after', EXAMPLES)
     .action(context.run((session: string, options: Options) => show(session, options, context)));
@@ -54,6 +59,11 @@ async function show(asked: string, options: Options, context: CommandContext): P
       return EXIT.ok;
     }
     if (seq !== undefined && seq > info.head) throw eventUnknown(info.stream, seq, info.head);
+    if (options.states === true) {
+      const events = readLog(runtime.store, info.stream, seq === undefined ? {} : { to: seq });
+      await stdout.write(await statesText(events, options, stdout));
+      return EXIT.ok;
+    }
     const state = await runtime.state(info.stream, seq);
     const isNow = state.seq >= info.head;
     const runs = isNow ? await runsOf(runtime.store, info.stream) : [];

@@ -68,6 +68,7 @@ export function noteLine(
     case 'child.action.failed':
     case 'child.turn.failed':
     case 'child.metadata.changed':
+    case 'child.variable.changed':
       return paint.dim(told(CHILD_MARKS[event.type]));
     case 'child.thought':
     case 'child.text':
@@ -121,6 +122,7 @@ const CHILD_MARKS = {
   'child.action.failed': '│ ✗ ',
   'child.turn.failed': '│ ! turn broke off: ',
   'child.metadata.changed': '│ ● ',
+  'child.variable.changed': '│ ● ',
 } as const;
 
 const NOTED = {

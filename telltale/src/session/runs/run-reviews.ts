@@ -3,7 +3,11 @@ import type { RunReviews } from '../../workflows/steps/leaf-edges.ts';
 import { rowOf, withoutRow } from '../reviews/review-table.ts';
 
 /** Questions of a run to people: on its log, and in the table of open ones in the same transaction. */
-export const createRunReviews = (journal: RunJournal, workflow: string): RunReviews => ({
+export const createRunReviews = (
+  journal: RunJournal,
+  workflow: string,
+  isLetGo: () => boolean,
+): RunReviews => ({
   open(request, cause) {
     const { state } = journal;
     const { review, step, prompt, call, options, assignee } = request;
@@ -24,7 +28,8 @@ export const createRunReviews = (journal: RunJournal, workflow: string): RunRevi
   },
   close(review, end) {
     const open = journal.state.reviews.find((each) => each.review === review);
-    if (open === undefined || open.choice !== undefined) return;
+    // Where the run only waits, or this process leaves it, the question stays open.
+    if (open === undefined || open.choice !== undefined || isLetGo()) return;
     journal.append({ type: 'review.resolved', review, ...end }, undefined, { writes: [withoutRow(review)] });
   },
 });

@@ -38,7 +38,7 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
   const { state } = log;
   const { agent } = prepared;
   const model = prepared.model.id === agent.manifest.model ? undefined : prepared.model;
-  const ground = { agent, model };
+  const ground = { agent, model, ofSession: true } as const;
   const fail = (error: unknown) => stop.now({ kind: 'lost', error: toRuntimeError(error) });
 
   const begin = async (started: StartedRun) => {

@@ -12,6 +12,7 @@ import { agentSnapshot, shownManifest } from './agent-snapshot.ts';
 import { runAgentStep } from './agent-step.ts';
 import type { Runs } from './create-runs.ts';
 import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
+import { endCalled } from './end-called.ts';
 import { workflowUnknown } from './load-workflow.ts';
 import type { Realm } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
@@ -40,12 +41,12 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
   const decisions = temporaryDecisions(journal, scope);
   const below = { run: state.id, agents: state.origin.agents };
   const leafEdges: LeafEdges = {
-    ...{ workflow, journal, clock, scope, decisions, session },
+    ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
     targets: prepared.targets,
     world: prepared.targets.edges,
     ask: prepared.targets.ask,
     costOf: (usage, model) => costWith(model, usage),
-    reviews: createRunReviews(journal, workflow.name),
+    reviews: createRunReviews(journal, workflow.name, isLetGo),
     runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
       runAgentStep(edges, realm, {
         ...{ session: key, step, agent, input, vars, signal, cause, isLetGo },
@@ -85,6 +86,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
           return 'release';
         },
       });
+      if (end.kind === 'failed' || end.kind === 'cancelled') await endCalled(edges, state, workflow);
       return end.kind === 'cancelled' ? { ...end, by: cancelledBy } : end;
     },
     cancel(reason, by) {

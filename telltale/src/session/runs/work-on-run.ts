@@ -61,7 +61,7 @@ async function work(
   if (isOver(state.status)) return conclude(edges, entry, state);
   const ground = entry.ground ?? (await readGround(state, edges, entry.acceptChanges));
   entry.ground = ground;
-  const realm: Realm = await enterRealm(edges.shelf, ground, state.workflow);
+  const realm: Realm = await enterRealm(edges, ground, state.workflow);
   edges.board.tell(entry.run, ({ onWork }) => onWork?.());
   if (state.seq > 1) journal.append({ type: 'workflow.resumed', by: 'runtime' });
   const driven = await edges.drive({ held, realm, entry });

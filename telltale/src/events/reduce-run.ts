@@ -102,6 +102,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       break;
     case 'invoke':
       state.invokes++;
+      state.answers.set(event.where, event.result);
       break;
     case 'timer.set':
       state.timers.set(event.id, { due: event.due, fired: false });

@@ -65,7 +65,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       (await import('./runs/walk-run.ts')).walkRun(runEdges, call, driven),
   );
   const edges: RuntimeEdges = {
-    ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, user, crashPoint },
+    ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
   };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);

@@ -4,6 +4,7 @@ import type { Cause, EventBody, FieldError, ObservedEvent } from '../events/even
 import { createSnapshotWriter, type SnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { IdSource } from '../kernel/ids.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
@@ -48,6 +49,7 @@ export interface RuntimeEdges {
   /** Begins the session of a sub-agent. */
   readonly spawn: Spawn;
   readonly runs: Runs;
+  readonly ids: IdSource;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 

@@ -10,6 +10,7 @@ import { type AgentTargets, createTargets } from '../targets/create-targets.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { FindSandbox } from '../targets/process/find-sandbox.ts';
 import type { Sandbox } from '../targets/sandbox/sandbox.ts';
+import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
 import type { DerivedProgram } from '../triggers/derived/compile-derived.ts';
 import { createOutputCheck } from './check-output.ts';
 import type { AgentFamily } from './children/agent-family.ts';
@@ -41,6 +42,8 @@ export interface PreparedAgent {
   readonly agents: ReadonlyMap<string, LoadedAgent<unknown>>;
   /** Its workflows by name. */
   readonly workflows: ReadonlyMap<string, WorkflowManifest>;
+  /** What sets them off, where something in a session does. */
+  readonly triggers: CompiledTriggers | undefined;
   readonly internal: readonly InternalAction[];
   readonly metadata: Metadata;
   /** Where it has derived variables. */
@@ -120,6 +123,7 @@ export async function prepareAgent(
     targets,
     agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
     workflows,
+    triggers: await triggersOf([...workflows.values()]),
     internal,
     metadata: createMetadata(manifest.metadata),
     derived,
@@ -132,6 +136,14 @@ export async function prepareAgent(
     calls,
     opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)),
   };
+}
+
+/** The matcher is loaded by those who have something to match. */
+async function triggersOf(workflows: readonly WorkflowManifest[]): Promise<CompiledTriggers | undefined> {
+  if (workflows.length === 0) return undefined;
+  const { compileTriggers } = await import('../triggers/compile-triggers.ts');
+  const compiled = compileTriggers(workflows);
+  return compiled.all.length === 0 ? undefined : compiled;
 }
 
 const noModel = (agent: string) =>

@@ -2,6 +2,7 @@ import type { Cause } from '../events/event.ts';
 import { openReviews } from '../events/fold-reviews.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { IdSource } from '../kernel/ids.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import { type Conversation, createConversation } from '../prompt/conversation.ts';
@@ -10,6 +11,7 @@ import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import type { Invoke } from '../targets/artifacts/invoker.ts';
 import type { Approve } from '../targets/target.ts';
+import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
 import { createAgentView } from './agent-view.ts';
 import { armWall } from './arm-wall.ts';
 import { runChat } from './chat/run-chat.ts';
@@ -19,17 +21,19 @@ import type { Lineage, Spawn } from './children/lineage.ts';
 import { closeTurn } from './close-turn.ts';
 import type { SessionContext } from './context.ts';
 import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
+import { decisionContext } from './hooks/decision-context.ts';
 import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox } from './inbox.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
 import { createMetadataWriter, refreshMetadata } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
+import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import { recover } from './recover.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
 import type { Runs } from './runs/create-runs.ts';
 import { createSessionOrders } from './runs/session-orders.ts';
-import { createSessionRuns } from './runs/session-runs.ts';
+import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
 import type { OnWaiting, SessionResult } from './runtime-types.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop, StopReason } from './stop.ts';
@@ -61,6 +65,7 @@ export interface SessionEdges {
   readonly talk: Talk;
   readonly spawn: Spawn;
   readonly runs: Runs;
+  readonly ids: IdSource;
   /** Asks decision artifacts for this session. */
   readonly invoke?: Invoke | undefined;
   /** Where it is a sub-agent's. */
@@ -96,6 +101,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       cancel: (id, reason) => scheduler.cancel(reason, [id]),
     },
   );
+  const triggers =
+    prepared.triggers && (await openTriggers(edges, prepared.triggers, sessionRuns, testContext));
   const hooks = hasHooks(manifest.hooks) ? await openHooks(edges, performer.traits) : undefined;
   const reviews: Reviews = createReviews({
     log,
@@ -167,7 +174,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     await inbox.drain();
     if (isLetGo(stop)) return await conclude(context, conversation, { kind: 'stopped' });
     if (state.reviews.length > 0) reviews.tidy();
-    if (state.runs.length > 0) await sessionRuns.reconcile();
+    if (triggers !== undefined) triggers.begin();
+    else if (state.runs.length > 0) await sessionRuns.reconcile();
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     if (edges.resumed) hooks?.catchUp();
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
@@ -177,6 +185,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
         ? await runChat(context, conversation, { left, beforeTurn: refresh, inbox, talk: edges.talk })
         : await runLoop(context, conversation, left, refresh);
     await variablesOut(edges, end);
+    if (end.kind === 'completed') triggers?.end();
     return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
@@ -184,9 +193,26 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     return await conclude(context, conversation, { kind: 'stopped' });
   } finally {
     disarm();
+    triggers?.close();
     reactions?.close();
     inbox.close();
   }
+}
+
+/** Loaded by those who have some. */
+async function openTriggers(
+  { log, clock, ids, invoke }: SessionEdges,
+  triggers: CompiledTriggers,
+  { start, cancel }: SessionRuns,
+  testContext: () => Readonly<Record<string, unknown>>,
+): Promise<TriggerReactions> {
+  const { createTriggerReactions } = await import('./reactions/trigger-reactions.ts');
+  return createTriggerReactions({
+    ...{ triggers, log, clock, ids, invoke, testContext },
+    decisionContext: () => decisionContext(log.state),
+    startRun: start,
+    cancelRun: cancel,
+  });
 }
 
 /** Hooks are loaded by those who have some. */

@@ -73,17 +73,13 @@ function settle(stand: TriggerStand, update: FieldUpdate): void {
 
 /** What the touched triggers do, and in an update those that hold on. */
 function fire(stand: TriggerStand, update: FieldUpdate, isUpdate: boolean): readonly Firing[] {
-  const { index, staying, flips, touches } = stand;
-  const touched = stand.touched.subarray(0, touches);
+  const { index, staying, flips, touched, touches } = stand;
   stand.touches = 0;
-  if (touches > 1) touched.sort();
   const firings: Firing[] = [];
-  let stays = 0;
   if (isUpdate && staying.size > 0)
     for (const trigger of staying) {
       if (flips[trigger] === CHANGED) continue;
       if (index.triggers[trigger]?.fire !== 'on_update' && index.named[trigger]?.(update) !== true) continue;
-      stays++;
       firings.push({ trigger, as: 'stay' });
     }
   for (let i = 0; i < touches; i++) {
@@ -94,8 +90,10 @@ function fire(stand: TriggerStand, update: FieldUpdate, isUpdate: boolean): read
     const as = turn(stand, trigger);
     if (as !== undefined) firings.push({ trigger, as });
   }
-  return stays === 0 ? firings : firings.sort((a, b) => a.trigger - b.trigger);
+  return firings.length > 1 ? firings.sort(byPlace) : firings;
 }
+
+const byPlace = (a: Firing, b: Firing) => a.trigger - b.trigger;
 
 /** As `fire`, of what nobody is told. */
 function forget(stand: TriggerStand): void {

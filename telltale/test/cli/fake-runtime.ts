@@ -154,6 +154,10 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
       if (options.loadError !== undefined) throw options.loadError;
       return AGENT;
     },
+    async loadWorkflow(path) {
+      calls.push(['loadWorkflow', path]);
+      throw new RuntimeError('no_workflow', `${path} has no workflow.`);
+    },
     async createRuntime(given) {
       const named = typeof given.store === 'object' ? given.store.location : given.store;
       calls.push(['createRuntime', named, given.durability]);

@@ -4,7 +4,8 @@ import type { Json } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
-import type { Beside, SessionLog } from '../session-log.ts';
+import type { Beside } from '../../store/stream-batches.ts';
+import type { SessionLog } from '../session-log.ts';
 import {
   type SettableVariable,
   settableVariables,

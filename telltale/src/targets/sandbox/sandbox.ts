@@ -6,6 +6,8 @@ export interface SandboxJob {
   readonly what: string;
   /** JavaScript. Its last value is the result; where a `return` stands outside of functions, that one's is. */
   readonly source: string;
+  /** An ES module that is evaluated before the script, in the same world. It can import nothing. */
+  readonly module?: string;
   /** What the script sees as global variables. */
   readonly globals: JsonObject;
   /** Those of them that it cannot change, however deep. */

@@ -146,7 +146,7 @@ describe('a workflow on its own', () => {
         'slow',
         steps(
           '{ name: before, type: tool, target: note, parameters: { text: before } }',
-          '{ name: pause, type: wait, for: 1s }',
+          '{ name: pause, type: wait, for: 1500ms }',
           '{ name: after, type: tool, target: note, parameters: { text: after } }',
         ),
       ),

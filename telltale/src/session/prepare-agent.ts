@@ -12,6 +12,7 @@ import type { FindSandbox } from '../targets/process/find-sandbox.ts';
 import type { Sandbox } from '../targets/sandbox/sandbox.ts';
 import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
 import type { DerivedProgram } from '../triggers/derived/compile-derived.ts';
+import { createOpenDesk, type OpenDesk } from './artifact-desk.ts';
 import { createOutputCheck } from './check-output.ts';
 import type { AgentFamily } from './children/agent-family.ts';
 import { agentTarget } from './children/agent-target.ts';
@@ -45,6 +46,8 @@ export interface PreparedAgent {
   /** What sets them off, where something in a session does. */
   readonly triggers: CompiledTriggers | undefined;
   readonly internal: readonly InternalAction[];
+  /** Decision artifacts, and the way to ask them. */
+  readonly desk: OpenDesk;
   readonly metadata: Metadata;
   /** Where it has derived variables. */
   readonly derived: DerivedProgram | undefined;
@@ -77,6 +80,8 @@ export async function prepareAgent(
   const { manifest, folder } = agent;
   refuseNotBuilt(agent, INTERNAL_ACTIONS);
   const derived = prepareDerived(manifest, edges.derivedTriggers ?? {});
+  const desk = createOpenDesk(edges);
+  await seedArtifacts(agent, desk);
   const named = chosen ?? manifest.model;
   if (named === undefined) throw noModel(manifest.name);
   const code = agentCode(agent);
@@ -125,6 +130,7 @@ export async function prepareAgent(
     workflows,
     triggers: await triggersOf([...workflows.values()]),
     internal,
+    desk,
     metadata: createMetadata(manifest.metadata),
     derived,
     toAction: createToAction(manifest.action_templates),
@@ -144,6 +150,13 @@ async function triggersOf(workflows: readonly WorkflowManifest[]): Promise<Compi
   const { compileTriggers } = await import('../triggers/compile-triggers.ts');
   const compiled = compileTriggers(workflows);
   return compiled.all.length === 0 ? undefined : compiled;
+}
+
+/** Those of its manifests go into the store, where it has any. */
+async function seedArtifacts({ manifest, project }: LoadedAgent<unknown>, desk: OpenDesk): Promise<void> {
+  if (!project.manifests.some(({ kind }) => kind === 'Artifact')) return;
+  const loaded = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === manifest.name);
+  if (loaded !== undefined) await (await desk()).seed(loaded, project);
 }
 
 const noModel = (agent: string) =>

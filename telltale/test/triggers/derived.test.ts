@@ -416,18 +416,16 @@ describe('any log', () => {
     fc.constant(turnEnd),
     fc.constant(custom('r')),
     fc.constant<EventBody>({ type: 'timer.fired', id: 'variable a: triggers[2]' }),
-    fc
-      .nat(3)
-      .map(
-        (to): EventBody => ({
-          type: 'variable.changed',
-          name: 'n',
-          class: 'runtime',
-          from: 0,
-          to,
-          by: 'model',
-        }),
-      ),
+    fc.nat(3).map(
+      (to): EventBody => ({
+        type: 'variable.changed',
+        name: 'n',
+        class: 'runtime',
+        from: 0,
+        to,
+        by: 'model',
+      }),
+    ),
   );
 
   it('folds to the live state without deciding again, and decided again it gives the same events', () => {

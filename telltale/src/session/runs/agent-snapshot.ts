@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../../events/event.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { frozenCopy } from '../../manifest/schema/frozen-copy.ts';
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Store } from '../../store/store.ts';
 import { createAgentView } from '../agent-view.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';

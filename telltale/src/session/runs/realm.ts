@@ -37,7 +37,8 @@ export async function enterRealm(shelf: AgentShelf, ground: Ground, workflow: st
   const { agent } = ground;
   const manifest = workflowsOf(agent).get(workflow);
   if (manifest === undefined) throw workflowGone(workflow, agent);
-  const chosen = ground.model ?? (agent.manifest.model === undefined ? noModel(agent.manifest.name) : undefined);
+  const chosen =
+    ground.model ?? (agent.manifest.model === undefined ? noModel(agent.manifest.name) : undefined);
   return { ...ground, workflow: manifest, prepared: await shelf.prepare(agent, chosen) };
 }
 

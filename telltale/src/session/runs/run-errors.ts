@@ -17,9 +17,13 @@ export const runChanged = (run: string, path: string) =>
   });
 
 export const runInCode = (run: string, path: string) =>
-  new RuntimeError('agent_in_code', `${run} was started by a program (${path}), which alone can go on with it.`, {
-    hint: 'In that program: runtime.workflows.resume(id, { workflow }).',
-  });
+  new RuntimeError(
+    'agent_in_code',
+    `${run} was started by a program (${path}), which alone can go on with it.`,
+    {
+      hint: 'In that program: runtime.workflows.resume(id, { workflow }).',
+    },
+  );
 
 export const runOfOther = (run: string, other: string) =>
   new RuntimeError('run_has_parent', `${run} was called by ${other}, which works on it.`, {
@@ -38,15 +42,23 @@ export const runCancelled = (workflow: string, run: string, reason: string) =>
   });
 
 export const badInput = (workflow: string, problem: RuntimeError) =>
-  new RuntimeError('bad_input', `The input of the workflow "${workflow}" does not fit its schema. ${problem.message}`, {
-    hint: problem.hint,
-    cause: problem,
-  });
+  new RuntimeError(
+    'bad_input',
+    `The input of the workflow "${workflow}" does not fit its schema. ${problem.message}`,
+    {
+      hint: problem.hint,
+      cause: problem,
+    },
+  );
 
 /** Runs that call each other: an action of an agent that a run called, and so on. */
 export const MAX_CHAIN = 20;
 
 export const chainTooLong = (chain: readonly string[]) =>
-  new RuntimeError('workflow_depth', `Workflows have called each other ${MAX_CHAIN} times: ${chain.join(' → ')}.`, {
-    hint: 'End the circle by a condition.',
-  });
+  new RuntimeError(
+    'workflow_depth',
+    `Workflows have called each other ${MAX_CHAIN} times: ${chain.join(' → ')}.`,
+    {
+      hint: 'End the circle by a condition.',
+    },
+  );

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { judgeChildren } from '../../../bench/agents/child-targets.ts';
 import { judgeDialects } from '../../../bench/agents/dialect-targets.ts';
 import { exitCode } from '../../../bench/agents/verdict.ts';
+import { judgeTriggers } from '../../../bench/triggers/targets.ts';
 
 const dialects = (tools: number, step: number) =>
   judgeDialects([
@@ -32,4 +33,13 @@ it('a sub-agent that starts within a millisecond in memory is good, a later one 
 
 it('a durable start waits for the disk and is told, not judged', () => {
   expect(exitCode(judgeChildren([{ store: 'durable', startMs: 9, lateMs: 9, plainMs: 9 }]), false)).toBe(0);
+});
+
+it('triggers are judged by a loop and by the peer at 10,000, and their time is told', () => {
+  const at = (ours: number, naive: number, peer: number | undefined) =>
+    judgeTriggers([{ triggers: 10_000, fired: 1, ours, naive, peer }]);
+  expect(exitCode(at(10, 2_000, 100_000), false)).toBe(0);
+  expect(exitCode(at(10, 1_990, 100_000), false)).toBe(1);
+  expect(exitCode(at(10, 2_000, 99_000), false)).toBe(1);
+  expect(exitCode(at(10, 2_000, undefined), false)).toBe(0);
 });

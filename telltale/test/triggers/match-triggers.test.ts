@@ -75,7 +75,7 @@ describe('triggers on state', () => {
             expect(indexed(triggers, updates, { defaults, restart })).toEqual(expected);
           },
         ),
-        { numRuns: 1500 },
+        { numRuns: 1000 },
       );
     },
     PROPERTY_TIMEOUT_MS,

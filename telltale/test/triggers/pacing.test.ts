@@ -98,7 +98,10 @@ describe('pacing', () => {
   it('a chain of eight fires and one of nine does not', () => {
     const chain = Array<string>(MAX_CHAIN).fill('w');
     expect(paceOf({}, { chain })).toEqual({ kind: 'fire' });
-    expect(paceOf({}, { chain: [...chain, 'z'] })).toMatchObject({ reason: 'depth', message: /w → z\.$/ });
+    expect(paceOf({}, { chain: [...chain, 'z'] })).toMatchObject({
+      reason: 'depth',
+      message: expect.stringMatching(/w → z\.$/),
+    });
   });
 
   it('replace cancels no more runs than make room', () => {
@@ -129,7 +132,7 @@ describe('pacing', () => {
         if (!parsed.ok || !matches(parsed.value, { current, previous })) return;
         expect(matches(withoutChange(parsed.value), { current, previous: current })).toBe(true);
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     );
   });
 });

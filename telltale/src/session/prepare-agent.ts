@@ -10,7 +10,6 @@ import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { FindSandbox } from '../targets/process/find-sandbox.ts';
 import type { Sandbox } from '../targets/sandbox/sandbox.ts';
 import type { TargetTable } from '../targets/target.ts';
-import type { DerivedProgram } from '../triggers/derived/compile-derived.ts';
 import { createOutputCheck } from './check-output.ts';
 import type { AgentFamily } from './children/agent-family.ts';
 import { agentTarget } from './children/agent-target.ts';
@@ -27,7 +26,8 @@ import { refuseNotBuilt } from './refuse-not-built.ts';
 import type { LoadedAgent } from './runtime-types.ts';
 import { createToAction, type ToAction } from './to-action.ts';
 import { DIALECT_WORDS } from './turn/dialect-words.ts';
-import { type DerivedTriggers, prepareDerived } from './variables/derived-triggers.ts';
+import { checkStores } from './variables/check-stores.ts';
+import type { DerivedTriggers, DerivedVariables } from './variables/derived-triggers.ts';
 
 /** All of an agent that its sessions share: compiled once, so that a session of its own costs little. */
 export interface PreparedAgent {
@@ -40,7 +40,7 @@ export interface PreparedAgent {
   readonly internal: readonly InternalAction[];
   readonly metadata: Metadata;
   /** Where it has derived variables. */
-  readonly derived: DerivedProgram | undefined;
+  readonly derived: DerivedVariables | undefined;
   readonly toAction: ToAction;
   readonly checkOutput: (text: string) => CheckedOutput;
   /** Where the model calls tools natively: the dialects `tools` and `step`. */
@@ -69,7 +69,8 @@ export async function prepareAgent(
   const { store, clock, env, findSandbox, family, mcp, sandbox } = edges;
   const { manifest, folder } = agent;
   refuseNotBuilt(agent, INTERNAL_ACTIONS);
-  const derived = prepareDerived(manifest, edges.derivedTriggers ?? {});
+  checkStores(agent);
+  const derived = await derivedOf(manifest, edges.derivedTriggers);
   const named = chosen ?? manifest.model;
   if (named === undefined) throw noModel(manifest.name);
   const code = agentCode(agent);
@@ -125,6 +126,16 @@ export async function prepareAgent(
     calls,
     opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)),
   };
+}
+
+/** What runs derived variables is loaded by agents that have any. */
+async function derivedOf(
+  manifest: LoadedAgent['manifest'],
+  registered: DerivedTriggers = {},
+): Promise<DerivedVariables | undefined> {
+  if (manifest.context_variables.derived.length === 0) return undefined;
+  const { prepareDerived } = await import('./variables/derived-triggers.ts');
+  return prepareDerived(manifest, registered);
 }
 
 const noModel = (agent: string) =>

@@ -26,7 +26,11 @@ const changesIn = (events: readonly SessionEvent[]) =>
     .map(({ name, to, by }) => [name, to, by]);
 
 /** Sessions of one agent on one store, one after the other. */
-async function home(manifest: string, files: Readonly<Record<string, string>> = {}, more: RuntimeOptions = {}) {
+async function home(
+  manifest: string,
+  files: Readonly<Record<string, string>> = {},
+  more: RuntimeOptions = {},
+) {
   const folder = agentFolder(manifest, files);
   const agent = await loadAgent('agent.yml', { cwd: folder });
   const store = createMemoryStore();
@@ -46,7 +50,11 @@ async function home(manifest: string, files: Readonly<Record<string, string>> = 
   };
 }
 
-const failure = (promise: Promise<unknown>) => promise.then(() => undefined, (thrown: unknown) => thrown);
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
 
 describe('derived variables in a session', () => {
   const FLAG = `context_variables:
@@ -67,14 +75,16 @@ import: { tools: [./tools/*.yml] }
     });
     expect(ran.result.result).toBe('yes');
     expect(changesIn(ran.events)).toEqual([
-      ['word', 'no', 'derived:expression'],
       ['built', true, 'derived:tool_response'],
       ['word', 'yes', 'derived:expression'],
     ]);
+    expect(ran.of('session.started')[0]?.vars).toEqual({ built: false, word: 'no' });
     const done = ran.of('action.completed')[0]?.seq;
-    expect(ran.of('variable.changed')[1]).toMatchObject({ seq: (done ?? 0) + 1, cause: { seq: done } });
+    expect(ran.of('variable.changed')[0]).toMatchObject({ seq: (done ?? 0) + 1, cause: { seq: done } });
     expect(ran.prompts[0]).toContain('- built: false (Whether it builds.)\n- word: "no"');
-    expect(ran.prompts[1]).toContain('Variables that changed, with their new values:\n- built: true\n- word: "yes"');
+    expect(ran.prompts[1]).toContain(
+      'Variables that changed, with their new values:\n- built: true\n- word: "yes"',
+    );
     expect(ran.of('turn.started').map(({ prompt }) => prompt.reused_prefix)).toEqual([1, 1]);
   });
 
@@ -159,12 +169,20 @@ import: { tools: [./tools/*.yml] }
       `context_variables: { derived: [{ name: loud, default: false, triggers: [{ type: "acme:shout", ${keys} }] }] }\n`;
     const shout = {
       description: 'Somebody shouts.',
-      schema: { type: 'object', properties: { marks: { type: 'integer' } }, required: ['marks'], additionalProperties: false },
+      schema: {
+        type: 'object',
+        properties: { marks: { type: 'integer' } },
+        required: ['marks'],
+        additionalProperties: false,
+      },
       parse: ({ marks }: { marks?: unknown }) => Number(marks),
       matches: (marks: number, { event }: { event: SessionEvent }) =>
         event.type === 'response' && event.text.endsWith('!'.repeat(marks)),
     };
-    const turns = ['<response final="false">No!</response><response final="false">No!!</response>', '<response>$loud</response>'];
+    const turns = [
+      '<response final="false">No!</response><response final="false">No!!</response>',
+      '<response>$loud</response>',
+    ];
     const runtime = { derivedTriggers: { 'acme:shout': shout } };
     const ran = await runAgent({ manifest: manifest('marks: 2'), turns, runtime });
     expect(ran.result.result).toBe('true');
@@ -195,14 +213,19 @@ describe('who may set a variable', () => {
     [{ ready: true }, 'variable_denied'],
     [{ limit: null }, 'bad_parameters'],
   ])('%j at the start is refused as %s', async (vars, code) => {
-    expect(await failure(runAgent({ manifest: MANIFEST, turns: [], start: { vars } }))).toMatchObject({ code });
+    expect(await failure(runAgent({ manifest: MANIFEST, turns: [], start: { vars } }))).toMatchObject({
+      code,
+    });
   });
 
-  it('a user may give what is a user\'s to give, and what nobody declared', async () => {
+  it("a user may give what is a user's to give, and what nobody declared", async () => {
     const ran = await runAgent({
       manifest: MANIFEST,
       start: { vars: { tries: 3, limit: 9, own: 'x' } },
-      turns: [`${setVar('limit', 1)}<response>$tries $limit $own</response>`, '<response>$tries $limit $own</response>'],
+      turns: [
+        `${setVar('limit', 1)}<response>$tries $limit $own</response>`,
+        '<response>$tries $limit $own</response>',
+      ],
     });
     expect(ran.result.result).toBe('3 9 x');
     expect(ran.of('action.failed')).toMatchObject([{ error: { code: 'variable_denied' } }]);
@@ -211,7 +234,8 @@ describe('who may set a variable', () => {
 });
 
 describe('defined variables', () => {
-  const STYLE = 'context_variables: { defined: [{ name: style, type: string, key: user, default: concise }] }\n';
+  const STYLE =
+    'context_variables: { defined: [{ name: style, type: string, key: user, default: concise }] }\n';
   const SHOW = '<response>$style</response>';
 
   it('are kept for their user over sessions, each change on the log', async () => {
@@ -271,7 +295,9 @@ describe('defined variables', () => {
   });
 
   it('a resumed session keeps what it has, and gets only what it lacks', async () => {
-    const { runtime, agent, folder } = await home('context_variables: { runtime: [{ name: n, default: 1 }] }\n');
+    const { runtime, agent, folder } = await home(
+      'context_variables: { runtime: [{ name: n, default: 1 }] }\n',
+    );
     const session = runtime.start(agent, {
       input: 'Go.',
       vars: { n: 5 },
@@ -310,7 +336,12 @@ describe('defined variables in a sql relic', PATIENT, () => {
     expect((await run([`${setVar('style', 'dry')}${SHOW}`])).result.result).toBe('dry');
     expect((await run([SHOW])).result.result).toBe('dry');
     const database = new DatabaseSync(join(folder, 'data.db'));
-    expect(database.prepare(SELECT).all().map((row) => ({ ...row }))).toEqual([ROW]);
+    expect(
+      database
+        .prepare(SELECT)
+        .all()
+        .map((row) => ({ ...row })),
+    ).toEqual([ROW]);
     // Whoever else writes there is heard in the next turn.
     database.exec(`UPDATE telltale_variables SET value = '"wry"'`);
     database.close();
@@ -332,6 +363,15 @@ describe('defined variables in a sql relic', PATIENT, () => {
       await runtime.close();
       await database.remove();
     }
+  });
+
+  it('a relic that is no database is refused before anything runs', async () => {
+    const files = { 'db.yml': 'kind: Relic\nname: db\ndriver: kv\n' };
+    expect(await failure(runAgent({ manifest, files, turns: [] }))).toMatchObject({ code: 'bad_manifest' });
+    const unknown = manifest.replace('store: db', 'store: dbb');
+    expect(await failure(runAgent({ manifest: unknown, files, turns: [] }))).toMatchObject({
+      code: 'bad_manifest',
+    });
   });
 
   it('a relic that is down is a soft error; what it was not given it gets once it is up', async () => {
@@ -356,7 +396,12 @@ describe('defined variables in a sql relic', PATIENT, () => {
     forked.finish();
     await forked.result;
     const database = new DatabaseSync(join(folder, 'data.db'));
-    expect(database.prepare(SELECT).all().map((row) => ({ ...row }))).toEqual([ROW]);
+    expect(
+      database
+        .prepare(SELECT)
+        .all()
+        .map((row) => ({ ...row })),
+    ).toEqual([ROW]);
     database.close();
     expect(await store.tables.get(`variables.owed:${ran.result.session}`, 'style')).toBeUndefined();
     await runtime.close();
@@ -364,7 +409,8 @@ describe('defined variables in a sql relic', PATIENT, () => {
 });
 
 describe('variables of sub-agents', () => {
-  const VARS = 'context_variables: { runtime: [{ name: n, default: 1 }, { name: secret, default: s, expose: [tester] }] }\n';
+  const VARS =
+    'context_variables: { runtime: [{ name: n, default: 1 }, { name: secret, default: s, expose: [tester] }] }\n';
   const child = (inherit: string, writers = 'model') => ({
     manifest: `metadata: { inherit: ${inherit} }\ncontext_variables: { runtime: [{ name: n, default: 0, writers: [${writers}] }] }\n`,
     turns: [`${setVar('n', 7)}<response>$n</response>`, '<response>$n</response>'],

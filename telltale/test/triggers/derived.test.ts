@@ -15,7 +15,9 @@ import { agentWith } from '../prompt/agent.ts';
 
 const programOf = (derived: readonly JsonObject[], more: JsonObject = {}): DerivedProgram => {
   const agent = agentWith({
-    metadata: { fields: { status: { values: ['IDLE', 'CODING', 'DONE'], default: 'IDLE' }, note: { type: 'string' } } },
+    metadata: {
+      fields: { status: { values: ['IDLE', 'CODING', 'DONE'], default: 'IDLE' }, note: { type: 'string' } },
+    },
     context_variables: { derived, ...more },
   });
   return compileDerived(agent.context_variables.derived, (trigger) => bindBuiltIn(trigger) as BoundTrigger);
@@ -178,7 +180,9 @@ describe('the other triggers', () => {
   });
 
   it('metadata_match is looked at when one of its fields changes, and all at the first update', () => {
-    const session = play(flag({ type: 'metadata_match', conditions: { status: 'DONE' } }, { reset_on: [event('again')] }));
+    const session = play(
+      flag({ type: 'metadata_match', conditions: { status: 'DONE' } }, { reset_on: [event('again')] }),
+    );
     session.say(set({ status: 'CODING' }));
     expect(session.value('flag')).not.toBe(true);
     session.say(set({ status: 'DONE' }), custom('again'), set({ note: 'x' }));
@@ -232,7 +236,16 @@ describe('the other triggers', () => {
     session.say(turnEnd);
     expect(session.asked).toEqual(['variable flag: triggers[0]', 'variable flag: triggers[0]']);
     const answer = (result: Json, where = 'variable flag: triggers[0]'): EventBody => {
-      const record: InvokeRecord = { where, artifact: 'judge', method: 'tired', args: [], result, cached: false, ms: 1, cost: 0 };
+      const record: InvokeRecord = {
+        where,
+        artifact: 'judge',
+        method: 'tired',
+        args: [],
+        result,
+        cached: false,
+        ms: 1,
+        cost: 0,
+      };
       return { type: 'invoke', ...record };
     };
     session.say(answer(true, 'hook before_action'), answer(false), answer(null));
@@ -359,6 +372,22 @@ describe('a guard', () => {
       { derived: [{ name: 'place', triggers: [{ type: 'agent_text', match: { equals: 'x' } }] }] },
     ],
     [
+      "is derived from the event of an agent's text",
+      { derived: [{ name: 'place', triggers: [{ type: 'event', event: 'child.response' }] }] },
+    ],
+    [
+      'is reset by what an agent says',
+      {
+        derived: [
+          {
+            name: 'place',
+            triggers: [{ type: 'tool_response', tool: 'x' }],
+            reset_on: [{ type: 'agent_text', match: { equals: 'x' } }],
+          },
+        ],
+      },
+    ],
+    [
       'is derived from one that the model may write',
       { runtime: [{ name: 'seed' }], derived: [{ name: 'place', expression: 'seed' }] },
     ],
@@ -379,12 +408,20 @@ describe('any log', () => {
         default: false,
         triggers: [
           { type: 'agent_text', match: { contains: 'x' }, reset_on: [event('r')] },
-          { type: 'metadata_match', conditions: { status: { changed: true, in: ['CODING', 'DONE'] } }, set: 2 },
+          {
+            type: 'metadata_match',
+            conditions: { status: { changed: true, in: ['CODING', 'DONE'] } },
+            set: 2,
+          },
           { type: 'timer_expired', after: 1, since: 'response', set: 3 },
         ],
         reset_on: [{ type: 'agent_turn_count', at_least: 3 }],
       },
-      { name: 'b', triggers: [{ type: 'event', event: 'variable.changed', set: 'seen' }], reset_on: [event('r')] },
+      {
+        name: 'b',
+        triggers: [{ type: 'event', event: 'variable.changed', set: 'seen' }],
+        reset_on: [event('r')],
+      },
       { name: 'c', expression: 'a == true ? b : n' },
     ],
     { runtime: [{ name: 'n', type: 'number', default: 0 }] },
@@ -395,9 +432,16 @@ describe('any log', () => {
     fc.constant(turnEnd),
     fc.constant(custom('r')),
     fc.constant<EventBody>({ type: 'timer.fired', id: 'variable a: triggers[2]' }),
-    fc
-      .nat(3)
-      .map((to): EventBody => ({ type: 'variable.changed', name: 'n', class: 'runtime', from: 0, to, by: 'model' })),
+    fc.nat(3).map(
+      (to): EventBody => ({
+        type: 'variable.changed',
+        name: 'n',
+        class: 'runtime',
+        from: 0,
+        to,
+        by: 'model',
+      }),
+    ),
   );
 
   it('folds to the live state without deciding again, and decided again it gives the same events', () => {

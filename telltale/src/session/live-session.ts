@@ -284,6 +284,7 @@ async function firstEvent(
         });
   const isKept = (name: string) => defined.some((each) => each.name === name);
   const own = Object.fromEntries(Object.entries(given).filter(([name]) => !isKept(name)));
+  const vars = { ...variableDefaults(manifest), ...found.values, ...lineage?.variables, ...own };
   const started = {
     type: 'session.started',
     agent: manifest.name,
@@ -294,7 +295,7 @@ async function firstEvent(
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
     ...(start.chat === true ? { chat: true as const } : {}),
-    vars: { ...variableDefaults(manifest), ...found.values, ...lineage?.variables, ...own },
+    vars: prepared.derived?.initial(vars, values) ?? vars,
     ...(defined.some(({ key }) => key === 'user') ? { user } : {}),
     metadata: values,
     ...(prepared.metadata.states.length === 0 ? {} : { states: prepared.metadata.states }),

@@ -4,13 +4,21 @@ import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import type { EventOf, SessionEvent } from '../../src/events/event.ts';
+import { createSnapshotWriter } from '../../src/events/snapshot.ts';
+import { emptyState } from '../../src/events/state.ts';
+import type { Json } from '../../src/kernel/json.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { Model } from '../../src/models/model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { RuntimeOptions, StartOptions } from '../../src/session/runtime-types.ts';
+import { createSessionLog } from '../../src/session/session-log.ts';
+import { prepareDerived } from '../../src/session/variables/derived-triggers.ts';
+import type { DecisionContext } from '../../src/targets/artifacts/artifacts.ts';
+import type { Invoke } from '../../src/targets/artifacts/invoker.ts';
 import { createMemoryStore } from '../../src/testing/memory-store.ts';
 import { scripted } from '../../src/testing/scripted.ts';
+import { agentWith } from '../prompt/agent.ts';
 import { freePort } from '../servers/free-port.ts';
 import { testDatabase } from '../servers/shared-postgres.ts';
 import { PATIENT } from '../store/eventually.ts';
@@ -75,12 +83,12 @@ import: { tools: [./tools/*.yml] }
     });
     expect(ran.result.result).toBe('yes');
     expect(changesIn(ran.events)).toEqual([
-      ['word', 'no', 'derived:expression'],
       ['built', true, 'derived:tool_response'],
       ['word', 'yes', 'derived:expression'],
     ]);
+    expect(ran.of('session.started')[0]?.vars).toEqual({ built: false, word: 'no' });
     const done = ran.of('action.completed')[0]?.seq;
-    expect(ran.of('variable.changed')[1]).toMatchObject({ seq: (done ?? 0) + 1, cause: { seq: done } });
+    expect(ran.of('variable.changed')[0]).toMatchObject({ seq: (done ?? 0) + 1, cause: { seq: done } });
     expect(ran.prompts[0]).toContain('- built: false (Whether it builds.)\n- word: "no"');
     expect(ran.prompts[1]).toContain(
       'Variables that changed, with their new values:\n- built: true\n- word: "yes"',
@@ -162,6 +170,80 @@ import: { tools: [./tools/*.yml] }
       result: 'calm',
       fallback: { reason: 'unavailable' },
     });
+  });
+
+  it('a function is asked outside, one question at a time; its answer is written down and paid for, then it counts', async () => {
+    const clock = createSimulatedClock();
+    const writer = await createMemoryStore().create('ses_f', {
+      kind: 'session',
+      name: 'tester',
+      status: 'running',
+      title: '',
+    });
+    const log = createSessionLog({
+      writer,
+      state: emptyState(),
+      snapshots: createSnapshotWriter(),
+      clock,
+      onLost: (error) => {
+        throw error;
+      },
+    });
+    const triggers = [{ type: 'function', artifact: 'judge', method: 'mood', fallback: 'calm' }];
+    const manifest = agentWith({ context_variables: { derived: [{ name: 'mood', triggers }] } });
+    const answers: ((result: Json) => void)[] = [];
+    const invoke: Invoke = ({ where, invocation: { method, args }, context }) =>
+      new Promise((resolve) =>
+        answers.push((result) =>
+          resolve({
+            where,
+            artifact: `judge of ${context.agent_id}`,
+            method,
+            args,
+            result,
+            cached: false,
+            ms: 1,
+            cost: 2,
+          }),
+        ),
+      );
+    const context = () =>
+      ({ agent_id: String(log.state.metadata.n ?? 'nobody') }) as unknown as DecisionContext;
+    const reactions = prepareDerived(manifest, {}).react({ log, clock, artifacts: { invoke, context } });
+    log.append({
+      type: 'session.started',
+      agent: 'tester',
+      input: '',
+      manifest: { path: '', hash: '' },
+      model: 'x',
+      balance: 10,
+    });
+    await log.flushed();
+    const update = (n: string) =>
+      log.append({ type: 'metadata.changed', by: 'model', changes: { n: { from: null, to: n } } });
+    update('one');
+    update('two');
+    await log.flushed();
+    expect(answers).toHaveLength(1);
+    answers[0]?.('glad');
+    await log.flushed();
+    await Promise.resolve();
+    // Both updates together ask once, about what is by then.
+    expect(answers).toHaveLength(2);
+    answers[1]?.(false);
+    await reactions.settled();
+    await log.flushed();
+    expect(log.state.variables.get('mood')).toMatchObject({ value: 'glad', by: 'derived:function' });
+    expect(log.state.balance).toBe(6);
+    update('three');
+    await log.flushed();
+    expect(answers).toHaveLength(3);
+    reactions.close();
+    const { seq } = log.state;
+    answers[2]?.('late');
+    await reactions.settled();
+    expect(log.state.seq).toBe(seq);
+    await writer.release();
   });
 
   it("types of one's own are checked by their schema, and run", async () => {
@@ -363,6 +445,15 @@ describe('defined variables in a sql relic', PATIENT, () => {
       await runtime.close();
       await database.remove();
     }
+  });
+
+  it('a relic that is no database is refused before anything runs', async () => {
+    const files = { 'db.yml': 'kind: Relic\nname: db\ndriver: kv\n' };
+    expect(await failure(runAgent({ manifest, files, turns: [] }))).toMatchObject({ code: 'bad_manifest' });
+    const unknown = manifest.replace('store: db', 'store: dbb');
+    expect(await failure(runAgent({ manifest: unknown, files, turns: [] }))).toMatchObject({
+      code: 'bad_manifest',
+    });
   });
 
   it('a relic that is down is a soft error; what it was not given it gets once it is up', async () => {

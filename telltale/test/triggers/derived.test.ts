@@ -372,6 +372,22 @@ describe('a guard', () => {
       { derived: [{ name: 'place', triggers: [{ type: 'agent_text', match: { equals: 'x' } }] }] },
     ],
     [
+      "is derived from the event of an agent's text",
+      { derived: [{ name: 'place', triggers: [{ type: 'event', event: 'child.response' }] }] },
+    ],
+    [
+      'is reset by what an agent says',
+      {
+        derived: [
+          {
+            name: 'place',
+            triggers: [{ type: 'tool_response', tool: 'x' }],
+            reset_on: [{ type: 'agent_text', match: { equals: 'x' } }],
+          },
+        ],
+      },
+    ],
+    [
       'is derived from one that the model may write',
       { runtime: [{ name: 'seed' }], derived: [{ name: 'place', expression: 'seed' }] },
     ],

@@ -3,7 +3,7 @@ import { createContext, Script } from 'node:vm';
 import { createSystemClock } from '../telltale/src/kernel/clock.ts';
 import { createSandbox } from '../telltale/src/targets/sandbox/create-sandbox.ts';
 import { loadEngine, openMachine } from '../telltale/src/targets/sandbox/thread/machine.ts';
-import { runScript } from '../telltale/src/targets/sandbox/thread/run-script.ts';
+import { emptyScriptCache, runScript } from '../telltale/src/targets/sandbox/thread/run-script.ts';
 import { atMost, printVerdicts } from './agents/verdict.ts';
 import { describeMachine } from './parsing/machine.ts';
 import { median } from './parsing/measure.ts';
@@ -40,7 +40,7 @@ const globals = { parameters: INPUT };
 
 const host = { isOver: () => false, now: Date.now, log: () => undefined };
 const machine = await openMachine(await loadEngine(), host);
-const cache = new Map();
+const cache = emptyScriptCache();
 const request = { id: 1, source: SOURCE, frozen: [], ...LIMITS, now: undefined, seed: 1, logs: false };
 
 const contestants: readonly Contestant[] = [

@@ -97,6 +97,8 @@ export type OwnEventBody =
       readonly seal?: string;
       /** Variables given at the start. */
       readonly vars?: JsonObject;
+      /** Whose variables of `key: user` it has, where it has any. */
+      readonly user?: string;
       /** The values metadata begins with: defaults, or what the agent's last run left. */
       readonly metadata?: JsonObject;
       /** The fields of metadata that are enums: the states that the agent says it is in. */
@@ -307,7 +309,9 @@ export type CopiedType =
   | 'turn.failed'
   | 'action.completed'
   | 'action.failed'
-  | 'metadata.changed';
+  | 'metadata.changed'
+  /** Only of variables that it shares with its parent. */
+  | 'variable.changed';
 
 interface OfChild {
   /** The action that called the sub-agent. */

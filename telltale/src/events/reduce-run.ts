@@ -102,6 +102,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       break;
     case 'invoke':
       state.invokes++;
+      state.answers.set(event.where, event.result);
       break;
     case 'timer.set':
       state.timers.set(event.id, { due: event.due, fired: false });
@@ -116,9 +117,9 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.variables.set(event.name, event.to);
       break;
     case 'review.requested': {
-      const { review, step, prompt, options, assignee, due, call, at } = event;
+      const { review, step, prompt, options, assignee, due, call, at, seq } = event;
       state.reviews.push({
-        ...{ review, step, prompt, options, at },
+        ...{ review, step, prompt, options, at, seq },
         ...(assignee === undefined ? {} : { assignee }),
         ...(due === undefined ? {} : { due }),
         ...(call === undefined ? {} : { call }),

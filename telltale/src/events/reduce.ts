@@ -176,6 +176,8 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       }
       if (event.by !== SEED_WRITER) state.variableUpdates++;
       state.variables.set(event.name, { value: event.to, class: event.class, by: event.by });
+      if (state.news.variables === undefined) state.news.variables = [event.name];
+      else if (!state.news.variables.includes(event.name)) state.news.variables.push(event.name);
       break;
     case 'fault':
       state.signs.tags ||= event.code !== 'no_tags';
@@ -208,6 +210,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'child.action.completed':
     case 'child.action.failed':
     case 'child.metadata.changed':
+    case 'child.variable.changed':
     case 'child.usage':
       followChild(state, event);
       break;
@@ -263,6 +266,7 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   if (event.parent !== undefined) state.parent = event.parent;
   if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
   if (event.chat === true) state.chat = true;
+  if (event.user !== undefined) state.user = event.user;
   if (event.balance !== undefined) state.balance = event.balance;
   state.input = event.input;
   state.startedAt = event.at;

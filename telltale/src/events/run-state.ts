@@ -44,6 +44,8 @@ export interface StepState {
 
 export interface ApprovalState extends ApprovalRequest {
   readonly at: number;
+  /** Where it stands on the log. */
+  readonly seq: number;
   readonly answer?: ReviewAnswer;
   readonly choice?: string;
   readonly by?: string;
@@ -85,6 +87,8 @@ export interface RunState {
   hooks: HookMark[];
   /** How many decisions artifacts were asked for: the number of a call is part of its seed. */
   invokes: number;
+  /** What came out of them, by `where`: a place is decided once in a run. */
+  answers: Map<string, Json>;
   balance?: number;
   /** What its decisions cost so far. */
   charged: number;
@@ -113,5 +117,6 @@ export const emptyRun = (): RunState => ({
   hooks: [],
   invokes: 0,
   charged: 0,
+  answers: new Map(),
   usage: { input: 0, output: 0, cost_usd: 0 },
 });

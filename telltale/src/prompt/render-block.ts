@@ -5,6 +5,7 @@ import type { News, TurnRecord, WorkflowNews } from '../events/state.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { clip } from './cut-text.ts';
+import type { ExposedVariable } from './exposed-variables.ts';
 import {
   MAX_ERROR_SHOWN,
   MAX_FAULTS_SHOWN,
@@ -15,14 +16,16 @@ import {
 import { isOwnWords } from './own-words.ts';
 import { type MetadataManifest, renderMetadata } from './render-metadata.ts';
 import { isTold, type ResultRoom, type ResultStyle, renderResults } from './render-results.ts';
+import { renderVariables } from './render-variables.ts';
 import { errorText } from './result-text.ts';
 
 /** What a block is made from. The coming turn's record will hold the same, so that it can be made again. */
-export type Told = Pick<TurnRecord, 'news' | 'running' | 'metadata'>;
+export type Told = Pick<TurnRecord, 'news' | 'running' | 'metadata' | 'variables'>;
 
 export interface BlockStyle extends ResultStyle {
   readonly dialect: AgentManifest['dialect'];
   readonly metadata: MetadataManifest;
+  readonly variables: readonly ExposedVariable[];
 }
 
 /** What a user block says where nothing happened: a message may not be empty. */
@@ -44,7 +47,7 @@ export function renderBlock(
 
 /** As a block, but empty where nothing happened. `room` is what other results of the turn have left. */
 export function renderNews(
-  { news, running, metadata }: Told,
+  { news, running, metadata, variables }: Told,
   actions: ReadonlyMap<string, ActionState>,
   first: boolean,
   style: BlockStyle,
@@ -62,6 +65,7 @@ export function renderNews(
     errors,
     renderBreak(news.broken, style),
     values,
+    renderVariables({ values: variables, changed: news.variables, first }, style.variables, style.safe),
     renderRunning(running, actions, style),
     renderWorkflows(news.workflows ?? [], style),
     // Then, as they come to be: feeds that changed, the step in hand.

@@ -15,6 +15,7 @@ import type { Reviews } from './reviews/create-reviews.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 import type { ToAction } from './to-action.ts';
+import type { SetVariable } from './variables/variable-writer.ts';
 
 /** All that the parts of one running session share. */
 export interface SessionContext {
@@ -41,6 +42,7 @@ export interface SessionContext {
   readonly calls: PreparedCalls | undefined;
   readonly toAction: ToAction;
   readonly applyMetadata: ApplyMetadata;
+  readonly setVariable: SetVariable;
   /** What a test in the stream sees: `metadata vars actions agent`. */
   readonly testContext: () => Readonly<Record<string, unknown>>;
   /** What is wrong with a final response, where the agent declares an output schema. */

@@ -27,6 +27,7 @@ import type {
   Session,
   StartOptions,
 } from './runtime-types.ts';
+import { DEFAULT_USER } from './variables/variable-scope.ts';
 
 const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';
 
@@ -46,8 +47,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   let closed = false;
 
   const sandbox = createSandbox({ clock });
-  const { approve, onWaiting, mcp, crashPoint } = options;
-  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox });
+  const { approve, onWaiting, mcp, crashPoint, derivedTriggers } = options;
+  const user = options.user ?? env.TELLTALE_USER ?? DEFAULT_USER;
+  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox, derivedTriggers });
   // What no session or run can be told of: it surfaces in the program around.
   const onError = (thrown: unknown) =>
     queueMicrotask(() => {
@@ -63,7 +65,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       (await import('./runs/walk-run.ts')).walkRun(runEdges, call, driven),
   );
   const edges: RuntimeEdges = {
-    ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, crashPoint },
+    ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
   };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);

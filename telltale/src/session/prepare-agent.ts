@@ -10,6 +10,9 @@ import { type AgentTargets, createTargets } from '../targets/create-targets.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { FindSandbox } from '../targets/process/find-sandbox.ts';
 import type { Sandbox } from '../targets/sandbox/sandbox.ts';
+import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
+import type { DerivedProgram } from '../triggers/derived/compile-derived.ts';
+import { createOpenDesk, type OpenDesk } from './artifact-desk.ts';
 import { createOutputCheck } from './check-output.ts';
 import type { AgentFamily } from './children/agent-family.ts';
 import { agentTarget } from './children/agent-target.ts';
@@ -28,6 +31,7 @@ import { workflowTarget } from './runs/workflow-target.ts';
 import type { LoadedAgent } from './runtime-types.ts';
 import { createToAction, type ToAction } from './to-action.ts';
 import { DIALECT_WORDS } from './turn/dialect-words.ts';
+import { type DerivedTriggers, prepareDerived } from './variables/derived-triggers.ts';
 
 /** All of an agent that its sessions share: compiled once, so that a session of its own costs little. */
 export interface PreparedAgent {
@@ -39,8 +43,14 @@ export interface PreparedAgent {
   readonly agents: ReadonlyMap<string, LoadedAgent<unknown>>;
   /** Its workflows by name. */
   readonly workflows: ReadonlyMap<string, WorkflowManifest>;
+  /** What sets them off, where something in a session does. */
+  readonly triggers: CompiledTriggers | undefined;
   readonly internal: readonly InternalAction[];
+  /** Decision artifacts, and the way to ask them. */
+  readonly desk: OpenDesk;
   readonly metadata: Metadata;
+  /** Where it has derived variables. */
+  readonly derived: DerivedProgram | undefined;
   readonly toAction: ToAction;
   readonly checkOutput: (text: string) => CheckedOutput;
   /** Where the model calls tools natively: the dialects `tools` and `step`. */
@@ -57,6 +67,8 @@ export interface PrepareEdges {
   readonly mcp?: OpenMcpServer | undefined;
   /** Of scripts. */
   readonly sandbox?: Sandbox | undefined;
+  /** Types of triggers of derived variables beside the built-in ones. */
+  readonly derivedTriggers?: DerivedTriggers | undefined;
 }
 
 export async function prepareAgent(
@@ -67,6 +79,9 @@ export async function prepareAgent(
   const { store, clock, env, findSandbox, family, mcp, sandbox } = edges;
   const { manifest, folder } = agent;
   refuseNotBuilt(agent, INTERNAL_ACTIONS);
+  const derived = prepareDerived(manifest, edges.derivedTriggers ?? {});
+  const desk = createOpenDesk(edges);
+  await seedArtifacts(agent, desk);
   const named = chosen ?? manifest.model;
   if (named === undefined) throw noModel(manifest.name);
   const code = agentCode(agent);
@@ -113,8 +128,11 @@ export async function prepareAgent(
     targets,
     agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
     workflows,
+    triggers: await triggersOf([...workflows.values()]),
     internal,
+    desk,
     metadata: createMetadata(manifest.metadata),
+    derived,
     toAction: createToAction(manifest.action_templates),
     checkOutput: createOutputCheck(
       manifest.output?.schema,
@@ -124,6 +142,21 @@ export async function prepareAgent(
     calls,
     opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)),
   };
+}
+
+/** The matcher is loaded by those who have something to match. */
+async function triggersOf(workflows: readonly WorkflowManifest[]): Promise<CompiledTriggers | undefined> {
+  if (workflows.length === 0) return undefined;
+  const { compileTriggers } = await import('../triggers/compile-triggers.ts');
+  const compiled = compileTriggers(workflows);
+  return compiled.all.length === 0 ? undefined : compiled;
+}
+
+/** Those of its manifests go into the store, where it has any. */
+async function seedArtifacts({ manifest, project }: LoadedAgent<unknown>, desk: OpenDesk): Promise<void> {
+  if (!project.manifests.some(({ kind }) => kind === 'Artifact')) return;
+  const loaded = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === manifest.name);
+  if (loaded !== undefined) await (await desk()).seed(loaded, project);
 }
 
 const noModel = (agent: string) =>

@@ -2,6 +2,7 @@ import type { Cause } from '../events/event.ts';
 import { openReviews } from '../events/fold-reviews.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { IdSource } from '../kernel/ids.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import { type Conversation, createConversation } from '../prompt/conversation.ts';
@@ -10,6 +11,7 @@ import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import type { Invoke } from '../targets/artifacts/invoker.ts';
 import type { Approve } from '../targets/target.ts';
+import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
 import { createAgentView } from './agent-view.ts';
 import { armWall } from './arm-wall.ts';
 import { runChat } from './chat/run-chat.ts';
@@ -19,22 +21,25 @@ import type { Lineage, Spawn } from './children/lineage.ts';
 import { closeTurn } from './close-turn.ts';
 import type { SessionContext } from './context.ts';
 import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
+import { decisionContext } from './hooks/decision-context.ts';
 import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox } from './inbox.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
 import { createMetadataWriter, refreshMetadata } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
+import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import { recover } from './recover.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
 import type { Runs } from './runs/create-runs.ts';
 import { createSessionOrders } from './runs/session-orders.ts';
-import { createSessionRuns } from './runs/session-runs.ts';
+import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
 import type { OnWaiting, SessionResult } from './runtime-types.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop, StopReason } from './stop.ts';
 import { takenIds } from './taken-ids.ts';
 import { createTestContext } from './test-context.ts';
+import type { SessionVariables } from './variables/session-variables.ts';
 
 /** `fire_and_forget` actions get this long at the end of a session. */
 const FAREWELL_MS = 5_000;
@@ -42,6 +47,7 @@ const FAREWELL_MS = 5_000;
 export interface SessionEdges {
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
+  readonly variables: SessionVariables;
   readonly writer: StreamWriter;
   readonly stop: Stop;
   readonly store: Store;
@@ -59,6 +65,7 @@ export interface SessionEdges {
   readonly talk: Talk;
   readonly spawn: Spawn;
   readonly runs: Runs;
+  readonly ids: IdSource;
   /** Asks decision artifacts for this session. */
   readonly invoke?: Invoke | undefined;
   /** Where it is a sub-agent's. */
@@ -74,16 +81,9 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const view = createAgentView({ state, prepared, env: edges.env, parent: edges.lineage?.view });
   const testContext = createTestContext(state, view);
   const applyMetadata = createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log);
-  const runChild = createChildRunner({ ...edges, applyMetadata });
-  const orders = createSessionOrders({
-    log,
-    workflows: prepared.workflows,
-    applyMetadata,
-    setVariable: (name, to, by, run, cause) => {
-      const from = state.variables.get(name)?.value ?? null;
-      log.append({ type: 'variable.changed', name, class: 'runtime', from, to, by, run }, cause);
-    },
-  });
+  const { set: setVariable, reactions } = edges.variables;
+  const runChild = createChildRunner({ ...edges, applyMetadata, setVariable });
+  const orders = createSessionOrders({ log, workflows: prepared.workflows, applyMetadata, setVariable });
   const sessionRuns = createSessionRuns({ runs: edges.runs, prepared, log, stop, orders });
   const performer = createPerformer(
     {
@@ -96,10 +96,14 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       state,
       manifest,
       append: log.append,
+      setVariable,
+      desk: prepared.desk,
       rollback: (to) => scheduler.rollback(to, log.here()),
       cancel: (id, reason) => scheduler.cancel(reason, [id]),
     },
   );
+  const triggers =
+    prepared.triggers && (await openTriggers(edges, prepared.triggers, sessionRuns, testContext));
   const hooks = hasHooks(manifest.hooks) ? await openHooks(edges, performer.traits) : undefined;
   const reviews: Reviews = createReviews({
     log,
@@ -154,6 +158,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     calls: prepared.calls,
     toAction: prepared.toAction,
     applyMetadata,
+    setVariable,
     testContext,
     checkOutput: prepared.checkOutput,
     limitAbove: edges.lineage?.limits.reached,
@@ -170,7 +175,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     await inbox.drain();
     if (isLetGo(stop)) return await conclude(context, conversation, { kind: 'stopped' });
     if (state.reviews.length > 0) reviews.tidy();
-    if (state.runs.length > 0) await sessionRuns.reconcile();
+    if (triggers !== undefined) triggers.begin();
+    else if (state.runs.length > 0) await sessionRuns.reconcile();
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     if (edges.resumed) hooks?.catchUp();
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
@@ -179,6 +185,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       state.chat === true
         ? await runChat(context, conversation, { left, beforeTurn: refresh, inbox, talk: edges.talk })
         : await runLoop(context, conversation, left, refresh);
+    await variablesOut(edges, end);
+    if (end.kind === 'completed') triggers?.end();
     return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
@@ -186,8 +194,26 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     return await conclude(context, conversation, { kind: 'stopped' });
   } finally {
     disarm();
+    triggers?.close();
+    reactions?.close();
     inbox.close();
   }
+}
+
+/** Loaded by those who have some. */
+async function openTriggers(
+  { log, clock, ids, invoke }: SessionEdges,
+  triggers: CompiledTriggers,
+  { start, cancel }: SessionRuns,
+  testContext: () => Readonly<Record<string, unknown>>,
+): Promise<TriggerReactions> {
+  const { createTriggerReactions } = await import('./reactions/trigger-reactions.ts');
+  return createTriggerReactions({
+    ...{ triggers, log, clock, ids, invoke, testContext },
+    decisionContext: () => decisionContext(log.state),
+    startRun: start,
+    cancelRun: cancel,
+  });
 }
 
 /** Hooks are loaded by those who have some. */
@@ -202,7 +228,24 @@ async function openHooks(
 }
 
 /** What a turn has to know of others. */
-function beforeTurn({ prepared, log, store, lineage }: SessionEdges): Promise<void> | undefined {
+function beforeTurn(edges: SessionEdges): Promise<void> | undefined {
+  const { keeper } = edges.variables;
+  const known = beforeAnyTurn(edges);
+  if (keeper === undefined) return known;
+  return known === undefined ? keeper.refresh() : known.then(keeper.refresh);
+}
+
+/** What is still to be decided or kept of the variables belongs to the session, unless somebody ended it. */
+async function variablesOut(
+  { variables: { keeper, reactions }, stop }: SessionEdges,
+  end: LoopEnd,
+): Promise<void> {
+  if (end.kind === 'stopped' || stop.reason !== undefined) return;
+  await reactions?.settled();
+  await keeper?.settled();
+}
+
+function beforeAnyTurn({ prepared, log, store, lineage }: SessionEdges): Promise<void> | undefined {
   const { metadata, agent } = prepared;
   const kept = agent.manifest.metadata.scope === 'agent';
   const bounded = lineage?.limits.isBounded === true;

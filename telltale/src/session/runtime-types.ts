@@ -13,6 +13,7 @@ import type { Answer, Approve } from '../targets/target.ts';
 import type { AnsweredReview } from './reviews/answer-review.ts';
 import type { OpenReview } from './reviews/review-table.ts';
 import type { Workflows } from './runs/run-types.ts';
+import type { DerivedTriggers } from './variables/derived-triggers.ts';
 
 /** An agent that can be run: its manifest, all that this imports, and where it was read. Its sessions result in `Output`. */
 export interface LoadedAgent<Output = Json> {
@@ -54,6 +55,10 @@ export interface RuntimeOptions {
   readonly signal?: AbortSignal;
   /** Starts the MCP servers that agents import; `createRuntime` of "telltale" brings one. */
   readonly mcp?: OpenMcpServer;
+  /** Types of triggers of derived variables, by the name that manifests use: `acme:tone`. */
+  readonly derivedTriggers?: DerivedTriggers;
+  /** Whose variables of `key: user` sessions have; else `TELLTALE_USER` of `env`, else "local". */
+  readonly user?: string;
   /** Called at named places of a run: a test ends the process there. */
   readonly crashPoint?: (name: string) => void;
 }
@@ -63,6 +68,8 @@ export interface StartOptions {
   /** In place of the manifest's own. */
   readonly model?: string | Model;
   readonly vars?: JsonObject;
+  /** In place of the runtime's. */
+  readonly user?: string;
   readonly maxTurns?: number;
   /** Writes the model's turns as a `scripted:` file. */
   readonly record?: string;

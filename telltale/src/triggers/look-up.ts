@@ -1,5 +1,5 @@
 import type { Comparison } from '../conditions/maps/conditions.ts';
-import { readPath } from '../conditions/own-property.ts';
+import { ownProperty, readPath } from '../conditions/own-property.ts';
 import { type IndexedPath, type Key, keyOf, type Ranges } from './indexed-path.ts';
 import type { FieldUpdate } from './state-trigger.ts';
 import { setAtom, type TriggerStand } from './trigger-stand.ts';
@@ -8,31 +8,32 @@ import { setAtom, type TriggerStand } from './trigger-stand.ts';
 export function lookUp(stand: TriggerStand, root: string, update: FieldUpdate, isFirst: boolean): void {
   const paths = stand.index.paths.get(root);
   if (paths === undefined) return;
+  const { current, previous = {} } = update;
   for (const indexed of paths) {
-    const value = readPath(update.current, indexed.path);
-    const before = isFirst ? undefined : readPath(update.previous, indexed.path);
-    if (indexed.ranges !== undefined) compare(stand, indexed.ranges, value, before);
+    const { path, ranges } = indexed;
+    const isTop = path.length === 1;
+    const value = isTop ? ownProperty(current, root) : readPath(current, path);
+    const before = isFirst ? undefined : isTop ? ownProperty(previous, root) : readPath(previous, path);
+    if (ranges !== undefined) compare(stand, ranges, value, before);
     const now = keyOf(value);
     const was = keyOf(before);
     if (isFirst || now !== was) turn(stand, indexed, now, was, isFirst);
   }
 }
 
+/** An atom that names both values turns twice, which comes to nothing and costs less than to ask each atom. */
 function turn(stand: TriggerStand, indexed: IndexedPath, now: Key, was: Key, isFirst: boolean): void {
-  const { byKey, butKey, others, missing } = indexed;
-  const { keys } = stand.index;
-  const isNamed = (atom: number, key: Key) => keys[atom]?.has(key as never) === true;
-  for (const atom of byKey.get(was) ?? NONE) if (!isNamed(atom, now)) setAtom(stand, atom, false);
-  for (const atom of byKey.get(now) ?? NONE) setAtom(stand, atom, true);
-  if (others.length > 0) {
-    if (now === undefined) for (const atom of others) setAtom(stand, atom, false);
-    else {
-      if (was === undefined) for (const atom of others) setAtom(stand, atom, !isNamed(atom, now));
-      else for (const atom of butKey.get(was) ?? NONE) if (!isNamed(atom, now)) setAtom(stand, atom, true);
-      for (const atom of butKey.get(now) ?? NONE) setAtom(stand, atom, false);
-    }
+  const { byKey, others, butKey, missing } = indexed;
+  if (byKey.size > 0) {
+    for (const atom of byKey.get(was) ?? NONE) setAtom(stand, atom, false);
+    for (const atom of byKey.get(now) ?? NONE) setAtom(stand, atom, true);
   }
-  if (isFirst || (now === undefined) !== (was === undefined))
+  if (others.length > 0 && now === undefined) for (const atom of others) setAtom(stand, atom, false);
+  else if (others.length > 0) {
+    for (const atom of (was === undefined ? others : butKey.get(was)) ?? NONE) setAtom(stand, atom, true);
+    for (const atom of butKey.get(now) ?? NONE) setAtom(stand, atom, false);
+  }
+  if (missing.length > 0 && (isFirst || (now === undefined) !== (was === undefined)))
     for (const atom of missing) setAtom(stand, atom, now === undefined);
 }
 

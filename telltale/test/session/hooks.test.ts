@@ -2,12 +2,18 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import type { RunJournal } from '../../src/engine/run-journal.ts';
 import type { SessionEvent } from '../../src/events/event.ts';
+import { reduceRun } from '../../src/events/reduce-run.ts';
+import type { RunEventBody } from '../../src/events/run-event.ts';
+import { emptyRun } from '../../src/events/run-state.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { InvokeRecord } from '../../src/kernel/invoke-record.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import type { SimpleStep } from '../../src/manifest/schema/steps/step.ts';
 import { createHooks, type HookEdges, type HookSources } from '../../src/session/hooks/create-hooks.ts';
+import { createStepHooks } from '../../src/session/hooks/create-step-hooks.ts';
 import type { HookEvent, HookLists } from '../../src/session/hooks/hook-types.ts';
 import { readAnswer } from '../../src/session/hooks/read-answer.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
@@ -501,6 +507,62 @@ describe('hooks of a call in a workflow', () => {
     await expect(second.hooks?.before(STEP_CALL, undefined)).rejects.toThrow(
       'neither its answer nor its fallback',
     );
+  });
+
+  it('are on the journal of the run, and one that is there is not asked again about the same step', async () => {
+    const state = emptyRun();
+    const asked: string[] = [];
+    const journal: RunJournal = {
+      state,
+      append(body, cause = { stream: 'run_1', seq: 0, depth: 0 }) {
+        const seq = state.seq + 1;
+        reduceRun(state, { ...body, seq, at: 0, run: 'run_1', cause });
+        bodies.push(body);
+        return { stream: 'run_1', seq, depth: cause.depth + 1 };
+      },
+      flushed: () => Promise.resolve(),
+      subscribe: () => () => undefined,
+      seal: () => undefined,
+    };
+    const bodies: RunEventBody[] = [];
+    const hooksOf = createStepHooks({
+      agent: { name: 'tester', hooks: lists({ before_action: [invocation('gate')] }) },
+      workflow: { hooks: lists({ after_action: [invocation('mask')], on_error: [invocation('alarm')] }) },
+      journal,
+      clock: createSystemClock(),
+      command: () => Promise.reject(new RuntimeError('internal', 'No command is expected.')),
+      async invoke({ where, invocation: { invoke: artifact, method, args } }) {
+        asked.push(artifact);
+        const result = artifact === 'mask' ? { result: 'masked' } : { parameters: { target: 'one' } };
+        return { where, artifact, method, args, result, cached: false, ms: 0, cost: 0 };
+      },
+      context: (step) => ({
+        ...{ agent_id: 'tester', current_state: null, step_name: step, balance: null, success_rate: 1 },
+        ...{ recent_actions: [], last_result: null, metadata: {}, variables: {} },
+      }),
+      metadata: () => ({ status: 'IDLE' }),
+    });
+    const step = { name: 'build', type: 'tool', target: 'make', parameters: {} } as unknown as SimpleStep;
+    const first = hooksOf(step);
+    expect(await first?.before(STEP_CALL)).toEqual({ target: 'one' });
+    // After a restart the run is walked again, and its log is the memory.
+    const second = hooksOf(step);
+    expect(await second?.before(STEP_CALL)).toEqual({ target: 'one' });
+    expect(asked).toEqual(['gate']);
+    journal.append({ type: 'step.started', step: 'build', attempt: 1, input: {}, repeatable: true });
+    expect(await second?.after(STEP_CALL, 'secret')).toBe('masked');
+    await second?.failed(STEP_CALL, { code: 'x', message: 'y', retryable: false });
+    expect(asked).toEqual(['gate', 'mask', 'alarm']);
+    const ran = bodies.flatMap((body) =>
+      body.type === 'hook.ran' ? [`${body.of} ${body.hook} ${body.outcome}`] : [],
+    );
+    expect(ran).toEqual([
+      'agent before_action changed',
+      'workflow after_action changed',
+      'workflow on_error passed',
+    ]);
+    journal.append({ type: 'step.completed', step: 'build', output: 1, ms: 0, attempts: 1 });
+    expect(state.hooks).toEqual([]);
   });
 
   it('are none at all where nobody has any', () => {

@@ -32,11 +32,6 @@ describe('an agent that asks for what is not built yet is refused, with the key'
     ['context_feeds', 'context_feeds: [{ id: time, source: { type: internal, action: system_clock } }]\n'],
     ['memory', 'memory: { graph: ./ }\n'],
     [
-      'context_variables.derived',
-      'context_variables: { derived: [{ name: over, triggers: [{ type: agent_text, agent: tester, match: { equals: END } }] }] }\n',
-    ],
-    ['import.artifacts', 'import: { artifacts: [./gate.yml] }\n'],
-    [
       'internal_actions.allowed_actions: add_context_feed',
       'internal_actions: { allowed_actions: [read_output, add_context_feed] }\n',
     ],

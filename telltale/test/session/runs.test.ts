@@ -332,3 +332,52 @@ describe('a workflow as an action', () => {
     expect(of('action.failed')).toMatchObject([{ error: { code: 'target_unknown' } }]);
   });
 });
+
+describe('a workflow that a trigger starts', () => {
+  const STATUS = 'metadata: { fields: { status: { values: [IDLE, CODING, DONE], default: IDLE } } }\n';
+  const onCoding = (body: string, extra = '') =>
+    flow('auto', `trigger: { type: metadata_match, conditions: { status: CODING } }\n${extra}${body}`);
+
+  it('runs beside the agent, knows what set it off, and its end is on the session’s log', async () => {
+    const { of, folder } = await runAgent({
+      manifest: `${IMPORTS}${STATUS}`,
+      files: {
+        ...note,
+        ...onCoding(
+          steps(
+            '{ name: write, type: tool, target: note, parameters: { text: "${trigger.fields.status.from} ${agent.metadata.status}" } }',
+          ),
+        ),
+      },
+      turns: ['<metadata>{"status":"CODING"}</metadata>', '<response final="true">done</response>'],
+      async after(_session, runtime) {
+        await runtime.workflows.idle();
+      },
+    });
+    const [fired] = of('trigger.fired');
+    expect(fired).toMatchObject({ trigger: 'auto#0', workflow: 'auto', chain: ['auto'] });
+    expect(notes(folder)).toEqual([`${fired?.run}:write IDLE CODING`]);
+  });
+
+  it('has the agent hear of its failure in the next turn, where the workflow says so', async () => {
+    const { prompts, of, result } = await runAgent({
+      manifest: `${IMPORTS}${STATUS}`,
+      files: {
+        ...note,
+        ...tool('slow', 'await new Promise((resolve) => setTimeout(resolve, 600)); return 1;'),
+        ...onCoding(
+          steps('{ name: write, type: tool, target: note, parameters: { text: a, fail: true } }'),
+          'news: failures\n',
+        ),
+      },
+      turns: [
+        '<metadata>{"status":"CODING"}</metadata><action mode="sync" id="s">{"name":"slow"}</action>',
+        '<thought>next</thought><response final="true">done</response>',
+      ],
+    });
+    expect(result.status).toBe('completed');
+    expect(of('workflow.failed')).toMatchObject([{ workflow: 'auto', told: true }]);
+    expect(prompts[1]).toContain('auto failed');
+    expect(prompts[1]).toContain('no ink');
+  });
+});

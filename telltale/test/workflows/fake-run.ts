@@ -103,18 +103,17 @@ export async function doStep(
   const step = [...allSteps(manifest)].find(({ name }) => name === stepName(address)) as SimpleStep;
   const place = { step, address, locals };
   const ready = await leaves.ready(place);
-  const cause = journal.append({
-    type: 'step.started',
-    step: address,
-    attempt,
-    input: ready.input,
-    repeatable: ready.repeatable,
-  });
+  const known = journal.state.steps.get(address);
+  const { input, repeatable } = ready;
+  const cause =
+    known?.status === 'running'
+      ? known.cause
+      : journal.append({ type: 'step.started', step: address, attempt, input, repeatable });
   const parks = new Set<{ readonly for: string; readonly due?: number | undefined }>();
   const controller = new AbortController();
   const call: LeafCall = {
     ...place,
-    input: ready.input,
+    input,
     attempt,
     signal: controller.signal,
     idempotencyKey: `${journal.state.id}:${address}`,

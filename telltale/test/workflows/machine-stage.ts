@@ -19,6 +19,8 @@ export interface MemoryJournal extends RunJournal {
   readonly events: RunEvent[];
   /** Events by which it dies: the one after them is lost, and everything from there on. */
   dieAfter: number;
+  /** How many events a crash cannot take back. */
+  committed: number;
 }
 
 /** A log in memory, folded as it grows; `flushed` resolves at once. */
@@ -29,6 +31,7 @@ export function memoryJournal(clock: { now(): number }, before: readonly RunEven
     events,
     state,
     dieAfter: Number.POSITIVE_INFINITY,
+    committed: before.length,
     append(body: RunEventBody, cause = state.started) {
       if (events.length >= journal.dieAfter) throw DEAD;
       const event: RunEvent = { seq: events.length + 1, at: clock.now(), run: 'run', cause, ...body };
@@ -36,7 +39,12 @@ export function memoryJournal(clock: { now(): number }, before: readonly RunEven
       reduceRun(state, event);
       return { stream: 'run', seq: event.seq, depth: cause.depth + 1 };
     },
-    flushed: () => Promise.resolve(),
+    async flushed() {
+      const upTo = events.length;
+      await Promise.resolve();
+      if (events.length >= journal.dieAfter) throw DEAD;
+      journal.committed = Math.max(journal.committed, upTo);
+    },
     subscribe: () => () => undefined,
     seal: () => undefined,
   };
@@ -60,6 +68,7 @@ export interface Scripts {
   readonly repeatable?: (name: string) => boolean;
   readonly compensate?: (address: string, output: Json, locals: JsonObject) => void | Promise<void>;
   readonly tests?: Readonly<Record<string, boolean | ((at: string) => boolean)>>;
+  readonly decide?: (test: string, at: string) => boolean;
 }
 
 export interface Stage {
@@ -118,7 +127,10 @@ export function createStage(
   const decisions: Decisions = {
     async test(at: string, test: Test) {
       const written = scripts.tests?.[String(test)];
-      const held = typeof written === 'function' ? written(at) : (written ?? test === 'true');
+      const held =
+        typeof written === 'function'
+          ? written(at)
+          : (written ?? scripts.decide?.(String(test), at) ?? test === 'true');
       journal.append({ type: 'if.decided', at_step: at, test: String(test), held });
       return held;
     },

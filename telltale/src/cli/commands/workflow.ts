@@ -128,10 +128,11 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
   sub(
     'cancel',
     'end a run',
-    'Ends a run: through the process that works on it, or at once where there is none.',
+    'Ends a run, and undoes what its steps say is to be undone: in the process that works on it, or here.',
   )
     .argument('<run>', RUN_HELP)
     .option('--reason <text>', 'why, for the log')
+    .option('--force', 'end it at once, without undoing what its steps have done')
     .option('--json', 'print {"run", "outcome", "pid"}')
     .action(
       context.run(async (run: string, _own: unknown, command: WithOptions) => {

@@ -4,7 +4,7 @@ import type { Io } from '../io.ts';
 import { closingLines } from '../view/closing-lines.ts';
 import { clip } from '../view/columns.ts';
 import { createLiveScreen } from '../view/live-screen.ts';
-import type { RunView } from './run-view.ts';
+import type { Debug, RunView } from './run-view.ts';
 import { createTerminalFrames, type FramesOptions, type TerminalFrames } from './terminal-frames.ts';
 
 export interface TerminalView extends RunView, Pick<TerminalFrames, 'draw' | 'entered'> {}
@@ -12,6 +12,7 @@ export interface TerminalView extends RunView, Pick<TerminalFrames, 'draw' | 'en
 export interface TerminalViewOptions extends FramesOptions {
   /** The line at the bottom; undefined leaves it to the view. */
   readonly status?: () => string | undefined;
+  readonly debug?: Debug;
 }
 
 const DEFAULT_COLUMNS = 80;
@@ -28,6 +29,7 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
     paint,
     size: () => ({ columns: columns(), rows: stdout.rows ?? DEFAULT_ROWS }),
     status: () => options.status?.() ?? stopping(),
+    debug: options.debug ?? {},
   });
   const frames = createTerminalFrames(io, screen, options);
   return {
@@ -37,6 +39,10 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
       frames.changed();
     },
     recall: (event) => screen.recall(event),
+    async note(event) {
+      screen.note(event);
+      frames.changed();
+    },
     async end(result, overlap) {
       await frames.leave();
       await stdout.write(`\n${closingLines(result, overlap, paint, columns() - 1).join('\n')}\n`);

@@ -57,6 +57,7 @@ const TYPES: Readonly<Record<EventType, true>> = {
   'child.action.completed': true,
   'child.action.failed': true,
   'child.metadata.changed': true,
+  'child.variable.changed': true,
   'child.usage': true,
 };
 

@@ -134,6 +134,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'child.action.completed':
     case 'child.action.failed':
     case 'child.metadata.changed':
+    case 'child.variable.changed':
       return `${called(event.action)}: ${said(ownEvent(event), room, safe)}`;
   }
 }

@@ -1,10 +1,12 @@
 import type { ObservedEvent } from '../../events/event.ts';
+import type { RunEvent } from '../../events/run-event.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { actionLine } from './action-line.ts';
 import { type ActionView, createActionLog, isOver } from './action-log.ts';
 import { createChangingLines } from './changing-lines.ts';
 import { clip } from './columns.ts';
 import { noteLine } from './note-line.ts';
+import { runNote } from './run-note.ts';
 import { createRunProgress } from './run-progress.ts';
 import { createSpeech, type Row, type Voice } from './speech.ts';
 
@@ -24,6 +26,8 @@ export interface LiveScreen {
   show(event: ObservedEvent): void;
   /** Takes in an event that was shown before, elsewhere: it gets no line, but what follows may be about it. */
   recall(event: ObservedEvent): void;
+  /** Takes in an event of a workflow run that the session set off. */
+  note(event: RunEvent): void;
   /** The lines as of now. Each line is `done` once, in one frame. */
   frame(now: number): Frame;
   /** All that is left, for good. */
@@ -35,6 +39,7 @@ export interface LiveScreenOptions {
   readonly size: () => ScreenSize;
   /** In place of the moving line at the bottom. */
   readonly status?: () => string | undefined;
+  readonly debug?: { readonly invoke?: boolean };
 }
 
 const MARGIN = '  ';
@@ -47,7 +52,7 @@ const ECHO = 2;
 /** Lines that may still change, at the most: a screen that is redrawn whole flickers. */
 const MAX_LIVE = 20;
 
-export function createLiveScreen({ paint, size, status }: LiveScreenOptions): LiveScreen {
+export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreenOptions): LiveScreen {
   const actions = createActionLog();
   const speech = createSpeech();
   const streamed = { thoughts: new Set<number>(), response: 0 };
@@ -128,7 +133,13 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
     show(event) {
       follow(event);
       if (showAction(event) || showSpeech(event)) return;
-      const line = noteLine(event, width() - MARGIN.length, paint);
+      const line = noteLine(event, width() - MARGIN.length, paint, debug);
+      if (line === undefined) return;
+      push(speech.close());
+      lines.line(MARGIN + line);
+    },
+    note(event) {
+      const line = runNote(event, width() - MARGIN.length, paint);
       if (line === undefined) return;
       push(speech.close());
       lines.line(MARGIN + line);

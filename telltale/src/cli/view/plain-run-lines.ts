@@ -16,10 +16,11 @@ const SILENT: ReadonlySet<RunEventType> = new Set([
   'workflow.cancelled',
 ]);
 
-/** The line of an event of a run in a pipe: its type, then what it says; undefined where it has none. */
-export function plainRunLine(event: RunEvent): string | undefined {
+/** The line of an event of a run in a pipe: its type, then what it says; undefined where it has none. `of` names the run, where the lines of others are around it. */
+export function plainRunLine(event: RunEvent, of?: string): string | undefined {
   if (SILENT.has(event.type)) return undefined;
   const said = describeRunEvent(event, SAID);
-  const text = event.type === 'workflow.started' ? `${event.run} ${said}` : said;
+  const text =
+    of !== undefined ? `${of} ${said}` : event.type === 'workflow.started' ? `${event.run} ${said}` : said;
   return `${`${event.type} `.padEnd(LABEL)}${text}`.trimEnd();
 }

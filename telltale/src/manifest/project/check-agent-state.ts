@@ -2,7 +2,12 @@ import { parseExpression } from '../../conditions/cel/parse-expression.ts';
 import type { Diagnostic, Finding } from '../diagnostic.ts';
 import type { Issue } from '../issue.ts';
 import { quoted } from '../printable.ts';
-import { checkConditionValues, type Declared, unknownName } from '../schema/checks/check-condition-values.ts';
+import {
+  checkConditionValues,
+  type Declared,
+  titleOf,
+  unknownName,
+} from '../schema/checks/check-condition-values.ts';
 import { fieldViolation } from '../schema/checks/check-field-value.ts';
 import { declaredVariables } from '../schema/checks/check-variables.ts';
 import { type DocumentNode, documentNode, errorAt } from '../schema/checks/document-node.ts';
@@ -50,13 +55,13 @@ const findingOf = ({ code, message, hint }: Issue, severity: Finding['severity']
 
 function checkAgainst(workflow: DocumentNode, { agent }: AgentScope): readonly Issue[] {
   const manifest = documentNode(agent.document.value);
-  const of = ` of the agent ${quoted(agent.name ?? '?')}`;
+  const owner = quoted(agent.name ?? '?');
   const metadata: Declared = {
-    ...{ what: 'metadata field', of },
+    ...{ what: 'metadata field', agent: owner },
     named: new Map(manifest.at('metadata').at('fields').entries()),
   };
   const variables: Declared = {
-    ...{ what: 'context variable', of },
+    ...{ what: 'context variable', agent: owner },
     named: new Map(
       [manifest, workflow]
         .flatMap((each) => declaredVariables(each.at('context_variables')))
@@ -108,7 +113,7 @@ function checkSet(values: DocumentNode, declared: Declared): readonly Issue[] {
     if (given.value === undefined || given.value === null || holdsReference(given)) return [];
     const why = fieldViolation(field)(given.value);
     if (why === undefined) return [];
-    const message = `The ${declared.what} "${name}"${declared.of} cannot be set to this: ${why}.`;
+    const message = `${titleOf(name, declared)} cannot be set to this: ${why}.`;
     return [errorAt(given, 'bad_value', message, { hint: 'Write a value that it can have.' })];
   });
 }

@@ -29,7 +29,10 @@ export function checkWorkflowCycles(documents: readonly ProjectDocument[]): Diag
         {
           severity: 'error',
           code: 'cycle',
-          message: `These workflows call each other: ${showCycle(cycle)}.`,
+          message:
+            cycle.length === 2
+              ? `The workflow "${cycle[0]}" calls itself.`
+              : `These workflows call each other: ${showCycle(cycle)}.`,
           hint: 'Break the cycle: repeat with a loop step, or start the next one by a trigger.',
         },
       ),

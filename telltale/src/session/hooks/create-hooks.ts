@@ -21,7 +21,7 @@ import { readAnswer, type Verdict } from './read-answer.ts';
 export interface HookSources {
   readonly agent?: HookLists | undefined;
   readonly workflow?: HookLists | undefined;
-  readonly step?: { readonly name: string; readonly hooks: HookLists } | undefined;
+  readonly step?: { readonly name: string; readonly hooks: HookLists | undefined } | undefined;
 }
 
 export interface HookEdges extends AskEdges {
@@ -67,7 +67,7 @@ export function createHooks(sources: HookSources, edges: HookEdges, gate?: Gate)
   const placed = (kind: HookKind): readonly PlacedHook[] => [
     ...place(agent?.[kind], 'agent'),
     ...place(workflow?.[kind], 'workflow'),
-    ...(step === undefined ? [] : place(step.hooks[kind], `step ${step.name}`)),
+    ...(step === undefined ? [] : place(step.hooks?.[kind], `step ${step.name}`)),
   ];
   const lists: Readonly<Record<HookKind, readonly PlacedHook[]>> = {
     before_turn: placed('before_turn'),

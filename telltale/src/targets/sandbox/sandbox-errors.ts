@@ -7,10 +7,10 @@ import type { SandboxJob } from './sandbox.ts';
 type Failure = Exclude<Outcome, { readonly kind: 'value' }>;
 
 /** What a script that gave no value is reported as. */
-export function scriptFailure({ what, source, limits }: SandboxJob, failure: Failure): RuntimeError {
+export function scriptFailure({ what, source, module, limits }: SandboxJob, failure: Failure): RuntimeError {
   switch (failure.kind) {
     case 'syntax':
-      return scriptSyntax(what, source, failure.message, failure.place);
+      return scriptSyntax(what, module ?? source, failure.message, failure.place);
     case 'threw':
       return scriptThrew(what, failure);
     case 'interrupted':

@@ -16,6 +16,9 @@ export interface PersonsWord {
   readonly note?: string;
 }
 
+/** Who closes a question that nobody answered in time. */
+export const TIMEOUT = 'timeout';
+
 /** The last question of a step. */
 export const lastReview = ({ reviews }: Pick<RunState, 'reviews'>, step: string): ApprovalState | undefined =>
   reviews.findLast((review) => review.step === step);
@@ -32,6 +35,8 @@ export async function askPerson(
   const { journal, clock, reviews } = edges;
   const { address: step } = call;
   const last = lastReview(journal.state, step);
+  const word = last === undefined ? undefined : wordOfThisTry(last, question, journal.state);
+  if (word !== undefined) return word;
   const open = last?.answer === undefined ? last : undefined;
   const isSame = open !== undefined && deepEqual(open.call?.input, question.call?.input);
   if (open !== undefined && !isSame)
@@ -43,11 +48,11 @@ export async function askPerson(
   const { review, due } = asked;
   const look = () => {
     const found = journal.state.reviews.find((each) => each.review === review);
-    return found?.answer === undefined ? undefined : wordOf(found, found.answer);
+    return found === undefined ? undefined : wordOf(found);
   };
   try {
     const waited = await waitFor({ waitsFor: `review ${review}`, due, look }, call, edges);
-    return waited === DUE ? { answer: 'due', choice: '', by: 'timeout' } : waited;
+    return waited === DUE ? { answer: 'due', choice: '', by: TIMEOUT } : waited;
   } catch (thrown) {
     if (!edges.isLetGo()) reviews.close(review, withdrawn(toRuntimeError(thrown).message));
     throw thrown;
@@ -61,9 +66,21 @@ const withdrawn = (note: string): ReviewEnd => ({
   note,
 });
 
-const wordOf = ({ choice = '', by = '', note }: ApprovalState, answer: ReviewAnswer): PersonsWord => ({
-  answer,
-  choice,
-  by,
-  ...(note === undefined ? {} : { note }),
-});
+/** An answer that came while nobody worked on the run; one to a try before this one has had its effect. */
+function wordOfThisTry(
+  last: ApprovalState,
+  { call }: Pick<ApprovalRequest, 'call'>,
+  { steps }: RunState,
+): PersonsWord | undefined {
+  const began = steps.get(last.step)?.cause.seq ?? 0;
+  if (last.seq < began || !deepEqual(last.call?.input, call?.input)) return undefined;
+  // The runtime's own withdrawal is no answer: the question is put again.
+  return last.answer === 'withdrawn' && last.by !== TIMEOUT ? undefined : wordOf(last);
+}
+
+/** Undefined where nobody has answered yet. */
+function wordOf({ answer, choice = '', by = '', note }: ApprovalState): PersonsWord | undefined {
+  if (answer === undefined) return undefined;
+  const isLate = answer === 'withdrawn' && by === TIMEOUT;
+  return { answer: isLate ? 'due' : answer, choice, by, ...(note === undefined ? {} : { note }) };
+}

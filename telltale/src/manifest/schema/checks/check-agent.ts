@@ -3,6 +3,7 @@ import { checkActionTemplates } from './check-action-templates.ts';
 import { checkConditionValues } from './check-condition-values.ts';
 import { checkFeedNames, checkFeeds } from './check-feeds.ts';
 import { checkGuardedVariables } from './check-guarded-variables.ts';
+import { checkHooks } from './check-hooks.ts';
 import { checkMetadata } from './check-metadata.ts';
 import { checkModels } from './check-models.ts';
 import { checkNames } from './check-names.ts';
@@ -46,6 +47,7 @@ export function checkAgent(agent: DocumentNode): readonly Issue[] {
     ),
     ...checkUnique(mcpServers, 'MCP servers'),
     ...checkGuardedVariables([agent.at('permissions')], 'a permission', variables),
+    ...checkHooks(agent.at('hooks')),
     ...checkInternalActions(agent.at('internal_actions')),
   ];
 }
@@ -57,7 +59,7 @@ function checkDerivedNames(
 ): readonly Issue[] {
   const roots = ['metadata', 'vars', ...variables.map(({ name }) => name)];
   const named = new Map(agent.at('metadata').at('fields').entries());
-  const declared = { what: 'metadata field', of: '', named };
+  const declared = { what: 'metadata field', named };
   return variables.flatMap(({ node }) => [
     ...checkNames(node.at('expression'), { roots, members }),
     ...triggersOf(node)

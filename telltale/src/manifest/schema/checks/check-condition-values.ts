@@ -12,8 +12,8 @@ import { type DocumentNode, errorAt } from './document-node.ts';
 export interface Declared {
   /** `metadata field`, `context variable`. */
   readonly what: string;
-  /** Whose they are, for messages: ` of the agent "coder"`; nothing where it is the document itself. */
-  readonly of: string;
+  /** Whose they are, for messages: `"coder"`; absent where it is the document itself. */
+  readonly agent?: string;
   readonly named: ReadonlyMap<string, DocumentNode>;
 }
 
@@ -42,13 +42,18 @@ function inMap(place: DocumentNode, declared: Declared): readonly Issue[] {
   });
 }
 
-export function unknownName(place: DocumentNode, name: string, { what, of, named }: Declared): Issue {
+export function unknownName(place: DocumentNode, name: string, { what, agent, named }: Declared): Issue {
   const known = [...named.keys()];
-  return errorAt(place, 'unknown_field', `There is no ${what} "${name}"${of}.`, {
+  const has = agent === undefined ? 'There is no' : `The agent ${agent} has no`;
+  return errorAt(place, 'unknown_field', `${has} ${what} "${name}".`, {
     hint: () => (known.length === 0 ? `It declares no ${what} at all.` : suggest(name, known, 'Declared')),
     at: 'key',
   });
 }
+
+/** `The metadata field "status" of the agent "coder"`. */
+export const titleOf = (name: string, { what, agent }: Declared): string =>
+  `The ${what} "${name}"${agent === undefined ? '' : ` of the agent ${agent}`}`;
 
 const isWord = (words: readonly string[], key: string) => words.includes(key);
 
@@ -143,12 +148,12 @@ function mustBe(
 
 const never = (
   place: DocumentNode,
-  { name, declared: { what, of } }: Asked,
+  { name, declared }: Asked,
   why: string,
   hint: string | undefined,
   at: 'key' | 'value' = 'value',
 ): Issue =>
-  errorAt(place, 'never_matches', `The ${what} "${name}"${of} never matches this: ${why}`, { hint, at });
+  errorAt(place, 'never_matches', `${titleOf(name, declared)} never matches this: ${why}`, { hint, at });
 
 function hintFor({ field }: Asked, value: Json | undefined): string | undefined {
   const allowed = field.at('values').value;

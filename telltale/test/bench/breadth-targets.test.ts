@@ -40,6 +40,7 @@ const raced = (name: string, kind: WorkflowFigures['kind'], perSecond: number): 
   name,
   kind,
   perSecond: [perSecond],
+  cpuUs: [1],
   startMs: [5],
   expected: 10,
   ran: 10,
@@ -65,11 +66,10 @@ it('a step that did not run, or ran twice, is a miss', () => {
   expect(workflows(500, { ran: 11 })).toBe(1);
 });
 
-it('workflows far below a bare group commit are a miss, also where no peer was measured', () => {
+it('how near workflows come to a bare group commit is told, not judged', () => {
   const alone = (ours: number) =>
     exitCode(judgeWorkflows([raced('floor', 'floor', 1000), raced('ours', 'ours', ours)]), false);
-  expect(alone(450)).toBe(0);
-  expect(alone(449)).toBe(1);
+  expect(alone(1)).toBe(0);
 });
 
 it('workflows of ours that were not measured are a miss', () => {

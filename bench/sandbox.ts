@@ -134,7 +134,10 @@ console.log(
 const rows = contestants.map((each) => [each.name, cpuOf(each).toFixed(0), wallOf(each).toFixed(0)]);
 console.log(table(['', 'CPU, µs', 'wall, µs'], rows));
 const [asked, script, floor] = contestants as readonly [Contestant, Contestant, Contestant];
-const ratio = (ours: Contestant) => wallOf(ours) / wallOf(floor);
+/** Of the best rounds: a busy machine makes the others of both as long as it likes. */
+const bestOf = (contestant: Contestant) =>
+  Math.min(...(samples.get(contestant) ?? []).map(({ wallUs }) => wallUs));
+const ratio = (ours: Contestant) => bestOf(ours) / bestOf(floor);
 process.exitCode = printVerdicts(
   [
     atMost(

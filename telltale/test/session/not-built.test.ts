@@ -4,13 +4,8 @@ import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { agentFolder } from './run-agent.ts';
 
-const files = {
-  'gate.yml':
-    'kind: Artifact\nname: gate\nlanguage: js\nsource: "export const ok = () => true"\nmethods: { ok: { description: Whether. } }\n',
-};
-
 async function failureOf(manifest: string): Promise<unknown> {
-  const folder = agentFolder(manifest, files);
+  const folder = agentFolder(manifest);
   const agent = await loadAgent('agent.yml', { cwd: folder, name: 'tester' });
   const runtime = await createRuntime({ store: 'memory', cwd: folder });
   const session = runtime.start(agent, {

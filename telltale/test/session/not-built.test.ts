@@ -32,7 +32,7 @@ describe('an agent that asks for what is not built yet is refused, with the key'
     ],
     [
       'Workflow beside',
-      '---\nkind: Workflow\nname: beside\nsteps: [{ name: one, type: set_metadata, values: { a: 1 } }]\n',
+      '---\nkind: Workflow\nname: beside\nsteps: [{ name: one, type: notify, message: Hello. }]\n',
     ],
   ];
   it.each(cases)('%s', async (key, manifest) => {

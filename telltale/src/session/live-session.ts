@@ -17,12 +17,13 @@ import type { Begin, ChildSession, Lineage, Spawn } from './children/lineage.ts'
 import { sessionContext } from './decision-context.ts';
 import { isInCode } from './define/agent-code.ts';
 import { createEventQueue } from './event-queue.ts';
+import type { LoadedAgent } from './loaded-agent.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
 import type { Runs } from './runs/create-runs.ts';
-import type { LoadedAgent, OnWaiting, Session, SessionResult } from './runtime-types.ts';
+import type { OnWaiting, Session, SessionResult } from './runtime-types.ts';
 import { createSessionInvoke } from './session-invoke.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
 import { cancelOnAbort, createStop, type Stop, type StopReason } from './stop.ts';

@@ -34,7 +34,7 @@ import {
   seedMissing,
   setGiven,
 } from './variables/session-variables.ts';
-import { checkGiven, variableDefaults } from './variables/start-variables.ts';
+import { checkGiven, classesOf, variableDefaults } from './variables/start-variables.ts';
 import { type KeptValues, readKept } from './variables/variable-keeper.ts';
 
 const SEAL_BYTES = 9;
@@ -297,6 +297,7 @@ async function firstEvent(
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
     ...(start.chat === true ? { chat: true as const } : {}),
     vars: prepared.derived?.initial(vars, values) ?? vars,
+    ...classesOf(manifest),
     ...(defined.some(({ key }) => key === 'user') ? { user } : {}),
     metadata: values,
     ...(prepared.metadata.states.length === 0 ? {} : { states: prepared.metadata.states }),

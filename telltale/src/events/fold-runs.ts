@@ -1,12 +1,29 @@
 import type { EventOf } from './event.ts';
-import type { SessionState, WorkflowNews } from './state.ts';
+import type { SessionState, TriggerCount, WorkflowNews } from './state.ts';
 
 export function startRun(state: SessionState, event: EventOf<'trigger.fired'>): void {
   const { run, workflow, trigger, seq, cause, seen, chain, at } = event;
-  state.runs.push({ run, workflow, trigger, seq, depth: cause.depth + 1, seen, chain, acts: [] });
+  state.runs.push({ run, workflow, trigger, seq, depth: cause.depth + 1, seen, chain });
+  countTrigger(state, trigger, (before) => ({ ...before, times: before.times + 1, at }));
+}
+
+/** What is decided by the question to an artifact that a trigger's test is: `trigger WORKFLOW#0`. */
+export const TRIGGER_QUESTION = 'trigger ';
+
+export function hearAnswer(state: SessionState, { where, result }: EventOf<'invoke'>): void {
+  if (!where.startsWith(TRIGGER_QUESTION)) return;
+  const trigger = where.slice(TRIGGER_QUESTION.length);
+  countTrigger(state, trigger, (before) => ({ ...before, held: result === true }));
+}
+
+function countTrigger(
+  state: SessionState,
+  trigger: string,
+  change: (before: TriggerCount) => TriggerCount,
+): void {
   const before = state.triggers.find((each) => each.trigger === trigger);
   const others = before === undefined ? state.triggers : state.triggers.filter((each) => each !== before);
-  state.triggers = [...others, { trigger, times: (before?.times ?? 0) + 1, at }];
+  state.triggers = [...others, change(before ?? { trigger, times: 0, at: 0 })];
 }
 
 export function endRun(
@@ -14,9 +31,24 @@ export function endRun(
   event: EventOf<'workflow.completed' | 'workflow.failed' | 'workflow.cancelled'>,
 ): void {
   state.runs = state.runs.filter(({ run }) => run !== event.run);
+  forgetOrders(state, event.run);
   if (event.told !== true) return;
   const { run, workflow } = event;
   state.news.workflows = [...(state.news.workflows ?? []), { run, workflow, ...endOf(event) }];
+}
+
+export function takeOrder(state: SessionState, { run, key }: EventOf<'workflow.asked'>): void {
+  const before = state.orders.find((each) => each.run === run);
+  const others = state.orders.filter((each) => each !== before);
+  state.orders = [...others, { run, keys: [...(before?.keys ?? []), key] }];
+}
+
+/** Of a run that has ended, of its later tries, and of the runs that it called. */
+export function forgetOrders(state: SessionState, ended: string): void {
+  if (state.orders.length > 0)
+    state.orders = state.orders.filter(
+      ({ run }) => run !== ended && !run.startsWith(`${ended}.`) && !run.startsWith(`${ended}~`),
+    );
 }
 
 function endOf(

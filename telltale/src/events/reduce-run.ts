@@ -1,3 +1,4 @@
+import { markHook } from './hook-marks.ts';
 import type { RunEvent, RunEventOf } from './run-event.ts';
 import { emptyRun, type RunState, type StepState } from './run-state.ts';
 
@@ -48,12 +49,14 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
         step.output = event.output;
         step.attempts = event.attempts;
       });
+      forgetHooks(state, event.step);
       state.outputs.set(stepName(event.step), event.output);
       if (event.output_key !== undefined) state.outputs.set(event.output_key, event.output);
       break;
     case 'step.retrying':
       settle(state, event.step, (step) => {
         step.status = 'retrying';
+        step.retries = (step.retries ?? 0) + 1;
         step.error = event.error;
         step.due = event.due;
       });
@@ -66,6 +69,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
         step.attempts = event.attempts;
         step.policy = event.policy;
       });
+      forgetHooks(state, event.step);
       break;
     case 'step.skipped':
       state.steps.set(event.step, {
@@ -80,6 +84,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
         step.endedSeq = event.seq;
         step.reason = event.reason;
       });
+      forgetHooks(state, event.step);
       break;
     case 'step.interrupted':
       settle(state, event.step, (step) => {
@@ -97,6 +102,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       break;
     case 'invoke':
       state.invokes++;
+      state.answers.set(event.where, event.result);
       break;
     case 'timer.set':
       state.timers.set(event.id, { due: event.due, fired: false });
@@ -111,26 +117,30 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.variables.set(event.name, event.to);
       break;
     case 'review.requested': {
-      const { review, step, prompt, options, assignee, due, at } = event;
+      const { review, step, prompt, options, assignee, due, call, at, seq } = event;
       state.reviews.push({
-        ...{ review, step, prompt, options, at },
+        ...{ review, step, prompt, options, at, seq },
         ...(assignee === undefined ? {} : { assignee }),
         ...(due === undefined ? {} : { due }),
+        ...(call === undefined ? {} : { call }),
       });
       break;
     }
     case 'review.resolved':
       answer(state, event);
       break;
+    case 'hook.ran':
+      if (event.hook === 'before_action') markHook(state.hooks, event);
+      break;
     case 'budget.charged':
       state.balance = event.balance;
+      state.charged += event.amount;
       break;
     case 'model.used':
       state.usage.input += event.usage.input;
       state.usage.output += event.usage.output;
       state.usage.cost_usd += event.cost_usd;
       break;
-    case 'hook.ran':
     case 'component.injected':
     case 'audit':
     case 'custom':
@@ -151,6 +161,7 @@ function begin(state: RunState, event: RunEventOf<'workflow.started'>): void {
   state.started = { stream: run, seq, depth: cause.depth + 1 };
   for (const [name, value] of Object.entries(vars)) state.variables.set(name, value);
   if (balance !== undefined) state.balance = balance;
+  if (event.model !== undefined) state.model = event.model;
 }
 
 const blankStep = ({ step, at, run, seq, cause }: RunEvent & { readonly step: string }): StepState => ({
@@ -180,12 +191,16 @@ function settle(state: RunState, address: string, change: (step: StepState) => v
   if (step !== undefined) change(step);
 }
 
+function forgetHooks(state: RunState, address: string): void {
+  if (state.hooks.length > 0) state.hooks = state.hooks.filter(({ action }) => action !== address);
+}
+
 /** The first answer counts. */
 function answer(state: RunState, event: RunEventOf<'review.resolved'>): void {
-  const { choice, by, note } = event;
+  const { answer: said, choice, by, note } = event;
   state.reviews = state.reviews.map((each) =>
     each.review === event.review && each.choice === undefined
-      ? { ...each, choice, by, ...(note === undefined ? {} : { note }) }
+      ? { ...each, answer: said, choice, by, ...(note === undefined ? {} : { note }) }
       : each,
   );
 }

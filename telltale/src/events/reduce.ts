@@ -3,8 +3,9 @@ import type { EventOf, SessionEvent } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
 import { request, resolve } from './fold-reviews.ts';
-import { endRun, fireTimer, setTimer, startRun } from './fold-runs.ts';
+import { endRun, fireTimer, hearAnswer, setTimer, startRun, takeOrder } from './fold-runs.ts';
 import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold-turns.ts';
+import { markHook } from './hook-marks.ts';
 import { emptyState, type SessionState } from './state.ts';
 
 /** The `custom` event with what a model used outside of turns: `{input, output, cost_usd}` and more. */
@@ -15,6 +16,9 @@ export const CHILD_WRITER = 'child:';
 
 /** Who changes metadata and variables for a workflow run: `workflow:NAME`. */
 export const WORKFLOW_WRITER = 'workflow:';
+
+/** Who sets what the session did not: values kept from before, or set by others meanwhile. No update of its own. */
+export const SEED_WRITER = 'seed';
 
 /** Faults of one turn that the model is told of; a stream of nothing but faults must not fill the prompt. */
 const MAX_FAULTS = 50;
@@ -154,7 +158,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       const action = state.actions.get(event.id);
       if (action === undefined) break;
       action.status = 'waiting';
-      if (action.action.kind === 'agent') retryChild(state, event.id);
+      if (action.action.kind === 'agent' || action.action.kind === 'workflow') retryChild(state, event.id);
       break;
     }
     case 'metadata.changed':
@@ -170,8 +174,10 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
         state.signs.tags = true;
         state.signs.deeds = true;
       }
-      state.variableUpdates++;
+      if (event.by !== SEED_WRITER) state.variableUpdates++;
       state.variables.set(event.name, { value: event.to, class: event.class, by: event.by });
+      if (state.news.variables === undefined) state.news.variables = [event.name];
+      else if (!state.news.variables.includes(event.name)) state.news.variables.push(event.name);
       break;
     case 'fault':
       state.signs.tags ||= event.code !== 'no_tags';
@@ -204,6 +210,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'child.action.completed':
     case 'child.action.failed':
     case 'child.metadata.changed':
+    case 'child.variable.changed':
     case 'child.usage':
       followChild(state, event);
       break;
@@ -227,10 +234,17 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'workflow.cancelled':
       endRun(state, event);
       break;
+    case 'invoke':
+      hearAnswer(state, event);
+      break;
+    case 'workflow.asked':
+      takeOrder(state, event);
+      break;
+    case 'hook.ran':
+      markHook(state.hooks, event);
+      break;
     case 'audit':
     case 'trigger.suppressed':
-    case 'invoke':
-    case 'hook.ran':
     case 'artifact.written':
       break;
   }
@@ -252,6 +266,7 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   if (event.parent !== undefined) state.parent = event.parent;
   if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
   if (event.chat === true) state.chat = true;
+  if (event.user !== undefined) state.user = event.user;
   if (event.balance !== undefined) state.balance = event.balance;
   state.input = event.input;
   state.startedAt = event.at;
@@ -289,7 +304,7 @@ const isOfChild = (by: string): boolean => by.startsWith(CHILD_WRITER);
 const isOfWorkflow = (by: string): boolean => by.startsWith(WORKFLOW_WRITER);
 
 function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>): void {
-  state.metadataUpdates++;
+  if (event.by !== SEED_WRITER) state.metadataUpdates++;
   if (!isOfChild(event.by) && event.run === undefined) {
     state.signs.tags = true;
     state.signs.deeds = true;

@@ -15,6 +15,8 @@ export interface RunOrigin {
   readonly parent?: { readonly run: string; readonly step: string };
   /** Workflows that led here by setting each other off or calling each other, this one last. */
   readonly chain: readonly string[];
+  /** The agents above it by name, from the one that nobody called on. */
+  readonly agents: readonly string[];
 }
 
 /** A question to a person: the run goes on with their answer. */
@@ -26,6 +28,16 @@ export interface ApprovalRequest {
   readonly assignee?: string;
   /** When it is too late, and what then counts. */
   readonly due?: number;
+  /** Where it is a call that may not be made without a person's approval: what is approved is what is done. */
+  readonly call?: {
+    /** `tool "deploy"`. */
+    readonly target: string;
+    /** What of the manifest demands it. */
+    readonly because: string;
+    readonly input: JsonObject;
+    /** What the approval is for, as the target will look for it. */
+    readonly grants: readonly string[];
+  };
 }
 
 /**
@@ -43,6 +55,8 @@ export type RunEventBody =
         readonly agent: string;
         readonly code?: true;
       };
+      /** The model of its prompts, where it is another than the agent's own. */
+      readonly model?: string;
       readonly input: JsonObject;
       readonly origin: RunOrigin;
       /** The workflow's own variables at the start. */

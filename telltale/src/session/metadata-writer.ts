@@ -1,5 +1,6 @@
 import { deepEqual } from '../conditions/deep-equal.ts';
 import type { Cause } from '../events/event.ts';
+import { SEED_WRITER } from '../events/reduce.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Store, TableWrite } from '../store/store.ts';
@@ -7,7 +8,7 @@ import type { Metadata, MetadataChanges } from './metadata/metadata.ts';
 import type { SessionLog } from './session-log.ts';
 
 /** Checks an update and puts what counts, and what does not, on the log. */
-export type ApplyMetadata = (update: JsonObject, by: string, cause?: Cause) => void;
+export type ApplyMetadata = (update: JsonObject, by: string, cause?: Cause, run?: string) => void;
 
 /** One row a field, so that sessions side by side that set different ones do not undo each other's. */
 const keptTable = (agent: string) => `agent.metadata:${agent}`;
@@ -19,11 +20,12 @@ export function createMetadataWriter(
   agent: string,
   log: SessionLog,
 ): ApplyMetadata {
-  return (update, by, cause) => {
+  return (update, by, cause, run) => {
     const { changes, errors } = metadata.apply(log.state.metadata, update);
     if (Object.keys(changes).length > 0) {
       const beside = manifest.scope === 'agent' ? { writes: writesOf(agent, changes) } : undefined;
-      log.append({ type: 'metadata.changed', changes, by }, cause, beside);
+      const of = run === undefined ? undefined : { run };
+      log.append({ type: 'metadata.changed', changes, by, ...of }, cause, beside);
     }
     if (errors.length > 0) log.append({ type: 'metadata.rejected', errors, by }, cause);
   };
@@ -76,5 +78,5 @@ export async function refreshMetadata(
     if (!deepEqual(from, to)) changes.set(name, { from, to });
   }
   if (changes.size > 0)
-    log.append({ type: 'metadata.changed', changes: Object.fromEntries(changes), by: 'seed' });
+    log.append({ type: 'metadata.changed', changes: Object.fromEntries(changes), by: SEED_WRITER });
 }

@@ -5,13 +5,9 @@ import { SNAPSHOT_EVERY, type SnapshotWriter } from '../events/snapshot.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
-import type { Append, StreamWriter, TableWrite } from '../store/store.ts';
-
-/** What is written in the same transaction as an event. */
-export interface Beside {
-  readonly consumed?: readonly number[];
-  readonly writes?: readonly TableWrite[];
-}
+import type { StreamWriter } from '../store/store.ts';
+import { type Beside, createStreamBatches } from '../store/stream-batches.ts';
+import { tellAll } from '../store/tell-all.ts';
 
 /**
  * The one way in which a session changes: an event is folded at once, written in order behind those before it, and shown
@@ -54,22 +50,8 @@ export interface SessionLogEdges {
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
-interface Batch {
-  readonly lines: string[];
-  readonly events: SessionEvent[];
-  consumed: number[] | undefined;
-  writes: TableWrite[] | undefined;
-}
-
 /** Live events that wait for a commit; where a store takes longer than that, they are shown at once. */
 const MAX_HELD = 4_096;
-
-const emptyBatch = (): Batch => ({ lines: [], events: [], consumed: undefined, writes: undefined });
-
-function takeBeside(batch: Batch, { consumed, writes }: Beside): void {
-  if (consumed !== undefined) batch.consumed = [...(batch.consumed ?? []), ...consumed];
-  if (writes !== undefined) batch.writes = [...(batch.writes ?? []), ...writes];
-}
 
 export function createSessionLog({
   writer,
@@ -81,15 +63,9 @@ export function createSessionLog({
 }: SessionLogEdges): SessionLog {
   const session = writer.stream;
   const listeners = new Set<(event: ObservedEvent) => void>();
-  let waiters: { seq: number; then: (error?: RuntimeError) => void }[] = [];
   /** Live events, each with the durable one that they came behind. */
   let held: { readonly behind: number; readonly event: LiveEvent }[] = [];
-  let batch = emptyBatch();
-  let scheduled = false;
   let sealed = false;
-  let lost: RuntimeError | undefined;
-  let committedSeq = state.seq;
-  let writtenStatus = '';
   let origin: Cause = { stream: session, seq: 0, depth: 0 };
   let turnOrigin: Cause | undefined;
   const reactions: ((event: SessionEvent) => void)[] = [];
@@ -109,20 +85,6 @@ export function createSessionLog({
     }
   };
 
-  const settle = (through: number, events: readonly SessionEvent[], error: RuntimeError | undefined) => {
-    if (error !== undefined) {
-      if (lost === undefined) {
-        lost = error;
-        onLost(error);
-      }
-    } else {
-      committedSeq = through;
-      if (listeners.size > 0 || crashPoint !== undefined) publish(events);
-      showHeld(through);
-    }
-    wake(error);
-  };
-
   const publish = (events: readonly SessionEvent[]) => {
     for (const event of events) {
       crashPoint?.(`committed:${event.type}`);
@@ -139,49 +101,25 @@ export function createSessionLog({
     if (at > 0) held = due.slice(at);
   };
 
-  const tell = (event: ObservedEvent) => {
-    for (const listener of listeners) {
-      try {
-        listener(event);
-      } catch (thrown) {
-        // A mistake of the program around, and none of the session's: it surfaces there, as with any event handler.
-        queueMicrotask(() => {
-          throw thrown;
-        });
-      }
-    }
-  };
+  const tell = (event: ObservedEvent) => tellAll(listeners, event);
 
-  const wake = (error: RuntimeError | undefined) => {
-    if (waiters.length === 0) return;
-    const due = error === undefined ? waiters.filter(({ seq }) => seq <= committedSeq) : waiters;
-    waiters = error === undefined ? waiters.filter(({ seq }) => seq > committedSeq) : [];
-    for (const { then } of due) then(error);
-  };
-
-  const flush = () => {
-    scheduled = false;
-    if (batch.lines.length === 0) return;
-    const { events, lines, consumed, writes } = batch;
-    const through = state.seq;
-    const status = state.status === writtenStatus ? undefined : state.status;
-    batch = emptyBatch();
-    writtenStatus = state.status;
-    if (crashPoint !== undefined) for (const { type } of events) crashPoint(`append:${type}`);
-    const expectedSeq = through - lines.length;
-    const append: Append =
-      status === undefined && consumed === undefined && writes === undefined
-        ? { expectedSeq, events: lines }
-        : {
-            expectedSeq,
-            events: lines,
-            ...(status === undefined ? {} : { status }),
-            ...(consumed === undefined ? {} : { consumed }),
-            ...(writes === undefined ? {} : { writes }),
-          };
-    writer.append(append, (error) => settle(through, events, error));
-    if (snapshots.due() >= SNAPSHOT_EVERY) writer.snapshot(state.seq, snapshots.take(state));
-  };
+  const batches = createStreamBatches<SessionEvent>({
+    writer,
+    seq: state.seq,
+    status: () => state.status,
+    onAppended() {
+      if (snapshots.due() >= SNAPSHOT_EVERY) writer.snapshot(state.seq, snapshots.take(state));
+    },
+    onCommitted(through, events) {
+      if (listeners.size > 0 || crashPoint !== undefined) publish(events);
+      showHeld(through);
+    },
+    onLost(error) {
+      sealed = true;
+      onLost(error);
+    },
+    crashPoint,
+  });
 
   const log: SessionLog & { watched: boolean } = {
     state,
@@ -191,34 +129,24 @@ export function createSessionLog({
       const starts = body.type === 'turn.started';
       const seq = state.seq + 1;
       const place: Cause = { stream: session, seq, depth: from.depth + 1 };
-      if (sealed || lost !== undefined) return place;
+      if (sealed) return place;
       const turn = starts ? state.turn + 1 : state.turn;
       // One copy of the body, the head added to it: a head put in front, or a second copy, costs twice as much.
       const event: SessionEvent = { ...body, seq, at: clock.now(), session, turn, cause: from };
       reduce(state, event);
       snapshots.note(event);
-      batch.lines.push(encodeEvent(event, body));
-      batch.events.push(event);
-      if (beside !== undefined) takeBeside(batch, beside);
+      batches.add(event, encodeEvent(event, body), beside);
       if (body.type === 'session.started' || body.type === 'session.resumed') {
         origin = place;
         turnOrigin = undefined;
       } else if (starts) turnOrigin = place;
-      if (!scheduled) {
-        scheduled = true;
-        queueMicrotask(flush);
-      }
       if (reactions.length > 0) answer(event);
       return place;
     },
     here: () => turnOrigin ?? origin,
-    committed(seq, then) {
-      if (lost !== undefined) then(lost);
-      else if (seq <= committedSeq) then();
-      else waiters.push({ seq, then });
-    },
+    committed: batches.committed,
     show(event) {
-      if (committedSeq === state.seq || held.length >= MAX_HELD) tell(event);
+      if (batches.committedSeq() === state.seq || held.length >= MAX_HELD) tell(event);
       else held.push({ behind: state.seq, event });
     },
     subscribe(listener) {
@@ -234,9 +162,9 @@ export function createSessionLog({
     },
     flushed: () =>
       new Promise((resolve, reject) =>
-        log.committed(state.seq, (error) => (error === undefined ? resolve() : reject(error))),
+        batches.committed(state.seq, (error) => (error === undefined ? resolve() : reject(error))),
       ),
-    committedSeq: () => committedSeq,
+    committedSeq: batches.committedSeq,
     seal() {
       sealed = true;
     },

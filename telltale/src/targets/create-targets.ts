@@ -10,12 +10,14 @@ import { createPermissions } from './access/permissions.ts';
 import { storeFiles } from './access/store-files.ts';
 import { type Resolver, systemResolver } from './http/checked-lookup.ts';
 import { importedTargets } from './imported-targets.ts';
+import { type AskText, createAskText } from './llm/ask-text.ts';
 import { llmTargets } from './llm/llm-targets.ts';
 import type { OpenMcpServer } from './mcp/mcp-server.ts';
 import { closeServers, openServers } from './mcp/open-servers.ts';
 import type { Env } from './process/child-environment.ts';
 import { createConfinement } from './process/confinement.ts';
 import { createSandboxFinder, type FindSandbox } from './process/find-sandbox.ts';
+import { createRunCommand } from './process/run-command.ts';
 import type { RelicStore } from './relics/relic-store.ts';
 import { createSandbox } from './sandbox/create-sandbox.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
@@ -34,6 +36,8 @@ export interface TargetsOptions {
   readonly openModel: (ref: string) => Promise<Model>;
   /** The agents that it may call: only a session can run one. */
   readonly agents?: readonly Target[];
+  /** The workflows that its actions may call: only a session can run one. */
+  readonly workflows?: readonly Target[];
   /** Between SIGTERM and SIGKILL of a command. */
   readonly graceMs?: number;
   /** In place of the system's resolver. */
@@ -46,6 +50,12 @@ export interface TargetsOptions {
   readonly sandbox?: Sandbox | undefined;
 }
 
+/** The targets of an agent, and what programs, scripts and questions that stand in a workflow need to run as they do. */
+export interface AgentTargets extends TargetTable {
+  readonly edges: TargetEdges;
+  readonly ask: AskText;
+}
+
 const DEFAULT_GRACE_MS = 5_000;
 const HOMES = ['/home', '/root'];
 const TEMPORARY = ['/tmp', '/var/tmp', '/run'];
@@ -54,7 +64,7 @@ const TEMPORARY = ['/tmp', '/var/tmp', '/run'];
  * All that an agent's actions can call: its tools, relics and prompts. Nothing in it belongs to a session, so one table
  * serves all sessions of an agent. Rejects where the manifest asks for what cannot be had.
  */
-export async function createTargets(options: TargetsOptions): Promise<TargetTable> {
+export async function createTargets(options: TargetsOptions): Promise<AgentTargets> {
   const { agent, project } = options;
   const folder = resolve(options.folder);
   const permissions = createPermissions(agent.permissions, folder, platform() !== 'win32', {
@@ -95,6 +105,7 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
     for await (const target of importedTargets(loaded, project, options.store, edges)) add(target);
     for (const target of llmTargets(agent, options.openModel)) add(target);
     for (const target of options.agents ?? []) add(target);
+    for (const target of options.workflows ?? []) add(target);
   } catch (thrown) {
     await closeServers(servers);
     throw thrown;
@@ -104,7 +115,10 @@ export async function createTargets(options: TargetsOptions): Promise<TargetTabl
   const endWarmUp = warmUp(all.filter(({ kind }) => kind !== 'llm'));
   return {
     all,
+    edges,
+    ask: createAskText(agent, options.openModel),
     find: (kind, name) => table.get(`${kind} ${name}`),
+    command: createRunCommand(own),
     async close() {
       endWarmUp();
       await Promise.all(closers.splice(0).map((end) => end()));

@@ -41,6 +41,8 @@ export interface ReadyLeaf {
   readonly repeatable: boolean;
   /** Time for each try where the step sets none. */
   readonly timeoutMs?: number;
+  /** It keeps the step's `timeout` itself, on the log, so that it outlasts a restart: the machine sets none. */
+  readonly timesItself?: true;
   /** Rejects with a RuntimeError. The result is plain JSON of bounded size. */
   run(call: LeafCall): Promise<Json>;
 }

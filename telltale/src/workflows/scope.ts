@@ -8,8 +8,12 @@ export type Locals = Readonly<Record<string, Json>>;
  * bare name. `agent` is read from the session's log where an expression names it, and only then.
  */
 export interface Scope {
-  /** For templates; `source` is what will be resolved, so that nothing is read which it does not name. */
-  forTemplate(source: Json, locals: Locals): Promise<JsonObject>;
+  /**
+   * For templates; `source` is what will be resolved, so that nothing is read which it does not name. `at` is the
+   * address that asks, or a place in it (`ADDRESS:if`): of a step that ran in several rounds the one of its own round
+   * counts, else the latest.
+   */
+  forTemplate(source: Json, locals: Locals, at?: string): Promise<JsonObject>;
   /** For a CEL expression that names these roots. */
-  forTest(roots: readonly string[], locals: Locals): Promise<Readonly<Record<string, unknown>>>;
+  forTest(roots: readonly string[], locals: Locals, at?: string): Promise<Readonly<Record<string, unknown>>>;
 }

@@ -1,51 +1,30 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deepEqual } from '../../src/conditions/deep-equal.ts';
-import { fieldsOf } from '../../src/conditions/maps/fields-of.ts';
-import { matches } from '../../src/conditions/maps/matches.ts';
 import { parseConditions } from '../../src/conditions/maps/parse-conditions.ts';
-import { readPath } from '../../src/conditions/own-property.ts';
-import { createTriggerStand, matchTriggers } from '../../src/triggers/match-triggers.ts';
+import { compileTest } from '../../src/triggers/compile-test.ts';
+import { lookAgain, matchTriggers, restoreTriggerStand } from '../../src/triggers/match-triggers.ts';
 import type { Fire, Firing, StateTrigger } from '../../src/triggers/state-trigger.ts';
 import { createTriggerIndex } from '../../src/triggers/trigger-index.ts';
+import { createTriggerStand, holdsNow } from '../../src/triggers/trigger-stand.ts';
+import { conditionMap, fields, history } from './arbitrary-conditions.ts';
+import { naiveFirings, type Values } from './naive-triggers.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
 const PROPERTY_TIMEOUT_MS = 60_000;
 
-/** The rules as they are written, over all triggers at each update. */
-function naive(
+/** `restart` is the update before which the stand is made anew from the values. */
+function indexed(
   triggers: readonly StateTrigger[],
-  history: readonly Fields[],
+  history: readonly Values[],
+  { defaults = {}, restart = -1 }: { readonly defaults?: Values; readonly restart?: number } = {},
 ): readonly (readonly Firing[])[] {
-  const held = triggers.map(() => false);
-  const spent = triggers.map(() => false);
+  const index = createTriggerIndex(triggers);
+  let stand = createTriggerStand(index);
   return history.map((current, step) => {
-    const previous = step === 0 ? undefined : history[step - 1];
-    return triggers.flatMap(({ test, fire }, trigger): readonly Firing[] => {
-      if (test.kind === 'opaque') throw new Error('only maps here');
-      const was = held[trigger] === true;
-      const holds = matches(test, { current, previous });
-      held[trigger] = holds;
-      if (holds && !was) {
-        if (fire === 'on_exit' || (fire === 'once' && spent[trigger])) return [];
-        spent[trigger] = true;
-        return [{ trigger, as: 'enter' }];
-      }
-      if (!holds) return was && fire === 'on_exit' ? [{ trigger, as: 'exit' }] : [];
-      const named = fieldsOf(test).some(
-        ({ path }) => !deepEqual(readPath(current, path), readPath(previous, path)),
-      );
-      return fire === 'on_update' || (fire === 'on_change' && named) ? [{ trigger, as: 'stay' }] : [];
-    });
-  });
-}
-
-function indexed(triggers: readonly StateTrigger[], history: readonly Fields[]) {
-  const stand = createTriggerStand(createTriggerIndex(triggers));
-  return history.map((current, step) => {
-    const previous = step === 0 ? undefined : history[step - 1];
-    const names = new Set([...Object.keys(current), ...Object.keys(previous ?? {})]);
-    const changed = [...names].filter((name) => !deepEqual(current[name], previous?.[name]));
+    const previous = step === 0 ? defaults : (history[step - 1] as Values);
+    if (step === restart) stand = restoreTriggerStand(index, { current: previous, begun: step > 0 });
+    const names = new Set([...Object.keys(current), ...Object.keys(previous)]);
+    const changed = [...names].filter((name) => !deepEqual(current[name], previous[name]));
     return matchTriggers(stand, { current, previous, changed });
   });
 }
@@ -56,92 +35,105 @@ const trigger = (conditions: object, fire: Fire = 'on_enter', matchAll = true): 
   return { test: parsed.value, fire };
 };
 
-const scalar = fc.constantFrom<unknown>('a', 'b', 0, -0, 1, true, false, null);
-const fieldValue = fc.oneof(
-  { weight: 4, arbitrary: scalar },
-  fc.array(scalar, { maxLength: 2 }),
-  fc.record({ x: scalar, y: fc.oneof(scalar, fc.record({ z: scalar })) }, { requiredKeys: [] }),
-);
-const NAMES = ['f', 'g', 'h', 'i'];
-const fields = fc.dictionary(fc.constantFrom(...NAMES), fieldValue, { maxKeys: 4 });
+const cel = (source: string, fire: Fire = 'on_enter'): StateTrigger => ({
+  test: compileTest(source, 'metadata', 'w#0'),
+  fire,
+});
 
-const operators = fc.oneof(
-  fc.record({ not: scalar }),
-  fc.record({ in: fc.array(scalar, { minLength: 1, maxLength: 3 }) }),
-  fc.record({ gt: fc.constantFrom(0, 1, 'a') }),
-  fc.record({ exists: fc.boolean() }),
-  fc.record({ changed: fc.boolean() }),
-  fc.record({ from: scalar }),
-  fc.record({ to: scalar }),
-  fc.record({ contains: scalar }),
-);
-const test = fc.oneof(
-  { weight: 4, arbitrary: scalar },
-  { weight: 2, arbitrary: fc.array(fc.oneof(scalar, operators), { minLength: 1, maxLength: 3 }) },
-  operators,
-  fc.record({ x: fc.oneof(scalar, operators) }),
-  fc.record({ x: scalar, y: fc.oneof(scalar, fc.record({ z: scalar })) }),
-);
-const key = fc.constantFrom(...NAMES, 'f.x', 'g.y.z', 'h[0]');
-const flat = fc.dictionary(key, test, { minKeys: 1, maxKeys: 3 });
-const conditions = fc.oneof(
-  { weight: 5, arbitrary: flat },
-  fc.record({ any: fc.array(flat, { minLength: 1, maxLength: 2 }) }),
-  fc.record({ not: flat }),
-  fc.record({ all: fc.array(flat, { minLength: 1, maxLength: 2 }), f: test }),
-);
 const FIRES: readonly Fire[] = ['on_enter', 'on_change', 'on_update', 'on_exit', 'once'];
-const anyTrigger = fc
-  .tuple(conditions, fc.constantFrom(...FIRES), fc.boolean())
-  .filter(([map, , matchAll]) => parseConditions(map, { matchAll }).ok)
-  .map(([map, fire, matchAll]) => trigger(map, fire, matchAll));
+const aFire = fc.constantFrom(...FIRES);
+const mapTrigger = fc
+  .tuple(conditionMap, aFire, fc.boolean(), fc.boolean())
+  .filter(([each, , matchAll]) => parseConditions(each, { matchAll }).ok)
+  .map(([each, fire, matchAll, watchesExit]) => ({
+    ...trigger(each as object, fire, matchAll),
+    watchesExit,
+  }));
+const CEL = [
+  'metadata.f == "a"',
+  'metadata.f == metadata.g',
+  'has(metadata.f.x) && metadata.f.x == 1',
+  'metadata.size() > 2',
+  'metadata.exists(name, metadata[name] == 1)',
+  'metadata.h > 1 || metadata.i == null',
+];
+const celTrigger = fc.tuple(fc.constantFrom(...CEL), aFire).map(([source, fire]) => cel(source, fire));
+const anyTrigger = fc.oneof({ weight: 6, arbitrary: mapTrigger }, celTrigger);
 
 describe('triggers on state', () => {
   it(
-    'fire exactly as when each of them is looked at after each update',
+    'fire exactly as when each of them is looked at after each update, whenever the session is taken up anew',
     () => {
       fc.assert(
         fc.property(
           fc.array(anyTrigger, { minLength: 1, maxLength: 12 }),
-          fc.array(fields, { minLength: 1, maxLength: 10 }),
-          (triggers, history) => {
-            expect(indexed(triggers, history)).toEqual(naive(triggers, history));
+          fields,
+          history,
+          fc.integer({ min: -1, max: 9 }),
+          (triggers, defaults, updates, restart) => {
+            const expected = naiveFirings(triggers, defaults, updates);
+            expect(indexed(triggers, updates, { defaults, restart })).toEqual(expected);
           },
         ),
-        { numRuns: 2000 },
+        { numRuns: 1000 },
       );
     },
     PROPERTY_TIMEOUT_MS,
   );
 
   it('a condition that the defaults satisfy counts as false until the first update, and fires with it', () => {
-    const history = [
+    const updates = [
       { status: 'IDLE', progress: 1 },
       { status: 'IDLE', progress: 2 },
     ];
-    expect(indexed([trigger({ status: 'IDLE' })], history)).toEqual([[{ trigger: 0, as: 'enter' }], []]);
+    const defaults = { status: 'IDLE' };
+    expect(indexed([trigger({ status: 'IDLE' })], updates, { defaults })).toEqual([
+      [{ trigger: 0, as: 'enter' }],
+      [],
+    ]);
   });
 
-  it('a test of its own is looked at when one of its fields changes', () => {
-    let looks = 0;
-    const opaque: StateTrigger = {
-      test: {
-        kind: 'opaque',
-        fields: ['a', 'b'],
-        holds: ({ current }) => {
-          looks++;
-          return current.a === current.b;
-        },
-      },
-      fire: 'on_enter',
-    };
-    const history = [
-      { a: 1, b: 2, c: 0 },
-      { a: 1, b: 2, c: 1 },
-      { a: 1, b: 1, c: 1 },
+  it('the first update has changed what differs from the defaults, and nothing else', () => {
+    const triggers = [
+      trigger({ status: { from: 'IDLE', to: 'CODING' } }),
+      trigger({ status: { changed: true } }),
+      trigger({ priority: { changed: true } }),
     ];
-    expect(indexed([opaque], history)).toEqual([[], [], [{ trigger: 0, as: 'enter' }]]);
-    expect(looks).toBe(2);
+    const defaults = { status: 'IDLE', priority: 'LOW' };
+    const [first] = indexed(triggers, [{ status: 'CODING', priority: 'LOW' }], { defaults });
+    expect(first?.map((firing) => firing.trigger)).toEqual([0, 1]);
+  });
+
+  it('a condition on a change is over behind its update: each change is one more', () => {
+    const updates = [10, 20, 30].map((progress) => ({ progress }));
+    const enter = [{ trigger: 0, as: 'enter' }];
+    expect(indexed([trigger({ progress: { changed: true } })], updates)).toEqual([enter, enter, enter]);
+    expect(indexed([trigger({ progress: { changed: true } }, 'on_exit')], updates)).toEqual([[], [], []]);
+  });
+
+  it('null is matched by null and a missing field by exists: false, and neither by the other', () => {
+    const triggers = [trigger({ a: null }), trigger({ a: { exists: false } }), trigger({ a: { not: 1 } })];
+    const places = indexed(triggers, [{ a: 1 }, { a: null }, {}, { a: [] }]).map((each) =>
+      each.map((firing) => firing.trigger),
+    );
+    expect(places).toEqual([[], [0, 2], [1], [2]]);
+  });
+
+  it('a condition that one field made true and another false in one update was never true', () => {
+    const triggers = [trigger({ a: 1, b: 1 }, 'on_exit'), trigger({ b: 1, a: 1 }, 'on_enter')];
+    const updates = [
+      { a: 0, b: 1 },
+      { a: 1, b: 0 },
+      { a: 0, b: 1 },
+    ];
+    expect(indexed(triggers, updates)).toEqual([[], [], []]);
+  });
+
+  it('texts are told from the numbers, truths and nothings that they spell', () => {
+    const values = [1, '1', true, 'true', null, 'null'];
+    const triggers = values.map((value) => trigger({ a: value }));
+    for (const [place, value] of values.entries())
+      expect(indexed(triggers, [{ a: value }])).toEqual([[{ trigger: place, as: 'enter' }]]);
   });
 
   it('an update costs the tests that name what changed, and no others', () => {
@@ -157,5 +149,22 @@ describe('triggers on state', () => {
     indexed(triggers, [{ f1: 0 }, { f1: 1 }]);
     expect(atFirst).toBe(1000);
     expect(looks - atFirst).toBe(1);
+  });
+
+  it('a thousand triggers that ask the same are one question', () => {
+    const triggers = Array.from({ length: 1000 }, () => trigger({ note: { contains: 'x' }, at: { lt: 5 } }));
+    const { usersFrom, usersTo } = createTriggerIndex(triggers);
+    expect([...usersTo].map((to, atom) => to - (usersFrom[atom] ?? 0))).toEqual([1000, 1000]);
+  });
+
+  it('a test that reads what is no field is looked at when that changes, which is no update', () => {
+    const reads = (fire: Fire) => cel('metadata.a == 1 && open', fire);
+    const stand = createTriggerStand(createTriggerIndex([reads('on_enter'), reads('on_update')]));
+    const values = (open: boolean) => ({ current: { a: 1 }, beyond: { open } });
+    expect(lookAgain(stand, values(true))).toEqual([]); // before the first update nothing holds
+    expect(matchTriggers(stand, { ...values(false), previous: {}, changed: ['a'] })).toEqual([]);
+    expect(lookAgain(stand, values(true))).toHaveLength(2);
+    expect(lookAgain(stand, values(true))).toEqual([]);
+    expect(holdsNow(stand, 0)).toBe(true);
   });
 });

@@ -58,7 +58,7 @@ export function memoryJournal(clock: { now(): number }, before: readonly RunEven
       workflow: 'w',
       manifest: { path: 'w.yaml', hash: 'h', agent: 'a' },
       input: {},
-      origin: { chain: [] },
+      origin: { chain: [], agents: [] },
       vars: {},
     });
   return journal;

@@ -33,7 +33,14 @@ const EVENT_TYPES = [
     'custom',
   ],
   ...['feed.updated', 'feed.failed', 'feed.added', 'feed.removed', 'trigger.fired', 'trigger.suppressed'],
-  ...['workflow.started', 'workflow.completed', 'workflow.failed', 'workflow.cancelled', 'state.entered'],
+  ...[
+    'workflow.started',
+    'workflow.completed',
+    'workflow.failed',
+    'workflow.cancelled',
+    'workflow.asked',
+    'state.entered',
+  ],
   ...[
     'step.started',
     'step.completed',

@@ -59,6 +59,11 @@ export async function askModel(
   return pieces.join('').trim();
 }
 
+export const noModel = (what: string) =>
+  new RuntimeError('model_missing', `There is no model to ask for ${what}.`, {
+    hint: 'Give the prompt or the agent a "model".',
+  });
+
 const estimate = (input: number, output: number): ModelUsage => ({
   input: Math.ceil(input / CHARS_PER_TOKEN),
   output: Math.ceil(output / CHARS_PER_TOKEN),

@@ -1,11 +1,10 @@
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';
 import type { Model } from '../../models/model.ts';
 import { compileCheck } from '../check-parameters.ts';
 import type { Target } from '../target.ts';
 import { readFilling } from '../tools/fill-template.ts';
-import { askModel } from './ask-model.ts';
+import { askModel, noModel } from './ask-model.ts';
 import { BUILTIN_PROMPTS } from './builtin-prompts.ts';
 import type { Prompt } from './prompt.ts';
 
@@ -15,18 +14,19 @@ type OpenModel = (ref: string) => Promise<Model>;
 export function* llmTargets(agent: AgentManifest, openModel: OpenModel): Generator<Target> {
   const open = openedOnce(openModel);
   for (const [name, { template, model, description }] of Object.entries(agent.prompts))
-    yield llmTarget(name, manifestPrompt(name, template, description), modelOf(agent, model), open);
+    yield llmTarget(name, manifestPrompt(name, template, description), agent, model, open);
   for (const [name, prompt] of Object.entries(BUILTIN_PROMPTS))
     if (!Object.hasOwn(agent.prompts, name))
-      yield llmTarget(
-        name,
-        prompt,
-        modelOf(agent, Object.hasOwn(agent.models, 'fast') ? 'fast' : undefined),
-        open,
-      );
+      yield llmTarget(name, prompt, agent, Object.hasOwn(agent.models, 'fast') ? 'fast' : undefined, open);
 }
 
-function llmTarget(name: string, prompt: Prompt, model: string | undefined, open: OpenModel): Target {
+function llmTarget(
+  name: string,
+  prompt: Prompt,
+  agent: AgentManifest,
+  own: string | undefined,
+  open: OpenModel,
+): Target {
   const what = `prompt "${name}"`;
   return {
     kind: 'llm',
@@ -37,6 +37,7 @@ function llmTarget(name: string, prompt: Prompt, model: string | undefined, open
     start: 'on_close',
     check: compileCheck(prompt.parameters, what),
     async run(call) {
+      const model = modelOf(agent, call.model ?? own);
       if (model === undefined) throw noModel(what);
       const { system } = prompt;
       const message = prompt.message(call.input, call.agent());
@@ -64,7 +65,10 @@ function manifestPrompt(name: string, template: string, description: string | un
 }
 
 /** A name of `models`, a model by itself, or the agent's own. */
-function modelOf({ model, models }: AgentManifest, named: string | undefined): string | undefined {
+export function modelOf(
+  { model, models }: Pick<AgentManifest, 'model' | 'models'>,
+  named: string | undefined,
+): string | undefined {
   if (named === undefined) return model;
   return Object.hasOwn(models, named) ? models[named] : isModelRef(named) ? named : model;
 }
@@ -81,8 +85,3 @@ function openedOnce(openModel: OpenModel): OpenModel {
     return opening;
   };
 }
-
-const noModel = (what: string) =>
-  new RuntimeError('model_missing', `There is no model to ask for ${what}.`, {
-    hint: 'Give the prompt or the agent a "model".',
-  });

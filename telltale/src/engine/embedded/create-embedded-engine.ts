@@ -1,0 +1,199 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { Store } from '../../store/store.ts';
+import type { Engine, StreamKind, Work, WorkEnd } from '../engine.ts';
+import { createAlarm } from './alarm.ts';
+import { createSchedules } from './schedules.ts';
+
+export interface EmbeddedEngineOptions {
+  /** Whose inboxes signals go to. */
+  readonly store: Pick<Store, 'send'>;
+  readonly clock: Clock;
+  /** Is told what escapes from work and from schedules: about a stream, where it is of one. */
+  readonly onError: (thrown: unknown, about?: { readonly kind: StreamKind; readonly stream: string }) => void;
+  /** How many streams are worked on at once; the others wait for their turn. */
+  readonly atOnce?: number;
+}
+
+const AT_ONCE = 256;
+/** Streams that are known: worked on, placed or due. More than that stay where they are, on the log. */
+const MAX_STREAMS = 1_000_000;
+/** Pauses after errors that may pass, one a try. */
+const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
+
+/** What is known of a stream that is worked on, placed or due. */
+interface Entry {
+  readonly kind: StreamKind;
+  readonly stream: string;
+  status: 'resting' | 'placed' | 'working';
+  /** Placed while it was worked on. */
+  again: boolean;
+  /** Errors in a row. */
+  errors: number;
+}
+
+/** Work in this process: a queue, a heap of times, and no memory that a restart would miss. */
+export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
+  const { store, clock, onError, atOnce = AT_ONCE } = options;
+  const works = new Map<StreamKind, Work>();
+  const entries = new Map<string, Entry>();
+  /** In the order in which they were placed. */
+  const placed = new Set<Entry>();
+  const working = new Set<Entry>();
+  const closing = new AbortController();
+  let idlers: (() => void)[] = [];
+  let pumping = false;
+
+  const alarm = createAlarm<Entry>(clock, (entry) => enqueue(entry));
+  const schedules = createSchedules(clock, onError);
+
+  const find = (kind: StreamKind, stream: string): Entry | undefined => {
+    if (closing.signal.aborted) return undefined;
+    if (!works.has(kind)) throw workMissing(kind, stream);
+    const key = keyOf(kind, stream);
+    const known = entries.get(key);
+    if (known !== undefined) return known;
+    if (entries.size >= MAX_STREAMS) {
+      onError(engineFull(stream), { kind, stream });
+      return undefined;
+    }
+    const entry: Entry = { kind, stream, status: 'resting', again: false, errors: 0 };
+    entries.set(key, entry);
+    return entry;
+  };
+
+  const enqueue = (entry: Entry) => {
+    if (entry.status === 'working') entry.again = true;
+    if (entry.status !== 'resting') return;
+    entry.status = 'placed';
+    placed.add(entry);
+    if (pumping) return;
+    pumping = true;
+    queueMicrotask(pump);
+  };
+
+  const pump = () => {
+    pumping = false;
+    for (const entry of placed) {
+      if (working.size >= atOnce || closing.signal.aborted) return;
+      placed.delete(entry);
+      begin(entry);
+    }
+  };
+
+  const begin = (entry: Entry) => {
+    entry.status = 'working';
+    working.add(entry);
+    // Being worked on now is what it waited for.
+    const due = alarm.dueOf(entry);
+    if (due !== undefined && due <= clock.now()) alarm.delete(entry);
+    perform(entry).then(
+      (end) => {
+        entry.errors = 0;
+        settle(entry, end);
+      },
+      (thrown) => settle(entry, fail(entry, thrown)),
+    );
+  };
+
+  const perform = async ({ kind, stream }: Entry): Promise<WorkEnd> =>
+    (works.get(kind) as Work)(stream, closing.signal);
+
+  const fail = (entry: Entry, thrown: unknown): WorkEnd => {
+    const { kind, stream } = entry;
+    if (!closing.signal.aborted) onError(thrown, { kind, stream });
+    const pause = toRuntimeError(thrown).retryable ? RETRY_MS[entry.errors] : undefined;
+    entry.errors++;
+    return pause === undefined ? { kind: 'waiting' } : { kind: 'waiting', due: clock.now() + pause };
+  };
+
+  const settle = (entry: Entry, end: WorkEnd) => {
+    working.delete(entry);
+    entry.status = 'resting';
+    if (end.kind === 'done') alarm.delete(entry);
+    else if (end.due !== undefined) wake(entry, end.due);
+    if (entry.again) enqueue(entry);
+    else if (alarm.dueOf(entry) === undefined) entries.delete(keyOf(entry.kind, entry.stream));
+    entry.again = false;
+    pump();
+    tellIdlers();
+  };
+
+  const wake = (entry: Entry, due: number) => {
+    if (due < (alarm.dueOf(entry) ?? Number.POSITIVE_INFINITY)) alarm.set(entry, due);
+  };
+
+  const isIdle = () => working.size === 0 && (placed.size === 0 || closing.signal.aborted);
+  const tellIdlers = () => {
+    if (idlers.length === 0 || !isIdle()) return;
+    const all = idlers;
+    idlers = [];
+    for (const tell of all) tell();
+  };
+  const idle = (): Promise<void> =>
+    isIdle() ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve));
+
+  const place = (kind: StreamKind, stream: string, called?: 'called') => {
+    const entry = find(kind, stream);
+    if (entry === undefined) return;
+    if (called === undefined || entry.status === 'working') {
+      enqueue(entry);
+      return;
+    }
+    placed.delete(entry);
+    begin(entry);
+  };
+
+  return {
+    onWork(kind, work) {
+      if (works.has(kind)) throw workTaken(kind);
+      works.set(kind, work);
+    },
+    place,
+    wakeAt(kind, stream, due) {
+      const entry = find(kind, stream);
+      if (entry !== undefined) wake(entry, due);
+    },
+    async signal(kind, stream, message) {
+      await store.send(stream, message);
+      place(kind, stream);
+    },
+    schedule: schedules.add,
+    idle,
+    busy: () => [...working, ...placed].map(({ kind, stream }) => ({ kind, stream })),
+    nextDue: alarm.next,
+    async close() {
+      schedules.close();
+      alarm.close();
+      closing.abort(engineClosed());
+      placed.clear();
+      await idle();
+      entries.clear();
+    },
+  };
+}
+
+const keyOf = (kind: StreamKind, stream: string) => `${kind} ${stream}`;
+
+const workTaken = (kind: StreamKind) =>
+  new RuntimeError('engine_misused', `Somebody works on streams of kind "${kind}" already.`, {
+    hint: 'Call onWork once for each kind.',
+  });
+
+const workMissing = (kind: StreamKind, stream: string) =>
+  new RuntimeError('engine_misused', `Nobody works on streams of kind "${kind}", as "${stream}" is one.`, {
+    hint: 'Call onWork for the kind before anything is placed.',
+  });
+
+const engineFull = (stream: string) =>
+  new RuntimeError(
+    'engine_full',
+    `${MAX_STREAMS} streams are placed or due in this process: "${stream}" was left alone.`,
+    { hint: 'It is on the log: it is taken up when the process starts again, or by another one.' },
+  );
+
+const engineClosed = () =>
+  new RuntimeError('engine_closed', 'The process stops working on streams.', {
+    hint: 'What was let go of is taken up again at the next start.',
+    retryable: true,
+  });

@@ -1,0 +1,79 @@
+import type { Cause } from '../events/event.ts';
+import { reduceRun } from '../events/reduce-run.ts';
+import { encodeRunEvent } from '../events/run-codec.ts';
+import type { RunEvent } from '../events/run-event.ts';
+import type { RunState } from '../events/run-state.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
+import type { StreamWriter } from '../store/store.ts';
+import { createStreamBatches } from '../store/stream-batches.ts';
+import { tellAll } from '../store/tell-all.ts';
+import type { RunJournal } from './run-journal.ts';
+
+export interface RunLogEdges {
+  /** Of the run's own stream. */
+  readonly writer: StreamWriter;
+  /** What the stream's events so far amount to; the log owns it from here on. */
+  readonly state: RunState;
+  readonly clock: Clock;
+  /** The stream was lost to another writer, or cannot be written. Called once: whoever works on the run stops. */
+  readonly onLost: (error: RuntimeError) => void;
+  /** Told `append:TYPE` before an event is handed to the store, and `committed:TYPE` after its commit. */
+  readonly crashPoint?: ((name: string) => void) | undefined;
+}
+
+/** The journal of a run on a store. What comes after a seal or a lost stream is neither folded nor written. */
+export function createRunLog({ writer, state, clock, onLost, crashPoint }: RunLogEdges): RunJournal {
+  const run = writer.stream;
+  const beginning: Cause = { stream: run, seq: 0, depth: 0 };
+  const listeners = new Set<(event: RunEvent) => void>();
+  let sealed = false;
+
+  const publish = (events: readonly RunEvent[]) => {
+    for (const event of events) {
+      crashPoint?.(`committed:${event.type}`);
+      tellAll(listeners, event);
+    }
+  };
+
+  const batches = createStreamBatches<RunEvent>({
+    writer,
+    seq: state.seq,
+    status: () => state.status,
+    onCommitted(_through, events) {
+      if (listeners.size > 0 || crashPoint !== undefined) publish(events);
+    },
+    onLost(error) {
+      sealed = true;
+      onLost(error);
+    },
+    crashPoint,
+  });
+
+  return {
+    state,
+    append(body, cause, beside) {
+      const from = cause ?? (state.seq === 0 ? beginning : state.started);
+      const seq = state.seq + 1;
+      const place: Cause = { stream: run, seq, depth: from.depth + 1 };
+      if (sealed) return place;
+      const event: RunEvent = { ...body, seq, at: clock.now(), run, cause: from };
+      reduceRun(state, event);
+      batches.add(event, encodeRunEvent(event, body), beside);
+      return place;
+    },
+    flushed: () =>
+      new Promise((resolve, reject) =>
+        batches.committed(state.seq, (error) => (error === undefined ? resolve() : reject(error))),
+      ),
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+      };
+    },
+    seal() {
+      sealed = true;
+    },
+  };
+}

@@ -1,0 +1,222 @@
+import type { Cause, EventBody } from '../../events/event.ts';
+import type { StartedRun } from '../../events/state.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { IdSource } from '../../kernel/ids.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { CompiledTriggers, SessionTrigger } from '../../triggers/compile-triggers.ts';
+import { hasRoom, NEVER_DUE, type Pace, pace, runsOf, toReplace } from '../../triggers/pacing.ts';
+import { readWaiting, type Stage, type Waiting, waitingData } from '../../triggers/waiting.ts';
+import type { SessionLog } from '../session-log.ts';
+import type { Chains } from './chains.ts';
+import { createWaitTimers } from './wait-timers.ts';
+
+/** A firing: what set it off, and how far it has come. */
+export interface Attempt {
+  readonly trigger: SessionTrigger;
+  readonly stage: 'begun' | Stage;
+  readonly as: Waiting['as'];
+  readonly seen: JsonObject;
+  /** The workflows that led here, this one last. */
+  readonly chain: readonly string[];
+  readonly cause: Cause;
+  /** Whether it comes from the suppression of another: then too long a chain ends without a word. */
+  readonly isEcho: boolean;
+}
+
+/** Carries firings out: through their waits to a run, or to the reason why there is none. */
+export interface Firings {
+  attempt(attempt: Attempt): void;
+  /** A run has ended: who waits for its turn gets it. */
+  ended(run: string, workflow: string): void;
+  /** The condition of a trigger no longer holds: its runs have no reason any more. */
+  cancelRuns(trigger: SessionTrigger): void;
+  suppress(
+    trigger: SessionTrigger,
+    reason: Suppressed['reason'],
+    message: string,
+    origin: Pick<Attempt, 'cause' | 'chain'>,
+  ): void;
+  /** Goes on with what was under way before a restart. */
+  begin(): void;
+  /** Nothing waits any more: the session is about to end. */
+  end(): void;
+  close(): void;
+}
+
+type Suppressed = Extract<EventBody, { readonly type: 'trigger.suppressed' }>;
+
+export interface FiringEdges {
+  readonly triggers: CompiledTriggers;
+  readonly log: Pick<SessionLog, 'state' | 'append' | 'committed'>;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly chains: Chains;
+  readonly holds: (trigger: SessionTrigger) => boolean;
+  readonly startRun: (run: StartedRun) => void;
+  readonly cancelRun: (run: string, reason: string) => void;
+}
+
+export function createFirings(edges: FiringEdges): Firings {
+  const { triggers, log, clock, ids, chains, holds } = edges;
+  const { state } = log;
+  const cancelled = new Set<string>();
+  let isEnding = false;
+
+  /** Events of a firing belong to its chain, so that a trigger on them cannot go on for ever. */
+  const append = (body: EventBody, { cause, chain }: Pick<Attempt, 'cause' | 'chain'>): Cause => {
+    chains.note(state.seq + 1, chain);
+    return log.append(body, cause);
+  };
+  const isOver = () => isEnding || (state.status !== 'running' && state.status !== 'waiting');
+
+  const decide = (attempt: Attempt) => {
+    const { trigger, stage, chain, as } = attempt;
+    const view = {
+      now: clock.now(),
+      state,
+      isEnding: isOver(),
+      cancelled,
+      holds: () => (as === null ? true : holds(trigger) === (as !== 'exit')),
+    };
+    carryOut(attempt, pace(trigger, { stage, chain, seq: state.seq }, view));
+  };
+
+  const carryOut = (attempt: Attempt, step: Pace) => {
+    switch (step.kind) {
+      case 'drop':
+        return;
+      case 'fire':
+        fire(attempt);
+        return;
+      case 'suppress':
+        if (step.reason === 'depth' && attempt.isEcho) return;
+        suppress(attempt, step.reason, step.message);
+        return;
+      case 'wait':
+        wait(attempt, step.stage, step.id, step.due);
+        return;
+      case 'replace':
+        if (state.timers.some(({ id }) => id === step.id))
+          suppress(attempt, 'busy', 'A newer firing took the place of one that waited for its turn.');
+        wait(attempt, 'queued', step.id, NEVER_DUE);
+        if (step.run !== undefined)
+          cancel(step.run, `A newer firing of "${attempt.trigger.id}" takes its place.`);
+        return;
+    }
+  };
+
+  const fire = (attempt: Attempt) => {
+    const { trigger, seen, chain } = attempt;
+    const run = ids.next('run');
+    chains.started(run, chain);
+    const body = {
+      type: 'trigger.fired',
+      trigger: trigger.id,
+      workflow: trigger.workflow,
+      run,
+      seen,
+      chain,
+    } as const;
+    const { seq } = append(body, attempt);
+    const started = state.runs.find((each) => each.run === run);
+    if (started === undefined) return; // the log is sealed: another process goes on
+    log.committed(seq, (error) => {
+      if (error === undefined) edges.startRun(started);
+    });
+  };
+
+  const suppress = (
+    attempt: Pick<Attempt, 'trigger' | 'chain' | 'cause'>,
+    reason: Suppressed['reason'],
+    message: string,
+  ) => {
+    const { trigger, chain } = attempt;
+    const body = {
+      type: 'trigger.suppressed',
+      trigger: trigger.id,
+      workflow: trigger.workflow,
+      reason,
+      message,
+    } as const;
+    append(reason === 'depth' ? { ...body, chain } : body, attempt);
+  };
+
+  const wait = (attempt: Attempt, stage: Stage, id: string, due: number) => {
+    const { trigger, as, seen, chain } = attempt;
+    append(
+      { type: 'timer.set', id, due, data: waitingData({ trigger: trigger.id, stage, as, seen, chain }) },
+      attempt,
+    );
+    timers.arm(id);
+  };
+
+  /** A wait is over. */
+  const goOn = (id: string) => {
+    timers.disarm(id);
+    const timer = state.timers.find((each) => each.id === id);
+    const waiting = timer === undefined ? undefined : readWaiting(timer);
+    const trigger = waiting === undefined ? undefined : triggers.byId.get(waiting.trigger);
+    if (timer === undefined || waiting === undefined || trigger === undefined) return;
+    const { stage, as, seen, chain } = waiting;
+    const cause = append({ type: 'timer.fired', id }, { cause: timer.cause, chain });
+    const attempt: Attempt = { trigger, stage, as, seen, chain, cause, isEcho: false };
+    if (stage === 'queued' && isOver()) suppress(attempt, 'busy', 'The session ended before its turn came.');
+    else decide(attempt);
+  };
+
+  const timers = createWaitTimers({ state, clock, onDue: goOn });
+
+  const cancel = (run: string, reason: string) => {
+    cancelled.add(run);
+    edges.cancelRun(run, reason);
+  };
+
+  const queued = (): readonly { readonly id: string; readonly trigger: SessionTrigger }[] =>
+    state.timers.flatMap((timer) => {
+      const waiting = timer.due === NEVER_DUE ? readWaiting(timer) : undefined;
+      const trigger = waiting === undefined ? undefined : triggers.byId.get(waiting.trigger);
+      return trigger === undefined ? [] : [{ id: timer.id, trigger }];
+    });
+
+  const makeRoom = (workflow: string) => {
+    for (const { id, trigger } of queued()) {
+      if (trigger.workflow !== workflow) continue;
+      if (!hasRoom(trigger, state)) return; // first come, first served
+      goOn(id);
+    }
+  };
+
+  const cancelRuns = ({ id, workflow }: SessionTrigger) => {
+    for (const { run, trigger } of runsOf(state, workflow))
+      if (trigger === id && !cancelled.has(run)) cancel(run, `The condition of "${id}" no longer holds.`);
+  };
+
+  return {
+    attempt: decide,
+    ended(run, workflow) {
+      cancelled.delete(run);
+      makeRoom(workflow);
+    },
+    cancelRuns,
+    suppress: (trigger, reason, message, { cause, chain }) =>
+      suppress({ trigger, chain: [...chain, trigger.workflow], cause }, reason, message),
+    begin() {
+      for (const run of state.runs) edges.startRun(run);
+      for (const timer of state.timers) if (readWaiting(timer) !== undefined) timers.arm(timer.id);
+      for (const { trigger } of queued()) {
+        const run =
+          trigger.pacing.concurrency?.whenBusy === 'replace'
+            ? toReplace(trigger, { state, cancelled })
+            : undefined;
+        if (run !== undefined) cancel(run, `A newer firing of "${trigger.id}" takes its place.`);
+        makeRoom(trigger.workflow);
+      }
+      for (const trigger of triggers.all) if (trigger.cancelsOnExit && !holds(trigger)) cancelRuns(trigger);
+    },
+    end() {
+      isEnding = true;
+      for (const timer of state.timers) if (readWaiting(timer) !== undefined) goOn(timer.id);
+    },
+    close: timers.close,
+  };
+}

@@ -1,0 +1,55 @@
+import type { RunState } from '../../events/run-state.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import type { Model } from '../../models/model.ts';
+import type { AgentShelf } from '../agent-shelf.ts';
+import { loadAgent } from '../load-agent.ts';
+import type { PreparedAgent } from '../prepare-agent.ts';
+import type { LoadedAgent } from '../runtime-types.ts';
+import { runChanged, runInCode } from './run-errors.ts';
+import { workflowsOf } from './workflow-catalog.ts';
+
+/** In whose name a run works: found in this process, or read again from where its manifest was read. */
+export interface Ground {
+  readonly agent: LoadedAgent<unknown>;
+  /** The model of its prompts, where it is another than the agent's own. */
+  readonly model?: string | Model | undefined;
+  /** Whether a session of the agent runs here: then its model is open already. */
+  readonly ofSession?: true;
+}
+
+export interface RealmEdges {
+  readonly shelf: AgentShelf;
+  /** The agent's own model, opened when somebody asks it: a workflow may do without, and without its key. */
+  readonly lateModel: (agent: LoadedAgent<unknown>) => Model;
+}
+
+export interface Realm extends Ground {
+  readonly prepared: PreparedAgent;
+  readonly workflow: WorkflowManifest;
+}
+
+export async function readGround(
+  { id, manifest, model }: RunState,
+  options: { readonly env: Readonly<Record<string, string | undefined>>; readonly cwd: string },
+  acceptChanges = false,
+): Promise<Ground> {
+  if (manifest.code === true) throw runInCode(id, manifest.path);
+  const agent = await loadAgent(manifest.path, { ...options, name: manifest.agent });
+  if (agent.hash !== manifest.hash && !acceptChanges) throw runChanged(id, manifest.path);
+  return { agent, model };
+}
+
+/** To be given back to the shelf when the work is done. */
+export async function enterRealm(edges: RealmEdges, ground: Ground, workflow: string): Promise<Realm> {
+  const { agent } = ground;
+  const manifest = workflowsOf(agent).get(workflow);
+  if (manifest === undefined) throw workflowGone(workflow, agent);
+  const model = ground.model ?? (ground.ofSession === true ? undefined : edges.lateModel(agent));
+  return { ...ground, workflow: manifest, prepared: await edges.shelf.prepare(agent, model) };
+}
+
+const workflowGone = (workflow: string, { manifest: { name }, path }: LoadedAgent<unknown>) =>
+  new RuntimeError('no_workflow', `The agent "${name}" (${path}) no longer has the workflow "${workflow}".`, {
+    hint: 'Import it again, or cancel the run.',
+  });

@@ -1,0 +1,26 @@
+import type { Engine } from '../../engine/engine.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { IdSource } from '../../kernel/ids.ts';
+import type { Store } from '../../store/store.ts';
+import type { Approve } from '../../targets/target.ts';
+import type { AgentShelf } from '../agent-shelf.ts';
+import type { Spawn } from '../children/lineage.ts';
+import type { RealmEdges } from './realm.ts';
+
+/** What runs have of the runtime. */
+export interface RunsEdges {
+  readonly store: Store;
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly shelf: AgentShelf;
+  readonly lateModel: RealmEdges['lateModel'];
+  readonly spawn: Spawn;
+  readonly ids: IdSource;
+  readonly approve?: Approve | undefined;
+  readonly crashPoint?: ((name: string) => void) | undefined;
+  /** What no run can be told of: a mistake of ours, or a store that fails. */
+  readonly onError: (error: unknown) => void;
+}

@@ -1,0 +1,66 @@
+import type { ErrorJson } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+
+export const runEnded = (run: string, status: string) =>
+  new RuntimeError('run_ended', `${run} has ended (${status}): there is nothing left to resume.`, {
+    hint: 'Start another one: telltale workflow run MANIFEST WORKFLOW',
+  });
+
+export const runChanged = (run: string, path: string) =>
+  new RuntimeError('manifest_changed', `The manifest ${path} is not the one that ${run} started with.`, {
+    hint: `Put it back as it was, start a new run, or accept the changes: telltale workflow resume ${run} --accept-changes`,
+  });
+
+export const runInCode = (run: string, path: string) =>
+  new RuntimeError(
+    'agent_in_code',
+    `${run} was started by a program (${path}), which alone can go on with it.`,
+    {
+      hint: 'In that program: runtime.workflows.resume(id, { workflow }).',
+    },
+  );
+
+export const runOfOther = (run: string, other: string) =>
+  new RuntimeError('run_has_parent', `${run} was called by ${other}, which works on it.`, {
+    hint: `Resume that one: telltale workflow resume ${other}`,
+  });
+
+export const runFailed = (workflow: string, run: string, { code, message, hint }: ErrorJson) =>
+  new RuntimeError('workflow_failed', `The workflow "${workflow}" (${run}) failed: ${message}`, {
+    hint: hint ?? `See what happened: telltale workflow show ${run}`,
+    cause: new RuntimeError(code, message, { hint }),
+  });
+
+export const runCancelled = (workflow: string, run: string, reason: string) =>
+  new RuntimeError('workflow_cancelled', `The workflow "${workflow}" (${run}) was cancelled: ${reason}`, {
+    hint: `See what happened: telltale workflow show ${run}`,
+  });
+
+export const badInput = (workflow: string, problem: RuntimeError) =>
+  new RuntimeError(
+    'bad_input',
+    `The input of the workflow "${workflow}" does not fit its schema. ${problem.message}`,
+    {
+      hint: problem.hint,
+      cause: problem,
+    },
+  );
+
+/** Runs that call each other: an action of an agent that a run called, and so on. */
+export const MAX_CHAIN = 20;
+
+export const chainTooLong = (chain: readonly string[]) =>
+  new RuntimeError(
+    'workflow_depth',
+    `Workflows have called each other ${MAX_CHAIN} times: ${chain.join(' → ')}.`,
+    {
+      hint: 'End the circle by a condition.',
+    },
+  );
+
+export const runIdTaken = (workflow: string, run: string) =>
+  new RuntimeError(
+    'run_id_taken',
+    `The workflow "${workflow}" cannot be called here: its run would be ${run}, which is another one.`,
+    { hint: 'Call it under another id.' },
+  );

@@ -1,0 +1,39 @@
+import type { Cause } from '../../events/event.ts';
+import type { Json } from '../../kernel/json.ts';
+import type { ErrorJson } from '../../kernel/runtime-error.ts';
+import type { SessionAct } from '../../workflows/session-link.ts';
+
+/** Kinds of messages in the inbox of a session. */
+export const RUN_ASKS = 'run.asks';
+export const RUN_ENDED = 'run.ended';
+
+/** Kinds of messages in the inbox of a run. */
+export const RUN_CANCEL = 'cancel';
+export const RUN_SIGNAL = 'signal';
+export const RUN_REVIEW = 'review';
+/** A run that a step called has ended, or waits no more. */
+export const RUN_CHILD = 'child';
+
+/** What a run asks of its session. */
+export interface AskMessage {
+  readonly run: string;
+  readonly workflow: string;
+  readonly key: string;
+  readonly act: SessionAct;
+  readonly cause: Cause;
+}
+
+export type RunEnd =
+  | { readonly status: 'completed'; readonly output: Json }
+  | { readonly status: 'failed'; readonly error: ErrorJson }
+  | { readonly status: 'cancelled'; readonly reason: string };
+
+/** How a run that a trigger of the session started has ended. */
+export interface EndMessage {
+  readonly run: string;
+  readonly workflow: string;
+  readonly end: RunEnd;
+  /** What its decisions cost. */
+  readonly charged: number;
+  readonly cause: Cause;
+}

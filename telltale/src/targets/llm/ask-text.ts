@@ -1,0 +1,24 @@
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import type { Model } from '../../models/model.ts';
+import type { TargetCall } from '../target.ts';
+import { askModel, noModel } from './ask-model.ts';
+import { modelOf } from './llm-targets.ts';
+
+export interface TextQuestion {
+  /** For messages: `step "review"`. */
+  readonly what: string;
+  readonly message: string;
+  /** A name of the agent's `models`, or a model by itself; the agent's own if absent. */
+  readonly model?: string | undefined;
+}
+
+/** Asks one of an agent's models once, without a prompt of the manifest. What it used is charged to the call. */
+export type AskText = (question: TextQuestion, call: TargetCall) => Promise<string>;
+
+export const createAskText =
+  (agent: Pick<AgentManifest, 'model' | 'models'>, openModel: (ref: string) => Promise<Model>): AskText =>
+  async ({ what, message, model: named }, call) => {
+    const model = modelOf(agent, named);
+    if (model === undefined) throw noModel(what);
+    return askModel(await openModel(model), { what, system: '', message }, call);
+  };

@@ -1,0 +1,209 @@
+import type { Expression } from '../conditions/cel/parse-expression.ts';
+import type { Condition } from '../conditions/maps/conditions.ts';
+import { fieldsOf } from '../conditions/maps/fields-of.ts';
+import { parseConditions } from '../conditions/maps/parse-conditions.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
+import { compileTest, readTest, type TestSide } from './compile-test.ts';
+import type { Pacing } from './pacing.ts';
+import type { Fire, StateTrigger } from './state-trigger.ts';
+import { createTriggerIndex, type TriggerIndex } from './trigger-index.ts';
+import { withoutChange } from './without-change.ts';
+
+export type TriggerManifest = NonNullable<WorkflowManifest['triggers']>[number];
+type StateManifest = Extract<TriggerManifest, { readonly type: 'metadata_match' | 'variable_match' }>;
+type EventManifest = Extract<TriggerManifest, { readonly type: 'event' }>;
+
+/** A test that an artifact decides, as manifests write it. */
+export interface TestQuestion {
+  readonly invoke: string;
+  readonly method: string;
+  readonly args: readonly Json[];
+  readonly cache: boolean;
+  readonly fallback: boolean;
+}
+
+/** A trigger that a session sets off. */
+export interface SessionTrigger {
+  /** `WORKFLOW#0`. */
+  readonly id: string;
+  readonly workflow: string;
+  readonly type: 'metadata_match' | 'variable_match' | 'event';
+  /** Its rank among all: higher priority first, then file order. */
+  readonly place: number;
+  /** Undefined where it is set off by an event. */
+  readonly fire: Fire | undefined;
+  readonly cancelsOnExit: boolean;
+  readonly pacing: Pacing;
+  /** Top-level fields that it names; `all` where that cannot be told. */
+  readonly names: readonly string[] | 'all';
+  /** The artifact that decides, where one does. */
+  readonly question: TestQuestion | undefined;
+  /** Where it asks for a change: what has to be so after a wait. */
+  readonly afterwards: Condition | undefined;
+  /** What is asked of an event. */
+  readonly event:
+    | { readonly type: string; readonly match?: Condition; readonly test?: Expression }
+    | undefined;
+}
+
+/** The triggers on metadata, or those on variables. */
+export interface TriggerSide {
+  readonly index: TriggerIndex;
+  /** By their place in the index. */
+  readonly indexed: readonly SessionTrigger[];
+  readonly placeOf: ReadonlyMap<SessionTrigger, number>;
+  readonly asked: readonly SessionTrigger[];
+}
+
+/** All triggers that a session of an agent can set off: made once for all its sessions. */
+export interface CompiledTriggers {
+  readonly all: readonly SessionTrigger[];
+  readonly byId: ReadonlyMap<string, SessionTrigger>;
+  readonly metadata: TriggerSide;
+  readonly vars: TriggerSide;
+  readonly byEvent: ReadonlyMap<string, readonly SessionTrigger[]>;
+}
+
+/** The triggers as their manifest has them, with their names. */
+export const triggersOf = ({
+  name,
+  trigger,
+  triggers,
+}: WorkflowManifest): readonly { readonly id: string; readonly manifest: TriggerManifest }[] =>
+  (triggers ?? (trigger === undefined ? [] : [trigger])).map((manifest, index) => ({
+    id: `${name}#${index}`,
+    manifest,
+  }));
+
+/** The workflows stand in the order of their files. */
+export function compileTriggers(workflows: readonly WorkflowManifest[]): CompiledTriggers {
+  const listed = workflows.flatMap((workflow) =>
+    triggersOf(workflow).flatMap(({ id, manifest }) =>
+      manifest.type === 'metadata_match' || manifest.type === 'variable_match' || manifest.type === 'event'
+        ? [{ id, manifest, workflow: workflow.name }]
+        : [],
+    ),
+  );
+  listed.sort((a, b) => b.manifest.priority - a.manifest.priority);
+  const states: Record<TestSide, { trigger: SessionTrigger; state: StateTrigger }[]> = {
+    metadata: [],
+    vars: [],
+  };
+  const all = listed.map(({ id, manifest, workflow }, place): SessionTrigger => {
+    const named = { id, workflow, place };
+    if (manifest.type === 'event') return eventTrigger(named, manifest);
+    const side = manifest.type === 'metadata_match' ? 'metadata' : 'vars';
+    const { trigger, state } = stateTrigger(named, manifest, side);
+    if (state !== undefined) states[side].push({ trigger, state });
+    return trigger;
+  });
+  const byEvent = new Map<string, SessionTrigger[]>();
+  for (const trigger of all) {
+    if (trigger.event === undefined) continue;
+    byEvent.set(trigger.event.type, [...(byEvent.get(trigger.event.type) ?? []), trigger]);
+  }
+  const sideOf = (side: TestSide, type: SessionTrigger['type']): TriggerSide => ({
+    index: createTriggerIndex(states[side].map(({ state }) => state)),
+    indexed: states[side].map(({ trigger }) => trigger),
+    placeOf: new Map(states[side].map(({ trigger }, place) => [trigger, place])),
+    asked: all.filter((trigger) => trigger.type === type && trigger.question !== undefined),
+  });
+  return {
+    all,
+    byId: new Map(all.map((trigger) => [trigger.id, trigger])),
+    metadata: sideOf('metadata', 'metadata_match'),
+    vars: sideOf('vars', 'variable_match'),
+    byEvent,
+  };
+}
+
+type Named = Pick<SessionTrigger, 'id' | 'workflow' | 'place'>;
+
+function stateTrigger(
+  named: Named,
+  manifest: StateManifest,
+  side: TestSide,
+): { readonly trigger: SessionTrigger; readonly state: StateTrigger | undefined } {
+  const { test, conditions, match_all: matchAll, fire, cancel_on_exit: cancelsOnExit } = manifest;
+  const common = {
+    ...named,
+    type: manifest.type,
+    fire,
+    cancelsOnExit: cancelsOnExit && fire !== 'on_exit',
+    pacing: pacingOf(manifest, fire === 'once', cancelsOnExit),
+    event: undefined,
+  };
+  const watchesExit = common.cancelsOnExit;
+  if (typeof test === 'object')
+    return {
+      trigger: { ...common, names: 'all', question: test as TestQuestion, afterwards: undefined },
+      state: undefined,
+    };
+  if (test !== undefined) {
+    const compiled = compileTest(test, side, named.id);
+    return {
+      trigger: { ...common, names: compiled.fields, question: undefined, afterwards: undefined },
+      state: { test: compiled, fire, watchesExit },
+    };
+  }
+  const condition = readConditions(named.id, conditions ?? {}, matchAll);
+  const uses = fieldsOf(condition);
+  return {
+    trigger: {
+      ...common,
+      names: [...new Set(uses.map(({ path }) => String(path[0])))],
+      question: undefined,
+      afterwards: uses.some(({ change }) => change) ? withoutChange(condition) : undefined,
+    },
+    state: { test: condition, fire, watchesExit },
+  };
+}
+
+function eventTrigger(named: Named, manifest: EventManifest): SessionTrigger {
+  const { event: type, match, test } = manifest;
+  return {
+    ...named,
+    type: 'event',
+    fire: undefined,
+    cancelsOnExit: false,
+    pacing: pacingOf(manifest, false, false),
+    names: [],
+    question: typeof test === 'object' ? (test as TestQuestion) : undefined,
+    afterwards: undefined,
+    event: {
+      type,
+      ...(match === undefined ? {} : { match: readConditions(named.id, match, true) }),
+      ...(typeof test === 'string' ? { test: readTest(test) } : {}),
+    },
+  };
+}
+
+function pacingOf(
+  { debounce, cooldown, delay, concurrency }: StateManifest | EventManifest,
+  isOnce: boolean,
+  dropsOnExit: boolean,
+): Pacing {
+  return {
+    isOnce,
+    dropsOnExit,
+    debounceMs: debounce?.ms ?? 0,
+    cooldownMs: cooldown?.ms ?? 0,
+    delayMs: delay?.ms ?? 0,
+    ...(concurrency === undefined
+      ? {}
+      : { concurrency: { max: concurrency.max, whenBusy: concurrency.when_busy } }),
+  };
+}
+
+function readConditions(id: string, conditions: JsonObject, matchAll: boolean): Condition {
+  const parsed = parseConditions(conditions, { matchAll });
+  if (!parsed.ok) throw unreadableConditions(id, parsed.error[0]?.message ?? '');
+  return parsed.value;
+}
+
+const unreadableConditions = (id: string, why: string) =>
+  new RuntimeError('bad_conditions', `The conditions of the trigger "${id}" cannot be read: ${why}`, {
+    hint: 'Check the manifest with "telltale validate".',
+  });

@@ -1,0 +1,48 @@
+import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
+import { type TriggerManifest, triggersOf } from './compile-triggers.ts';
+
+/** Time comes again and again: in the shape the engine takes. `everyMs` is counted from when the runtime places it. */
+export type TriggerSchedule =
+  | { readonly cron: string; readonly timezone: string }
+  | { readonly everyMs: number };
+
+interface Outside {
+  /** `WORKFLOW#0`. */
+  readonly id: string;
+  readonly workflow: string;
+  readonly concurrency?:
+    | { readonly max: number; readonly when_busy: 'skip' | 'queue' | 'replace' }
+    | undefined;
+}
+
+/** What starts a workflow from outside of any session: no session watches for it. */
+export type OutsideTrigger =
+  | (Outside & { readonly type: 'schedule'; readonly schedule: TriggerSchedule })
+  /** `hook` is the name after `/hooks/`. */
+  | (Outside & { readonly type: 'webhook'; readonly hook: string; readonly secret: string })
+  | (Outside & { readonly type: 'manual' });
+
+/** For whoever places schedules, serves hooks and lists what can be started by hand. */
+export const outsideTriggers = (workflows: readonly WorkflowManifest[]): readonly OutsideTrigger[] =>
+  workflows.flatMap((workflow) =>
+    triggersOf(workflow).flatMap(({ id, manifest }) => outsideTrigger(workflow.name, id, manifest) ?? []),
+  );
+
+function outsideTrigger(workflow: string, id: string, manifest: TriggerManifest): OutsideTrigger | undefined {
+  const of = { id, workflow, concurrency: manifest.concurrency };
+  switch (manifest.type) {
+    case 'schedule': {
+      const { cron, every, timezone } = manifest;
+      const schedule = cron === undefined ? { everyMs: every?.ms ?? 0 } : { cron, timezone };
+      return { ...of, type: 'schedule', schedule };
+    }
+    case 'webhook':
+      return { ...of, type: 'webhook', hook: manifest.hook ?? workflow, secret: manifest.secret };
+    case 'manual':
+      return { ...of, type: 'manual' };
+    case 'metadata_match':
+    case 'variable_match':
+    case 'event':
+      return undefined;
+  }
+}

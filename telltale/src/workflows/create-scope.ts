@@ -1,0 +1,120 @@
+import type { RunState, StepState } from '../events/run-state.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
+import { allSteps } from './all-steps.ts';
+import { createStepFinder } from './find-steps.ts';
+import { allThere, entry, type MemberNames, membersByRoot } from './member-names.ts';
+import { readTemplates } from './read-templates.ts';
+import { createRunVariables } from './run-variables.ts';
+import type { Scope } from './scope.ts';
+import type { SessionLink } from './session-link.ts';
+
+export interface ScopeEdges {
+  readonly state: RunState;
+  readonly workflow: Pick<WorkflowManifest, 'context_variables' | 'steps' | 'states'>;
+  readonly session?: Pick<SessionLink, 'agent'> | undefined;
+  /** What `agent` shows in a run that belongs to no session: name, tools, folder… */
+  readonly agentOf?: (() => JsonObject) | undefined;
+}
+
+export interface RunScope extends Scope {
+  /** What `${agent.*}` shows: read once a run, when somebody looks for the first time. */
+  agent(): Promise<JsonObject>;
+}
+
+export function createScope({ state, workflow, session, agentOf }: ScopeEdges): RunScope {
+  let reading: Promise<JsonObject> | undefined;
+  const agent = (): Promise<JsonObject> => {
+    reading ??= readAgent();
+    return reading;
+  };
+  const readAgent = async (): Promise<JsonObject> => {
+    try {
+      return Object.freeze(session === undefined ? (agentOf?.() ?? {}) : await session.agent());
+    } catch (thrown) {
+      reading = undefined; // the next look may succeed
+      throw thrown;
+    }
+  };
+
+  const variables = createRunVariables(state, workflow, agent);
+  const findStep = createStepFinder(state);
+  const stepNames = new Set([...allSteps(workflow)].map(({ name }) => name));
+  const stepViews = (names: MemberNames, asker: string | undefined): JsonObject => {
+    const wanted = allThere(names, (name) => stepNames.has(name)) ?? [...stepNames];
+    return Object.fromEntries(wanted.map((name) => [name, viewOf(findStep(name, asker))]));
+  };
+
+  const rootValue = (
+    root: string,
+    names: MemberNames,
+    asker: string | undefined,
+  ): Json | undefined | Promise<Json | undefined> => {
+    switch (root) {
+      case 'agent':
+        return agent();
+      case 'trigger':
+        return state.origin.trigger?.seen ?? {};
+      case 'steps':
+        return stepViews(names, asker);
+      case 'vars':
+        return variables.some(names);
+      case 'input':
+        return state.input;
+      case 'run':
+        return runView(state);
+    }
+    return undefined;
+  };
+  const bareName = async (name: string): Promise<Json | undefined> =>
+    name === 'metadata' ? ((await agent()).metadata ?? {}) : variables.named(name);
+
+  return {
+    agent,
+    async forTemplate(source, locals, at) {
+      const { references } = readTemplates(source, Object.keys(locals), 'a step');
+      const asker = addressOf(at);
+      const values: [string, Json][] = [];
+      for (const [root, names] of membersByRoot(references))
+        if (!Object.hasOwn(locals, root)) values.push(...entry(root, await rootValue(root, names, asker)));
+      return { ...Object.fromEntries(values), ...locals };
+    },
+    async forTest(roots, locals, at) {
+      const asker = addressOf(at);
+      const values: [string, Json][] = [];
+      for (const root of roots)
+        if (!Object.hasOwn(locals, root))
+          values.push(...entry(root, (await rootValue(root, undefined, asker)) ?? (await bareName(root))));
+      return { ...Object.fromEntries(values), ...locals };
+    },
+  };
+}
+
+/** `ADDRESS:if` is a place in the step of that address. */
+const addressOf = (at: string | undefined): string | undefined => at?.split(':', 1)[0];
+
+/** A step that has not begun has a status and nothing else. */
+function viewOf(step: StepState | undefined): JsonObject {
+  if (step === undefined) return { status: 'pending' };
+  const { status, output, error } = step;
+  return {
+    status,
+    ...(output === undefined ? {} : { output }),
+    ...(error === undefined || status === 'completed'
+      ? {}
+      : { error: { ...error } as unknown as JsonObject }),
+  };
+}
+
+function runView({ id, workflow, manifest, startedAt, state, visited, origin }: RunState): JsonObject {
+  return {
+    id,
+    workflow,
+    agent: manifest.agent,
+    started_at: new Date(startedAt).toISOString(),
+    state: state ?? null,
+    visits: visited.length,
+    session: origin.session?.id ?? null,
+    parent: origin.parent?.run ?? null,
+  };
+}

@@ -1,0 +1,93 @@
+import type { PathSegment } from '../conditions/issue.ts';
+import { parseTemplate } from '../conditions/templates/parse-template.ts';
+import { resolveTemplate } from '../conditions/templates/resolve-template.ts';
+import type { Template } from '../conditions/templates/template.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+
+/** A value from a manifest whose texts were read for `${…}`. */
+export interface Templates {
+  /** What it refers to, alternatives included. */
+  readonly references: readonly Reference[];
+  /** The value with its references resolved. Throws `bad_reference`. */
+  fill(context: JsonObject): Json;
+}
+
+export interface Reference {
+  readonly root: string;
+  readonly path: readonly PathSegment[];
+}
+
+/** Manifests are bounded to less. */
+const MAX_DEPTH = 100;
+
+type Fill = (context: JsonObject) => Json;
+
+/**
+ * Reads every text in `value`. `names` are those of items around the step; `what` is for messages: `step "build"`.
+ * Throws `bad_reference` where a text cannot be read.
+ */
+export function readTemplates(value: Json, names: Iterable<string>, what: string): Templates {
+  const references: Reference[] = [];
+  const readText = (text: string): Fill | undefined => {
+    if (!text.includes('${')) return undefined;
+    const parsed = parseTemplate(text, { names });
+    if (!parsed.ok) throw unreadable(what, parsed.error[0]?.message ?? '', parsed.error[0]?.hint);
+    collect(parsed.value, references);
+    return (context) => {
+      const resolved = resolveTemplate(parsed.value, context);
+      if (resolved.ok) return resolved.value;
+      throw unresolved(what, resolved.error.message, resolved.error.hint);
+    };
+  };
+  /** Undefined where nothing in it is to be resolved. */
+  const read = (inner: Json, depth: number): Fill | undefined => {
+    if (typeof inner === 'string') return readText(inner);
+    if (typeof inner !== 'object' || inner === null) return undefined;
+    if (depth === MAX_DEPTH) throw tooDeep(what);
+    return Array.isArray(inner) ? readList(inner, depth) : readObject(inner as JsonObject, depth);
+  };
+  const readList = (list: readonly Json[], depth: number): Fill | undefined => {
+    const fills = list.map((item) => read(item, depth + 1));
+    if (fills.every((fill) => fill === undefined)) return undefined;
+    return (context) =>
+      list.map((item, index) => {
+        const fill = fills[index];
+        return fill === undefined ? item : fill(context);
+      });
+  };
+  const readObject = (object: JsonObject, depth: number): Fill | undefined => {
+    const entries = Object.entries(object).map(([key, item]) => [key, item, read(item, depth + 1)] as const);
+    if (entries.every(([, , fill]) => fill === undefined)) return undefined;
+    return (context) =>
+      Object.fromEntries(
+        entries.map(([key, item, fill]) => [key, fill === undefined ? item : fill(context)]),
+      );
+  };
+  const fill = read(value, 0);
+  return { references, fill: (context) => (fill === undefined ? value : fill(context)) };
+}
+
+function collect({ pieces }: Template, into: Reference[]): void {
+  for (const piece of pieces) {
+    if (piece.kind !== 'reference') continue;
+    into.push({ root: piece.root, path: piece.path });
+    for (const other of piece.otherwise)
+      if (other.kind === 'reference') into.push({ root: other.root, path: other.path });
+  }
+}
+
+const unreadable = (what: string, message: string, hint: string | undefined) =>
+  new RuntimeError('bad_reference', `A reference of ${what} cannot be read: ${message}`, { hint });
+
+const unresolved = (what: string, message: string, hint: string | undefined) =>
+  new RuntimeError('bad_reference', `A reference of ${what} leads nowhere: ${message}`, { hint });
+
+const tooDeep = (what: string) =>
+  new RuntimeError(
+    'bad_reference',
+    `What ${what} was written with is nested deeper than ${MAX_DEPTH} levels.`,
+    {
+      hint: 'Write it flatter.',
+    },
+  );

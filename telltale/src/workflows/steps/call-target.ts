@@ -1,0 +1,118 @@
+import { deepEqual } from '../../conditions/deep-equal.ts';
+import type { Usage } from '../../events/event.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Need, Target, TargetCall, TargetKind } from '../../targets/target.ts';
+import { unknownTarget } from '../../targets/unknown-target.ts';
+import type { LeafCall } from '../leaf.ts';
+import { askPerson, lastReview } from './ask-person.ts';
+import type { LeafContext, LeafEdges } from './leaf-edges.ts';
+
+/** The target, with parameters that it takes. Throws where it is not there, or they are wrong. */
+export function checkedTarget(
+  kind: TargetKind,
+  name: string,
+  input: JsonObject,
+  { targets }: Pick<LeafEdges, 'targets'>,
+): Target {
+  const target = targets.find(kind, name);
+  if (target === undefined) throw unknownTarget(kind, name, targets);
+  const wrong = target.check(input);
+  if (wrong !== undefined) throw wrong;
+  return target;
+}
+
+/** Whether a call may be made again where a crash left it in doubt. */
+export const isRepeatable = (target: Target, input: JsonObject): boolean =>
+  target.idempotentFor?.(input) ?? target.idempotent;
+
+/** What of a target a step calls; without a kind, a program of the step's own. */
+export interface Callable extends Pick<Target, 'needs' | 'run' | 'timeoutMs'> {
+  readonly kind?: TargetKind;
+}
+
+interface CallOptions extends Pick<TargetCall, 'model'> {
+  /** Called between a person's approval and the call. */
+  readonly onApproved?: () => Promise<void>;
+}
+
+/** Calls a target for a try of a step, once a person has approved what needs it. */
+export async function callTarget(
+  target: Callable,
+  call: LeafCall,
+  context: LeafContext,
+  { onApproved, model }: CallOptions = {},
+): Promise<Json> {
+  // Of the others nobody looks at it, and reading a session's log is dear.
+  const mayLook = target.kind === 'tool' || target.kind === 'llm';
+  const agent = mayLook ? await context.scope.agent() : {};
+  const granted = await approval(target, agent, call, context);
+  if (granted !== undefined) await onApproved?.();
+  call.signal.throwIfAborted();
+  return target.run({ ...targetCall(call, agent, context), granted, model });
+}
+
+/** One try of a step, as targets get it. */
+export function targetCall(
+  call: LeafCall,
+  agent: JsonObject,
+  { journal, costOf, noted }: LeafContext,
+): TargetCall {
+  const { address, input, attempt, signal, idempotencyKey, cause } = call;
+  return {
+    session: journal.state.id,
+    id: address,
+    input,
+    attempt,
+    signal,
+    idempotencyKey,
+    agent: () => agent,
+    progress() {},
+    charge(used, model) {
+      const { cached } = used;
+      const usage: Usage = {
+        input: used.input,
+        output: used.output,
+        ...(cached === undefined ? {} : { cached }),
+      };
+      const cost_usd = costOf(used, model);
+      journal.append({ type: 'model.used', step: address, model: model.id, usage, cost_usd }, cause);
+    },
+    note(what) {
+      if (noted.has(what)) return;
+      noted.add(what);
+      journal.append({ type: 'audit', who: 'runtime', what }, cause);
+    },
+  };
+}
+
+/** What a person approved for this call; undefined where nobody has to be asked. Rejects where they refused. */
+async function approval(
+  target: Pick<Target, 'needs'>,
+  agent: JsonObject,
+  call: LeafCall,
+  edges: LeafEdges,
+): Promise<readonly string[] | undefined> {
+  const known = lastReview(edges.journal.state, call.address);
+  // Their word is for this very input, and holds for every try.
+  const isSame = known?.call !== undefined && deepEqual(known.call.input, call.input);
+  if (isSame && known?.answer === 'approved') return known.call?.grants;
+  const need = await target.needs?.(call.input, { agent: () => agent });
+  if (need === undefined) return undefined;
+  const { because, grants } = need;
+  const question = {
+    prompt: need.what,
+    options: ['approve', 'reject'],
+    call: { target: need.target, because, input: call.input, grants },
+  };
+  const end = await askPerson(question, call, edges);
+  if (end.answer !== 'approved') throw refused(need, end.by, end.note);
+  return grants;
+}
+
+const refused = ({ target, because }: Need, by: string, note: string | undefined) =>
+  new RuntimeError(
+    'not_permitted',
+    `A person refused the call of ${target} (${by})${note === undefined ? '' : `: ${note.replace(/\.+$/, '')}`}.`,
+    { hint: `It is asked because of "${because}".` },
+  );

@@ -1,0 +1,103 @@
+import { resolve } from 'node:path';
+import { asText } from '../../conditions/as-text.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { pathNeed } from '../../targets/access/need.ts';
+import { DEFAULT_OUTPUT_BYTES } from '../../targets/output/output-limits.ts';
+import { childEnvironment } from '../../targets/process/child-environment.ts';
+import { commandFailed } from '../../targets/process/process-errors.ts';
+import { runConfined } from '../../targets/process/run-confined.ts';
+import type { Target } from '../../targets/target.ts';
+import type { LeafPlace, ReadyLeaf } from '../leaf.ts';
+import type { Callable } from './call-target.ts';
+import type { LeafContext, StepOf } from './leaf-edges.ts';
+import { resolveInStep, stepWhat } from './resolve-in-step.ts';
+import { targetLeaf } from './target-leaf.ts';
+
+type CommandStep = Extract<StepOf<'script'>, { readonly command: readonly string[] }>;
+
+/** What a command is given, resolved. */
+interface CommandInput {
+  readonly command: readonly string[];
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+}
+
+/**
+ * A program, started without a shell and kept to the agent's permissions. An argument stays one argument whatever its
+ * references hold; only one that is a reference and nothing else becomes as many as a list has items, and none if it is
+ * null.
+ */
+export async function prepareCommand(
+  step: CommandStep,
+  place: LeafPlace,
+  context: LeafContext,
+): Promise<ReadyLeaf> {
+  const [program = '', ...args] = step.command;
+  if (program.includes('${')) throw programReferred(stepWhat(place), program);
+  const texts = { cwd: step.cwd ?? null, env: step.env, stdin: step.stdin ?? null, args };
+  const resolved = (await resolveInStep(texts, place, context)) as {
+    readonly cwd: Json;
+    readonly env: JsonObject;
+    readonly stdin: Json;
+    readonly args: readonly Json[];
+  };
+  const env = Object.entries(resolved.env).map(([name, value]) => [name, asText(value)] as const);
+  const input = {
+    command: [program, ...resolved.args.flatMap(argumentsOf)],
+    ...(resolved.cwd === null ? {} : { cwd: asText(resolved.cwd) }),
+    ...(env.length === 0 ? {} : { env: Object.fromEntries(env) }),
+    ...(resolved.stdin === null ? {} : { stdin: asText(resolved.stdin) }),
+  };
+  const target = commandTarget(stepWhat(place), step.cwd?.includes('${') === true, context);
+  return targetLeaf(target, input, false, place, context);
+}
+
+const argumentsOf = (value: Json): readonly string[] => {
+  if (value === null) return [];
+  return Array.isArray(value) ? value.map((item: Json) => asText(item)) : [asText(value)];
+};
+
+/** What references have a say in stays inside the permitted paths; what only the manifest says is its author's word. */
+function commandTarget(what: string, isReferred: boolean, { world }: LeafContext): Callable {
+  const { paths, environment } = world.permissions;
+  const run: Target['run'] = async (call) => {
+    const { command, cwd = '.', env = {}, stdin } = call.input as unknown as CommandInput;
+    const [program = '', ...args] = command;
+    const ended = await runConfined(
+      {
+        what,
+        program,
+        args,
+        cwd: isReferred ? (await paths.resolve(cwd, call.granted)).real : resolve(world.folder, cwd),
+        env: childEnvironment(world.env, environment, {
+          ...env,
+          TELLTALE_IDEMPOTENCY_KEY: call.idempotencyKey,
+        }),
+        stdin,
+        maxBytes: DEFAULT_OUTPUT_BYTES / 2,
+        signal: call.signal,
+      },
+      call,
+      world,
+    );
+    if (ended.exitCode !== 0) throw commandFailed(what, ended);
+    const stderr = ended.stderr.text();
+    return {
+      exit_code: 0,
+      stdout: ended.stdout.text().replace(/\r?\n$/, ''), // as `$(…)` does in a shell
+      ...(stderr === '' ? {} : { stderr }),
+    };
+  };
+  if (!isReferred || !paths.asks) return { run };
+  return {
+    run,
+    needs: ({ cwd = '.' }) => pathNeed(paths, String(cwd), what, `run ${what} in`),
+  };
+}
+
+const programReferred = (what: string, program: string) =>
+  new RuntimeError('bad_command', `The program of ${what} is a reference: ${program.slice(0, 100)}`, {
+    hint: 'Write the program itself; its arguments, "cwd", "env" and "stdin" may hold references.',
+  });

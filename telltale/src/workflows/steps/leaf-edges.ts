@@ -1,0 +1,96 @@
+import type { RunJournal } from '../../engine/run-journal.ts';
+import type { Cause, ReviewAnswer } from '../../events/event.ts';
+import type { ApprovalRequest } from '../../events/run-event.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import type { SimpleStep } from '../../manifest/schema/steps/step.ts';
+import type { AskText } from '../../targets/llm/ask-text.ts';
+import type { TargetCall, TargetTable } from '../../targets/target.ts';
+import type { TargetEdges } from '../../targets/target-edges.ts';
+import type { RunScope } from '../create-scope.ts';
+import type { Decisions } from '../decisions.ts';
+import type { LeafCall, LeafPlace, ReadyLeaf } from '../leaf.ts';
+import type { SessionLink } from '../session-link.ts';
+
+/** What the steps of one run have of the world. */
+export interface LeafEdges {
+  readonly workflow: WorkflowManifest;
+  readonly journal: RunJournal;
+  readonly clock: Clock;
+  readonly scope: RunScope;
+  readonly decisions: Decisions;
+  /** All that the agent can call, in whose name the workflow runs. */
+  readonly targets: Pick<TargetTable, 'find' | 'all'>;
+  /** For programs and scripts. */
+  readonly world: Pick<
+    TargetEdges,
+    'folder' | 'env' | 'permissions' | 'graceMs' | 'confinement' | 'sandbox' | 'clock'
+  >;
+  /** Asks one of the agent's models. */
+  readonly ask: AskText;
+  /** Dollars for what a model used. */
+  readonly costOf: (...used: Parameters<NonNullable<TargetCall['charge']>>) => number;
+  /** The session that the run belongs to, where it does. */
+  readonly session?: SessionLink | undefined;
+  /** Whether this process has let go of the run: then what a step waited for goes on without it. */
+  readonly isLetGo: () => boolean;
+  readonly runAgent: RunAgent;
+  readonly runWorkflow: RunWorkflow;
+  readonly reviews: RunReviews;
+}
+
+interface CalledBelow {
+  /** The id of its stream: the same after a restart, so that it is found again and goes on. */
+  readonly key: string;
+  /** The address of the step that calls it. */
+  readonly step: string;
+  readonly signal: AbortSignal;
+  readonly cause: Cause;
+  /** Of the step: what only waits parks its caller. */
+  readonly park: LeafCall['park'];
+}
+
+/** Runs an agent in a session of its own, from its start or from where its log ends, and gives its result. */
+export type RunAgent = (
+  call: CalledBelow & { readonly agent: string; readonly input: string; readonly vars?: JsonObject },
+) => Promise<Json>;
+
+/** Runs a workflow as a run of its own, from its start or from where its log ends, and gives its output. */
+export type RunWorkflow = (
+  call: CalledBelow & { readonly workflow: string; readonly input: JsonObject },
+) => Promise<Json>;
+
+/** What is decided of a question. */
+export interface ReviewEnd {
+  readonly answer: ReviewAnswer;
+  readonly choice: string;
+  readonly by: string;
+  readonly note?: string;
+}
+
+/** Questions to people: on the run's log, and in the store's table of those that are open. */
+export interface RunReviews {
+  /** Appends `review.requested`, with its row in the table. The answer comes onto the run's log as `review.resolved`. */
+  open(request: ApprovalRequest, cause: Cause): void;
+  /** Appends `review.resolved` and takes the row out. Nothing where it has been answered. */
+  close(review: string, end: ReviewEnd): void;
+}
+
+/** What the steps of a run know of each other in this process; rebuilt from the log where it matters. */
+export interface LeafContext extends LeafEdges {
+  /** Notes that are on the log. */
+  readonly noted: Set<string>;
+  /** Signals that a wait has taken, by their place on the log. */
+  readonly taken: Set<number>;
+}
+
+/** The step of a type. */
+export type StepOf<Type extends SimpleStep['type']> = Extract<SimpleStep, { readonly type: Type }>;
+
+/** Makes one step ready to begin. */
+export type PrepareLeaf<Type extends SimpleStep['type']> = (
+  step: StepOf<Type>,
+  place: LeafPlace,
+  context: LeafContext,
+) => Promise<ReadyLeaf>;

@@ -1,0 +1,143 @@
+import type { Cause, EventBody, EventOf, EventType, SessionEvent } from '../../src/events/event.ts';
+import { createSnapshotWriter } from '../../src/events/snapshot.ts';
+import { emptyState, type StartedRun } from '../../src/events/state.ts';
+import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { workflow } from '../../src/manifest/schema/workflow.ts';
+import {
+  createTriggerReactions,
+  type TriggerReactions,
+} from '../../src/session/reactions/trigger-reactions.ts';
+import { openSession, readEvents } from '../../src/session/read-session.ts';
+import { createSessionLog, type SessionLog } from '../../src/session/session-log.ts';
+import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import type { StreamWriter } from '../../src/store/store.ts';
+import type { DecisionContext } from '../../src/targets/artifacts/artifacts.ts';
+import type { Invoke } from '../../src/targets/artifacts/invoker.ts';
+import { compileTriggers } from '../../src/triggers/compile-triggers.ts';
+
+/** A workflow with these triggers, as a manifest has it. */
+export const workflowOf = (name: string, ...triggers: readonly object[]) =>
+  workflow().parse({
+    kind: 'Workflow',
+    name,
+    triggers,
+    steps: [{ name: 'tell', type: 'notify', message: 'It began.' }],
+  });
+
+export interface StageOptions {
+  readonly defaults?: JsonObject;
+  readonly vars?: JsonObject;
+  readonly balance?: number;
+  readonly invoke?: Invoke;
+}
+
+/** A session of which there is only the log and what its triggers make of it. Runs are noted, and never begun. */
+export async function openStage(
+  workflows: readonly ReturnType<typeof workflowOf>[],
+  { defaults = {}, vars = {}, balance, invoke }: StageOptions = {},
+) {
+  const clock = createSimulatedClock();
+  const store = createMemoryStore({ clock });
+  const triggers = compileTriggers(workflows);
+  const started: StartedRun[] = [];
+  const cancelled: string[] = [];
+  let count = 0;
+  let writer: StreamWriter;
+  let log: SessionLog;
+  let reactions: TriggerReactions;
+  const react = () => {
+    reactions = createTriggerReactions({
+      triggers,
+      log,
+      clock,
+      ids: { next: (prefix) => `${prefix}_${++count}` },
+      testContext: () => ({ agent: { iteration_count: log.state.turn }, actions: {} }),
+      invoke,
+      decisionContext: () => ({ metadata: { ...log.state.metadata } }) as unknown as DecisionContext,
+      startRun: (run) => {
+        if (!started.some((each) => each.run === run.run)) started.push(run);
+      },
+      cancelRun: (run, reason) => {
+        if (!cancelled.includes(run)) cancelled.push(run);
+        if (reason === '') throw new Error('A cancellation without a reason.');
+      },
+    });
+  };
+  const edges = { clock, onLost: () => undefined };
+  writer = await store.create('s', { kind: 'session', name: 'a', status: 'running', title: '' });
+  log = createSessionLog({ ...edges, writer, state: emptyState(), snapshots: createSnapshotWriter() });
+  log.append({
+    type: 'session.started',
+    agent: 'a',
+    input: '',
+    manifest: { path: '', hash: '' },
+    model: 'none',
+    metadata: defaults,
+    vars,
+    ...(balance === undefined ? {} : { balance }),
+  });
+  react();
+  reactions!.begin();
+
+  const resume = () => log.append({ type: 'session.resumed', by: 'user' }, { stream: 's', seq: 0, depth: 0 });
+  const events = async (): Promise<readonly SessionEvent[]> => {
+    await log.flushed();
+    return readEvents(store, 's');
+  };
+  return {
+    clock,
+    started,
+    cancelled,
+    events,
+    append: (body: EventBody, cause?: Cause) => log.append(body, cause),
+    state: () => log.state,
+    /** Sets metadata as the model does; null unsets. */
+    set(values: JsonObject, by = 'model', run?: string) {
+      const changes: Record<string, { from: Json; to: Json }> = {};
+      for (const [name, to] of Object.entries(values))
+        changes[name] = { from: log.state.metadata[name] ?? null, to };
+      log.append({ type: 'metadata.changed', changes, by, ...(run === undefined ? {} : { run }) });
+    },
+    setVariable(name: string, to: Json, by = 'model') {
+      const from = log.state.variables.get(name)?.value ?? null;
+      log.append({ type: 'variable.changed', name, class: 'runtime', from, to, by });
+    },
+    emit: (name: string, data: Json = null) => log.append({ type: 'custom', name, data }),
+    /** The oldest run ends, or that one. */
+    endRun(run = log.state.runs[0]?.run) {
+      const found = log.state.runs.find((each) => each.run === run);
+      if (found !== undefined)
+        log.append({ type: 'workflow.completed', run: found.run, workflow: found.workflow, output: null });
+    },
+    end: () => reactions.end(),
+    resume,
+    /** As after a crash: only what is on the log is known. */
+    async restart() {
+      await log.flushed();
+      reactions.close();
+      log.seal();
+      await writer.release();
+      writer = await store.acquire('s');
+      log = createSessionLog({ ...edges, writer, ...(await openSession(store, 's')) });
+      resume();
+      react();
+      reactions.begin();
+    },
+    async all<Type extends EventType>(type: Type): Promise<readonly EventOf<Type>[]> {
+      return (await events()).filter((event): event is EventOf<Type> => event.type === type);
+    },
+    /** The triggers that fired, in order. */
+    async fired(): Promise<readonly string[]> {
+      return (await events()).flatMap((event) => (event.type === 'trigger.fired' ? [event.trigger] : []));
+    },
+    /** The triggers that did not, with the reason. */
+    async suppressed(): Promise<readonly string[]> {
+      return (await events()).flatMap((event) =>
+        event.type === 'trigger.suppressed' ? [`${event.trigger} ${event.reason}`] : [],
+      );
+    },
+  };
+}
+
+export type Stage = Awaited<ReturnType<typeof openStage>>;

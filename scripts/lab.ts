@@ -1,43 +1,71 @@
-// `npm run lab [-- --kills N] [--seed N] [--points]`: kills processes at seeded instants while they work on sessions, and
-// checks after each session that nothing was lost and nothing done twice. With --points they kill themselves between
-// any two steps of the runtime instead. The tests do the same, with fewer kills.
+// `npm run lab [-- sessions|workflows] [--kills N] [--seed N] [--points]`: kills processes at seeded instants while they
+// work on sessions and on workflows, and checks after each that nothing was lost and nothing done twice. With --points
+// those of sessions kill themselves between any two steps of the runtime instead. The tests do the same, with fewer
+// kills.
 import { parseArgs } from 'node:util';
 import { survivesCrash, undisturbedRun } from '../telltale/test/recovery/crash-run.ts';
 import { killUntil } from '../telltale/test/recovery/kill-run.ts';
+import { killWorkflowsUntil } from '../telltale/test/recovery/workflow-kill-run.ts';
 
 const SIDE_BY_SIDE = 2;
+const SESSION_KILLS = 300;
+const WORKFLOW_KILLS = 200;
 
-const { values } = parseArgs({
+const {
+  values,
+  positionals: [only],
+} = parseArgs({
+  allowPositionals: true,
   options: {
-    kills: { type: 'string', default: '300' },
+    kills: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     points: { type: 'boolean', default: false },
   },
 });
 
-async function killAtInstants(): Promise<void> {
-  const seed = Number(values.seed);
-  const kills = Number(values.kills);
-  console.log(`${kills} kills, seed ${seed}`);
+interface Survived {
+  readonly seed: number;
+  readonly kills: number;
+  readonly events: number;
+  readonly rerun: number;
+  readonly interrupted: readonly string[];
+}
+
+async function killSessions(): Promise<void> {
+  const { seed, kills } = plan(SESSION_KILLS);
+  console.log(`sessions: ${kills} kills, seed ${seed}`);
   const started = performance.now();
-  const runs = await killUntil({
-    seed,
-    kills,
-    sideBySide: SIDE_BY_SIDE,
-    onRun(run, soFar) {
-      const lost = run.interrupted.length === 0 ? '' : `, interrupted ${run.interrupted.join(' ')}`;
-      console.log(
-        `${soFar}/${kills}  seed ${run.seed}: ${run.kills} kills, ${run.events} events, ${run.rerun} run again${lost}`,
-      );
-    },
-  });
-  const sum = (of: (run: (typeof runs)[number]) => number) => runs.reduce((all, run) => all + of(run), 0);
+  const runs = await killUntil({ seed, kills, sideBySide: SIDE_BY_SIDE, onRun: show(kills) });
+  summarise(runs, started, 'sessions', 'actions');
+}
+
+async function killWorkflows(): Promise<void> {
+  const { seed, kills } = plan(WORKFLOW_KILLS);
+  console.log(`workflows: ${kills} kills, seed ${seed}`);
+  const started = performance.now();
+  const runs = await killWorkflowsUntil({ seed, kills, sideBySide: SIDE_BY_SIDE, onRun: show(kills) });
+  summarise(runs, started, 'workflow runs', 'steps');
+}
+
+function plan(kills: number): { readonly seed: number; readonly kills: number } {
+  return { seed: Number(values.seed), kills: values.kills === undefined ? kills : Number(values.kills) };
+}
+
+const show = (kills: number) => (run: Survived, soFar: number) => {
+  const lost = run.interrupted.length === 0 ? '' : `, interrupted ${run.interrupted.join(' ')}`;
+  console.log(
+    `${soFar}/${kills}  seed ${run.seed}: ${run.kills} kills, ${run.events} events, ${run.rerun} run again${lost}`,
+  );
+};
+
+function summarise(runs: readonly Survived[], started: number, what: string, parts: string): void {
+  const sum = (of: (run: Survived) => number) => runs.reduce((all, run) => all + of(run), 0);
   console.log(
     [
-      `${sum(({ kills: each }) => each)} kills in ${runs.length} sessions survived, ${((performance.now() - started) / 1000).toFixed(0)} s:`,
+      `${sum(({ kills: each }) => each)} kills in ${runs.length} ${what} survived, ${((performance.now() - started) / 1000).toFixed(0)} s:`,
       `  ${sum(({ events }) => events)} events, none lost`,
-      `  ${sum(({ rerun }) => rerun)} idempotent actions run again, no other and none that had completed`,
-      `  ${sum(({ interrupted }) => interrupted.length)} actions interrupted, ${runs.filter(({ interrupted }) => interrupted.length === 0).length} sessions with the very same result as one that was left alone`,
+      `  ${sum(({ rerun }) => rerun)} idempotent ${parts} run again, no other and none that had completed`,
+      `  ${sum(({ interrupted }) => interrupted.length)} ${parts} interrupted, ${runs.filter(({ interrupted }) => interrupted.length === 0).length} ${what} with the very same result as one that was left alone`,
     ].join('\n'),
   );
 }
@@ -64,7 +92,13 @@ async function killAtPoints(): Promise<void> {
 }
 
 try {
-  await (values.points ? killAtPoints() : killAtInstants());
+  if (only !== undefined && only !== 'sessions' && only !== 'workflows')
+    throw new Error(`There is nothing to kill named "${only}": sessions or workflows.`);
+  if (values.points) await killAtPoints();
+  else {
+    if (only !== 'workflows') await killSessions();
+    if (only !== 'sessions') await killWorkflows();
+  }
 } catch (thrown) {
   console.error(`✗ ${thrown instanceof Error ? thrown.message : thrown}`);
   process.exitCode = 1;

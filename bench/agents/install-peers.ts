@@ -10,11 +10,11 @@ const MARK = join(PEERS, 'node_modules', '.installed-lock.json');
 /** Of what npm says of a failure: the rest is advice. */
 const SHOWN_LINES = 5;
 
-/** Installs the peers beside their modules, once. They are 300 MB and nobody but this bench wants them. */
+/** Installs the peers beside their modules, once. They are 550 MB and nobody but the benches wants them. */
 export async function installPeers(progress: (line: string) => void): Promise<void> {
   const lock = readFileSync(LOCK, 'utf8');
   if (existsSync(MARK) && readFileSync(MARK, 'utf8') === lock) return;
-  progress('installing the peers into bench/peers/node_modules, about 300 MB; this happens once');
+  progress('installing the peers into bench/peers/node_modules, about 550 MB; this happens once');
   const beat = setInterval(() => progress('still installing the peers'), 15_000);
   try {
     await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
@@ -44,6 +44,6 @@ function cannotInstall(said: string): Error {
   const why = offline ? 'the npm registry cannot be reached' : 'npm failed';
   const shown = said.split('\n').slice(0, SHOWN_LINES).join('\n');
   return new Error(
-    `The peers cannot be installed: ${why}.\n${shown}\n\nMend that and start again, or measure ours alone: npm run bench -- agent --no-peers`,
+    `The peers cannot be installed: ${why}.\n${shown}\n\nMend that and start again, or measure ours alone: npm run bench -- agent --no-peers (or workflows --no-peers)`,
   );
 }

@@ -1,4 +1,6 @@
 import type { OpenSessionsOptions, Sessions } from '../session/open-sessions.ts';
+import type { LoadWorkflowOptions } from '../session/runs/load-workflow.ts';
+import type { LoadedWorkflow } from '../session/runs/run-types.ts';
 import type { LoadedAgent, Runtime, RuntimeOptions } from '../session/runtime-types.ts';
 import type { OpenStoreOptions } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
@@ -12,6 +14,11 @@ export interface RuntimePort {
     path: string,
     options: Pick<Io, 'cwd' | 'env'> & { readonly name?: string },
   ): Promise<LoadedAgent>;
+  /** A workflow of the agent in a file. Throws `no_workflow` where it is not clear which. */
+  loadWorkflow(
+    path: string,
+    options: Pick<Io, 'cwd' | 'env'> & Pick<LoadWorkflowOptions, 'workflow' | 'agent'>,
+  ): Promise<LoadedWorkflow>;
   createRuntime(options: RuntimeOptions): Promise<Runtime>;
   /** Ahead of the runtime that will work on it. */
   openStore(location: string, options: OpenStoreOptions): Promise<Store>;
@@ -29,6 +36,10 @@ export const sessionRuntimes: RuntimePort = {
   async loadAgent(path, options) {
     const { loadAgent } = await import('../session/load-agent.ts');
     return loadAgent(path, options);
+  },
+  async loadWorkflow(path, options) {
+    const { loadWorkflow } = await import('../session/runs/load-workflow.ts');
+    return loadWorkflow(path, options);
   },
   async createRuntime(options) {
     const { createRuntime } = await import('../session/create-runtime.ts');

@@ -7,6 +7,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'file_too_large',
   'bad_manifest',
   'no_agent',
+  'no_workflow',
   'provider_unknown',
   'model_unknown',
   'store_unknown',

@@ -27,9 +27,10 @@ export interface Engine {
   onWork(kind: StreamKind, work: Work): void;
   /**
    * Has a stream worked on as soon as may be; returns at once. One that is being worked on is looked at once more
-   * afterwards. Errors of the work are the work's to record; one that escapes goes to `onError`.
+   * afterwards. Errors of the work are the work's to record; one that escapes goes to `onError`. `called`: work in hand
+   * waits for it, so it does not wait for its turn: a thousand runs that each call another would else hold all places.
    */
-  place(kind: StreamKind, stream: string): void;
+  place(kind: StreamKind, stream: string, called?: 'called'): void;
   /** Has a stream worked on at that time at the latest. The earliest of several counts. */
   wakeAt(kind: StreamKind, stream: string, due: number): void;
   /** Puts a message into a stream's inbox, durably, and has it worked on. */

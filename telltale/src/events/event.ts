@@ -51,6 +51,8 @@ export interface HookRecord {
   readonly reason?: string;
   /** Why its fallback counts, where it does. */
   readonly fallback?: string;
+  /** Of `before_action`: the parameters that count from here on, where the log does not hold them yet. */
+  readonly input?: JsonObject;
   readonly ms: number;
 }
 
@@ -95,8 +97,12 @@ export type OwnEventBody =
       readonly seal?: string;
       /** Variables given at the start. */
       readonly vars?: JsonObject;
+      /** Whose variables of `key: user` it has, where it has any. */
+      readonly user?: string;
       /** The values metadata begins with: defaults, or what the agent's last run left. */
       readonly metadata?: JsonObject;
+      /** The fields of metadata that are enums: the states that the agent says it is in. */
+      readonly states?: readonly string[];
       readonly balance?: number;
       /** In place of the manifest's `limits.turns`. */
       readonly max_turns?: number;
@@ -303,7 +309,9 @@ export type CopiedType =
   | 'turn.failed'
   | 'action.completed'
   | 'action.failed'
-  | 'metadata.changed';
+  | 'metadata.changed'
+  /** Only of variables that it shares with its parent. */
+  | 'variable.changed';
 
 interface OfChild {
   /** The action that called the sub-agent. */

@@ -2,6 +2,7 @@ import { type ActionState, type DeclaredAction, isShown, isTracked } from './act
 import { forgetChild } from './fold-children.ts';
 import { forgetReviews } from './fold-reviews.ts';
 import { forgetOrders } from './fold-runs.ts';
+import { withoutBegun } from './hook-marks.ts';
 import { RECENT_ACTIONS, type SessionState } from './state.ts';
 
 export function declare(state: SessionState, action: DeclaredAction, turn: number): void {
@@ -21,6 +22,7 @@ export function settle(state: SessionState, id: string, end: (action: ActionStat
   forgetReviews(state, id);
   if (state.children.length > 0) forgetChild(state, id);
   if (action.action.kind === 'workflow') forgetOrders(state, `${state.id}.${id}`);
+  if (state.hooks.length > 0) state.hooks = withoutBegun(state.hooks, id);
   // A `<foreach>` is no news, but that one did not run is: what was asked for in it has no result to say so.
   if (isTracked(action.action) && (isShown(action.action) || action.status !== 'completed'))
     state.news.results.push(id);

@@ -14,10 +14,19 @@ export function followChild(state: SessionState, event: ChildEventBody): void {
   if (event.type === 'child.turn.completed' || event.type === 'child.turn.failed') {
     const { usage, cost_usd = 0 } = event.event;
     if (usage !== undefined) charge(state, usage, cost_usd);
+    if (event.type === 'child.turn.completed') countTurn(state, action);
   } else if (event.type === 'child.usage') {
     charge(state, event.usage ?? NO_USAGE, event.cost_usd ?? 0);
     if (state.balance !== undefined) state.balance -= event.charged ?? 0;
   }
+}
+
+function countTurn(state: SessionState, action: string): void {
+  const agent = state.actions.get(action)?.action.name;
+  if (agent === undefined) return;
+  const before = state.childTurns.find((each) => each.agent === agent);
+  const others = state.childTurns.filter((each) => each !== before);
+  state.childTurns = [...others, { agent, turns: (before?.turns ?? 0) + 1 }];
 }
 
 const NO_USAGE = { input: 0, output: 0 };

@@ -1,6 +1,7 @@
 import type { Json } from '../kernel/json.ts';
 import { isShown, isTracked } from './action.ts';
 import type { EventOf, Usage } from './event.ts';
+import { withoutTurn } from './hook-marks.ts';
 import { emptyNews, noSigns, type SessionState } from './state.ts';
 
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
@@ -27,10 +28,16 @@ export function beginTurn(state: SessionState, turn: number): void {
     news: state.news,
     running,
     metadata: { ...state.metadata },
+    ...(state.variables.size === 0 ? {} : { variables: variableValues(state) }),
     output: '',
   });
   state.news = emptyNews();
+  if (state.hooks.length > 0) state.hooks = withoutTurn(state.hooks);
 }
+
+/** The variables by name. */
+export const variableValues = ({ variables }: Pick<SessionState, 'variables'>): Record<string, Json> =>
+  Object.fromEntries([...variables].map(([name, { value }]) => [name, value]));
 
 /** A response may still follow, once it is decided whether it is final: it sets both counts back. */
 export function endTurn(state: SessionState): void {

@@ -1,3 +1,4 @@
+import { markHook } from './hook-marks.ts';
 import type { RunEvent, RunEventOf } from './run-event.ts';
 import { emptyRun, type RunState, type StepState } from './run-state.ts';
 
@@ -48,6 +49,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
         step.output = event.output;
         step.attempts = event.attempts;
       });
+      forgetHooks(state, event.step);
       state.outputs.set(stepName(event.step), event.output);
       if (event.output_key !== undefined) state.outputs.set(event.output_key, event.output);
       break;
@@ -67,6 +69,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
         step.attempts = event.attempts;
         step.policy = event.policy;
       });
+      forgetHooks(state, event.step);
       break;
     case 'step.skipped':
       state.steps.set(event.step, {
@@ -81,6 +84,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
         step.endedSeq = event.seq;
         step.reason = event.reason;
       });
+      forgetHooks(state, event.step);
       break;
     case 'step.interrupted':
       settle(state, event.step, (step) => {
@@ -98,6 +102,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       break;
     case 'invoke':
       state.invokes++;
+      state.answers.set(event.where, event.result);
       break;
     case 'timer.set':
       state.timers.set(event.id, { due: event.due, fired: false });
@@ -112,9 +117,9 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.variables.set(event.name, event.to);
       break;
     case 'review.requested': {
-      const { review, step, prompt, options, assignee, due, call, at } = event;
+      const { review, step, prompt, options, assignee, due, call, at, seq } = event;
       state.reviews.push({
-        ...{ review, step, prompt, options, at },
+        ...{ review, step, prompt, options, at, seq },
         ...(assignee === undefined ? {} : { assignee }),
         ...(due === undefined ? {} : { due }),
         ...(call === undefined ? {} : { call }),
@@ -124,15 +129,18 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'review.resolved':
       answer(state, event);
       break;
+    case 'hook.ran':
+      if (event.hook === 'before_action') markHook(state.hooks, event);
+      break;
     case 'budget.charged':
       state.balance = event.balance;
+      state.charged += event.amount;
       break;
     case 'model.used':
       state.usage.input += event.usage.input;
       state.usage.output += event.usage.output;
       state.usage.cost_usd += event.cost_usd;
       break;
-    case 'hook.ran':
     case 'component.injected':
     case 'audit':
     case 'custom':
@@ -181,6 +189,10 @@ function startStep(state: RunState, event: RunEventOf<'step.started'>): void {
 function settle(state: RunState, address: string, change: (step: StepState) => void): void {
   const step = state.steps.get(address);
   if (step !== undefined) change(step);
+}
+
+function forgetHooks(state: RunState, address: string): void {
+  if (state.hooks.length > 0) state.hooks = state.hooks.filter(({ action }) => action !== address);
 }
 
 /** The first answer counts. */

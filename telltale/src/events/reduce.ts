@@ -5,6 +5,7 @@ import { followChild, retryChild } from './fold-children.ts';
 import { request, resolve } from './fold-reviews.ts';
 import { endRun, fireTimer, hearAnswer, setTimer, startRun, takeOrder } from './fold-runs.ts';
 import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold-turns.ts';
+import { markHook } from './hook-marks.ts';
 import { emptyState, type SessionState } from './state.ts';
 
 /** The `custom` event with what a model used outside of turns: `{input, output, cost_usd}` and more. */
@@ -175,6 +176,8 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       }
       if (event.by !== SEED_WRITER) state.variableUpdates++;
       state.variables.set(event.name, { value: event.to, class: event.class, by: event.by });
+      if (state.news.variables === undefined) state.news.variables = [event.name];
+      else if (!state.news.variables.includes(event.name)) state.news.variables.push(event.name);
       break;
     case 'fault':
       state.signs.tags ||= event.code !== 'no_tags';
@@ -207,6 +210,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'child.action.completed':
     case 'child.action.failed':
     case 'child.metadata.changed':
+    case 'child.variable.changed':
     case 'child.usage':
       followChild(state, event);
       break;
@@ -236,9 +240,11 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'workflow.asked':
       takeOrder(state, event);
       break;
+    case 'hook.ran':
+      markHook(state.hooks, event);
+      break;
     case 'audit':
     case 'trigger.suppressed':
-    case 'hook.ran':
     case 'artifact.written':
       break;
   }
@@ -260,6 +266,7 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   if (event.parent !== undefined) state.parent = event.parent;
   if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
   if (event.chat === true) state.chat = true;
+  if (event.user !== undefined) state.user = event.user;
   if (event.balance !== undefined) state.balance = event.balance;
   state.input = event.input;
   state.startedAt = event.at;

@@ -15,6 +15,8 @@ export interface RunOrigin {
   readonly parent?: { readonly run: string; readonly step: string };
   /** Workflows that led here by setting each other off or calling each other, this one last. */
   readonly chain: readonly string[];
+  /** The agents above it by name, from the one that nobody called on. */
+  readonly agents: readonly string[];
 }
 
 /** A question to a person: the run goes on with their answer. */

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { Cause, ReviewAnswer } from './event.ts';
+import type { HookMark } from './hook-marks.ts';
 import type { ApprovalRequest, RunOrigin } from './run-event.ts';
 
 export type RunStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
@@ -43,6 +44,8 @@ export interface StepState {
 
 export interface ApprovalState extends ApprovalRequest {
   readonly at: number;
+  /** Where it stands on the log. */
+  readonly seq: number;
   readonly answer?: ReviewAnswer;
   readonly choice?: string;
   readonly by?: string;
@@ -80,9 +83,15 @@ export interface RunState {
   /** Events from outside, in order; a wait that took one knows its place in the list. */
   signals: { readonly event: string; readonly data: JsonObject; readonly seq: number }[];
   reviews: ApprovalState[];
+  /** Hooks that were asked about steps that have not ended; `action` is the step's address. */
+  hooks: HookMark[];
   /** How many decisions artifacts were asked for: the number of a call is part of its seed. */
   invokes: number;
+  /** What came out of them, by `where`: a place is decided once in a run. */
+  answers: Map<string, Json>;
   balance?: number;
+  /** What its decisions cost so far. */
+  charged: number;
   usage: { input: number; output: number; cost_usd: number };
 }
 
@@ -91,7 +100,7 @@ export const emptyRun = (): RunState => ({
   workflow: '',
   manifest: { path: '', hash: '', agent: '' },
   input: {},
-  origin: { chain: [] },
+  origin: { chain: [], agents: [] },
   status: 'running',
   started: { stream: '', seq: 0, depth: 0 },
   seq: 0,
@@ -105,6 +114,9 @@ export const emptyRun = (): RunState => ({
   timers: new Map(),
   signals: [],
   reviews: [],
+  hooks: [],
   invokes: 0,
+  charged: 0,
+  answers: new Map(),
   usage: { input: 0, output: 0, cost_usd: 0 },
 });

@@ -48,12 +48,15 @@ export function createSnapshotWriter(
 ): SnapshotWriter {
   let due = 0;
   let touched = new Set<string>();
+  let named = new Set<string>();
   let { seq: since, turn: firstTurn } = base;
   return {
     note(event) {
       due++;
-      if (event.type === 'action.declared') touched.add(event.action.id);
-      else if ('id' in event && event.type.startsWith('action.')) touched.add(event.id);
+      if (event.type === 'action.declared') {
+        touched.add(event.action.id);
+        named.add(event.action.name);
+      } else if ('id' in event && event.type.startsWith('action.')) touched.add(event.id);
     },
     due: () => due,
     take(state) {
@@ -71,12 +74,13 @@ export function createSnapshotWriter(
         outputs: changed.flatMap(({ action: { id, output_key } }) =>
           output_key !== undefined && outputs.get(output_key) === id ? [[output_key, id] as const] : [],
         ),
-        called: [...new Set(changed.map(({ action }) => action.name))].flatMap((name) =>
+        called: [...named].flatMap((name) =>
           called.has(name) ? [[name, called.get(name) ?? null] as const] : [],
         ),
       };
       due = 0;
       touched = new Set();
+      named = new Set();
       since = state.seq;
       firstTurn = state.turn; // it may still grow
       return JSON.stringify(part);

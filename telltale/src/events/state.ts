@@ -10,6 +10,7 @@ import type {
   ReviewRequest,
   VariableClass,
 } from './event.ts';
+import type { HookMark } from './hook-marks.ts';
 
 export type SessionStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'stalled' | 'cancelled';
 
@@ -26,6 +27,8 @@ export interface News {
   broken?: { readonly error: ErrorJson; readonly at: number };
   /** Workflow runs that ended and of which the model is told. Absent in turns from before there were any. */
   workflows?: WorkflowNews[];
+  /** Variables that are not what the model last saw. Absent where there is none. */
+  variables?: string[];
 }
 
 export interface WorkflowNews {
@@ -80,6 +83,8 @@ export interface TurnRecord {
   readonly running: readonly string[];
   /** The values of metadata when the turn began: what the model was shown. */
   readonly metadata: JsonObject;
+  /** The values of variables, likewise; absent where there is none. */
+  readonly variables?: JsonObject;
   /** What the model wrote, raw. */
   output: string;
 }
@@ -186,12 +191,16 @@ export interface SessionState {
   open: Set<string>;
   /** Sub-agents whose actions have not ended. */
   children: ChildCursor[];
+  /** Turns that sub-agents have ended, by the agent's name. */
+  childTurns: { readonly agent: string; readonly turns: number }[];
   /** The action whose result an `output_key` names: the last one that completed. */
   outputs: Map<string, string>;
   /** Targets by name, with the only action that called them; undefined once there was another. */
   called: Map<string, string | undefined>;
   metadata: Record<string, Json>;
   variables: Map<string, Variable>;
+  /** Whose variables of `key: user` it has. */
+  user?: string;
   balance?: number;
   totals: Totals;
   /** Turns in a row without any tag, and without anything that goes on: see the protocol, section 7. */
@@ -207,6 +216,8 @@ export interface SessionState {
   failing?: string;
   /** What people were asked, from the request to the end of its action. */
   reviews: Review[];
+  /** Hooks that were asked about what has not begun, or not been told, yet. */
+  hooks: HookMark[];
   /** Runs that triggers started and that have not ended, in the order of their start. */
   runs: StartedRun[];
   orders: RunOrders[];
@@ -247,6 +258,7 @@ export const emptyState = (): SessionState => ({
   recent: [],
   open: new Set(),
   children: [],
+  childTurns: [],
   outputs: new Map(),
   called: new Map(),
   metadata: {},
@@ -258,6 +270,7 @@ export const emptyState = (): SessionState => ({
   asked: { turn: 1, said: 0 },
   downMs: 0,
   reviews: [],
+  hooks: [],
   runs: [],
   orders: [],
   timers: [],

@@ -1,5 +1,6 @@
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { createEscape } from './escape.ts';
+import { exposedVariables } from './exposed-variables.ts';
 import { mayReadOutput } from './may-read-output.ts';
 import type { BlockStyle } from './render-block.ts';
 
@@ -8,5 +9,6 @@ export const blockStyle = (agent: AgentManifest, seal: string | undefined): Bloc
   safe: createEscape(seal),
   canReadOutput: mayReadOutput(agent),
   metadata: agent.metadata,
+  variables: exposedVariables(agent),
   dialect: agent.dialect,
 });

@@ -1,3 +1,4 @@
+import { variableValues } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
@@ -140,7 +141,11 @@ export function createConversation({ system, systemTokens, style, calls }: Openi
 }
 
 /** What the record of the coming turn will hold: `turn.started` moves it there. The block names only what is told. */
-const coming = ({ news, open, metadata }: SessionState): Told => ({ news, running: [...open], metadata });
+const coming = (state: SessionState): Told => {
+  const { news, open, metadata, variables } = state;
+  const told = { news, running: [...open], metadata };
+  return variables.size === 0 ? told : { ...told, variables: variableValues(state) };
+};
 
 const outOfStep = (last: number | undefined, asked: number | undefined) =>
   new RuntimeError(

@@ -11,5 +11,10 @@ export const MAX_FAULTS_SHOWN = 20;
 export const MAX_REJECTED_SHOWN = 20;
 /** Characters of one message of error. */
 export const MAX_ERROR_SHOWN = 1000;
+/** Characters of a variable's value, as JSON. */
+export const MAX_VARIABLE_SHOWN = 2000;
 /** Characters of a summary that stands for old turns. */
 export const MAX_SUMMARY = 16 * 1024;
+
+/** Ends of workflows that one turn is told of. */
+export const MAX_WORKFLOWS_SHOWN = 20;

@@ -1,21 +1,31 @@
 import type { ActionState } from '../events/action.ts';
 import type { MessageFrom } from '../events/event.ts';
 import { TURN_BROKEN_OFF } from '../events/fold-turns.ts';
-import type { News, TurnRecord } from '../events/state.ts';
+import type { News, TurnRecord, WorkflowNews } from '../events/state.ts';
+import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { clip } from './cut-text.ts';
-import { MAX_ERROR_SHOWN, MAX_FAULTS_SHOWN, MAX_IDS_LISTED, MAX_NAME_SHOWN } from './limits.ts';
+import type { ExposedVariable } from './exposed-variables.ts';
+import {
+  MAX_ERROR_SHOWN,
+  MAX_FAULTS_SHOWN,
+  MAX_IDS_LISTED,
+  MAX_NAME_SHOWN,
+  MAX_WORKFLOWS_SHOWN,
+} from './limits.ts';
 import { isOwnWords } from './own-words.ts';
 import { type MetadataManifest, renderMetadata } from './render-metadata.ts';
 import { isTold, type ResultRoom, type ResultStyle, renderResults } from './render-results.ts';
+import { renderVariables } from './render-variables.ts';
 import { errorText } from './result-text.ts';
 
 /** What a block is made from. The coming turn's record will hold the same, so that it can be made again. */
-export type Told = Pick<TurnRecord, 'news' | 'running' | 'metadata'>;
+export type Told = Pick<TurnRecord, 'news' | 'running' | 'metadata' | 'variables'>;
 
 export interface BlockStyle extends ResultStyle {
   readonly dialect: AgentManifest['dialect'];
   readonly metadata: MetadataManifest;
+  readonly variables: readonly ExposedVariable[];
 }
 
 /** What a user block says where nothing happened: a message may not be empty. */
@@ -37,7 +47,7 @@ export function renderBlock(
 
 /** As a block, but empty where nothing happened. `room` is what other results of the turn have left. */
 export function renderNews(
-  { news, running, metadata }: Told,
+  { news, running, metadata, variables }: Told,
   actions: ReadonlyMap<string, ActionState>,
   first: boolean,
   style: BlockStyle,
@@ -55,8 +65,10 @@ export function renderNews(
     errors,
     renderBreak(news.broken, style),
     values,
+    renderVariables({ values: variables, changed: news.variables, first }, style.variables, style.safe),
     renderRunning(running, actions, style),
-    // Then, as they come to be: news of workflows, feeds that changed, the step in hand.
+    renderWorkflows(news.workflows ?? [], style),
+    // Then, as they come to be: feeds that changed, the step in hand.
   ].filter((part) => part !== '');
   return parts.join('\n\n');
 }
@@ -105,6 +117,28 @@ function renderBreak(broken: News['broken'], { safe, dialect }: BlockStyle): str
     ? `Your last turn broke off before you had written anything (${why}). Begin again.`
     : `Your last turn broke off after ${broken.at} characters (${why}). What you had written stands above, and every action that was complete there has been taken up: go on from there, and repeat none of them. ${LEFT_OPEN[dialect]}`;
 }
+
+/** Workflows that what the agent declared had set off, and that say how they ended. */
+function renderWorkflows(ended: readonly WorkflowNews[], { safe }: BlockStyle): string {
+  if (ended.length === 0) return '';
+  const lines = ended.slice(-MAX_WORKFLOWS_SHOWN).map(({ workflow, status, about }) => {
+    const said = isErrorJson(about)
+      ? errorText(about)
+      : typeof about === 'string'
+        ? about
+        : JSON.stringify(about);
+    return `- ${clip(workflow, MAX_NAME_SHOWN)} ${status}: ${clip(said, MAX_ERROR_SHOWN)}`;
+  });
+  if (ended.length > lines.length) lines.unshift(`- and ${ended.length - lines.length} before these`);
+  return safe(`Workflows in the background have ended:\n${lines.join('\n')}`);
+}
+
+const isErrorJson = (about: WorkflowNews['about']): about is ErrorJson =>
+  typeof about === 'object' &&
+  about !== null &&
+  'code' in about &&
+  'message' in about &&
+  'retryable' in about;
 
 function renderRunning(
   ids: readonly string[],

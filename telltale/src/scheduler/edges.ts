@@ -26,6 +26,11 @@ export interface ClearCall {
   readonly signal: AbortSignal;
 }
 
+/** An action that is looked at before it begins, or before its end is recorded. `cause`: the last event that moved it on. */
+export interface LookCall extends ClearCall {
+  readonly cause: Cause | undefined;
+}
+
 export interface PerformCall {
   readonly action: DeclaredAction;
   readonly input: JsonObject;
@@ -50,6 +55,20 @@ export interface SchedulerEdges {
   /** Undefined for a target that is not there; `unknownTarget` then makes the error. */
   traits(action: DeclaredAction): TargetTraits | undefined;
   unknownTarget(action: DeclaredAction): RuntimeError;
+  /**
+   * Has an action looked at before it begins, once, however often it is tried: resolves with the parameters that it
+   * begins with, and rejects where it may not. Comes before anybody is asked for leave, and costs no time of the action.
+   */
+  readonly before?: ((call: LookCall) => Promise<JsonObject>) | undefined;
+  /**
+   * Has the output of an action looked at: resolves with the one that counts, and with what goes on the log together
+   * with the action's end. It is outside of the action's time, and its rejection is that the look was stopped.
+   */
+  readonly after?:
+    | ((
+        call: LookCall & { readonly output: Json },
+      ) => Promise<{ readonly output: Json; readonly records: readonly EventBody[] }>)
+    | undefined;
   /**
    * Asks for leave to start, before anything is on the log of it but its declaration: however long it takes, it costs
    * no time of the action. Undefined: at once. Resolves with the reason where it may not start.

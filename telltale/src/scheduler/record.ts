@@ -100,5 +100,5 @@ export function skip(works: Works, run: Run, reason: 'if' | 'dependency', becaus
 export const cancel = (works: Works, run: Run, reason: string): Cause =>
   finish(works, run, { type: 'action.cancelled', id: run.action.id, reason }, run.action.id);
 
-const elapsed = ({ edges }: Works, { attempts, since }: Run): number =>
-  attempts === 0 ? 0 : Math.round(edges.clock.monotonic() - since);
+const elapsed = ({ edges }: Works, { attempts, since, until }: Run): number =>
+  attempts === 0 ? 0 : Math.round((until ?? edges.clock.monotonic()) - since);

@@ -1,5 +1,6 @@
 import { type ActionState, hasEnded } from '../events/action.ts';
 import { reviewOf } from '../events/fold-reviews.ts';
+import { hookedInput } from '../events/hook-marks.ts';
 import type { SessionState } from '../events/state.ts';
 import { NO_NEEDS } from './bind.ts';
 import { endTurn } from './core.ts';
@@ -50,7 +51,7 @@ function adopt(works: Works, from: SessionState, known: ActionState): void {
   });
   run.attempts = attempts;
   run.failures = status === 'running' ? attempts - 1 : attempts;
-  run.input = known.input ?? reviewOf(from, action.id)?.input;
+  run.input = known.input ?? reviewOf(from, action.id)?.input ?? hookedInput(from.hooks, action.id);
   run.since = works.edges.clock.monotonic();
   const again =
     loop || (run.traits !== undefined && mayRunAgain(run.traits, known.input ?? {}) && mayRestart(known));

@@ -19,6 +19,11 @@ export interface Clearing {
   readonly withdraw: () => void;
 }
 
+export interface Looking {
+  readonly at: 'looking';
+  readonly withdraw: () => void;
+}
+
 /** Where an action is on its way, as far as time is concerned. */
 export type Stage =
   /** For what the graph says. */
@@ -27,6 +32,8 @@ export type Stage =
   | { readonly at: 'queued' }
   /** For leave to start; `withdraw` takes the question back. */
   | Clearing
+  /** For whoever looks at it before it begins, or before its end is recorded. */
+  | Looking
   /** For the commit of its `action.started`. */
   | { readonly at: 'committing' }
   | Running
@@ -58,8 +65,12 @@ export interface Run {
   input: JsonObject | undefined;
   /** Whether it has leave to start. */
   cleared: boolean;
+  /** Whether those who look at actions before they begin have seen it. */
+  looked: boolean;
   attempts: number;
   failures: number;
   /** When its first try began. */
   since: number;
+  /** When its target gave the result that is being looked at. */
+  until?: number;
 }

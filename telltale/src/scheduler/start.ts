@@ -8,6 +8,7 @@ import { expand } from './expand.ts';
 import { cancelled } from './failures.ts';
 import { testIf } from './if-test.ts';
 import { resolveInput } from './input.ts';
+import { isBeingLookedAt, isLookedAt } from './look.ts';
 import { isLoop } from './loops.ts';
 import { mayRunAgain } from './may-run-again.ts';
 import { cancel, complete, enqueue, fail, skip } from './record.ts';
@@ -23,7 +24,8 @@ export function start(works: Works, run: Run): void {
   const again = run.input !== undefined;
   if (!again && (waitsAfterAll(works, run) || !isWanted(works, run))) return;
   if (isLoop(run.action)) expand(works, run);
-  else if ((again || isReady(works, run)) && isCleared(works, run)) begin(works, run);
+  else if ((again || isReady(works, run)) && isLookedAt(works, run) && isCleared(works, run))
+    begin(works, run);
 }
 
 /** Variables that named nothing when it was declared may do so now. */
@@ -130,8 +132,9 @@ function settled(works: Works, run: Run, stage: Running, outcome: Outcome): void
     return;
   }
   if (stage.cancelled !== undefined) cancel(works, run, stage.cancelled);
-  else if (outcome.ok) complete(works, run, outcome.output);
-  else if (triesAgain(run.action, ++run.failures, outcome.error)) rest(works, run, outcome.error);
+  else if (outcome.ok) {
+    if (!isBeingLookedAt(works, run, outcome.output)) complete(works, run, outcome.output);
+  } else if (triesAgain(run.action, ++run.failures, outcome.error)) rest(works, run, outcome.error);
   else fail(works, run, outcome.error);
   works.goOn();
 }

@@ -21,6 +21,7 @@ export function stop(works: Works, all: Iterable<Run>, reason: string): readonly
         cancel(works, run, reason);
         break;
       case 'clearing':
+      case 'looking':
         stage.withdraw();
         cancel(works, run, reason);
         break;
@@ -60,7 +61,7 @@ export function lose(works: Works): void {
     if (run.stage.at === 'running') run.stage.attempt?.stop(cancelled('This process let go of the session.'));
     else {
       if (run.stage.at === 'resting') run.stage.forget();
-      if (run.stage.at === 'clearing') run.stage.withdraw();
+      if (run.stage.at === 'clearing' || run.stage.at === 'looking') run.stage.withdraw();
       leave(works, run);
     }
   }

@@ -72,6 +72,7 @@ export function place(
     stage: WAITING,
     input: undefined,
     cleared: false,
+    looked: false,
     attempts: 0,
     failures: 0,
     since: 0,

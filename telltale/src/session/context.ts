@@ -7,6 +7,7 @@ import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../store/store.ts';
+import type { SessionHooks } from './hooks/create-session-hooks.ts';
 import type { Inbox } from './inbox.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';
 import type { PreparedCalls } from './prepare-calls.ts';
@@ -14,6 +15,7 @@ import type { Reviews } from './reviews/create-reviews.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 import type { ToAction } from './to-action.ts';
+import type { SetVariable } from './variables/variable-writer.ts';
 
 /** All that the parts of one running session share. */
 export interface SessionContext {
@@ -23,6 +25,8 @@ export interface SessionContext {
   readonly scheduler: Scheduler;
   readonly stop: Stop;
   readonly reviews: Reviews;
+  /** Where the agent has hooks. */
+  readonly hooks: SessionHooks | undefined;
   readonly inbox: Pick<Inbox, 'onMessage'>;
   /** What turns come from: the event that began or resumed the session. */
   readonly sessionOrigin: () => Cause;
@@ -38,6 +42,7 @@ export interface SessionContext {
   readonly calls: PreparedCalls | undefined;
   readonly toAction: ToAction;
   readonly applyMetadata: ApplyMetadata;
+  readonly setVariable: SetVariable;
   /** What a test in the stream sees: `metadata vars actions agent`. */
   readonly testContext: () => Readonly<Record<string, unknown>>;
   /** What is wrong with a final response, where the agent declares an output schema. */

@@ -1,12 +1,15 @@
 import { resolve } from 'node:path';
+import { createEmbeddedEngine } from '../engine/embedded/create-embedded-engine.ts';
 import type { SessionState } from '../events/state.ts';
 import { createSystemClock } from '../kernel/clock.ts';
 import { createIdSource } from '../kernel/ids.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { isModelRef } from '../manifest/schema/model-ref.ts';
+import { openModel } from '../models/open-model.ts';
 import { openStore } from '../store/open-store.ts';
 import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
 import { createAgentShelf } from './agent-shelf.ts';
+import type { Spawn } from './children/lineage.ts';
 import { agentCode, agentInCode } from './define/agent-code.ts';
 import { forkSession } from './fork-session.ts';
 import { createLiveSession, type LiveSession, type RuntimeEdges } from './live-session.ts';
@@ -14,6 +17,8 @@ import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
 import { readEvents, readSession } from './read-session.ts';
 import { answerReview } from './reviews/answer-review.ts';
 import { listReviews } from './reviews/review-table.ts';
+import { createRuns } from './runs/create-runs.ts';
+import { createLateModels } from './runs/late-model.ts';
 import type {
   LoadedAgent,
   ResumeOptions,
@@ -22,6 +27,7 @@ import type {
   Session,
   StartOptions,
 } from './runtime-types.ts';
+import { DEFAULT_USER } from './variables/variable-scope.ts';
 
 const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';
 
@@ -41,12 +47,25 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   let closed = false;
 
   const sandbox = createSandbox({ clock });
-  const { approve, onWaiting, mcp, crashPoint } = options;
-  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox });
+  const { approve, onWaiting, mcp, crashPoint, derivedTriggers } = options;
+  const user = options.user ?? env.TELLTALE_USER ?? DEFAULT_USER;
+  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox, derivedTriggers });
+  // What no session or run can be told of: it surfaces in the program around.
+  const onError = (thrown: unknown) =>
+    queueMicrotask(() => {
+      throw thrown;
+    });
+  const engine = createEmbeddedEngine({ store, clock, onError });
+  // Whoever called a sub-agent ends it.
+  const spawn: Spawn = (begin) => createLiveSession(edges, begin);
+  const lateModel = createLateModels((ref, folder) => openModel(ref, { env, folder, clock }));
+  const runs = createRuns(
+    { lateModel, store, engine, clock, random, env, cwd, shelf, spawn, ids, approve, crashPoint, onError },
+    (runEdges, call) => async (driven) =>
+      (await import('./runs/walk-run.ts')).walkRun(runEdges, call, driven),
+  );
   const edges: RuntimeEdges = {
-    ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, crashPoint },
-    // Whoever called a sub-agent ends it.
-    spawn: (begin) => createLiveSession(edges, begin),
+    ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
   };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
@@ -67,6 +86,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   };
   const closeAll = async () => {
     await Promise.all([...live].map((session) => session.interrupt()));
+    await engine.close();
     await shelf.close();
     await sandbox.close();
     if (typeof given === 'string') await store.close();
@@ -119,8 +139,14 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     async cancel(session, reason = 'asked to', from = 'user') {
       await store.send(session, { kind: 'cancel', from, body: reason });
     },
+    workflows: runs,
     reviews: () => listReviews(store),
-    answer: (review, answer) => answerReview(store, clock, review, answer),
+    async answer(review, answer) {
+      const answered = await answerReview(store, clock, review, answer);
+      // A run that waits for it goes on here; a session does where somebody works on it.
+      if (answered.review.options !== undefined) engine.place('run', answered.review.session);
+      return answered;
+    },
     close,
   };
 }

@@ -2,6 +2,7 @@ import type { Cause } from '../events/event.ts';
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
 import { takeAnswer } from './reviews/take-answer.ts';
+import type { SessionOrders } from './runs/session-orders.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 
@@ -22,10 +23,12 @@ export function createInbox(
     log,
     stop,
     reviews,
+    orders,
   }: {
     readonly log: SessionLog;
     readonly stop: Stop;
     readonly reviews: Pick<Reviews, 'decide'>;
+    readonly orders: Pick<SessionOrders, 'take'>;
   },
   onError: (error: unknown) => void,
 ): Inbox {
@@ -36,7 +39,9 @@ export function createInbox(
   let last: Cause | undefined;
   const waiting = new Set<() => void>();
 
-  const receive = ({ id, kind, from, body }: InboxMessage) => {
+  const receive = (message: InboxMessage) => {
+    if (orders.take(message)) return;
+    const { id, kind, from, body } = message;
     const consumed = { consumed: [id] };
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     // A message comes from outside the log: it is a beginning of its own.

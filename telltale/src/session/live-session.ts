@@ -4,24 +4,37 @@ import type { Cause, EventBody, FieldError, ObservedEvent } from '../events/even
 import { createSnapshotWriter, type SnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import type { IdSource } from '../kernel/ids.ts';
+import type { JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import type { Invoke } from '../targets/artifacts/invoker.ts';
 import type { Approve } from '../targets/target.ts';
 import type { AgentShelf } from './agent-shelf.ts';
 import { createTalk } from './chat/talk.ts';
 import type { Begin, ChildSession, Lineage, Spawn } from './children/lineage.ts';
+import { sessionContext } from './decision-context.ts';
 import { isInCode } from './define/agent-code.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
+import type { Runs } from './runs/create-runs.ts';
 import type { LoadedAgent, OnWaiting, Session, SessionResult } from './runtime-types.ts';
+import { createSessionInvoke } from './session-invoke.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
 import { cancelOnAbort, createStop, type Stop, type StopReason } from './stop.ts';
 import { takeNewStream, titleOf } from './take-new-stream.ts';
+import {
+  createSessionVariables,
+  type SessionVariables,
+  seedMissing,
+  setGiven,
+} from './variables/session-variables.ts';
+import { checkGiven, variableDefaults } from './variables/start-variables.ts';
+import { type KeptValues, readKept } from './variables/variable-keeper.ts';
 
 const SEAL_BYTES = 9;
 
@@ -34,8 +47,12 @@ export interface RuntimeEdges {
   readonly shelf: AgentShelf;
   readonly approve?: Approve | undefined;
   readonly onWaiting?: OnWaiting | undefined;
+  /** Whose variables of `key: user` sessions have that say nothing else. */
+  readonly user: string;
   /** Begins the session of a sub-agent. */
   readonly spawn: Spawn;
+  readonly runs: Runs;
+  readonly ids: IdSource;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
@@ -144,6 +161,8 @@ interface Opened {
   readonly model: Model;
   readonly writer: StreamWriter;
   readonly log: SessionLog;
+  readonly variables: SessionVariables;
+  readonly invoke: Invoke;
   readonly origin: Cause;
   readonly resumed: boolean;
   readonly lineage: Lineage | undefined;
@@ -161,6 +180,12 @@ async function open(
   const choice = choiceOf(begin);
   const model =
     choice.record === undefined ? prepared.model : await recorded(prepared.model, choice.record, edges);
+  const { manifest } = prepared.agent;
+  const forVariables = { ...edges, manifest, targets: prepared.targets, derived: prepared.derived };
+  const asking = ({ state }: SessionLog) => {
+    const invoke = createSessionInvoke({ desk: prepared.desk, manifest, state });
+    return { invoke, artifacts: { invoke, context: () => sessionContext(state) } };
+  };
   const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });
   const toLog = (writer: StreamWriter, state: SessionState, snapshots: SnapshotWriter): SessionLog => {
     const log = createSessionLog({ ...edges, writer, state, snapshots, onLost });
@@ -168,7 +193,7 @@ async function open(
     return log;
   };
   if (begin.kind === 'start') {
-    const { started, dropped } = await firstEvent(edges, begin, prepared);
+    const { started, dropped, given, problems } = await firstEvent(edges, begin, prepared);
     const writer = await takeNewStream(edges.store, begin.id, {
       kind: 'session',
       name: started.agent,
@@ -177,10 +202,17 @@ async function open(
       ...(lineage === undefined ? {} : { parent: lineage.parent.session }),
     });
     const log = toLog(writer, emptyState(), createSnapshotWriter());
+    const { invoke, artifacts } = asking(log);
+    const variables = createSessionVariables({ ...forVariables, artifacts }, log);
     const origin = log.append(started, lineage?.cause);
-    if (lineage?.shown !== undefined) log.append(shownMetadata(lineage.shown), origin);
+    setGiven(variables, forVariables, given, writerOf(lineage), origin);
+    if (lineage?.shown !== undefined) log.append(shownToChild('metadata', lineage.shown), origin);
+    if (lineage?.shownVariables !== undefined)
+      log.append(shownToChild('variables', lineage.shownVariables), origin);
+    for (const { message } of problems)
+      log.append({ type: 'fault', code: 'variable_store', message }, origin);
     if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
-    return { prepared, model, writer, log, origin, resumed: false, lineage };
+    return { prepared, model, writer, log, variables, invoke, origin, resumed: false, lineage };
   }
   const writer = await edges.store.acquire(begin.id);
   try {
@@ -188,6 +220,8 @@ async function open(
     const chat = begin.resume.chat === true;
     if (state.status === 'completed' && !chat) throw sessionCompleted(begin.id);
     const log = toLog(writer, state, snapshots);
+    const { invoke, artifacts } = asking(log);
+    const variables = createSessionVariables({ ...forVariables, artifacts }, log);
     const { maxTurns } = begin.resume;
     const origin = log.append(
       {
@@ -198,7 +232,9 @@ async function open(
       },
       lineage?.cause,
     );
-    return { prepared, model, writer, log, origin, resumed: true, lineage };
+    seedMissing(forVariables, log, origin);
+    variables.reactions?.restore();
+    return { prepared, model, writer, log, variables, invoke, origin, resumed: true, lineage };
   } catch (thrown) {
     await writer.release();
     throw thrown;
@@ -211,16 +247,44 @@ async function recorded(model: Model, file: string, { cwd, clock }: RuntimeEdges
   return recordToFile(model, resolve(cwd, file), clock);
 }
 
+/** A sub-agent's variables are given by the model that calls it. */
+const writerOf = (lineage: Lineage | undefined) => (lineage === undefined ? 'user' : 'model');
+
+interface First {
+  readonly started: Extract<EventBody, { type: 'session.started' }>;
+  readonly dropped: readonly FieldError[];
+  /** Variables that are set right after it. */
+  readonly given: JsonObject;
+  readonly problems: readonly RuntimeError[];
+}
+
 async function firstEvent(
-  { store }: RuntimeEdges,
-  { start, agent, lineage }: Extract<Begin, { kind: 'start' }>,
+  edges: RuntimeEdges,
+  { id, start, agent, lineage }: Extract<Begin, { kind: 'start' }>,
   prepared: PreparedAgent,
-): Promise<{ started: Extract<EventBody, { type: 'session.started' }>; dropped: readonly FieldError[] }> {
+): Promise<First> {
+  const { store } = edges;
   const { manifest } = agent;
+  const given = start.vars ?? {};
+  checkGiven(manifest, given, writerOf(lineage));
   const kept = await keptMetadata(manifest.metadata, manifest.name, store);
   const { values, dropped } = prepared.metadata.initial(
     lineage === undefined ? kept : { ...kept, ...lineage.shared },
   );
+  const { defined } = manifest.context_variables;
+  const user = lineage?.user ?? start.user ?? edges.user;
+  const found =
+    defined.length === 0
+      ? NOTHING_KEPT
+      : await readKept({ ...edges, manifest, targets: prepared.targets }, defined, {
+          session: id,
+          agent: manifest.name,
+          user,
+          metadata: values,
+        });
+  const isKept = (name: string) => defined.some((each) => each.name === name);
+  const own = Object.fromEntries(Object.entries(given).filter(([name]) => !isKept(name)));
+  const vars = { ...variableDefaults(manifest), ...found.values, ...lineage?.variables, ...own };
   const started = {
     type: 'session.started',
     agent: manifest.name,
@@ -231,28 +295,25 @@ async function firstEvent(
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
     ...(start.chat === true ? { chat: true as const } : {}),
-    vars: { ...variableDefaults(manifest), ...start.vars },
+    vars: prepared.derived?.initial(vars, values) ?? vars,
+    ...(defined.some(({ key }) => key === 'user') ? { user } : {}),
     metadata: values,
+    ...(prepared.metadata.states.length === 0 ? {} : { states: prepared.metadata.states }),
     ...(manifest.budget === undefined
       ? {}
       : { balance: Math.min(manifest.budget.balance, lineage?.balance ?? Number.POSITIVE_INFINITY) }),
   } as const;
-  return { started, dropped };
+  return { started, dropped, given, problems: found.problems };
 }
 
-const shownMetadata = (values: JsonObject) =>
+const NOTHING_KEPT: KeptValues = { values: {}, problems: [] };
+
+const shownToChild = (what: 'metadata' | 'variables', values: JsonObject) =>
   ({
     type: 'message.received',
     from: 'parent',
-    text: `My metadata, for you to read: ${JSON.stringify(values)}`,
+    text: `My ${what}, for you to read: ${JSON.stringify(values)}`,
   }) as const;
-
-function variableDefaults({ context_variables: variables }: LoadedAgent['manifest']): Record<string, Json> {
-  const defaults: Record<string, Json> = {};
-  for (const { name, default: value } of [...variables.defined, ...variables.runtime, ...variables.derived])
-    if (value !== undefined) defaults[name] = value as Json;
-  return defaults;
-}
 
 const sessionCompleted = (id: string) =>
   new RuntimeError('session_completed', `${id} has completed: there is nothing left to resume.`, {

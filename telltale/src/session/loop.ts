@@ -2,6 +2,7 @@ import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Conversation } from '../prompt/conversation.ts';
 import { compactIfNeeded } from './compact.ts';
 import type { SessionContext } from './context.ts';
+import type { SessionHooks } from './hooks/create-session-hooks.ts';
 import { reachedLimit } from './limits.ts';
 import { finishLast, type Left } from './recover.ts';
 import type { Stop } from './stop.ts';
@@ -23,11 +24,13 @@ export async function runLoop(
   left: Left | undefined,
   beforeTurn: () => Promise<void> | undefined,
 ): Promise<LoopEnd> {
-  const { state, stop, clock, manifest, log } = context;
+  const { state, stop, clock, manifest, log, hooks } = context;
   if (left !== undefined) {
     const next = await finishLast(context, left);
     if (state.failing !== undefined) return untilStopped(stop);
-    if (next.kind !== 'turn') return next;
+    const tell = left.kind === 'broken' ? hooks?.turnFailed : hooks?.afterTurn;
+    const then = tell === undefined ? next : await told(tell, stop, next);
+    if (then.kind !== 'turn') return then;
   }
   for (;;) {
     const before = beforeTurn();
@@ -40,6 +43,11 @@ export async function runLoop(
     const compacting = compactIfNeeded(context, conversation);
     if (compacting !== undefined) await compacting;
     if (stop.reason !== undefined) return { kind: 'stopped' };
+    if (hooks !== undefined) {
+      await hooks.beforeTurn(stop);
+      if (stop.reason !== undefined) return { kind: 'stopped' };
+      if (state.failing !== undefined) return untilStopped(stop);
+    }
     const cost = manifest.budget?.costs.turn ?? 0;
     if (state.balance !== undefined && cost > 0)
       log.append(
@@ -51,6 +59,7 @@ export async function runLoop(
     if (state.failing !== undefined) return untilStopped(stop);
     if (end.kind === 'broken') {
       const { retryInMs } = end;
+      if (hooks !== undefined) await hooks.turnFailed(stop);
       if (retryInMs === undefined) return { kind: 'failed', error: end.error };
       await stop.until((done) => {
         const disarm = clock.after(retryInMs, done);
@@ -61,8 +70,15 @@ export async function runLoop(
     }
     const next = await finishTurn(context, end.heard);
     if (state.failing !== undefined) return untilStopped(stop);
-    if (next.kind !== 'turn') return next;
+    const then = hooks === undefined ? next : await told(hooks.afterTurn, stop, next);
+    if (then.kind !== 'turn') return then;
   }
+}
+
+/** What follows a turn once its hooks know of its end. One that was stopped has not come to its end. */
+async function told(tell: SessionHooks['afterTurn'], stop: Stop, next: Next): Promise<Next> {
+  if (next.kind !== 'stopped') await tell(stop);
+  return stop.reason === undefined ? next : { kind: 'stopped' };
 }
 
 /** An action ends the session, once all that was done before it is undone: nothing else may end it before. */

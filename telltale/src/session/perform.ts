@@ -1,5 +1,6 @@
 import type { DeclaredAction } from '../events/action.ts';
 import { LLM_USAGE } from '../events/reduce.ts';
+import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { PerformCall, SchedulerEdges } from '../scheduler/edges.ts';
 import type { Target, TargetCall } from '../targets/target.ts';
@@ -19,12 +20,13 @@ export interface PerformerEdges {
   readonly view: AgentView;
   readonly granted: (action: string) => readonly string[] | undefined;
   readonly runChild: RunChild;
+  readonly runWorkflow: (call: PerformCall) => Promise<Json>;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
 /** Calls targets for the scheduler. */
 export function createPerformer(
-  { prepared, log, view, granted, runChild, crashPoint }: PerformerEdges,
+  { prepared, log, view, granted, runChild, runWorkflow, crashPoint }: PerformerEdges,
   internalEdges: InternalEdges,
 ): Pick<SchedulerEdges, 'unknownTarget' | 'perform'> & {
   readonly traits: (action: DeclaredAction) => Target | undefined;
@@ -66,7 +68,9 @@ export function createPerformer(
       const running =
         target.kind === 'agent'
           ? runChild(call)
-          : target.run(toTargetCall(call, log, view, granted(action.id), note));
+          : target.kind === 'workflow'
+            ? runWorkflow(call)
+            : target.run(toTargetCall(call, log, view, granted(action.id), note));
       if (crashPoint === undefined) return running;
       return running.finally(() => crashPoint(`performed:${action.id}`));
     },

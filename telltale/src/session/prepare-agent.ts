@@ -1,5 +1,6 @@
 import type { Clock } from '../kernel/clock.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import { openModel } from '../models/open-model.ts';
 import { type Opening, openingOf } from '../prompt/conversation.ts';
@@ -9,6 +10,8 @@ import { type AgentTargets, createTargets } from '../targets/create-targets.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { FindSandbox } from '../targets/process/find-sandbox.ts';
 import type { Sandbox } from '../targets/sandbox/sandbox.ts';
+import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
+import { createOpenDesk, type OpenDesk } from './artifact-desk.ts';
 import { createOutputCheck } from './check-output.ts';
 import type { AgentFamily } from './children/agent-family.ts';
 import { agentTarget } from './children/agent-target.ts';
@@ -22,9 +25,13 @@ import {
 import { createMetadata, type Metadata } from './metadata/metadata.ts';
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts';
 import { refuseNotBuilt } from './refuse-not-built.ts';
+import { isManual, workflowsOf } from './runs/workflow-catalog.ts';
+import { workflowTarget } from './runs/workflow-target.ts';
 import type { LoadedAgent } from './runtime-types.ts';
 import { createToAction, type ToAction } from './to-action.ts';
 import { DIALECT_WORDS } from './turn/dialect-words.ts';
+import { checkStores } from './variables/check-stores.ts';
+import type { DerivedTriggers, DerivedVariables } from './variables/derived-triggers.ts';
 
 /** All of an agent that its sessions share: compiled once, so that a session of its own costs little. */
 export interface PreparedAgent {
@@ -34,8 +41,16 @@ export interface PreparedAgent {
   readonly targets: AgentTargets;
   /** The agents that it may call, by name. */
   readonly agents: ReadonlyMap<string, LoadedAgent<unknown>>;
+  /** Its workflows by name. */
+  readonly workflows: ReadonlyMap<string, WorkflowManifest>;
+  /** What sets them off, where something in a session does. */
+  readonly triggers: CompiledTriggers | undefined;
   readonly internal: readonly InternalAction[];
+  /** Decision artifacts, and the way to ask them. */
+  readonly desk: OpenDesk;
   readonly metadata: Metadata;
+  /** Where it has derived variables. */
+  readonly derived: DerivedVariables | undefined;
   readonly toAction: ToAction;
   readonly checkOutput: (text: string) => CheckedOutput;
   /** Where the model calls tools natively: the dialects `tools` and `step`. */
@@ -52,6 +67,8 @@ export interface PrepareEdges {
   readonly mcp?: OpenMcpServer | undefined;
   /** Of scripts. */
   readonly sandbox?: Sandbox | undefined;
+  /** Types of triggers of derived variables beside the built-in ones. */
+  readonly derivedTriggers?: DerivedTriggers | undefined;
 }
 
 export async function prepareAgent(
@@ -62,6 +79,10 @@ export async function prepareAgent(
   const { store, clock, env, findSandbox, family, mcp, sandbox } = edges;
   const { manifest, folder } = agent;
   refuseNotBuilt(agent, INTERNAL_ACTIONS);
+  checkStores(agent);
+  const derived = await derivedOf(manifest, edges.derivedTriggers);
+  const desk = createOpenDesk(edges);
+  await seedArtifacts(agent, desk);
   const named = chosen ?? manifest.model;
   if (named === undefined) throw noModel(manifest.name);
   const code = agentCode(agent);
@@ -72,6 +93,7 @@ export async function prepareAgent(
   const model = typeof named === 'string' ? await open(named) : named;
   const fast = manifest.models.fast;
   const agents = family.callableBy(agent);
+  const workflows = workflowsOf(agent);
   const targets = await createTargets({
     // Prompts that name no model ask the one that the agent runs on, also where its manifest names none.
     agent: manifest.model === undefined ? { ...manifest, model: model.id } : manifest,
@@ -84,6 +106,7 @@ export async function prepareAgent(
     openModel: (ref) => (ref === (manifest.model ?? model.id) ? Promise.resolve(model) : open(ref)),
     findSandbox,
     agents: agents.map((callable) => agentTarget(callable.manifest)),
+    workflows: [...workflows.values()].filter(isManual).map(workflowTarget),
     mcp,
     sandbox,
   });
@@ -105,8 +128,12 @@ export async function prepareAgent(
     fastModel: () => (fast === undefined ? Promise.resolve(model) : open(fast)),
     targets,
     agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
+    workflows,
+    triggers: await triggersOf([...workflows.values()]),
     internal,
+    desk,
     metadata: createMetadata(manifest.metadata),
+    derived,
     toAction: createToAction(manifest.action_templates),
     checkOutput: createOutputCheck(
       manifest.output?.schema,
@@ -116,6 +143,31 @@ export async function prepareAgent(
     calls,
     opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)),
   };
+}
+
+/** The matcher is loaded by those who have something to match. */
+async function triggersOf(workflows: readonly WorkflowManifest[]): Promise<CompiledTriggers | undefined> {
+  if (workflows.length === 0) return undefined;
+  const { compileTriggers } = await import('../triggers/compile-triggers.ts');
+  const compiled = compileTriggers(workflows);
+  return compiled.all.length === 0 ? undefined : compiled;
+}
+
+/** Those of its manifests go into the store, where it has any. */
+async function seedArtifacts({ manifest, project }: LoadedAgent<unknown>, desk: OpenDesk): Promise<void> {
+  if (!project.manifests.some(({ kind }) => kind === 'Artifact')) return;
+  const loaded = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === manifest.name);
+  if (loaded !== undefined) await (await desk()).seed(loaded, project);
+}
+
+/** What runs derived variables is loaded by agents that have any. */
+async function derivedOf(
+  manifest: LoadedAgent['manifest'],
+  registered: DerivedTriggers = {},
+): Promise<DerivedVariables | undefined> {
+  if (manifest.context_variables.derived.length === 0) return undefined;
+  const { prepareDerived } = await import('./variables/derived-triggers.ts');
+  return prepareDerived(manifest, registered);
 }
 
 const noModel = (agent: string) =>

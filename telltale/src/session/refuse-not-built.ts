@@ -3,26 +3,19 @@ import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { LoadedAgent } from './runtime-types.ts';
 
 /**
- * Throws `not_built` where an agent asks for what this runtime cannot do yet: one that runs without its hooks, its
+ * Throws `not_built` where an agent asks for what this runtime cannot do yet: one that runs without its
  * workflow or its feeds is another agent than the one that was written. `internal` are the internal actions there are.
  */
 export function refuseNotBuilt(agent: LoadedAgent<unknown>, internal: readonly string[]): void {
-  const keys = [...unbuiltKeys(agent.manifest, internal), ...workflowsBeside(agent)];
+  const keys = unbuiltKeys(agent.manifest, internal);
   if (keys.length > 0) throw notBuilt(agent, keys);
 }
 
 function unbuiltKeys(manifest: AgentManifest, internal: readonly string[]): readonly string[] {
-  const { hooks, context_variables: variables, import: imports } = manifest;
   const asked: readonly (readonly [key: string, isAsked: boolean])[] = [
     ['workflow', manifest.workflow !== null],
     ['context_feeds', manifest.context_feeds.length > 0],
-    ['components', manifest.components.length > 0],
-    ['hooks', Object.values(hooks).some((list) => list.length > 0)],
     ['memory', manifest.memory !== undefined],
-    ['context_variables.derived', variables.derived.length > 0],
-    ['context_variables.defined.store', variables.defined.some(({ store }) => store !== undefined)],
-    ['import.workflows', imports.workflows.length > 0],
-    ['import.artifacts', imports.artifacts.length > 0],
   ];
   const allowed = manifest.internal_actions.enabled ? (manifest.internal_actions.allowed_actions ?? []) : [];
   const missing = allowed.filter((name) => !internal.includes(name));
@@ -31,14 +24,6 @@ function unbuiltKeys(manifest: AgentManifest, internal: readonly string[]): read
     ...missing.map((name) => `internal_actions.allowed_actions: ${name}`),
   ];
 }
-
-/** A workflow in the agent's own file needs no import. */
-const workflowsBeside = ({ project, manifest }: LoadedAgent<unknown>): readonly string[] => {
-  const file = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === manifest.name)?.file;
-  return project.manifests.flatMap((beside) =>
-    beside.kind === 'Workflow' && beside.file === file ? [`Workflow ${beside.name}`] : [],
-  );
-};
 
 const notBuilt = ({ manifest, path }: LoadedAgent<unknown>, keys: readonly string[]) =>
   new RuntimeError(

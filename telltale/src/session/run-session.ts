@@ -2,13 +2,16 @@ import type { Cause } from '../events/event.ts';
 import { openReviews } from '../events/fold-reviews.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { IdSource } from '../kernel/ids.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import { type Conversation, createConversation } from '../prompt/conversation.ts';
 import { createScheduler } from '../scheduler/drive.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import type { Invoke } from '../targets/artifacts/invoker.ts';
 import type { Approve } from '../targets/target.ts';
+import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
 import { createAgentView } from './agent-view.ts';
 import { armWall } from './arm-wall.ts';
 import { runChat } from './chat/run-chat.ts';
@@ -17,18 +20,26 @@ import { createChildRunner } from './children/child-runner.ts';
 import type { Lineage, Spawn } from './children/lineage.ts';
 import { closeTurn } from './close-turn.ts';
 import type { SessionContext } from './context.ts';
+import { sessionContext } from './decision-context.ts';
+import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
+import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox } from './inbox.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
 import { createMetadataWriter, refreshMetadata } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
+import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import { recover } from './recover.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
+import type { Runs } from './runs/create-runs.ts';
+import { createSessionOrders } from './runs/session-orders.ts';
+import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
 import type { OnWaiting, SessionResult } from './runtime-types.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop, StopReason } from './stop.ts';
 import { takenIds } from './taken-ids.ts';
 import { createTestContext } from './test-context.ts';
+import type { SessionVariables } from './variables/session-variables.ts';
 
 /** `fire_and_forget` actions get this long at the end of a session. */
 const FAREWELL_MS = 5_000;
@@ -36,6 +47,7 @@ const FAREWELL_MS = 5_000;
 export interface SessionEdges {
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
+  readonly variables: SessionVariables;
   readonly writer: StreamWriter;
   readonly stop: Stop;
   readonly store: Store;
@@ -52,6 +64,10 @@ export interface SessionEdges {
   /** How a person leads the session, where it is a chat. */
   readonly talk: Talk;
   readonly spawn: Spawn;
+  readonly runs: Runs;
+  readonly ids: IdSource;
+  /** Asks decision artifacts for this session. */
+  readonly invoke: Invoke;
   /** Where it is a sub-agent's. */
   readonly lineage: Lineage | undefined;
   readonly crashPoint?: ((name: string) => void) | undefined;
@@ -65,17 +81,30 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const view = createAgentView({ state, prepared, env: edges.env, parent: edges.lineage?.view });
   const testContext = createTestContext(state, view);
   const applyMetadata = createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log);
-  const runChild = createChildRunner({ ...edges, applyMetadata });
+  const { set: setVariable, reactions } = edges.variables;
+  const runChild = createChildRunner({ ...edges, applyMetadata, setVariable });
+  const orders = createSessionOrders({ log, workflows: prepared.workflows, applyMetadata, setVariable });
+  const sessionRuns = createSessionRuns({ runs: edges.runs, prepared, log, stop, orders });
   const performer = createPerformer(
-    { prepared, log, view, granted: (id) => reviews.granted(id), runChild, crashPoint: edges.crashPoint },
+    {
+      ...{ prepared, log, view, runChild },
+      granted: (id) => reviews.granted(id),
+      runWorkflow: sessionRuns.call,
+      crashPoint: edges.crashPoint,
+    },
     {
       state,
       manifest,
       append: log.append,
+      setVariable,
+      desk: prepared.desk,
       rollback: (to) => scheduler.rollback(to, log.here()),
       cancel: (id, reason) => scheduler.cancel(reason, [id]),
     },
   );
+  const triggers =
+    prepared.triggers && (await openTriggers(edges, prepared.triggers, sessionRuns, testContext));
+  const hooks = hasHooks(manifest.hooks) ? await openHooks(edges, performer.traits) : undefined;
   const reviews: Reviews = createReviews({
     log,
     stop,
@@ -102,11 +131,12 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       committed: log.committed,
       ...performer,
       clear: reviews.clear,
+      ...(hooks === undefined ? {} : { before: hooks.before, after: hooks.after }),
       lookup: (name) => state.variables.get(name)?.value ?? ownField(state, name),
       context: testContext,
     },
   );
-  const inbox = createInbox(writer, { log, stop, reviews }, (error) =>
+  const inbox = createInbox(writer, { log, stop, reviews, orders }, (error) =>
     stop.now({ kind: 'lost', error: toRuntimeError(error) }),
   );
   const context: SessionContext = {
@@ -116,6 +146,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     scheduler,
     stop,
     reviews,
+    hooks,
     inbox,
     sessionOrigin: () => edges.origin,
     clock,
@@ -127,6 +158,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     calls: prepared.calls,
     toAction: prepared.toAction,
     applyMetadata,
+    setVariable,
     testContext,
     checkOutput: prepared.checkOutput,
     limitAbove: edges.lineage?.limits.reached,
@@ -137,18 +169,24 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   // Nothing is recorded from there on, so nothing may start any more, however long the model takes to end.
   stop.onStop(() => {
     if (isLetGo(stop)) void scheduler.abandon(); // waited for at the end
+    if (stop.reason?.kind === 'cancel') sessionRuns.cancelAll(stop.reason.reason);
   });
   try {
     await inbox.drain();
     if (isLetGo(stop)) return await conclude(context, conversation, { kind: 'stopped' });
     if (state.reviews.length > 0) reviews.tidy();
+    if (triggers !== undefined) triggers.begin();
+    else if (state.runs.length > 0) await sessionRuns.reconcile();
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
+    if (edges.resumed) hooks?.catchUp();
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
     const refresh = () => beforeTurn(edges);
     const end =
       state.chat === true
         ? await runChat(context, conversation, { left, beforeTurn: refresh, inbox, talk: edges.talk })
         : await runLoop(context, conversation, left, refresh);
+    await variablesOut(edges, end);
+    if (end.kind === 'completed') triggers?.end();
     return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
@@ -156,12 +194,58 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     return await conclude(context, conversation, { kind: 'stopped' });
   } finally {
     disarm();
+    triggers?.close();
+    reactions?.close();
     inbox.close();
   }
 }
 
+/** Loaded by those who have some. */
+async function openTriggers(
+  { log, clock, ids, invoke }: SessionEdges,
+  triggers: CompiledTriggers,
+  { start, cancel }: SessionRuns,
+  testContext: () => Readonly<Record<string, unknown>>,
+): Promise<TriggerReactions> {
+  const { createTriggerReactions } = await import('./reactions/trigger-reactions.ts');
+  return createTriggerReactions({
+    ...{ triggers, log, clock, ids, invoke, testContext },
+    decisionContext: () => sessionContext(log.state),
+    startRun: start,
+    cancelRun: cancel,
+  });
+}
+
+/** Hooks are loaded by those who have some. */
+async function openHooks(
+  { prepared, log, stop, clock, invoke }: SessionEdges,
+  traits: SessionHookEdges['traits'],
+): Promise<SessionHooks | undefined> {
+  const { createSessionHooks } = await import('./hooks/create-session-hooks.ts');
+  const { command } = prepared.targets;
+  const { hooks } = prepared.agent.manifest;
+  return createSessionHooks({ hooks, log, stop, clock, command, invoke, traits });
+}
+
 /** What a turn has to know of others. */
-function beforeTurn({ prepared, log, store, lineage }: SessionEdges): Promise<void> | undefined {
+function beforeTurn(edges: SessionEdges): Promise<void> | undefined {
+  const { keeper } = edges.variables;
+  const known = beforeAnyTurn(edges);
+  if (keeper === undefined) return known;
+  return known === undefined ? keeper.refresh() : known.then(keeper.refresh);
+}
+
+/** What is still to be decided or kept of the variables belongs to the session, unless somebody ended it. */
+async function variablesOut(
+  { variables: { keeper, reactions }, stop }: SessionEdges,
+  end: LoopEnd,
+): Promise<void> {
+  if (end.kind === 'stopped' || stop.reason !== undefined) return;
+  await reactions?.settled();
+  await keeper?.settled();
+}
+
+function beforeAnyTurn({ prepared, log, store, lineage }: SessionEdges): Promise<void> | undefined {
   const { metadata, agent } = prepared;
   const kept = agent.manifest.metadata.scope === 'agent';
   const bounded = lineage?.limits.isBounded === true;
@@ -182,11 +266,13 @@ async function conclude(
   const { log, scheduler, state, stop } = context;
   if (end.kind === 'completed') {
     await farewell(context);
+    if (context.hooks !== undefined) await context.hooks.settled();
     log.append({ type: 'session.completed', result: end.result }, context.sessionOrigin());
   } else if (end.kind === 'stopped') {
     await stopAll(context, conversation.prompt()?.tokens ?? 0, stop.reason ?? { kind: 'interrupt' });
   } else {
     await scheduler.cancel(end.error.message);
+    if (context.hooks !== undefined) await context.hooks.settled();
     const type = end.kind === 'failed' ? 'session.failed' : 'session.stalled';
     log.append({ type, error: end.error.toJSON() }, context.sessionOrigin());
   }
@@ -229,6 +315,7 @@ async function stopAll(context: SessionContext, promptTokens: number, reason: St
     case 'lost':
       log.seal();
       await scheduler.abandon();
+      if (context.hooks !== undefined) await context.hooks.settled();
       return;
     case 'cancel':
       await scheduler.cancel(`The session was cancelled: ${reason.reason}`);
@@ -237,6 +324,7 @@ async function stopAll(context: SessionContext, promptTokens: number, reason: St
       return;
     case 'fail':
       await scheduler.cancel(reason.error.message);
+      if (context.hooks !== undefined) await context.hooks.settled();
       closeTurn(context, promptTokens, reason.error.code, reason.error.message);
       log.append({ type: 'session.failed', error: reason.error.toJSON() }, sessionOrigin());
       return;

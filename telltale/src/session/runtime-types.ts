@@ -12,6 +12,8 @@ import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { Answer, Approve } from '../targets/target.ts';
 import type { AnsweredReview } from './reviews/answer-review.ts';
 import type { OpenReview } from './reviews/review-table.ts';
+import type { Workflows } from './runs/run-types.ts';
+import type { DerivedTriggers } from './variables/derived-triggers.ts';
 
 /** An agent that can be run: its manifest, all that this imports, and where it was read. Its sessions result in `Output`. */
 export interface LoadedAgent<Output = Json> {
@@ -53,6 +55,10 @@ export interface RuntimeOptions {
   readonly signal?: AbortSignal;
   /** Starts the MCP servers that agents import; `createRuntime` of "telltale" brings one. */
   readonly mcp?: OpenMcpServer;
+  /** Types of triggers of derived variables, by the name that manifests use: `acme:tone`. */
+  readonly derivedTriggers?: DerivedTriggers;
+  /** Whose variables of `key: user` sessions have; else `TELLTALE_USER` of `env`, else "local". */
+  readonly user?: string;
   /** Called at named places of a run: a test ends the process there. */
   readonly crashPoint?: (name: string) => void;
 }
@@ -62,6 +68,8 @@ export interface StartOptions {
   /** In place of the manifest's own. */
   readonly model?: string | Model;
   readonly vars?: JsonObject;
+  /** In place of the runtime's. */
+  readonly user?: string;
   readonly maxTurns?: number;
   /** Writes the model's turns as a `scripted:` file. */
   readonly record?: string;
@@ -143,6 +151,8 @@ export interface Runtime {
   /** Through the inbox: works from any process. */
   steer(session: string, text: string, from?: string): Promise<void>;
   cancel(session: string, reason?: string, from?: string): Promise<void>;
+  /** Workflows, on their own or set off by agents. */
+  readonly workflows: Workflows;
   /** What waits for a person, over all sessions of the store. */
   reviews(): Promise<readonly OpenReview[]>;
   /** Answers a review, once: works from any process. Its session goes on if somebody works on it, else when it is resumed. */

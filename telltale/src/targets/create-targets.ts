@@ -17,6 +17,7 @@ import { closeServers, openServers } from './mcp/open-servers.ts';
 import type { Env } from './process/child-environment.ts';
 import { createConfinement } from './process/confinement.ts';
 import { createSandboxFinder, type FindSandbox } from './process/find-sandbox.ts';
+import { createRunCommand } from './process/run-command.ts';
 import type { RelicStore } from './relics/relic-store.ts';
 import { createSandbox } from './sandbox/create-sandbox.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
@@ -35,6 +36,8 @@ export interface TargetsOptions {
   readonly openModel: (ref: string) => Promise<Model>;
   /** The agents that it may call: only a session can run one. */
   readonly agents?: readonly Target[];
+  /** The workflows that its actions may call: only a session can run one. */
+  readonly workflows?: readonly Target[];
   /** Between SIGTERM and SIGKILL of a command. */
   readonly graceMs?: number;
   /** In place of the system's resolver. */
@@ -102,6 +105,7 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
     for await (const target of importedTargets(loaded, project, options.store, edges)) add(target);
     for (const target of llmTargets(agent, options.openModel)) add(target);
     for (const target of options.agents ?? []) add(target);
+    for (const target of options.workflows ?? []) add(target);
   } catch (thrown) {
     await closeServers(servers);
     throw thrown;
@@ -114,6 +118,7 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
     edges,
     ask: createAskText(agent, options.openModel),
     find: (kind, name) => table.get(`${kind} ${name}`),
+    command: createRunCommand(own),
     async close() {
       endWarmUp();
       await Promise.all(closers.splice(0).map((end) => end()));

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model, ModelUsage } from '../models/model.ts';
+import type { RunCommand } from './process/command-request.ts';
 
 export type TargetKind = 'tool' | 'agent' | 'relic' | 'workflow' | 'llm' | 'artifact' | 'internal';
 
@@ -75,6 +76,8 @@ export interface TargetTable {
   find(kind: TargetKind, name: string): Target | undefined;
   /** In the order of the manifest. */
   readonly all: readonly Target[];
+  /** Runs a program under the same permissions as the agent's command tools. */
+  readonly command: RunCommand;
   /** Ends what outlives a call (servers, connections). */
   close(): Promise<void>;
 }
@@ -82,6 +85,8 @@ export interface TargetTable {
 /** A person's word, and whose it is. */
 export interface Answer {
   readonly approved: boolean;
+  /** Which of the options that a workflow's step gives. */
+  readonly choice?: string;
   readonly by?: string;
   readonly note?: string;
 }

@@ -3,6 +3,7 @@ import { judgeChildren } from '../../../bench/agents/child-targets.ts';
 import { judgeDialects } from '../../../bench/agents/dialect-targets.ts';
 import { exitCode } from '../../../bench/agents/verdict.ts';
 import { judgeTriggers } from '../../../bench/triggers/targets.ts';
+import { judgeWorkflows, type WorkflowFigures } from '../../../bench/workflows/workflow-targets.ts';
 
 const dialects = (tools: number, step: number) =>
   judgeDialects([
@@ -33,6 +34,47 @@ it('a sub-agent that starts within a millisecond in memory is good, a later one 
 
 it('a durable start waits for the disk and is told, not judged', () => {
   expect(exitCode(judgeChildren([{ store: 'durable', startMs: 9, lateMs: 9, plainMs: 9 }]), false)).toBe(0);
+});
+
+const raced = (name: string, kind: WorkflowFigures['kind'], perSecond: number): WorkflowFigures => ({
+  name,
+  kind,
+  perSecond: [perSecond],
+  cpuUs: [1],
+  startMs: [5],
+  expected: 10,
+  ran: 10,
+});
+const workflows = (ours: number, change: Partial<WorkflowFigures> = {}) =>
+  exitCode(
+    judgeWorkflows([
+      raced('floor', 'floor', 1000),
+      { ...raced('ours', 'ours', ours), ...change },
+      raced('slow', 'peer', 100),
+      raced('quick', 'peer', 500),
+    ]),
+    false,
+  );
+
+it('workflows as quick as the best peer are good, slower ones are not', () => {
+  expect(workflows(500)).toBe(0);
+  expect(workflows(499)).toBe(1);
+});
+
+it('a step that did not run, or ran twice, is a miss', () => {
+  expect(workflows(500, { ran: 9 })).toBe(1);
+  expect(workflows(500, { ran: 11 })).toBe(1);
+});
+
+it('how near workflows come to a bare group commit is told, not judged', () => {
+  const alone = (ours: number) =>
+    exitCode(judgeWorkflows([raced('floor', 'floor', 1000), raced('ours', 'ours', ours)]), false);
+  expect(alone(1)).toBe(0);
+});
+
+it('workflows of ours that were not measured are a miss', () => {
+  expect(exitCode(judgeWorkflows([raced('quick', 'peer', 1)]), false)).toBe(1);
+  expect(exitCode(judgeWorkflows([]), false)).toBe(1);
 });
 
 it('triggers are judged by a loop and by the peer at 10,000, and their time is told', () => {

@@ -2,7 +2,11 @@ import type { RuntimePort } from '../../src/cli/runtime-port.ts';
 import { encodeEvent } from '../../src/events/codec.ts';
 import type { ObservedEvent, SessionEvent } from '../../src/events/event.ts';
 import { fold } from '../../src/events/reduce.ts';
+import { foldRun } from '../../src/events/reduce-run.ts';
+import { encodeRunEvent } from '../../src/events/run-codec.ts';
+import type { RunEvent } from '../../src/events/run-event.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import type { LoadedWorkflow, RunResult, WorkflowRun } from '../../src/session/runs/run-types.ts';
 import type {
   LoadedAgent,
   ResumeOptions,
@@ -18,6 +22,15 @@ import { SESSION } from './event-list.ts';
 /** A store that holds these logs; sessions that are run come from `live`. */
 export interface FakeOptions {
   readonly logs?: readonly (readonly SessionEvent[])[];
+  /** Logs of workflow runs. */
+  readonly runs?: readonly (readonly RunEvent[])[];
+  /** What a started or resumed run brings. */
+  readonly workflow?: (given: unknown) => {
+    readonly events: Iterable<RunEvent> | AsyncIterable<RunEvent>;
+    readonly result: Partial<RunResult> | Promise<Partial<RunResult>>;
+  };
+  /** Runs that are worked on until `idle` resolves. */
+  readonly working?: { readonly runs: readonly string[]; readonly idle: Promise<void> };
   readonly infos?: Readonly<Record<string, Partial<StreamInfo>>>;
   /** What a started or resumed session brings. */
   readonly live?: (given: StartOptions | ResumeOptions, options: RuntimeOptions) => LiveFake;
@@ -40,6 +53,8 @@ export interface FakeRuntime extends RuntimePort {
   commit(events: readonly SessionEvent[]): void;
 }
 
+export const RUN = 'run_01jc0000000000000000000run';
+
 const AGENT = { path: '/p/agent.yml', hash: 'h' } as LoadedAgent;
 
 export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
@@ -50,7 +65,20 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
   const appended: Append[] = [];
   for (const log of options.logs ?? []) if (log[0] !== undefined) logs.set(log[0].session, [...log]);
 
+  const runs = new Map((options.runs ?? []).map((log) => [log[0]?.run ?? '', [...log]]));
+  const runInfo = (stream: string, log: readonly RunEvent[]): StreamInfo => {
+    const state = foldRun(log);
+    const parent = state.origin.parent?.run ?? state.origin.session?.id;
+    return {
+      ...{ stream, kind: 'run', name: state.workflow, status: state.status, title: state.workflow },
+      ...{ createdAt: state.startedAt, updatedAt: state.at, head: log.length },
+      ...(parent === undefined ? {} : { parent }),
+      ...options.infos?.[stream],
+    };
+  };
   const info = (stream: string): StreamInfo | undefined => {
+    const run = runs.get(stream);
+    if (run !== undefined) return runInfo(stream, run);
     const log = logs.get(stream);
     if (log === undefined) return undefined;
     const state = fold(log);
@@ -69,18 +97,51 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
   const line = ({ seq, at, session, turn, cause, ...body }: SessionEvent) =>
     encodeEvent({ seq, at, session, turn, cause }, body);
 
+  const runLine = ({ seq, at, run, cause, ...body }: RunEvent) =>
+    encodeRunEvent({ seq, at, run, cause }, body);
+  const workflowRun = (id: string, given: unknown): WorkflowRun => {
+    const live = options.workflow?.(given) ?? { events: [], result: {} };
+    let interrupted = () => {};
+    const stopped = new Promise<Partial<RunResult>>((resolve) => {
+      interrupted = () => resolve({ status: 'interrupted' });
+    });
+    return {
+      id,
+      result: Promise.race([Promise.resolve(live.result), stopped]).then((result) => ({
+        run: id,
+        status: 'completed',
+        ...result,
+      })),
+      events: {
+        async *[Symbol.asyncIterator]() {
+          yield* live.events;
+        },
+      },
+      subscribe: () => () => {},
+      cancel: async () => {},
+      async interrupt() {
+        calls.push(['interrupt']);
+        interrupted();
+      },
+    };
+  };
+
   const store = {
     location: 'sqlite:fake.db',
     close: async () => {},
     tables: { set: async () => {}, get: async () => true } as never,
     info: async (stream) => info(stream),
     list: async (filter) =>
-      [...logs.keys()]
+      [...logs.keys(), ...runs.keys()]
         .flatMap((stream) => info(stream) ?? [])
+        .filter(({ kind }) => filter?.kind === undefined || kind === filter.kind)
         .toSorted((a, b) => b.createdAt - a.createdAt)
         .slice(0, filter?.limit),
     read: async (stream, { from = 1, limit = 1000 } = {}) =>
-      (logs.get(stream) ?? []).slice(from - 1, from - 1 + limit).map(line),
+      (runs.get(stream)?.map(runLine) ?? (logs.get(stream) ?? []).map(line)).slice(
+        from - 1,
+        from - 1 + limit,
+      ),
     watch(stream, moved) {
       const those = watchers.get(stream) ?? new Set();
       watchers.set(stream, those.add(moved));
@@ -154,6 +215,11 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
       if (options.loadError !== undefined) throw options.loadError;
       return AGENT;
     },
+    async loadWorkflow(path, { workflow, agent }) {
+      calls.push(['loadWorkflow', path, workflow, agent]);
+      if (options.loadError !== undefined) throw options.loadError;
+      return {} as LoadedWorkflow;
+    },
     async createRuntime(given) {
       const named = typeof given.store === 'object' ? given.store.location : given.store;
       calls.push(['createRuntime', named, given.durability]);
@@ -182,6 +248,18 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         async cancel(id, reason = '', from = '') {
           await store.send(id, { kind: 'cancel', from, body: reason });
         },
+        workflows: {
+          idle: () => options.working?.idle ?? Promise.resolve(),
+          under: () => options.working?.runs ?? [],
+          start(_workflow: LoadedWorkflow, start: unknown) {
+            calls.push(['workflows.start', start]);
+            return workflowRun(RUN, start);
+          },
+          async resume(id: string, resume: unknown) {
+            calls.push(['workflows.resume', id, resume]);
+            return workflowRun(id, resume);
+          },
+        } as unknown as Runtime['workflows'],
         reviews: async () => [],
         answer: async (review, answer) => {
           calls.push(['answer', review, answer]);

@@ -85,6 +85,25 @@ describe('the embedded engine', () => {
     await close();
   });
 
+  it('does not let a stream wait for its turn that one in hand has called', async () => {
+    const { engine, close } = openMemory(undefined, 1);
+    const order: string[] = [];
+    engine.onWork('run', async (stream) => {
+      order.push(stream);
+      if (stream === 'caller') {
+        engine.place('run', 'called');
+        engine.place('run', 'called', 'called');
+      }
+      while (stream === 'caller' && !order.includes('called')) await Promise.resolve();
+      return { kind: 'done' };
+    });
+    engine.place('run', 'caller');
+    engine.place('run', 'other');
+    await engine.idle();
+    expect(order).toEqual(['caller', 'called', 'other']);
+    await close();
+  });
+
   it('fires a schedule once for a time that was slept through, and then at the next', async () => {
     const { engine, clock, close } = openMemory();
     const from = clock.now();

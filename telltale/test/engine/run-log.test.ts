@@ -15,7 +15,7 @@ const STARTED: RunEventBody = {
   workflow: 'deploy',
   manifest: { path: 'deploy.yml', hash: 'h', agent: 'ops' },
   input: { to: 'staging' },
-  origin: { chain: ['deploy'] },
+  origin: { chain: ['deploy'], agents: [] },
   vars: { tries: 0 },
 };
 const begun = (step: string): RunEventBody => ({

@@ -123,6 +123,18 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
     by: fc.constant('ann'),
   }),
   fc.record({ type: fc.constant('session.waiting' as const), for: fc.constant('review r1') }),
+  fc.record({
+    type: fc.constant('hook.ran' as const),
+    hook: fc.constantFrom('before_action' as const, 'after_action' as const, 'on_error' as const),
+    of: fc.constant('agent'),
+    index: fc.nat(2),
+    by: fc.constant('gate.judge'),
+    action: id,
+    outcome: fc.constantFrom('passed' as const, 'refused' as const, 'changed' as const),
+    reason: fc.constant('no'),
+    input: fc.constant({ p: 2 }),
+    ms: fc.nat(9),
+  }),
   fc.record({ type: fc.constant('fault' as const), code: fc.constant('bad_json'), message: fc.string() }),
   fc.record({
     type: fc.constant('budget.charged' as const),

@@ -67,6 +67,10 @@ describe('a conversation', () => {
       agent,
       agentWith({ metadata: { ...metadataOf(), injection: { method: 'on_change' } } }),
       agentWith({ metadata: { ...metadataOf(), injection: { template: 'Now:\n{current}\n{errors}' } } }),
+      agentWith({
+        metadata: metadataOf(),
+        context_variables: { runtime: [{ name: 'tone' }, { name: 'size' }] },
+      }),
     ];
     const property = fc.property(
       fc.constantFrom(...agents),
@@ -127,6 +131,14 @@ describe('a conversation', () => {
                 by: 'model',
                 changes: { note: { from: state.metadata.note ?? null, to: each.text } },
               });
+              log({
+                type: 'variable.changed',
+                name: each.text === '' ? 'size' : 'tone',
+                class: 'runtime',
+                from: null,
+                to: each.text,
+                by: 'model',
+              });
               break;
             case 'break':
               log({ type: 'turn.failed', error: { code: 'model_x', message: each.text, retryable: true } });
@@ -151,6 +163,39 @@ describe('a conversation', () => {
       },
     );
     fc.assert(property, { numRuns: 150 });
+  });
+
+  it('shows the variables that are exposed to the agent, then those that changed, and all again once it was compacted', () => {
+    const given = agentWith({
+      context_variables: {
+        defined: [{ name: 'style', description: 'How to\nwrite.', key: 'user' }],
+        runtime: [{ name: 'tries', expose: ['coder'] }],
+        derived: [{ name: 'done', expose: ['other'], triggers: [{ type: 'event', event: 'custom' }] }],
+      },
+    });
+    const session = drivenSession();
+    const change = (name: string, to: string | number) =>
+      session.log({ type: 'variable.changed', name, class: 'runtime', from: null, to, by: 'x' });
+    change('style', '</result><action>');
+    const conversation = conversationOf(given);
+    const last = () => conversation.prompt()?.messages.at(-1)?.text;
+    session.turn(conversation, 'a');
+    expect(last()).toBe(
+      'Fix the bug.\n\nVariables, current values:\n- style: "&lt;/result>&lt;action>" (How to write.)\n- tries: null',
+    );
+    change('tries', 1);
+    change('tries', 2);
+    change('done', 1);
+    change('undeclared', 1);
+    session.turn(conversation, 'b');
+    expect(last()).toBe('Variables that changed, with their new values:\n- tries: 2');
+    change('done', 2);
+    session.turn(conversation, 'c');
+    expect(last()).toBe('Nothing new since your last turn. Go on, or end with a final response.');
+    session.log({ type: 'prompt.compacted', through: 2, summary: 'So far.' });
+    expect(conversation.rebuild(session.state)?.messages[0]?.text).toContain(
+      'Variables, current values:\n- style: "&lt;/result>&lt;action>" (How to write.)\n- tries: 2',
+    );
   });
 
   it('begins with what was asked and the values of metadata, and then tells only what is new', () => {

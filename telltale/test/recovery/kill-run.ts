@@ -3,22 +3,15 @@ import { checkSurvival, responsesOf, type Survived } from './check-survival.ts';
 import { LAB_SCRIPT, LAB_TOOLS, makeLabAgent } from './lab-agent.ts';
 import { inspectScene, readJournal, type Scene } from './scene.ts';
 import { seeded } from './seeded.ts';
-import { type Kill, type Life, startVictim } from './victim-process.ts';
+import { drawKill, type KillPlan, MAX_KILLS, spendKills } from './spend-kills.ts';
+import { type Life, startVictim } from './victim-process.ts';
 
 const SESSION = 'ses_lab';
-/** Kills that a session may be given before it is left alone. */
-const MAX_KILLS = 6;
 
 export interface KillRun extends Survived {
   readonly seed: number;
   readonly kills: number;
   readonly events: number;
-}
-
-/** One kill, drawn from the seed: most of them while the session is worked on, some while the process comes up. */
-function drawKill(random: () => number): Kill {
-  const early = random() < 0.1;
-  return early ? { from: 'spawn', ms: random() * 500 } : { from: 'first line', ms: random() * 600 };
 }
 
 /** Runs one session through as many kills as the seed says, `most` at most, and checks that it survived them. */
@@ -66,41 +59,8 @@ async function undisturbedResponses(): Promise<readonly string[]> {
   return responsesOf(events);
 }
 
-export interface KillPlan {
-  readonly seed: number;
-  readonly kills: number;
-  readonly sideBySide: number;
-  readonly onRun?: (run: KillRun, killsSoFar: number) => void;
-}
-
-/** Kills processes until so many kills have been survived. Rejects, with the seed to see it again, at the first failure. */
-export async function killUntil({ seed, kills, sideBySide, onRun }: KillPlan): Promise<readonly KillRun[]> {
+/** Kills processes that work on sessions until so many kills have been survived. */
+export async function killUntil(plan: KillPlan<KillRun>): Promise<readonly KillRun[]> {
   const undisturbed = await undisturbedResponses();
-  const runs: KillRun[] = [];
-  let given = 0;
-  let survived = 0;
-  let next = seed;
-  const worker = async () => {
-    while (given < kills) {
-      const runSeed = next++;
-      const most = kills - given;
-      // What a run does not use is given out again.
-      const reserved = Math.min(most, MAX_KILLS);
-      given += reserved;
-      const run = await killRun(runSeed, reserved, undisturbed).catch((cause: unknown) => {
-        throw new Error(
-          `${message(cause)}\n\nAgain with: npm run lab -- --seed ${runSeed} --kills ${reserved}`,
-          { cause },
-        );
-      });
-      given -= reserved - run.kills;
-      survived += run.kills;
-      runs.push(run);
-      onRun?.(run, survived);
-    }
-  };
-  await Promise.all(Array.from({ length: sideBySide }, worker));
-  return runs;
+  return spendKills('sessions', plan, (seed, most) => killRun(seed, most, undisturbed));
 }
-
-const message = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause));

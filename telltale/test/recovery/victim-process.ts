@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { SessionEvent } from '../../src/events/event.ts';
 import type { SessionResult } from '../../src/session/runtime-types.ts';
 
-const PROGRAM = join(import.meta.dirname, 'victim.ts');
+const SESSIONS = join(import.meta.dirname, 'victim.ts');
 /** A victim that has neither ended nor been killed by then hangs. */
 const PATIENCE_MS = 90_000;
 
@@ -13,46 +13,60 @@ export type Kill = { readonly from: 'spawn' | 'first line'; readonly ms: number 
 
 export interface VictimOptions {
   readonly folder: string;
+  /** The session, or what else the program works on. */
   readonly session: string;
+  /** That of sessions if absent. */
+  readonly program?: string;
   readonly kill?: Kill;
   /** Where it kills itself. */
   readonly crashAt?: { readonly point: string; readonly nth: number };
 }
 
-type Line =
-  | SessionEvent
-  | { readonly ended: SessionResult }
+type Line<Event, Result> =
+  | Event
+  | { readonly ended: Result }
   | { readonly refused: { readonly code?: string; readonly message: string } }
   | { readonly point: string };
 
+interface AnyEvent {
+  readonly seq: number;
+  readonly type: string;
+}
+
 /** One life of the process that works on a session. */
-export interface Life {
+export interface Life<Event = SessionEvent, Result = SessionResult> {
   readonly pid: number;
   readonly killed: boolean;
   /** What it printed. */
-  readonly events: readonly SessionEvent[];
+  readonly events: readonly Event[];
   readonly points: readonly string[];
-  readonly ended?: SessionResult;
+  readonly ended?: Result;
   readonly refused?: { readonly code?: string; readonly message: string };
 }
 
-export interface Victim {
+export interface Victim<Event extends AnyEvent = SessionEvent, Result = SessionResult> {
   readonly pid: number;
   /** Resolves with the first event that it prints of this type. */
-  readonly seen: (type: SessionEvent['type']) => Promise<SessionEvent>;
+  readonly seen: (type: Event['type']) => Promise<Event>;
   readonly kill: () => void;
-  readonly life: Promise<Life>;
+  readonly life: Promise<Life<Event, Result>>;
 }
 
-export function startVictim({ folder, session, kill, crashAt }: VictimOptions): Victim {
+export function startVictim<Event extends AnyEvent = SessionEvent, Result = SessionResult>({
+  folder,
+  session,
+  program = SESSIONS,
+  kill,
+  crashAt,
+}: VictimOptions): Victim<Event, Result> {
   const point = crashAt === undefined ? [] : [crashAt.point, String(crashAt.nth)];
-  const child = spawn(process.execPath, [...process.execArgv, PROGRAM, folder, session, ...point], {
+  const child = spawn(process.execPath, [...process.execArgv, program, folder, session, ...point], {
     stdio: ['ignore', 'pipe', 'pipe'],
     // Half of what a victim costs is compiling the sources.
     env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'telltale-victims') },
   });
   const { pid = 0 } = child;
-  const lines: Line[] = [];
+  const lines: Line<Event, Result>[] = [];
   const waiting = new Set<() => void>();
   let rest = '';
   let errors = '';
@@ -75,11 +89,11 @@ export function startVictim({ folder, session, kill, crashAt }: VictimOptions): 
     if (lines.length === 0 && rest === '') arm('first line');
     const parts = (rest + text).split('\n');
     rest = parts.pop() ?? '';
-    for (const part of parts) lines.push(JSON.parse(part) as Line);
+    for (const part of parts) lines.push(JSON.parse(part) as Line<Event, Result>);
     for (const look of waiting) look();
   });
 
-  const life = new Promise<Life>((resolve, reject) => {
+  const life = new Promise<Life<Event, Result>>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (_code, signal) => {
       for (const timer of timers) clearTimeout(timer);
@@ -113,16 +127,18 @@ export function startVictim({ folder, session, kill, crashAt }: VictimOptions): 
   };
 }
 
-const show = (line: Line) => JSON.stringify(line).slice(0, 300);
+const show = (line: unknown) => JSON.stringify(line).slice(0, 300);
 
-function sorted(lines: readonly Line[]): Omit<Life, 'pid' | 'killed'> {
-  const events: SessionEvent[] = [];
+function sorted<Event extends AnyEvent, Result>(
+  lines: readonly Line<Event, Result>[],
+): Omit<Life<Event, Result>, 'pid' | 'killed'> {
+  const events: Event[] = [];
   const points: string[] = [];
-  let last: Pick<Life, 'ended' | 'refused'> = {};
+  let last: Pick<Life<Event, Result>, 'ended' | 'refused'> = {};
   for (const line of lines) {
-    if ('seq' in line) events.push(line);
-    else if ('point' in line) points.push(line.point);
-    else last = line;
+    if ('seq' in line) events.push(line as Event);
+    else if ('point' in line) points.push(line.point as string);
+    else last = line as typeof last;
   }
   return { events, points, ...last };
 }

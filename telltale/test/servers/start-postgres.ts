@@ -20,6 +20,8 @@ export interface PostgresServer extends GuardedServer {
 export interface PostgresOptions {
   /** `installed` or `embedded` (that of npm); the first that is there if absent. */
   readonly from?: 'installed' | 'embedded';
+  /** true: a commit is on disk when it is answered, with memory as on a server; for benches. */
+  readonly durable?: boolean;
 }
 
 /** `nobody` on Debian: PostgreSQL refuses to run as root. */
@@ -27,7 +29,10 @@ const NOBODY = 65_534;
 const PASSWORD = 'pass/word:of@tests';
 
 /** A PostgreSQL of one's own on loopback, made from nothing: two seconds. Most tests want `sharedPostgres`. */
-export async function startPostgres({ from }: PostgresOptions = {}): Promise<PostgresServer> {
+export async function startPostgres({
+  from,
+  durable = false,
+}: PostgresOptions = {}): Promise<PostgresServer> {
   const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   const folder = mkdtempSync(join(tmpdir(), 'telltale-postgres-'));
   // Others have to get through to the data and the programs, which are below.
@@ -55,9 +60,9 @@ export async function startPostgres({ from }: PostgresOptions = {}): Promise<Pos
     listen_addresses: '127.0.0.1',
     port,
     unix_socket_directories: '',
-    fsync: 'off',
+    fsync: durable ? 'on' : 'off',
     max_connections: 50,
-    shared_buffers: '16MB',
+    shared_buffers: durable ? '256MB' : '16MB',
     logging_collector: 'off',
   };
   const server = await runGuarded({

@@ -5,15 +5,19 @@ import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import type { AgentManifest } from '../../src/manifest/schema/kinds.ts';
-import { createTargets, type TargetsOptions } from '../../src/targets/create-targets.ts';
+import {
+  createTargets,
+  type AgentTargets as Table,
+  type TargetsOptions,
+} from '../../src/targets/create-targets.ts';
 import { createSandboxFinder } from '../../src/targets/process/find-sandbox.ts';
-import type { Need, Target, TargetCall, TargetTable } from '../../src/targets/target.ts';
+import type { Need, Target, TargetCall } from '../../src/targets/target.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { memoryTables } from './memory-tables.ts';
 
 export interface AgentTargets {
   readonly folder: string;
-  readonly table: TargetTable;
+  readonly table: Table;
   tool(name: string): Target;
   /** Checks the parameters and asks for approval as a session does, then runs it. */
   call(name: string, input?: JsonObject, more?: Partial<TargetCall>): Promise<Json>;

@@ -2,6 +2,7 @@ import type { RunJournal } from '../../src/engine/run-journal.ts';
 import { foldRun, reduceRun } from '../../src/events/reduce-run.ts';
 import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
 import { emptyRun } from '../../src/events/run-state.ts';
+import { sleep } from '../../src/kernel/clock.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
@@ -15,10 +16,14 @@ import type { Scope } from '../../src/workflows/scope.ts';
 /** Thrown by a journal that was told to die. */
 export const DEAD = new RuntimeError('dead', 'The process died.');
 
+const MAX_EVENTS = 400_000;
+
 export interface MemoryJournal extends RunJournal {
   readonly events: RunEvent[];
   /** Events by which it dies: the one after them is lost, and everything from there on. */
   dieAfter: number;
+  /** How many events a crash cannot take back. */
+  committed: number;
 }
 
 /** A log in memory, folded as it grows; `flushed` resolves at once. */
@@ -29,14 +34,21 @@ export function memoryJournal(clock: { now(): number }, before: readonly RunEven
     events,
     state,
     dieAfter: Number.POSITIVE_INFINITY,
+    committed: before.length,
     append(body: RunEventBody, cause = state.started) {
       if (events.length >= journal.dieAfter) throw DEAD;
+      if (events.length >= MAX_EVENTS) throw new Error('the log never ends');
       const event: RunEvent = { seq: events.length + 1, at: clock.now(), run: 'run', cause, ...body };
       events.push(event);
       reduceRun(state, event);
       return { stream: 'run', seq: event.seq, depth: cause.depth + 1 };
     },
-    flushed: () => Promise.resolve(),
+    async flushed() {
+      const upTo = events.length;
+      await Promise.resolve();
+      if (events.length >= journal.dieAfter) throw DEAD;
+      journal.committed = Math.max(journal.committed, upTo);
+    },
     subscribe: () => () => undefined,
     seal: () => undefined,
   };
@@ -46,13 +58,24 @@ export function memoryJournal(clock: { now(): number }, before: readonly RunEven
       workflow: 'w',
       manifest: { path: 'w.yaml', hash: 'h', agent: 'a' },
       input: {},
-      origin: { chain: [] },
+      origin: { chain: [], agents: [] },
       vars: {},
     });
   return journal;
 }
 
-export type Script = (call: LeafCall) => Json | Promise<Json>;
+/** A step that parks, and goes on after `delayMs` where that is given. */
+export const parking =
+  (waitsFor: string, delayMs?: number): Script =>
+  async (call, clock) => {
+    const goOn = call.park(waitsFor, delayMs === undefined ? undefined : clock.now() + delayMs);
+    if (delayMs === undefined) return untilAborted(call);
+    await sleep(clock, delayMs, call.signal);
+    goOn();
+    return waitsFor;
+  };
+
+export type Script = (call: LeafCall, clock: SimulatedClock) => Json | Promise<Json>;
 
 export interface Scripts {
   /** What a step does, by name; one that is not there gives its own name. */
@@ -60,6 +83,7 @@ export interface Scripts {
   readonly repeatable?: (name: string) => boolean;
   readonly compensate?: (address: string, output: Json, locals: JsonObject) => void | Promise<void>;
   readonly tests?: Readonly<Record<string, boolean | ((at: string) => boolean)>>;
+  readonly decide?: (test: string, at: string) => boolean;
 }
 
 export interface Stage {
@@ -107,7 +131,7 @@ export function createStage(
             async run(call) {
               performed.push(call.attempt === 1 ? call.address : `${call.address} try ${call.attempt}`);
               const script = scripts.steps?.[name];
-              return script === undefined ? name : await script(call);
+              return script === undefined ? name : await script(call, clock);
             },
           }),
     async compensate({ address, locals }, output) {
@@ -118,7 +142,10 @@ export function createStage(
   const decisions: Decisions = {
     async test(at: string, test: Test) {
       const written = scripts.tests?.[String(test)];
-      const held = typeof written === 'function' ? written(at) : (written ?? test === 'true');
+      const held =
+        typeof written === 'function'
+          ? written(at)
+          : (written ?? scripts.decide?.(String(test), at) ?? test === 'true');
       journal.append({ type: 'if.decided', at_step: at, test: String(test), held });
       return held;
     },

@@ -1,21 +1,30 @@
+import { readRun } from '../../engine/read-run.ts';
+import { RUN_CANCEL } from '../../session/runs/run-messages.ts';
+import type { Store, StreamInfo } from '../../store/store.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import { startProgress } from '../progress.ts';
 import { cancelUnowned } from '../session/cancel-unowned.ts';
-import { findSession } from '../session/find-session.ts';
-import { SESSION_HELP } from '../session/session-help.ts';
+import { cancelUnownedRun } from '../session/cancel-unowned-run.ts';
+import { findStream } from '../session/find-session.ts';
+import { runsOf } from '../session/runs-of.ts';
+import { STREAM_HELP } from '../session/session-help.ts';
+import { streamToResume } from '../session/session-to-resume.ts';
+import { storeFlag } from '../session/store-location.ts';
 import { addStoreOption } from '../session/store-option.ts';
-import { withStoredSessions } from '../session/with-runtime.ts';
+import { withRuntime, withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
 import { hasEnded } from '../view/status.ts';
 
-interface Options {
+export interface CancelOptions {
   readonly store?: string;
   readonly reason?: string;
+  readonly force?: true;
   readonly json?: true;
 }
 
 const EXAMPLES = `
-${SESSION_HELP}
+${STREAM_HELP}
 
 Examples:
   $ telltale cancel last
@@ -29,35 +38,108 @@ export const registerCancel: RegisterCommand = (program, context) => {
   addStoreOption(program.command('cancel'))
     .summary('end a session, whoever runs it')
     .description(
-      'Ends a session: what runs is stopped, by the process that works on it. One that nobody runs ends at once.',
+      'Ends a session or a workflow run: what runs is stopped, by the process that works on it. One that nobody runs ends at once.',
     )
     .argument('<session>', 'which one')
     .option('--reason <text>', 'why, for the log')
+    .option('--force', 'end a workflow run without undoing what its steps have done')
     .option('--json', 'print {"session", "outcome", "pid"}')
     .addHelpText('after', EXAMPLES)
-    .action(context.run((session: string, options: Options) => cancel(session, options, context)));
+    .action(
+      context.run((session: string, options: CancelOptions) =>
+        cancelStream(options, context, (store) => findStream(store, session)),
+      ),
+    );
 };
 
-async function cancel(asked: string, options: Options, context: CommandContext): Promise<ExitCode> {
-  const { stdout, clock } = context.io;
+/** Ends the session or run that `find` finds. */
+export async function cancelStream(
+  options: CancelOptions,
+  context: CommandContext,
+  find: (store: Store) => Promise<StreamInfo>,
+): Promise<ExitCode> {
   const reason = options.reason ?? DEFAULT_REASON;
-  return withStoredSessions(context, options, async (runtime) => {
-    const { stream, status, owner } = await findSession(runtime.store, asked);
-    const tell = async (outcome: string, text: string, pid?: number): Promise<ExitCode> => {
-      const json = { session: stream, outcome, pid: pid ?? null };
-      await stdout.write(options.json === true ? jsonText(json, 2) : `${text}\n`);
-      return EXIT.ok;
-    };
+  const { clock } = context.io;
+  const outcome = await withStoredSessions(context, options, async (runtime): Promise<Outcome> => {
+    const info = await find(runtime.store);
+    const { stream, status, owner, kind } = info;
+    const told = { kind, stream };
     if (hasEnded(status) && owner === undefined)
-      return tell('ended_before', `${stream} had ended already (${status}).`);
-    if (owner === undefined && (await cancelUnowned(runtime, stream, { reason, by: BY, clock })))
-      return tell('cancelled', `Nobody worked on ${stream}: it is cancelled now.`);
-    await runtime.cancel(stream, reason, BY);
+      return { ...told, outcome: 'ended_before', text: `${stream} had ended already (${status}).` };
+    const ends = { reason, by: BY, clock };
+    const cancelled: Outcome = {
+      ...told,
+      ...{ outcome: 'cancelled', text: `Nobody worked on ${stream}: it is cancelled now.` },
+    };
+    if (owner === undefined && kind === 'session' && (await cancelUnowned(runtime, stream, ends)))
+      return cancelled;
+    if (owner === undefined && kind === 'run') {
+      const way = await wayToEnd(runtime.store, info, options.force === true);
+      if (way === 'at once' && (await cancelUnownedRun(runtime.store, stream, ends))) return cancelled;
+      if (way === 'by working on it') return { ...cancelled, isToUndo: true };
+    }
+    if (kind === 'run') await runtime.store.send(stream, { kind: RUN_CANCEL, from: BY, body: reason });
+    else await runtime.cancel(stream, reason, BY);
     const pid = (await runtime.store.info(stream))?.owner?.pid ?? owner?.pid;
-    return tell(
-      'delivered',
-      `Delivered to process ${pid}, which works on ${stream}: it stops what runs and ends it.`,
-      pid,
-    );
+    if (pid === undefined) {
+      const resume = `${await streamToResume(runtime.store, info)}${storeFlag(options.store)}`;
+      const text = `${stream} was called by another run, and ends as soon as that goes on:\n  ${resume}`;
+      return { ...told, outcome: 'kept', text };
+    }
+    const text = `Delivered to process ${pid}, which works on ${stream}: it stops what runs and ends it.`;
+    return { ...told, outcome: 'delivered', text, pid };
+  });
+  if (outcome.isToUndo === true) await endByWorking(outcome.stream, reason, options, context);
+  const json = { [outcome.kind]: outcome.stream, outcome: outcome.outcome, pid: outcome.pid ?? null };
+  await context.io.stdout.write(options.json === true ? jsonText(json, 2) : `${outcome.text}\n`);
+  return EXIT.ok;
+}
+
+interface Outcome {
+  readonly kind: StreamInfo['kind'];
+  readonly stream: string;
+  readonly outcome: 'ended_before' | 'cancelled' | 'delivered' | 'kept';
+  readonly text: string;
+  readonly pid?: number;
+  /** Whether it is still to be ended, by working on it. */
+  readonly isToUndo?: boolean;
+}
+
+/** What has completed may have to be undone, which takes the run's agent; one that was called is its caller's to end. */
+async function wayToEnd(
+  store: Store,
+  { stream, parent }: StreamInfo,
+  force: boolean,
+): Promise<'at once' | 'by working on it' | 'by its caller'> {
+  if (force) return 'at once';
+  const { steps } = await readRun(store, stream);
+  if (![...steps.values()].some(({ status }) => status === 'completed')) return 'at once';
+  const caller = parent === undefined ? undefined : await store.info(parent);
+  return caller?.kind === 'run' ? 'by its caller' : 'by working on it';
+}
+
+/** Takes the run up here: it finds in its inbox that it is to end, undoes what can be undone, and ends. */
+async function endByWorking(
+  run: string,
+  reason: string,
+  { store }: CancelOptions,
+  context: CommandContext,
+): Promise<void> {
+  const { io } = context;
+  await withRuntime(context, store === undefined ? {} : { store }, async (runtime) => {
+    await runtime.store.send(run, { kind: RUN_CANCEL, from: BY, body: reason });
+    const taken = await runtime.workflows.resume(run);
+    const stop = () => void taken.interrupt();
+    io.signal.addEventListener('abort', stop, { once: true });
+    const stopProgress = startProgress(io, () => `Undoing what ${run} has done…`);
+    try {
+      await taken.result;
+    } finally {
+      io.signal.removeEventListener('abort', stop);
+      await stopProgress();
+    }
+    for (const called of await runsOf(runtime.store, run))
+      if (called.owner === undefined && !hasEnded(called.status))
+        await cancelUnownedRun(runtime.store, called.stream, { reason, by: run, clock: io.clock });
   });
 }

@@ -20,6 +20,7 @@ interface Options {
   readonly store?: string;
   readonly status?: string;
   readonly limit?: string;
+  readonly runs?: true;
   readonly json?: true;
 }
 
@@ -35,6 +36,7 @@ that nobody works on now and that can be resumed.
 Examples:
   $ telltale sessions
   $ telltale sessions --status running,waiting
+  $ telltale sessions --runs
   $ telltale sessions --limit 1 --json | jq -r '.[0].session'
 `;
 
@@ -44,6 +46,7 @@ export const registerSessions: RegisterCommand = (program, context) => {
     .description('Lists sessions, newest first, each with those of the agents that it called below it.')
     .option('--status <status>', 'only those of this status; several with commas')
     .option('--limit <n>', `how many, those of called agents not counted (default: ${DEFAULT_LIMIT})`)
+    .option('--runs', 'also the workflow runs that each has set off or called')
     .option('--json', 'print them as JSON')
     .addHelpText('after', EXAMPLES)
     .action(context.run((options: Options) => sessions(options, context)));
@@ -56,7 +59,7 @@ async function sessions(options: Options, context: CommandContext): Promise<Exit
   const location = storeLocation(options.store, io);
   const found = storeExists(location, io)
     ? await withSessions(context, options.store === undefined ? {} : { store: options.store }, ({ store }) =>
-        listEnough(store, statuses === undefined ? limit : MAX_SEARCHED),
+        listAll(store, statuses === undefined ? limit : MAX_SEARCHED, options.runs === true),
       )
     : [];
   const matching = found.filter((each) => statuses?.has(shownStatus(each)) ?? true);
@@ -71,6 +74,25 @@ async function sessions(options: Options, context: CommandContext): Promise<Exit
       )
     : print(shown, trees.length > limit, location, io));
   return EXIT.ok;
+}
+
+/** Sessions, and the runs of those. */
+async function listAll(store: Store, limit: number, withRuns: boolean): Promise<readonly StreamInfo[]> {
+  const sessions = await listEnough(store, limit);
+  if (!withRuns) return sessions;
+  const runs = await store.list({ kind: 'run', limit: MAX_SEARCHED });
+  return [...sessions, ...withParents(runs, sessions)];
+}
+
+/** Runs that one of the sessions, or another run of theirs, has set off. */
+function withParents(runs: readonly StreamInfo[], sessions: readonly StreamInfo[]): readonly StreamInfo[] {
+  const known = new Set(sessions.map(({ stream }) => stream));
+  // Whoever called is older than what was called.
+  return runs.toReversed().filter(({ stream, parent }) => {
+    const isTheirs = parent !== undefined && known.has(parent);
+    if (isTheirs) known.add(stream);
+    return isTheirs;
+  });
 }
 
 /** So many of the newest that more than `limit` of them are nobody's sub-agents, if there are as many. */
@@ -91,8 +113,9 @@ function readStatuses(text: string): ReadonlySet<string> {
 }
 
 const sessionJson = (info: StreamInfo) => ({
-  session: info.stream,
-  agent: info.name,
+  ...(info.kind === 'run'
+    ? { run: info.stream, workflow: info.name }
+    : { session: info.stream, agent: info.name }),
   status: shownStatus(info),
   title: info.title,
   events: info.head,

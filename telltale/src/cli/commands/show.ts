@@ -2,13 +2,17 @@ import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { eventUnknown } from '../session/event-unknown.ts';
-import { findSession } from '../session/find-session.ts';
-import { SESSION_HELP } from '../session/session-help.ts';
+import { findStream } from '../session/find-session.ts';
+import { readLog } from '../session/read-log.ts';
+import { runsOf } from '../session/runs-of.ts';
+import { STREAM_HELP } from '../session/session-help.ts';
+import { showRun } from '../session/show-run.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
 import { stateJson } from '../view/state-json.ts';
 import { stateLines } from '../view/state-lines.ts';
+import { statesText } from '../view/states-lines.ts';
 import { shownStatus } from '../view/status.ts';
 import { wholeNumber } from '../whole-number.ts';
 
@@ -16,25 +20,30 @@ interface Options {
   readonly store?: string;
   readonly seq?: string;
   readonly json?: true;
+  readonly states?: true;
 }
 
 const DEFAULT_COLUMNS = 100;
 
 const EXAMPLES = `
-${SESSION_HELP}
+${STREAM_HELP}
 
 Examples:
   $ telltale show last
   $ telltale show last --seq 12                  as it was after its 12th event
   $ telltale show last --json | jq .metadata
+  $ telltale show last --states                  time, turns and tokens by what the agent said it was doing
 `;
 
 export const registerShow: RegisterCommand = (program, context) => {
   addStoreOption(program.command('show'))
     .summary('show the state of a session, now or after any event')
-    .description('Shows what is known of a session: status, metadata, variables, actions, the last response.')
+    .description(
+      'Shows what is known of a session: status, metadata, variables, actions, workflows, the last response; or of a workflow run: status, states, steps.',
+    )
     .argument('<session>', 'which one')
     .option('--seq <n>', 'the state after event n, in place of the newest')
+    .option('--states', "what was spent in each value of the metadata's enums, and when they changed")
     .option('--json', 'print it as JSON')
     .addHelpText('after', EXAMPLES)
     .action(context.run((session: string, options: Options) => show(session, options, context)));
@@ -44,15 +53,25 @@ async function show(asked: string, options: Options, context: CommandContext): P
   const { stdout } = context.io;
   const seq = options.seq === undefined ? undefined : wholeNumber('--seq', options.seq);
   return withStoredSessions(context, options, async (runtime) => {
-    const info = await findSession(runtime.store, asked);
+    const info = await findStream(runtime.store, asked);
+    if (info.kind === 'run') {
+      await showRun(runtime.store, info, context.io, { seq, json: options.json });
+      return EXIT.ok;
+    }
     if (seq !== undefined && seq > info.head) throw eventUnknown(info.stream, seq, info.head);
+    if (options.states === true) {
+      const events = readLog(runtime.store, info.stream, seq === undefined ? {} : { to: seq });
+      await stdout.write(await statesText(events, options, stdout));
+      return EXIT.ok;
+    }
     const state = await runtime.state(info.stream, seq);
     const isNow = state.seq >= info.head;
+    const runs = isNow ? await runsOf(runtime.store, info.stream) : [];
     const told = isNow ? { status: shownStatus(info), pid: info.owner?.pid } : { status: state.status };
     const text =
       options.json === true
-        ? jsonText(stateJson(state, told), 2)
-        : `${stateLines(state, { ...told, columns: stdout.columns ?? DEFAULT_COLUMNS, paint: paletteFor(stdout) }).join('\n')}\n`;
+        ? jsonText(stateJson(state, { ...told, runs }), 2)
+        : `${stateLines(state, { ...told, runs, columns: stdout.columns ?? DEFAULT_COLUMNS, paint: paletteFor(stdout) }).join('\n')}\n`;
     await stdout.write(text);
     return EXIT.ok;
   });

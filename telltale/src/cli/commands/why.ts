@@ -2,7 +2,7 @@ import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { causeChain } from '../session/cause-chain.ts';
-import { findSession } from '../session/find-session.ts';
+import { findStream } from '../session/find-session.ts';
 import { SEQ_HELP } from '../session/session-help.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
@@ -29,7 +29,7 @@ export const registerWhy: RegisterCommand = (program, context) => {
   addStoreOption(program.command('why'))
     .summary('explain an event: what brought it about, up to the start')
     .description(
-      'Walks from an event to the one that brought it about, and on to the start, across sessions.',
+      'Walks from an event to the one that brought it about, and on to the start, across sessions and workflow runs.',
     )
     .argument('<session>', 'which one')
     .argument('<seq>', 'which of its events')
@@ -49,7 +49,7 @@ async function why(
   const { stdout } = context.io;
   const seq = wholeNumber('SEQ', text);
   return withStoredSessions(context, options, async ({ store }) => {
-    const { stream, head } = await findSession(store, asked);
+    const { stream, head } = await findStream(store, asked);
     const chain = await causeChain(store, stream, seq, head);
     const lines = causeLines(chain, {
       columns: stdout.columns ?? DEFAULT_COLUMNS,

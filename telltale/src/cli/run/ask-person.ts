@@ -13,7 +13,7 @@ const TYPED_AHEAD_MS = 150;
  * Asks on the terminal, one question at a time, with everything that would be done spelt out. Undefined where there is
  * no terminal to ask on: the review then waits for `telltale reviews`.
  */
-export function askPerson(io: Io, view: RunView): Approve | undefined {
+export function askPerson(io: Io, view: Pick<RunView, 'aside'>): Approve | undefined {
   if (!io.stdin.isTerminal || !io.stderr.isTerminal) return undefined;
   let last: Promise<unknown> = Promise.resolve();
   return (question) => {

@@ -6,17 +6,18 @@ import { startProgress } from '../progress.ts';
 import { closingLines } from '../view/closing-lines.ts';
 import { eventJson, jsonText } from '../view/json-line.ts';
 import { createPlainLines } from '../view/plain-lines.ts';
+import { plainRunLine } from '../view/plain-run-lines.ts';
 import { resultText } from '../view/result-text.ts';
 import type { RunMode } from './run-mode.ts';
-import type { RunView } from './run-view.ts';
+import type { Debug, RunView } from './run-view.ts';
 
 /** The view that a mode stands for. */
-export async function createRunView(mode: RunMode, io: Io): Promise<RunView> {
+export async function createRunView(mode: RunMode, io: Io, debug: Debug = {}): Promise<RunView> {
   switch (mode) {
     case 'live':
-      return (await import('./terminal-view.ts')).createTerminalView(io);
+      return (await import('./terminal-view.ts')).createTerminalView(io, { debug });
     case 'plain':
-      return plainView(io);
+      return plainView(io, debug);
     case 'quiet':
       return quietView(io);
     case 'json':
@@ -25,6 +26,7 @@ export async function createRunView(mode: RunMode, io: Io): Promise<RunView> {
       return {
         show: (event) => io.stdout.write(eventJson(event)),
         recall: () => {},
+        note: (event) => io.stdout.write(eventJson(event)),
         end: async () => {},
         leave: async () => {},
         aside: (ask) => ask(),
@@ -32,8 +34,8 @@ export async function createRunView(mode: RunMode, io: Io): Promise<RunView> {
   }
 }
 
-function plainView({ stdout }: Io): RunView {
-  const lines = createPlainLines();
+function plainView({ stdout }: Io, debug: Debug): RunView {
+  const lines = createPlainLines(debug);
   return {
     show: (event) =>
       stdout.write(
@@ -42,6 +44,10 @@ function plainView({ stdout }: Io): RunView {
           .join(''),
       ),
     recall: (event) => void lines(event),
+    async note(event) {
+      const line = plainRunLine(event, event.run);
+      if (line !== undefined) await stdout.write(`${line}\n`);
+    },
     end: (result, overlap) =>
       stdout.write(`${closingLines(result, overlap, paletteFor(stdout)).join('\n')}\n`),
     leave: async () => {},
@@ -82,6 +88,7 @@ function silentView(io: Io, print: (result: SessionResult) => string): RunView {
       turn = event.turn;
     },
     recall: () => {},
+    note: async () => {},
     async end(result) {
       await leave();
       await io.stdout.write(print(result));

@@ -12,6 +12,8 @@ export interface Followed {
   readonly cutOff: readonly ActionView[];
   /** Whether the reader of our output has gone away. */
   readonly unread: boolean;
+  /** Workflow runs that it set off and whose end is not on its log. */
+  readonly runs: readonly string[];
   /** Whether it was a chat that waited for a message when it was let go of. */
   readonly idle: boolean;
 }
@@ -32,6 +34,7 @@ export async function followSession(
 ): Promise<Followed> {
   const actions = createActionLog();
   const overlap = createOverlapFold();
+  const runs = new Set<string>();
   let cutOff: readonly ActionView[] = [];
   let stopped: Promise<void> | undefined;
   const stop = () => {
@@ -43,6 +46,8 @@ export async function followSession(
   const watch = async () => {
     for await (const event of session.events) {
       actions.take(event);
+      if (event.type === 'trigger.fired') runs.add(event.run);
+      else if (event.type.startsWith('workflow.') && 'run' in event) runs.delete(String(event.run));
       if ('seq' in event) overlap.add(event);
       if ('seq' in event && event.seq <= seen) view.recall(event);
       else {
@@ -63,7 +68,7 @@ export async function followSession(
     await chat?.end();
     const compared = overlap.result();
     await view.end(result, compared);
-    return { result, overlap: compared, cutOff, unread: stdout.closed, idle };
+    return { result, overlap: compared, cutOff, unread: stdout.closed, runs: [...runs], idle };
   } finally {
     signal.removeEventListener('abort', stop);
   }

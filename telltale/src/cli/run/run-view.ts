@@ -1,6 +1,13 @@
 import type { ObservedEvent } from '../../events/event.ts';
+import type { RunEvent } from '../../events/run-event.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
 import type { Overlap } from '../view/overlap.ts';
+
+/** What else is shown: `--debug`. */
+export interface Debug {
+  /** Each decision that an artifact is asked for. */
+  readonly invoke?: boolean;
+}
 
 /** Where the events of a run go. */
 export interface RunView {
@@ -8,6 +15,8 @@ export interface RunView {
   show(event: ObservedEvent): Promise<void>;
   /** Takes in an event that is not shown: it has been seen before, and what follows may be about it. */
   recall(event: ObservedEvent): void;
+  /** An event of a workflow run that the session set off, where somebody wants to see those. */
+  note(event: RunEvent): Promise<void>;
   /** After the last event. */
   end(result: SessionResult, overlap: Overlap): Promise<void>;
   /** Ends it where there is no result to show. */

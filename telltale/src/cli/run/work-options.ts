@@ -11,6 +11,11 @@ export const addWorkOptions = (command: Command): Command =>
     .option('--record <file>', "write the model's turns to a file that scripted: plays")
     .option('--max-turns <n>', 'turns of the session at the most')
     .addOption(
+      new Option('--debug <what>', 'also show each decision that an artifact is asked for').choices([
+        'invoke',
+      ]),
+    )
+    .addOption(
       new Option('--durability <level>', 'what the log survives: a pulled plug or a killed process').choices([
         'power',
         'process',

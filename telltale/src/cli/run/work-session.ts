@@ -1,3 +1,4 @@
+import type { RunEvent } from '../../events/run-event.ts';
 import type { Runtime, RuntimeOptions, Session } from '../../session/runtime-types.ts';
 import type { Chat } from '../chat/create-chat.ts';
 import type { CommandContext } from '../command.ts';
@@ -6,16 +7,19 @@ import type { EarlyStore } from '../session/open-early.ts';
 import { isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
 import { askPerson } from './ask-person.ts';
+import { awaitRuns } from './await-runs.ts';
 import { conclude, isLost } from './conclude.ts';
 import { createRunView } from './create-run-view.ts';
 import { type Followed, followSession } from './follow-session.ts';
 import { type ModeOptions, runMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
+import { watchRuns } from './watch-runs.ts';
 
 export interface WorkOptions extends ModeOptions {
   readonly store?: string;
   readonly durability?: 'power' | 'process';
   readonly maxTurns?: string;
+  readonly debug?: 'invoke';
   /** The store, where it is being opened already. */
   readonly early?: EarlyStore;
 }
@@ -39,7 +43,8 @@ export async function workSession(
 ): Promise<ExitCode> {
   const { io } = context;
   const mode = runMode(options, io);
-  const view = await createRunView(mode, io);
+  const debug = { invoke: options.debug === 'invoke' };
+  const view = await createRunView(mode, io, debug);
   const approve = askPerson(io, view);
   const settings: Pick<RuntimeOptions, 'durability' | 'approve'> = {
     ...(options.durability === undefined ? {} : { durability: options.durability }),
@@ -49,6 +54,7 @@ export async function workSession(
     ...(options.store === undefined ? {} : { store: options.store }),
     ...(options.early === undefined ? {} : { early: options.early }),
   };
+  const flag = isInMemory(storeLocation(options.store, io)) ? undefined : storeFlag(options.store);
   const outcome: { followed?: Followed; begun?: Begun | 'nothing said' | undefined } = {};
   try {
     await withRuntime(context, { ...store, ...settings }, async (runtime) => {
@@ -57,7 +63,16 @@ export async function workSession(
       if (begun === undefined || begun === 'nothing said') return;
       const { session, seen, chat } = begun;
       const lead = chat === undefined ? {} : { chat: chat.lead };
-      outcome.followed = await followSession(session, io, { view, seen, ...lead });
+      const stopWatching = debug.invoke
+        ? watchRuns(runtime.store, session.id, (event) => noteInvoke(event, view), io)
+        : async () => {};
+      try {
+        outcome.followed = await followSession(session, io, { view, seen, ...lead });
+        if (outcome.followed.result.status !== 'interrupted')
+          await awaitRuns(runtime, outcome.followed.runs, io, { mode, storeFlag: flag });
+      } finally {
+        await stopWatching();
+      }
     });
   } catch (thrown) {
     // A store that was lost cannot be closed either: what it was lost by is what there is to tell.
@@ -68,10 +83,13 @@ export async function workSession(
   const { followed, begun } = outcome;
   if (begun === 'nothing said') return EXIT.ok;
   if (followed === undefined || begun === undefined) return EXIT.usage;
-  const isGone = isInMemory(storeLocation(options.store, io));
   return conclude(followed, io, {
     mode,
-    storeFlag: isGone ? undefined : storeFlag(options.store),
+    storeFlag: flag,
     ...(begun.chat === undefined ? {} : { resumeWith: begun.chat.resumeWith }),
   });
 }
+
+const noteInvoke = async (event: RunEvent, view: RunView): Promise<void> => {
+  if (event.type === 'invoke') await view.note(event);
+};

@@ -1,4 +1,5 @@
 import type { EventType } from '../../events/event.ts';
+import type { RunEventType } from '../../events/run-event.ts';
 
 /** A record, so that a type which is missing here does not compile. */
 const TYPES: Readonly<Record<EventType, true>> = {
@@ -56,8 +57,43 @@ const TYPES: Readonly<Record<EventType, true>> = {
   'child.action.completed': true,
   'child.action.failed': true,
   'child.metadata.changed': true,
+  'child.variable.changed': true,
   'child.usage': true,
 };
 
-/** Every type of event that is written. */
+const RUN_TYPES: Readonly<Record<RunEventType, true>> = {
+  'workflow.started': true,
+  'workflow.resumed': true,
+  'workflow.waiting': true,
+  'workflow.completed': true,
+  'workflow.failed': true,
+  'workflow.cancelled': true,
+  'state.entered': true,
+  'step.started': true,
+  'step.completed': true,
+  'step.retrying': true,
+  'step.failed': true,
+  'step.skipped': true,
+  'step.cancelled': true,
+  'step.interrupted': true,
+  'step.compensated': true,
+  'if.decided': true,
+  invoke: true,
+  'hook.ran': true,
+  'component.injected': true,
+  'timer.set': true,
+  'timer.fired': true,
+  'signal.received': true,
+  'variable.changed': true,
+  'review.requested': true,
+  'review.resolved': true,
+  'budget.charged': true,
+  'model.used': true,
+  audit: true,
+  custom: true,
+};
+
+/** Every type of event that is written on the log of a session. */
 export const EVENT_TYPES = Object.keys(TYPES) as readonly EventType[];
+/** And on that of a workflow run. */
+export const RUN_EVENT_TYPES = Object.keys(RUN_TYPES) as readonly RunEventType[];

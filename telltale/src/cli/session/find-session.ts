@@ -2,6 +2,8 @@ import { nearest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 
+type Kind = StreamInfo['kind'];
+
 /** Sessions that are looked through for a part of an id. */
 const MAX_SEARCHED = 10_000;
 const MAX_NAMED = 5;
@@ -9,46 +11,89 @@ const MAX_NAMED = 5;
 /** The session that an argument means: its id, the beginning or the end of one, or `last`. */
 export async function findSession(store: Store, asked: string): Promise<StreamInfo> {
   const exact = await store.info(asked);
+  if (exact?.kind === 'run') throw isRun(asked);
+  return exact ?? search(asked, await store.list({ kind: 'session', limit: MAX_SEARCHED }), store, 'session');
+}
+
+/** The workflow run that an argument means; `last` is the newest that no other run called. */
+export async function findRun(store: Store, asked: string): Promise<StreamInfo> {
+  const exact = await store.info(asked);
+  if (exact?.kind === 'session') throw isSession(asked);
+  return exact ?? search(asked, await store.list({ kind: 'run', limit: MAX_SEARCHED }), store, 'run');
+}
+
+/** The session or run that an argument means; `last` is a session. */
+export async function findStream(store: Store, asked: string): Promise<StreamInfo> {
+  const exact = await store.info(asked);
   if (exact !== undefined) return exact;
-  const known = await store.list({ kind: 'session', limit: MAX_SEARCHED });
-  if (known.length === 0) throw noSessions(store.location);
+  const sessions = await store.list({ kind: 'session', limit: MAX_SEARCHED });
+  if (asked === 'last' || asked === '') return search(asked, sessions, store, 'session');
+  const runs = await store.list({ kind: 'run', limit: MAX_SEARCHED });
+  return search(asked, [...sessions, ...runs], store, 'session');
+}
+
+function search(asked: string, known: readonly StreamInfo[], store: Store, kind: Kind): StreamInfo {
+  if (known.length === 0) throw NONE[kind](store.location);
   if (asked === 'last') return newest(known);
   const parts = asked === '' ? [] : known.filter(({ stream }) => isPart(stream, asked));
   // What begins as a session does, its sub-agents' sessions do, too.
   const own = parts.filter(({ parent }) => !parts.some(({ stream }) => stream === parent));
   const matching = own.length > 0 ? own : parts;
   const [only] = matching;
-  if (only === undefined) throw sessionUnknown(asked, known);
-  if (matching.length > 1) throw sessionAmbiguous(asked, matching);
+  if (only === undefined) throw unknown(asked, known, kind);
+  if (matching.length > 1) throw ambiguous(asked, matching, kind);
   return only;
 }
 
 const isPart = (id: string, asked: string) => id.startsWith(asked) || id.endsWith(asked);
 
-/** A session that another one started is not what somebody means who has just run an agent. */
+/** What another one of its kind started is not what somebody means who has just started something. */
 function newest(known: readonly StreamInfo[]): StreamInfo {
-  return (known.find(({ parent }) => parent === undefined) ?? known[0]) as StreamInfo;
+  const ids = new Set(known.map(({ stream }) => stream));
+  const own = known.find(({ parent, kind }) => parent === undefined || (kind === 'run' && !ids.has(parent)));
+  return (own ?? known[0]) as StreamInfo;
 }
 
-const noSessions = (location: string) =>
-  new RuntimeError('session_unknown', `There are no sessions in ${location}.`, {
-    hint: 'Start one with: telltale run MANIFEST "what to do"',
+const NONE: Readonly<Record<Kind, (location: string) => RuntimeError>> = {
+  session: (location) =>
+    new RuntimeError('session_unknown', `There are no sessions in ${location}.`, {
+      hint: 'Start one with: telltale run MANIFEST "what to do"',
+    }),
+  run: (location) =>
+    new RuntimeError('run_unknown', `There are no workflow runs in ${location}.`, {
+      hint: 'Start one with: telltale workflow run MANIFEST WORKFLOW',
+    }),
+};
+
+const LIST: Readonly<Record<Kind, string>> = { session: 'telltale sessions', run: 'telltale workflow list' };
+const WHAT: Readonly<Record<Kind, string>> = { session: 'session', run: 'workflow run' };
+
+const isRun = (asked: string) =>
+  new RuntimeError('session_unknown', `'${asked}' is a workflow run, not a session.`, {
+    hint: `See what can be done with it: telltale workflow show ${asked}`,
   });
 
-const sessionUnknown = (asked: string, known: readonly StreamInfo[]) => {
+const isSession = (asked: string) =>
+  new RuntimeError('run_unknown', `'${asked}' is a session, not a workflow run.`, {
+    hint: `See which runs it set off: telltale show ${asked}`,
+  });
+
+const unknown = (asked: string, known: readonly StreamInfo[], kind: Kind) => {
   const near = nearest(
     asked,
     known.map(({ stream }) => stream),
   );
-  return new RuntimeError('session_unknown', `There is no session '${asked}'.`, {
-    hint: `${near === undefined ? '' : `Did you mean "${near}"? `}"telltale sessions" lists them; "last" is the newest.`,
+  return new RuntimeError(`${kind}_unknown`, `There is no ${WHAT[kind]} '${asked}'.`, {
+    hint: `${near === undefined ? '' : `Did you mean "${near}"? `}"${LIST[kind]}" lists them; "last" is the newest.`,
   });
 };
 
-const sessionAmbiguous = (asked: string, matching: readonly StreamInfo[]) => {
+const ambiguous = (asked: string, matching: readonly StreamInfo[], kind: Kind) => {
   const named = matching.slice(0, MAX_NAMED).map(({ stream }) => stream);
   const more = matching.length - named.length;
-  return new RuntimeError('session_ambiguous', `'${asked}' may be any of ${matching.length} sessions.`, {
-    hint: `Write more of the id: ${named.join(', ')}${more > 0 ? ` or ${more} more` : ''}.`,
-  });
+  return new RuntimeError(
+    `${kind}_ambiguous`,
+    `'${asked}' may be any of ${matching.length} ${WHAT[kind]}s.`,
+    { hint: `Write more of the id: ${named.join(', ')}${more > 0 ? ` or ${more} more` : ''}.` },
+  );
 };

@@ -1,7 +1,7 @@
-import type { SessionEvent } from '../../events/event.ts';
 import type { Store } from '../../store/store.ts';
 import type { Io } from '../io.ts';
-import { readLog } from './read-log.ts';
+import { readStream } from './read-log.ts';
+import type { StreamEvent, StreamRef } from './stream-event.ts';
 
 const ENDS: ReadonlySet<string> = new Set([
   'session.completed',
@@ -9,18 +9,23 @@ const ENDS: ReadonlySet<string> = new Set([
   'session.stalled',
   'session.cancelled',
 ]);
+const RUN_ENDS: ReadonlySet<string> = new Set([
+  'workflow.completed',
+  'workflow.failed',
+  'workflow.cancelled',
+]);
 
 /** A look at the log without being told to; it also keeps a process alive that has nothing else to do. */
 const LOOK_MS = 1000;
 
 /**
  * Gives every committed event of a stream, from the first on, as they come, whoever writes them; resolves when the
- * session has ended, when `take` says that it wants no more, or when `signal` is aborted.
+ * session or run has ended, when `take` says that it wants no more, or when `signal` is aborted.
  */
 export async function followLog(
   store: Store,
-  stream: string,
-  take: (event: SessionEvent) => Promise<boolean>,
+  ref: StreamRef,
+  take: (event: StreamEvent) => Promise<boolean>,
   { signal, clock }: Pick<Io, 'signal' | 'clock'>,
 ): Promise<void> {
   let moved = false;
@@ -29,16 +34,17 @@ export async function followLog(
     moved = true;
     wake();
   };
-  const stopWatching = store.watch(stream, notify);
+  const stopWatching = store.watch(ref.stream, notify);
   signal.addEventListener('abort', notify, { once: true });
   try {
+    const [group, ends] = ref.kind === 'session' ? ['session.', ENDS] : ['workflow.', RUN_ENDS];
     let next = 1;
     let hasEnded = false;
     while (!signal.aborted) {
       moved = false;
-      for await (const event of readLog(store, stream, { from: next })) {
+      for await (const event of readStream(store, ref, { from: next })) {
         next = event.seq + 1;
-        if (event.type.startsWith('session.')) hasEnded = ENDS.has(event.type);
+        if (event.type.startsWith(group)) hasEnded = ends.has(event.type);
         if (!(await take(event))) return;
       }
       if (hasEnded) return;

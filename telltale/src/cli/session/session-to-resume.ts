@@ -1,7 +1,19 @@
-import type { Store } from '../../store/store.ts';
+import type { Store, StreamInfo } from '../../store/store.ts';
 
 /** The session to resume so that this one goes on: a sub-agent's is worked on by the one that called it. */
 export async function sessionToResume(store: Pick<Store, 'info'>, session: string): Promise<string> {
   const parent = (await store.info(session))?.parent;
   return parent === undefined ? session : sessionToResume(store, parent);
+}
+
+/** The command that has a session or a run go on: what was called by another goes on with that one. */
+export async function streamToResume(
+  store: Pick<Store, 'info'>,
+  info: Pick<StreamInfo, 'stream' | 'kind' | 'parent'>,
+): Promise<string> {
+  const parent = info.parent === undefined ? undefined : await store.info(info.parent);
+  // A run that a trigger set off has a session for a parent, and goes on without it.
+  if (parent !== undefined && (info.kind === 'session' || parent.kind === 'run'))
+    return streamToResume(store, parent);
+  return `telltale ${info.kind === 'run' ? 'workflow resume' : 'resume'} ${info.stream}`;
 }

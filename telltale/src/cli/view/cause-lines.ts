@@ -1,8 +1,10 @@
 import type { Palette } from '../../manifest/palette.ts';
 import type { CauseChain } from '../session/cause-chain.ts';
+import { isRunEvent, streamOf } from '../session/stream-event.ts';
 import { brief } from './brief.ts';
 import { clip } from './columns.ts';
 import { describeEvent } from './describe-event.ts';
+import { describeRunEvent } from './describe-run-event.ts';
 
 /** Steps to the right, at the most: a long chain stays on the screen. */
 const MAX_INDENT = 12;
@@ -15,11 +17,13 @@ export function causeLines(
   const indent = (step: number) => ' '.repeat(Math.min(step, MAX_INDENT) * 2);
   const lines = events.map((event, step) => {
     const before = `${indent(step)}${step === 0 ? '' : '└ because '}`;
-    const isElsewhere = step > 0 && events[step - 1]?.session !== event.session;
-    const where = isElsewhere ? `${brief(event.session, columns)} ` : '';
+    const effect = events[step - 1];
+    const isElsewhere = effect !== undefined && streamOf(effect) !== streamOf(event);
+    const where = isElsewhere ? `${brief(streamOf(event), columns)} ` : '';
     const head = `${where}${event.seq} ${event.type}`;
-    const room = columns - before.length - head.length - 3;
-    return `${paint.dim(before)}${paint.bold(head)}  ${describeEvent(event, Math.max(1, room))}`.trimEnd();
+    const room = Math.max(1, columns - before.length - head.length - 3);
+    const text = isRunEvent(event) ? describeRunEvent(event, room) : describeEvent(event, room);
+    return `${paint.dim(before)}${paint.bold(head)}  ${text}`.trimEnd();
   });
   const last = `${indent(events.length)}└ ${
     lost === undefined

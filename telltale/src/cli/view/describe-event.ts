@@ -1,4 +1,4 @@
-import type { CopiedType, EventOf, ObservedEvent, SessionEvent } from '../../events/event.ts';
+import type { CopiedType, EventOf, HookRecord, ObservedEvent, SessionEvent } from '../../events/event.ts';
 import { FRAME_MARK } from '../../kernel/call-frames.ts';
 import type { InvokeRecord } from '../../kernel/invoke-record.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
@@ -119,7 +119,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'invoke':
       return invokeText(event, room);
     case 'hook.ran':
-      return `${event.hook} ${safe(event.by)} ${event.outcome}${event.reason === undefined ? '' : `: ${safe(event.reason)}`}`;
+      return hookText(event);
     case 'artifact.written':
       return `${safe(event.artifact)} version ${event.version}${event.restores === undefined ? '' : `, as version ${event.restores} was`}, by ${safe(event.by)}`;
     case 'custom':
@@ -134,6 +134,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'child.action.completed':
     case 'child.action.failed':
     case 'child.metadata.changed':
+    case 'child.variable.changed':
       return `${called(event.action)}: ${said(ownEvent(event), room, safe)}`;
   }
 }
@@ -148,7 +149,7 @@ export const changesText = (
     .join(', ');
 
 /** What to do, or else the place: a tool's own error says where it was thrown in its cause. */
-function remedy({ hint, cause }: ErrorJson): string {
+export function remedy({ hint, cause }: ErrorJson): string {
   const said = hint ?? cause?.hint;
   return said === undefined ? '' : ` → ${safe(said)}`;
 }
@@ -175,6 +176,13 @@ export function invokeText(record: InvokeRecord, room: number): string {
   const call = `${safe(record.where)}: ${safe(record.artifact)}.${safe(record.method)}(${args}) = ${brief(record.result, room)}`;
   if (record.fallback === undefined) return record.cached ? `${call} (as before)` : call;
   return `${call} (fallback, ${record.fallback.reason}: ${safe(record.fallback.message)})`;
+}
+
+/** `before_action check.sh refused a1: reason`. */
+export function hookText({ hook, by, outcome, action, reason, fallback }: HookRecord): string {
+  const about = action === undefined ? '' : ` ${safe(action)}`;
+  const why = reason === undefined ? '' : `: ${safe(reason)}`;
+  return `${hook} ${safe(by)} ${outcome}${about}${why}${fallback === undefined ? '' : ` (fallback: ${safe(fallback)})`}`;
 }
 
 /** The event as it stands on the sub-agent's own log. */

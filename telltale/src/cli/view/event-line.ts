@@ -1,11 +1,12 @@
-import type { SessionEvent } from '../../events/event.ts';
 import type { Palette } from '../../manifest/palette.ts';
+import { isRunEvent, type StreamEvent } from '../session/stream-event.ts';
 import { createActionLog } from './action-log.ts';
 import { padded } from './columns.ts';
 import { describeEvent } from './describe-event.ts';
+import { describeRunEvent } from './describe-run-event.ts';
 
-/** Turns a log into lines, event by event: seq, seconds since the session began, type, what it says. */
-export type EventLines = (event: SessionEvent) => string;
+/** Turns a log into lines, event by event: seq, seconds since it began, type, what it says. */
+export type EventLines = (event: StreamEvent) => string;
 
 export interface EventLinesOptions {
   readonly columns: number;
@@ -22,24 +23,26 @@ export function createEventLines({ columns, paint }: EventLinesOptions): EventLi
   const actions = createActionLog();
   let startedAt: number | undefined;
   return (event) => {
-    actions.take(event);
+    if (!isRunEvent(event)) actions.take(event);
     startedAt ??= event.at;
     const isNarrow = columns < NARROW;
     const seq = String(event.seq).padStart(SEQ);
     const time = isNarrow ? '' : ` ${`+${((event.at - startedAt) / 1000).toFixed(3)}`.padStart(TIME)}`;
     const type = isNarrow ? event.type : padded(event.type, TYPE);
     const room = columns - SEQ - time.length - type.length - 5;
-    const text = describeEvent(event, Math.max(1, room), actions.nameOf);
+    const text = isRunEvent(event)
+      ? describeRunEvent(event, room)
+      : describeEvent(event, Math.max(1, room), actions.nameOf);
     const colour = colourOf(event);
     return `${paint.dim(`${seq}${time}`)}  ${colour === undefined ? type : paint[colour](type)}  ${text}`.trimEnd();
   };
 }
 
 /** What one looks for in a log stands out. */
-function colourOf({ type }: SessionEvent): keyof Palette | undefined {
+function colourOf({ type }: StreamEvent): keyof Palette | undefined {
   if (type.endsWith('.failed') || type === 'session.stalled') return 'red';
   if (type === 'fault' || type.endsWith('.rejected') || type.endsWith('.interrupted')) return 'yellow';
-  if (type === 'action.completed' || type === 'session.completed') return 'green';
-  if (type === 'metadata.changed') return 'cyan';
+  if (/^(?:action|session|step|workflow)\.completed$/.test(type)) return 'green';
+  if (type === 'metadata.changed' || type === 'state.entered' || type === 'trigger.fired') return 'cyan';
   return type === 'model.output' ? 'dim' : undefined;
 }

@@ -1,4 +1,5 @@
 import type { ObservedEvent } from '../../events/event.ts';
+import type { RunEvent } from '../../events/run-event.ts';
 
 /** What JSON leaves as it is and a terminal may obey: C1 controls, direction marks, and the like. */
 const STEERING = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
@@ -10,7 +11,11 @@ export const jsonText = (value: unknown, indent = 0): string =>
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** An event as one line of JSON: its place first, then what happened, then why. */
-export function eventJson(event: ObservedEvent): string {
+export function eventJson(event: ObservedEvent | RunEvent): string {
+  if (!('session' in event)) {
+    const { seq, at, run, type, cause, ...body } = event;
+    return jsonText({ seq, at, run, type, ...body, cause });
+  }
   if (!('seq' in event)) {
     const { session, turn, type, ...body } = event;
     return jsonText({ session, turn, type, ...body });

@@ -1,9 +1,12 @@
 import type { ObservedEvent } from '../../events/event.ts';
+import type { RunEvent } from '../../events/run-event.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { actionLine } from './action-line.ts';
 import { type ActionView, createActionLog, isOver } from './action-log.ts';
+import { createChangingLines } from './changing-lines.ts';
 import { clip } from './columns.ts';
 import { noteLine } from './note-line.ts';
+import { runNote } from './run-note.ts';
 import { createRunProgress } from './run-progress.ts';
 import { createSpeech, type Row, type Voice } from './speech.ts';
 
@@ -23,6 +26,8 @@ export interface LiveScreen {
   show(event: ObservedEvent): void;
   /** Takes in an event that was shown before, elsewhere: it gets no line, but what follows may be about it. */
   recall(event: ObservedEvent): void;
+  /** Takes in an event of a workflow run that the session set off. */
+  note(event: RunEvent): void;
   /** The lines as of now. Each line is `done` once, in one frame. */
   frame(now: number): Frame;
   /** All that is left, for good. */
@@ -34,9 +39,8 @@ export interface LiveScreenOptions {
   readonly size: () => ScreenSize;
   /** In place of the moving line at the bottom. */
   readonly status?: () => string | undefined;
+  readonly debug?: { readonly invoke?: boolean };
 }
-
-type Item = { readonly line: string } | { readonly action: ActionView };
 
 const MARGIN = '  ';
 /** Deeper thoughts are no further to the right. */
@@ -48,12 +52,9 @@ const ECHO = 2;
 /** Lines that may still change, at the most: a screen that is redrawn whole flickers. */
 const MAX_LIVE = 20;
 
-export function createLiveScreen({ paint, size, status }: LiveScreenOptions): LiveScreen {
-  const items: Item[] = [];
+export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreenOptions): LiveScreen {
   const actions = createActionLog();
   const speech = createSpeech();
-  /** Actions whose line has left the part that changes: their end gets a line of its own. */
-  const detached = new Set<ActionView>();
   const streamed = { thoughts: new Set<number>(), response: 0 };
   const progress = createRunProgress();
 
@@ -63,8 +64,9 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
     const indent = MARGIN.repeat(1 + Math.min(depth, MAX_INDENT));
     return indent + (voice === 'thought' ? paint.dim(text) : text);
   };
+  const lines = createChangingLines<ActionView>(isOver, (action, now) => actionText(action, now));
   const push = (rows: readonly Row[]) => {
-    for (const row of rows) items.push({ line: rowLine(row) });
+    for (const row of rows) lines.line(rowLine(row));
   };
   const say = (voice: Voice, depth: number, text: string) => {
     const indent = MARGIN.length * (1 + Math.min(depth, MAX_INDENT));
@@ -72,7 +74,7 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
   };
   const setApart = () => {
     push(speech.close());
-    items.push({ line: '' });
+    lines.line('');
   };
   const actionText = (action: ActionView, now: number) =>
     MARGIN + actionLine(action, width() - MARGIN.length, now, paint);
@@ -81,9 +83,9 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
     if (!event.type.startsWith('action.')) return false;
     const action = actions.take(event);
     if (action === undefined) return event.type !== 'action.compensated';
-    if (event.type === 'action.declared' || (isOver(action) && detached.delete(action))) {
+    if (event.type === 'action.declared' || (isOver(action) && lines.attach(action))) {
       push(speech.close());
-      items.push({ action });
+      lines.thing(action);
     }
     return true;
   };
@@ -127,49 +129,40 @@ export function createLiveScreen({ paint, size, status }: LiveScreenOptions): Li
     streamed.response = 0;
   };
 
-  const itemText = (item: Item, now: number) => ('line' in item ? item.line : actionText(item.action, now));
-
-  const take = (now: number, most: number): readonly string[] => {
-    const done: string[] = [];
-    for (let item = items[0]; item !== undefined; item = items[0]) {
-      if ('action' in item && !isOver(item.action)) {
-        if (items.length <= most) break;
-        detached.add(item.action);
-      }
-      done.push(itemText(item, now));
-      items.shift();
-    }
-    return done;
-  };
-
   return {
     show(event) {
       follow(event);
       if (showAction(event) || showSpeech(event)) return;
-      const line = noteLine(event, width() - MARGIN.length, paint);
+      const line = noteLine(event, width() - MARGIN.length, paint, debug);
       if (line === undefined) return;
       push(speech.close());
-      items.push({ line: MARGIN + line });
+      lines.line(MARGIN + line);
+    },
+    note(event) {
+      const line = runNote(event, width() - MARGIN.length, paint);
+      if (line === undefined) return;
+      push(speech.close());
+      lines.line(MARGIN + line);
     },
     recall(event) {
       follow(event);
       const action = actions.take(event);
       if (action === undefined) return;
-      if (isOver(action)) detached.delete(action);
-      else detached.add(action);
+      if (isOver(action)) lines.attach(action);
+      else lines.detach(action);
     },
     frame(now) {
       // The row that is being written and the line at the bottom are live, too.
       const most = Math.max(1, Math.min(MAX_LIVE, size().rows - 1) - 2);
-      const done = take(now, most);
-      const live = items.map((item) => itemText(item, now));
+      const done = lines.take(now, most);
+      const live = [...lines.live(now)];
       if (speech.open !== undefined) live.push(rowLine(speech.open));
       live.push(status?.() ?? paint.dim(clip(progress.line(now, actions.running().length), width() - ECHO)));
       return { done, live };
     },
     finish(now) {
       push(speech.close());
-      return take(now, 0);
+      return lines.take(now, 0);
     },
   };
 }

@@ -1,12 +1,18 @@
-import type { ObservedEvent } from '../../events/event.ts';
+import type { EventOf, ObservedEvent } from '../../events/event.ts';
 import { TURN_BROKEN_OFF } from '../../events/fold-turns.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import type { Palette } from '../../manifest/palette.ts';
-import { brief } from './brief.ts';
+import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
-import { changesText, describeEvent } from './describe-event.ts';
+import { changesText, describeEvent, errorText } from './describe-event.ts';
 
 /** The line that a live view gives an event which is neither speech nor an action; undefined where it shows none. */
-export function noteLine(event: ObservedEvent, columns: number, paint: Palette): string | undefined {
+export function noteLine(
+  event: ObservedEvent,
+  columns: number,
+  paint: Palette,
+  debug: { readonly invoke?: boolean } = {},
+): string | undefined {
   const told = (before: string) => clip(`${before}${describeEvent(event, columns)}`, columns);
   switch (event.type) {
     case 'session.started':
@@ -39,12 +45,16 @@ export function noteLine(event: ObservedEvent, columns: number, paint: Palette):
     case 'action.compensated':
       return paint.yellow(told('undone: '));
     case 'trigger.fired':
-      return paint.cyan(told('⚡ '));
+      // What set it off stands right above; which run it is, the log says.
+      return paint.cyan(
+        clip(`⚡ ${brief(event.workflow, columns)} starts  ${briefFields(seenOf(event), columns)}`, columns),
+      );
     case 'workflow.completed':
-      return paint.cyan(told('⚙ ✓ '));
+      return `${paint.green('⚙ ✓')} ${ended(event.workflow, event.output === null ? '' : brief(event.output, columns), columns)}`;
     case 'workflow.failed':
+      return `${paint.red('⚙ ✗')} ${ended(event.workflow, `${errorText(event.error)} (${event.run})`, columns)}`;
     case 'workflow.cancelled':
-      return paint.yellow(told('⚙ ✗ '));
+      return paint.yellow(`⚙ – ${ended(event.workflow, event.reason, columns)}`);
     case 'variable.changed':
     case 'if.decided':
     case 'prompt.compacted':
@@ -58,6 +68,7 @@ export function noteLine(event: ObservedEvent, columns: number, paint: Palette):
     case 'child.action.failed':
     case 'child.turn.failed':
     case 'child.metadata.changed':
+    case 'child.variable.changed':
       return paint.dim(told(CHILD_MARKS[event.type]));
     case 'child.thought':
     case 'child.text':
@@ -87,10 +98,22 @@ export function noteLine(event: ObservedEvent, columns: number, paint: Palette):
     case 'timer.set':
     case 'timer.fired':
     case 'workflow.asked':
-    case 'invoke':
-    case 'hook.ran':
       return undefined;
+    case 'invoke':
+      if (debug.invoke !== true) return undefined;
+      return event.fallback === undefined ? paint.dim(told('⚖ ')) : paint.yellow(told('⚖ '));
+    case 'hook.ran':
+      return event.outcome === 'passed' ? undefined : paint.yellow(told('hook '));
   }
+}
+
+const ended = (workflow: string, text: string, columns: number): string =>
+  clip(brief(`${workflow}  ${text}`, columns), columns - 4);
+
+/** What set a trigger off, without what says only how it is written. */
+function seenOf({ seen }: EventOf<'trigger.fired'>): JsonObject {
+  const { type: _type, ...rest } = seen;
+  return rest;
 }
 
 const CHILD_MARKS = {
@@ -99,6 +122,7 @@ const CHILD_MARKS = {
   'child.action.failed': '│ ✗ ',
   'child.turn.failed': '│ ! turn broke off: ',
   'child.metadata.changed': '│ ● ',
+  'child.variable.changed': '│ ● ',
 } as const;
 
 const NOTED = {

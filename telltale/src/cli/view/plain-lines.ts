@@ -25,11 +25,11 @@ const SILENT: ReadonlySet<EventType> = new Set([
   'session.completed',
 ]);
 
-export function createPlainLines(): PlainLines {
+export function createPlainLines({ invoke = false }: { readonly invoke?: boolean } = {}): PlainLines {
   const actions = createActionLog();
   return (event) => {
     actions.take(event);
-    if (!('seq' in event) || SILENT.has(event.type)) return [];
+    if (!('seq' in event) || SILENT.has(event.type) || (event.type === 'invoke' && !invoke)) return [];
     const label = `${event.type} `.padEnd(LABEL);
     switch (event.type) {
       case 'thought':

@@ -4,6 +4,9 @@ import { countText, spanText } from './figures.ts';
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const SPIN_MS = 100;
 
+/** The sign that turns while something goes on. */
+export const spinner = (now: number): string => SPINNER[Math.floor(now / SPIN_MS) % SPINNER.length] ?? '';
+
 /** What a run is doing at this moment, in one moving line. */
 export interface RunProgress {
   follow(event: ObservedEvent): void;
@@ -31,7 +34,7 @@ export function createRunProgress(): RunProgress {
         ...(running > 0 ? [`${countText(running, 'action')} running`] : []),
         ...(startedAt === undefined ? [] : [spanText(now - startedAt)]),
       ];
-      return `${SPINNER[Math.floor(now / SPIN_MS) % SPINNER.length]} ${parts.join(' · ')}`;
+      return `${spinner(now)} ${parts.join(' · ')}`;
     },
   };
 }

@@ -1,11 +1,22 @@
 import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
+import type { StreamInfo } from '../../store/store.ts';
 import { timeText } from './figures.ts';
+import { shownStatus } from './status.ts';
 
 /** A session's state for a script: what stays the same from version to version of the runtime. */
 export function stateJson(
   state: SessionState,
-  { status, pid }: { readonly status: string; readonly pid?: number | undefined },
+  {
+    status,
+    pid,
+    runs = [],
+  }: {
+    readonly status: string;
+    readonly pid?: number | undefined;
+    /** Those that it set off or called. */
+    readonly runs?: readonly StreamInfo[];
+  },
 ) {
   return {
     session: state.id,
@@ -27,6 +38,7 @@ export function stateJson(
     metadata: state.metadata,
     variables: Object.fromEntries(state.variables),
     actions: [...state.actions.values()],
+    runs: runs.map((run) => ({ run: run.stream, workflow: run.name, status: shownStatus(run) })),
     response: state.response ?? null,
     result: state.result ?? (null as Json),
     error: state.error ?? null,

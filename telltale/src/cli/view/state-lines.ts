@@ -1,13 +1,14 @@
 import { isShown } from '../../events/action.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { Palette } from '../../manifest/palette.ts';
+import type { StreamInfo } from '../../store/store.ts';
 import { actionLine } from './action-line.ts';
 import type { ActionView } from './action-log.ts';
 import { brief } from './brief.ts';
 import { errorText } from './describe-event.ts';
 import { costText, countText, spanText, timeText } from './figures.ts';
 import { harmlessLine, harmlessLines } from './harmless.ts';
-import { paintStatus } from './status.ts';
+import { paintStatus, shownStatus } from './status.ts';
 
 export interface StateLinesOptions {
   readonly columns: number;
@@ -16,17 +17,21 @@ export interface StateLinesOptions {
   readonly status: string;
   /** The process that works on it. */
   readonly pid?: number | undefined;
+  /** Workflow runs that it set off or called. */
+  readonly runs?: readonly StreamInfo[];
 }
 
 /** Actions that are shown, at the most: the newest. */
 const MAX_ACTIONS = 50;
+/** Workflow runs, likewise. */
+const MAX_RUNS = 50;
 /** Lines of the last response. */
 const MAX_LINES = 40;
 const LABEL = 11;
 
 /** What a session is, for people: a fold of its log up to some event. */
 export function stateLines(state: SessionState, options: StateLinesOptions): readonly string[] {
-  const { columns, paint, status, pid } = options;
+  const { columns, paint, status, pid, runs = [] } = options;
   const room = columns - LABEL;
   const field = (label: string, text: string) => `${paint.dim(label.padEnd(LABEL))}${text}`;
   const said = (label: string, text: string) => field(label, brief(text, room));
@@ -68,6 +73,13 @@ export function stateLines(state: SessionState, options: StateLinesOptions): rea
     ),
   );
   section('Actions', actionLines(state, columns - 2, paint));
+  section(
+    'Workflows',
+    runs.slice(-MAX_RUNS).map((run) => {
+      const shown = shownStatus(run);
+      return `${brief(run.name, room)}  ${paintStatus(shown, shown, paint)}  ${paint.dim(brief(run.stream, room))}`;
+    }),
+  );
   if (state.response !== undefined) {
     const text = harmlessLines(state.response.text);
     const more = text.length - MAX_LINES;

@@ -133,9 +133,15 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
   const idle = (): Promise<void> =>
     isIdle() ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve));
 
-  const place = (kind: StreamKind, stream: string) => {
+  const place = (kind: StreamKind, stream: string, called?: 'called') => {
     const entry = find(kind, stream);
-    if (entry !== undefined) enqueue(entry);
+    if (entry === undefined) return;
+    if (called === undefined || entry.status === 'working') {
+      enqueue(entry);
+      return;
+    }
+    placed.delete(entry);
+    begin(entry);
   };
 
   return {

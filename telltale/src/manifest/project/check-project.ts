@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { ManifestKind } from '../check-manifest.ts';
 import type { Diagnostic } from '../diagnostic.ts';
+import { agentScope } from './agent-scope.ts';
 import { canonicalJson } from './canonical-json.ts';
+import { checkAgentState } from './check-agent-state.ts';
 import { checkPermissions } from './check-permissions.ts';
 import { checkReferences } from './check-references.ts';
+import { checkWorkflowCycles } from './check-workflow-cycles.ts';
 import { KIND_OF_LIST, type LoadedManifest, type ResolvedImport } from './project.ts';
 import type { ImportLink, ProjectDocument } from './project-document.ts';
 import { builtinNameTaken, nameTaken, wrongKind } from './project-findings.ts';
@@ -16,10 +19,15 @@ export function checkProject(
 ): { readonly manifests: readonly LoadedManifest[]; readonly diagnostics: readonly Diagnostic[] } {
   const byFile = groupBy(documents, ({ file }) => file);
   const byOwner = groupBy(links, ({ owner }) => owner);
+  const scopes = documents
+    .filter(({ kind }) => kind === 'Agent')
+    .map((agent) => agentScope(agent, byOwner.get(agent) ?? [], byFile, broken));
   const diagnostics = [
     ...checkNames(documents),
     ...[...byOwner].flatMap(([owner, own]) => checkImports(owner, own, byFile)),
-    ...checkReferences(documents, byOwner, byFile, broken),
+    ...checkReferences(documents, scopes),
+    ...checkAgentState(documents, scopes),
+    ...checkWorkflowCycles(documents),
     ...checkPermissions(byOwner, byFile),
   ];
   const manifests = documents.flatMap((document) => loaded(document, byOwner.get(document) ?? [], byFile));

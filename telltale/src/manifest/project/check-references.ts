@@ -3,8 +3,8 @@ import type { Diagnostic, Finding } from '../diagnostic.ts';
 import { quoted } from '../printable.ts';
 import { BUILTIN_TOOLS } from '../schema/imports.ts';
 import { isModelRef } from '../schema/model-ref.ts';
-import { type AgentScope, agentScope } from './agent-scope.ts';
-import type { ImportLink, ProjectDocument } from './project-document.ts';
+import type { AgentScope } from './agent-scope.ts';
+import type { ProjectDocument } from './project-document.ts';
 import { collectReferences, type Reference, type ReferenceTo } from './references.ts';
 
 const KIND_OF: Partial<Record<ReferenceTo, string>> = {
@@ -34,12 +34,8 @@ const WORD: Record<ReferenceTo, string> = {
  */
 export function checkReferences(
   documents: readonly ProjectDocument[],
-  byOwner: ReadonlyMap<ProjectDocument, readonly ImportLink[]>,
-  byFile: ReadonlyMap<string, readonly ProjectDocument[]>,
-  broken: ReadonlySet<string>,
+  scopes: readonly AgentScope[],
 ): Diagnostic[] {
-  const agents = documents.filter(({ kind }) => kind === 'Agent');
-  const scopes = agents.map((agent) => agentScope(agent, byOwner.get(agent) ?? [], byFile, broken));
   return documents.flatMap((each) => {
     const own = scopes.filter(({ agent, documents: inside }) =>
       each.kind === 'Agent' ? agent === each : inside.has(each),

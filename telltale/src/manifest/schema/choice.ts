@@ -49,8 +49,10 @@ export function choiceByValue<const B extends Branches>(
   key: string,
   branches: B,
   implied?: { readonly by: string; readonly branch: keyof B & string },
+  /** For values that are no branch's and fit this. */
+  open?: { readonly fits: RegExp; readonly branch: keyof B & string },
 ): z.ZodUnion<readonly B[keyof B][]> {
-  const names = Object.keys(branches);
+  const names = Object.keys(branches).filter((name) => name !== open?.branch);
   const choose: Choose = (value) => {
     if (!isMap(value))
       return notAMap(
@@ -68,7 +70,14 @@ export function choiceByValue<const B extends Branches>(
         `${key} is one of ${names.join(', ')}.`,
         implied === undefined ? [] : [implied.by],
       );
-    const branch = typeof asked === 'string' && Object.hasOwn(branches, asked) ? branches[asked] : undefined;
+    const branch =
+      typeof asked !== 'string'
+        ? undefined
+        : names.includes(asked)
+          ? branches[asked]
+          : open?.fits.test(asked) === true
+            ? branches[open.branch]
+            : undefined;
     if (branch !== undefined) return branch;
     const near = typeof asked === 'string' ? nearest(asked, names) : undefined;
     return {

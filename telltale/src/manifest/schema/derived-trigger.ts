@@ -34,7 +34,18 @@ const SLIPS: Slips = {
   condition: 'Conditions on metadata are a trigger of type metadata_match with "conditions".',
 };
 
-/** The types of trigger that can set a derived variable. New ones register here, and appear in the schema and docs. */
+/** What a program that embeds the runtime registers: `createRuntime({ derivedTriggers: { "acme:tone": … } })`. */
+const REGISTERED = /^[A-Za-z][A-Za-z0-9_-]*:[A-Za-z][A-Za-z0-9_-]*$/;
+
+const registeredName = z.string().check(z.regex(REGISTERED)).register(z.globalRegistry, {
+  description: 'A type that the program around the runtime registers.',
+  expects: 'the name of a registered type, like "acme:tone"',
+}) as unknown as z.ZodType<`${string}:${string}`>;
+
+/**
+ * The types of trigger that can set a derived variable. New ones register here, and appear in the schema and docs; what
+ * they do is in triggers/derived/built-in-types.ts, which does not compile without them.
+ */
 const triggerTypes = <Common extends z.core.$ZodLooseShape>(common: Common, commonSlips: Slips) => {
   const trigger = <Shape extends z.core.$ZodLooseShape>(type: string, shape: Shape, slips: Slips = {}) =>
     closed(
@@ -112,8 +123,14 @@ const triggerTypes = <Common extends z.core.$ZodLooseShape>(common: Common, comm
       },
       { invoke: 'Here the artifact is "artifact".' },
     ).describe('An artifact decides.'),
+    /** Its other keys are checked against the schema it was registered with, when an agent is prepared. */
+    registered: z
+      .looseObject({ type: registeredName, ...common })
+      .describe("A type that the program around the runtime registers; its other keys are that type's own."),
   };
 };
+
+const OPEN = { fits: REGISTERED, branch: 'registered' } as const;
 
 const RESET_SLIP = 'What resets a variable puts its default back.';
 
@@ -122,6 +139,8 @@ export const resetTrigger = choiceByValue(
   'A trigger of "reset_on"',
   'type',
   triggerTypes({}, { ...SLIPS, set: RESET_SLIP, reset_on: RESET_SLIP }),
+  undefined,
+  OPEN,
 ).meta({ id: 'ResetTrigger', description: 'What resets a derived variable.' });
 
 export const derivedTrigger = choiceByValue(
@@ -137,4 +156,6 @@ export const derivedTrigger = choiceByValue(
     },
     SLIPS,
   ),
+  undefined,
+  OPEN,
 ).meta({ id: 'DerivedTrigger', description: 'What sets a derived variable.' });

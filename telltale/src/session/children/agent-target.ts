@@ -2,6 +2,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { compileCheck } from '../../targets/check-parameters.ts';
 import type { Target } from '../../targets/target.ts';
+import { settableVariables } from '../variables/declared-variables.ts';
 import { notInSession } from './child-errors.ts';
 
 /** Beyond its own `limits.wall`, so that it ends by itself and says so. */
@@ -59,8 +60,8 @@ function parametersOf(manifest: AgentManifest): JsonObject {
 }
 
 /** Those that a model may set: the others are out of its hand, whichever model it is. */
-function variablesOf({ context_variables: { runtime } }: AgentManifest): JsonObject {
-  const settable = runtime.filter(({ writers }) => writers.includes('model'));
+function variablesOf(manifest: AgentManifest): JsonObject {
+  const settable = settableVariables(manifest).filter(({ writers }) => writers.includes('model'));
   return Object.fromEntries(
     settable.map(({ name, type, description }) => [
       name,

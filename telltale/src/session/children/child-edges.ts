@@ -3,6 +3,7 @@ import type { ApplyMetadata } from '../metadata-writer.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { Stop } from '../stop.ts';
+import type { SetVariable } from '../variables/variable-writer.ts';
 import type { Lineage, Spawn } from './lineage.ts';
 
 /** What sub-agents need of the session that calls them. */
@@ -14,6 +15,7 @@ export interface ChildEdges {
   readonly store: Store;
   readonly spawn: Spawn;
   readonly applyMetadata: ApplyMetadata;
+  readonly setVariable: SetVariable;
   /** Where the calling session is itself a sub-agent's. */
   readonly lineage: Lineage | undefined;
 }

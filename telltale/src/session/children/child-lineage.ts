@@ -1,5 +1,6 @@
 import type { Cause, ParentRef } from '../../events/event.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import { inheritedVariables, shownVariables } from '../variables/inherited-variables.ts';
 import type { ChildEdges } from './child-edges.ts';
 import { limitsBelow } from './limits-above.ts';
 import type { Lineage } from './lineage.ts';
@@ -22,6 +23,9 @@ export function childLineage(
     sharedFields: shared,
     shared: valuesOf(state.metadata, shared),
     shown: inherit === 'read' ? { ...state.metadata } : undefined,
+    variables: inheritedVariables(manifest, child, state),
+    shownVariables: shownVariables(manifest, child, state),
+    user: state.user,
     view:
       inherit === 'none'
         ? undefined

@@ -54,6 +54,11 @@ export function copyOf(event: SessionEvent, action: string): ChildEventBody | un
       const { by } = event;
       return { type: 'child.metadata.changed', ...of, event: { changes: Object.fromEntries(changes), by } };
     }
+    case 'variable.changed': {
+      const { name, class: kind, by } = event;
+      const [from, to] = [shortValue(event.from), shortValue(event.to)];
+      return { type: 'child.variable.changed', ...of, event: { name, class: kind, from, to, by } };
+    }
     case 'custom': {
       if (event.name !== LLM_USAGE) return undefined;
       const { usage, cost_usd } = usedOutside(event.data);

@@ -1,10 +1,13 @@
-import type { Cause, ObservedEvent, SessionEvent } from '../../events/event.ts';
+import type { Cause, EventOf, ObservedEvent, SessionEvent } from '../../events/event.ts';
 import { CHILD_WRITER } from '../../events/reduce.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApplyMetadata } from '../metadata-writer.ts';
 import { readEvents } from '../read-session.ts';
 import type { SessionLog } from '../session-log.ts';
+import { sharedVariables } from '../variables/inherited-variables.ts';
+import type { SetVariable } from '../variables/variable-writer.ts';
 import { copyOf } from './copy-event.ts';
 import { sharedFields, updateFor } from './shared-metadata.ts';
 
@@ -12,6 +15,7 @@ export interface CopyEdges {
   readonly log: SessionLog;
   readonly store: Store;
   readonly applyMetadata: ApplyMetadata;
+  readonly setVariable: SetVariable;
   readonly parent: AgentManifest;
 }
 
@@ -24,7 +28,7 @@ export interface LogCopy {
 }
 
 export function createLogCopy(
-  { log, store, applyMetadata, parent }: CopyEdges,
+  { log, store, applyMetadata, setVariable, parent }: CopyEdges,
   {
     child,
     session,
@@ -32,6 +36,7 @@ export function createLogCopy(
   }: { readonly child: AgentManifest; readonly session: string; readonly action: string },
 ): LogCopy {
   const shared = sharedFields(parent, child);
+  const sharedVars = sharedVariables(parent, child);
   const by = `${CHILD_WRITER}${child.name}`;
   const known = log.state.children.find((cursor) => cursor.action === action);
   let seen = known?.session === session ? known.seq : 0;
@@ -41,13 +46,28 @@ export function createLogCopy(
   const copy = (event: SessionEvent) => {
     if (event.seq <= seen) return;
     seen = event.seq;
+    if (event.type === 'variable.changed' && !sharedVars.has(event.name)) return;
     const body = copyOf(event, action);
     if (body === undefined) return;
     const at = log.append(body, causeOf(event));
+    if (event.type === 'variable.changed') shareVariable(event, at);
     if (event.type !== 'metadata.changed') return;
     const update = updateFor(parent, event, shared);
     // In one go with the copy, so that a crash leaves both or none.
     if (update !== undefined) applyMetadata(update, by, at);
+  };
+
+  /** What does not fit the parent's variable stays the sub-agent's own. */
+  const shareVariable = ({ name, to }: EventOf<'variable.changed'>, cause: Cause) => {
+    try {
+      setVariable(name, to, 'model', { as: by, cause });
+    } catch (thrown) {
+      const { message } = toRuntimeError(thrown);
+      log.append(
+        { type: 'audit', who: child.name, what: `It shares "${name}", and it was not set: ${message}` },
+        cause,
+      );
+    }
   };
 
   /** Whoever looks at the parent would see nothing but an action that takes its time. */

@@ -14,6 +14,12 @@ export interface Lineage {
   readonly shared: JsonObject;
   /** Its parent's metadata, for its first prompt: `metadata.inherit: read`. */
   readonly shown: JsonObject | undefined;
+  /** The values its variables of the same names begin with, unless `metadata.inherit: none`. */
+  readonly variables: JsonObject;
+  /** Its parent's variables that are exposed to it, for its first prompt: `metadata.inherit: read`. */
+  readonly shownVariables: JsonObject | undefined;
+  /** Whose variables of `key: user` its parent has. */
+  readonly user: string | undefined;
   /** What `${agent.parent}` is at this moment, unless `metadata.inherit: none`. */
   readonly view: (() => JsonObject) | undefined;
   /** What is left of its parent's budget. */

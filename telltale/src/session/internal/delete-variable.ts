@@ -1,10 +1,11 @@
 import type { Json } from '../../kernel/json.ts';
+import { settableBy } from '../variables/variable-writer.ts';
 import type { Definition } from './definition.ts';
-import { change, noneToWrite, variableToWrite } from './variables.ts';
+import { noneToWrite } from './variables.ts';
 
 export const deleteVariable: Definition = {
   name: 'delete_variable',
-  description: 'Puts a runtime variable back to its default; to null where it has none.',
+  description: 'Puts a variable back to its default; to null where it has none.',
   idempotent: true,
   parameters: {
     type: 'object',
@@ -15,7 +16,8 @@ export const deleteVariable: Definition = {
   useless: noneToWrite,
   run: async (input, edges) => {
     const { name } = input as { name: string };
-    const variable = variableToWrite(name, edges.manifest);
-    return change(edges, name, (variable.default ?? null) as Json);
+    const byDefault = (settableBy(edges.manifest, name, 'model').default ?? null) as Json;
+    const { from, to } = edges.setVariable(name, byDefault, 'model', { resets: true });
+    return { name, from, to };
   },
 };

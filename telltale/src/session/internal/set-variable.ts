@@ -1,10 +1,10 @@
 import type { Json } from '../../kernel/json.ts';
 import type { Definition } from './definition.ts';
-import { change, checkValue, noneToWrite, variableToWrite } from './variables.ts';
+import { noneToWrite } from './variables.ts';
 
 export const setVariable: Definition = {
   name: 'set_variable',
-  description: 'Sets a runtime variable, for this session.',
+  description: 'Sets a variable: a runtime one for this session, a defined one for all that share it.',
   idempotent: true,
   parameters: {
     type: 'object',
@@ -18,8 +18,7 @@ export const setVariable: Definition = {
   useless: noneToWrite,
   run: async (input, edges) => {
     const { name, value } = input as { name: string; value: Json };
-    const variable = variableToWrite(name, edges.manifest);
-    checkValue(variable, value);
-    return change(edges, name, value);
+    const { from, to } = edges.setVariable(name, value, 'model');
+    return { name, from, to };
   },
 };

@@ -26,6 +26,8 @@ export interface MetadataUpdate {
  * and has no default is absent; on the log, where there must be a value, that is `null`.
  */
 export interface Metadata {
+  /** The names of the fields that are enums. */
+  readonly states: readonly string[];
   /** The values at the start: defaults, and what was kept of the agent's last run where it still fits. */
   initial(kept?: JsonObject): { readonly values: JsonObject; readonly dropped: readonly FieldError[] };
   /** What comes of an update: of a model's `<metadata>`, a workflow's `set_metadata`, the API. Fields left out stay. */
@@ -83,6 +85,7 @@ export function createMetadata(manifest: MetadataManifest): Metadata {
   };
 
   return {
+    states: [...fields].flatMap(([name, { field }]) => (field.type === 'enum' ? [name] : [])),
     initial(kept = {}) {
       const values = new Map<string, Json>();
       const defaults = new Map<string, Json>();

@@ -5,7 +5,8 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store, StreamWriter } from '../../store/store.ts';
 import type { Answer } from '../../targets/target.ts';
 import { readEvents, readSession } from '../read-session.ts';
-import { reviewAnswered, reviewUnknown } from './review-errors.ts';
+import { writeRunAnswer } from '../runs/answer-run.ts';
+import { mustBeOption, reviewAnswered, reviewUnknown } from './review-errors.ts';
 import { findReview, listReviews, type OpenReview, withoutRow } from './review-table.ts';
 import type { AnswerMessage } from './take-answer.ts';
 
@@ -29,7 +30,7 @@ export async function answerReview(
   store: Store,
   clock: Clock,
   id: string,
-  { approved, by = 'api', note }: Answer,
+  { approved, choice, by = 'api', note }: Answer,
 ): Promise<AnsweredReview> {
   const review = await findReview(store, id);
   if (review === undefined)
@@ -38,11 +39,19 @@ export async function answerReview(
       (await listReviews(store)).map((each) => each.review),
     );
   const answer = approved ? 'approved' : 'rejected';
-  const said: AnswerMessage = { review: id, answer, ...(note === undefined ? {} : { note }) };
+  mustBeOption(review, choice);
+  const said: AnswerMessage = {
+    review: id,
+    answer,
+    ...(choice === undefined ? {} : { choice }),
+    ...(note === undefined ? {} : { note }),
+  };
   const writer = await takeUnowned(store, review.session);
   if (writer !== undefined) {
     try {
-      await writeAnswer(store, clock, writer, said, by);
+      if ((await store.info(review.session))?.kind === 'run')
+        await writeRunAnswer({ store, clock }, writer, said, by);
+      else await writeAnswer(store, clock, writer, said, by);
     } finally {
       await writer.release();
     }
@@ -51,7 +60,7 @@ export async function answerReview(
   await store.send(review.session, { kind: 'review', from: by, body: { ...said } });
   const pid = (await store.info(review.session))?.owner?.pid;
   const outcome = (await isTaken(store, clock, review)) ? 'resolved' : 'delivered';
-  if (outcome === 'resolved') await mustBeOurs(store, review, said, by);
+  if (outcome === 'resolved' && review.options === undefined) await mustBeOurs(store, review, said, by);
   return { review, outcome, ...(pid === undefined ? {} : { pid }) };
 }
 

@@ -1,6 +1,7 @@
 import type { Review } from '../../events/state.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { OpenReview } from './review-table.ts';
 
 /** What the model hears. */
 export const refusedBy = ({ target, because, by, note }: Review) =>
@@ -26,3 +27,20 @@ export const reviewAnswered = (review: string, how: string) =>
   new RuntimeError('review_answered', `The review ${review} has been answered already: ${how}.`, {
     hint: "A decision counts once; see the session's log: telltale logs SESSION --type review",
   });
+
+/** Throws where a choice is none of those that the question gives. */
+export function mustBeOption({ review, options }: OpenReview, choice: string | undefined): void {
+  if (choice === undefined || options?.includes(choice) === true) return;
+  throw new RuntimeError(
+    'bad_option',
+    options === undefined
+      ? `The review ${review} is answered by yes or no.`
+      : `"${choice}" is no answer to the review ${review}.`,
+    {
+      hint:
+        options === undefined
+          ? `telltale reviews approve ${review}, or: telltale reviews reject ${review}`
+          : suggest(choice, options, 'Its answers'),
+    },
+  );
+}

@@ -13,6 +13,10 @@ export interface OpenReview {
   /** What would be done, cut to a bounded size: the session's log has all of it. */
   readonly what: string;
   readonly because: string;
+  /** The answers that a workflow's step gives to choose from. */
+  readonly options?: readonly string[];
+  /** Who is asked, where it is somebody in particular. */
+  readonly assignee?: string;
   /** When it was asked, in milliseconds since the Unix epoch. */
   readonly at: number;
 }
@@ -26,10 +30,11 @@ export const rowOf = (
   { review, action, target, what, because, at }: Omit<Review, 'input' | 'grants'>,
   session: string,
   agent: string,
+  more: { readonly options?: string[]; readonly assignee?: string } = {},
 ): TableWrite => ({
   table: TABLE,
   key: review,
-  value: { session, agent, action, target, what: clip(what, MAX_WHAT), because, at },
+  value: { session, agent, action, target, what: clip(what, MAX_WHAT), because, at, ...more },
 });
 
 export const withoutRow = (review: string): TableWrite => ({ table: TABLE, key: review, value: undefined });

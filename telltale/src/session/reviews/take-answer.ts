@@ -5,6 +5,8 @@ import type { Reviews } from './create-reviews.ts';
 export interface AnswerMessage {
   readonly review: string;
   readonly answer: 'approved' | 'rejected';
+  /** Of a workflow's step: which of its options. */
+  readonly choice?: string;
   readonly note?: string;
 }
 

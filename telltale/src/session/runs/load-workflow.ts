@@ -46,7 +46,7 @@ const whichWorkflow = ({ manifest: { name }, path }: LoadedAgent<unknown>, known
     },
   );
 
-const workflowUnknown = (
+export const workflowUnknown = (
   { manifest: { name }, path }: LoadedAgent<unknown>,
   asked: string,
   known: readonly string[],

@@ -14,6 +14,14 @@ export interface Ground {
   readonly agent: LoadedAgent<unknown>;
   /** The model of its prompts, where it is another than the agent's own. */
   readonly model?: string | Model | undefined;
+  /** Whether a session of the agent runs here: then its model is open already. */
+  readonly ofSession?: true;
+}
+
+export interface RealmEdges {
+  readonly shelf: AgentShelf;
+  /** The agent's own model, opened when somebody asks it: a workflow may do without, and without its key. */
+  readonly lateModel: (agent: LoadedAgent<unknown>) => Model;
 }
 
 export interface Realm extends Ground {
@@ -33,25 +41,13 @@ export async function readGround(
 }
 
 /** To be given back to the shelf when the work is done. */
-export async function enterRealm(shelf: AgentShelf, ground: Ground, workflow: string): Promise<Realm> {
+export async function enterRealm(edges: RealmEdges, ground: Ground, workflow: string): Promise<Realm> {
   const { agent } = ground;
   const manifest = workflowsOf(agent).get(workflow);
   if (manifest === undefined) throw workflowGone(workflow, agent);
-  const chosen =
-    ground.model ?? (agent.manifest.model === undefined ? noModel(agent.manifest.name) : undefined);
-  return { ...ground, workflow: manifest, prepared: await shelf.prepare(agent, chosen) };
+  const model = ground.model ?? (ground.ofSession === true ? undefined : edges.lateModel(agent));
+  return { ...ground, workflow: manifest, prepared: await edges.shelf.prepare(agent, model) };
 }
-
-/** A workflow may do without a model; one that asks for it hears that there is none. */
-const noModel = (agent: string): Model => ({
-  id: 'none',
-  stream: () => Promise.reject(noModelError(agent)),
-});
-
-const noModelError = (agent: string) =>
-  new RuntimeError('no_model', `The agent "${agent}" names no model.`, {
-    hint: 'Write "model: provider/model" or "model: scripted:FILE" into its manifest.',
-  });
 
 const workflowGone = (workflow: string, { manifest: { name }, path }: LoadedAgent<unknown>) =>
   new RuntimeError('no_workflow', `The agent "${name}" (${path}) no longer has the workflow "${workflow}".`, {

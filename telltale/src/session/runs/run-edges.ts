@@ -5,6 +5,7 @@ import type { Store } from '../../store/store.ts';
 import type { Approve } from '../../targets/target.ts';
 import type { AgentShelf } from '../agent-shelf.ts';
 import type { Spawn } from '../children/lineage.ts';
+import type { RealmEdges } from './realm.ts';
 
 /** What runs have of the runtime. */
 export interface RunsEdges {
@@ -15,6 +16,7 @@ export interface RunsEdges {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly shelf: AgentShelf;
+  readonly lateModel: RealmEdges['lateModel'];
   readonly spawn: Spawn;
   readonly ids: IdSource;
   readonly approve?: Approve | undefined;

@@ -1,11 +1,6 @@
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 
-export const runUnknown = (run: string, location: string) =>
-  new RuntimeError('run_unknown', `No workflow run "${run}" is in ${location}.`, {
-    hint: 'List them with: telltale workflow list',
-  });
-
 export const runEnded = (run: string, status: string) =>
   new RuntimeError('run_ended', `${run} has ended (${status}): there is nothing left to resume.`, {
     hint: 'Start another one: telltale workflow run MANIFEST WORKFLOW',
@@ -61,4 +56,11 @@ export const chainTooLong = (chain: readonly string[]) =>
     {
       hint: 'End the circle by a condition.',
     },
+  );
+
+export const runIdTaken = (workflow: string, run: string) =>
+  new RuntimeError(
+    'run_id_taken',
+    `The workflow "${workflow}" cannot be called here: its run would be ${run}, which is another one.`,
+    { hint: 'Call it under another id.' },
   );

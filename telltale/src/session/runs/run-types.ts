@@ -64,6 +64,6 @@ export interface Workflows {
   state(run: string, seq?: number, options?: ReadOptions): Promise<RunState>;
   /** Resolves once every run that this process works on has ended or only waits. */
   idle(): Promise<void>;
-  /** Runs that are worked on here, and those that wait here for a time. */
-  under(): readonly { readonly run: string; readonly workflow: string; readonly session?: string }[];
+  /** Ids of runs that are worked on here. */
+  under(): readonly string[];
 }

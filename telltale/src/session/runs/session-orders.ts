@@ -1,18 +1,19 @@
-import type { Cause, EventBody } from '../../events/event.ts';
+import type { EventBody } from '../../events/event.ts';
 import { WORKFLOW_WRITER } from '../../events/reduce.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { InboxMessage } from '../../store/store.ts';
 import type { ApplyMetadata } from '../metadata-writer.ts';
 import type { SessionLog } from '../session-log.ts';
+import type { SetVariable } from '../variables/variable-writer.ts';
 import { type AskMessage, type EndMessage, RUN_ASKS, RUN_ENDED, type RunEnd } from './run-messages.ts';
 
 export interface OrderEdges {
   readonly log: SessionLog;
   readonly workflows: ReadonlyMap<string, WorkflowManifest>;
   readonly applyMetadata: ApplyMetadata;
-  /** Sets a variable for a workflow, as its `writers` say; gives what is wrong where it may not. */
-  readonly setVariable: (name: string, value: Json, by: string, run: string, cause: Cause) => void;
+  readonly setVariable: SetVariable;
 }
 
 /** Carries out what runs ask of their session, each order once, and writes down how they ended. */
@@ -70,7 +71,14 @@ function carryOut(
       applyMetadata(act.values, by, place, run);
       return;
     case 'set_variable':
-      for (const [name, value] of Object.entries(act.values)) setVariable(name, value, by, run, place);
+      for (const [name, value] of Object.entries(act.values))
+        try {
+          setVariable(name, value, 'workflow', { as: by, run, cause: place });
+        } catch (thrown) {
+          // The workflow has gone on; whoever wonders finds it here.
+          const { message, hint = '' } = toRuntimeError(thrown);
+          log.append({ type: 'audit', who: by, what: `$${name} was not set. ${message} ${hint}` }, place);
+        }
       return;
     case 'notify':
       log.append({ type: 'custom', name: 'notify', data: noticeOf(act, run, workflow) }, place);

@@ -37,7 +37,10 @@ export interface Artifacts {
   write(draft: ArtifactDraft, author: string): Promise<ArtifactVersion>;
   /** Puts an old version back, as a new one. */
   rollback(name: string, to: number, author: string): Promise<ArtifactVersion>;
-  /** A manifest's artifact is version 1, where there is none yet. */
+  /**
+   * A manifest's artifact is version 1, where there is none yet. Where the newest version came from a manifest, too, and
+   * this one says something else, it is a new version; what somebody else has changed since stays as it is.
+   */
   seed(draft: ArtifactDraft): Promise<void>;
 }
 
@@ -67,7 +70,14 @@ export interface ArtifactCall {
 }
 
 export type ArtifactAnswer =
-  | { readonly ok: true; readonly value: Json; readonly version: number; readonly ms: number }
+  | {
+      readonly ok: true;
+      readonly value: Json;
+      readonly version: number;
+      readonly ms: number;
+      /** Other artifacts that it asked, and their versions: the answer holds as long as these are the newest. */
+      readonly asked?: readonly { readonly artifact: string; readonly version: number }[];
+    }
   | {
       readonly ok: false;
       readonly reason: FallbackReason;

@@ -2,10 +2,11 @@ import { availableParallelism } from 'node:os';
 import type { Clock } from '../../kernel/clock.ts';
 import { stopped } from '../access/stopped.ts';
 import { outputTooLarge } from '../output/output-limits.ts';
-import type { Outcome, RunRequest } from './messages.ts';
+import type { RunRequest } from './messages.ts';
+import { createPatience } from './patience.ts';
 import type { Sandbox, SandboxJob } from './sandbox.ts';
 import { sandboxBusy, sandboxClosed, scriptFailure, scriptMemory } from './sandbox-errors.ts';
-import { type SandboxThread, startSandboxThread } from './sandbox-thread.ts';
+import { type Ended, type SandboxThread, startSandboxThread } from './sandbox-thread.ts';
 
 /** Two at least, so that one script that does not end leaves a way for others. */
 const MIN_THREADS = 2;
@@ -21,15 +22,18 @@ interface Waiting {
 }
 
 /**
- * Threads are started when the first script is run, and further ones while all are at work. Not on the main thread,
- * though a script in here costs 80 µs and the way to a thread and back doubles it: the engine's interrupts come only
- * between its steps, and a script that does not end would hold up every session for the time that it has.
+ * Threads are started when the first script is run, and further ones while all are at work. A script never runs on the
+ * calling thread: the engine looks at its time only every ten thousand steps, and one step can be a call that takes
+ * seconds (`JSON.stringify` of a list that holds one list many times: more than ten, in 1 MiB). But most scripts take
+ * less time than the way to a thread and back by two event loops, so the caller waits for the thread's answer where it
+ * stands, for a bounded time; what takes longer goes on without it.
  */
 export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
   const maxThreads = Math.max(MIN_THREADS, Math.min(MAX_THREADS, availableParallelism()));
   const threads = new Set<SandboxThread>();
   const idle: SandboxThread[] = [];
   const waiting: Waiting[] = [];
+  const patience = createPatience();
   let ids = 0;
   let isClosed = false;
 
@@ -78,19 +82,42 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
     });
   };
 
+  /** The answer of a thread that stands ready, if it comes at once. */
+  const answerNow = (job: SandboxJob, request: RunRequest): Ended | Promise<Ended> | undefined => {
+    const waitMs = patience.forScript(job.module ?? job.source);
+    const thread = idle.at(-1);
+    if (waitMs <= 0 || thread?.isReady !== true) return undefined;
+    idle.pop();
+    const began = performance.now();
+    const ended = thread.tryNow(job, request, waitMs);
+    patience.spend(performance.now() - began);
+    if (ended === undefined) return finish(job, thread, thread.ended());
+    giveBack(thread);
+    return ended;
+  };
+  const answerLater = async (job: SandboxJob, request: RunRequest): Promise<Ended> => {
+    const thread = await takeThread(job);
+    return finish(job, thread, thread.run(job, request));
+  };
+  const finish = async (job: SandboxJob, thread: SandboxThread, ending: Promise<Ended>): Promise<Ended> => {
+    try {
+      const ended = await ending;
+      patience.took(job.module ?? job.source, ended.ms);
+      return ended;
+    } finally {
+      giveBack(thread);
+    }
+  };
+
   return {
     async run(job) {
       const { signal, what, limits } = job;
       if (signal.aborted) throw stopped(what, signal);
       if (isClosed) throw sandboxClosed(what);
       const request = requestOf(job, ++ids);
-      const thread = await takeThread(job);
-      let outcome: Outcome;
-      try {
-        outcome = await thread.run(job, request);
-      } finally {
-        giveBack(thread);
-      }
+      const now = answerNow(job, request) ?? answerLater(job, request);
+      const { outcome, ms } = now instanceof Promise ? await now : now;
+      job.onTime?.(ms);
       if (signal.aborted) throw stopped(what, signal);
       if (outcome.kind !== 'value') throw scriptFailure(job, outcome);
       if (Buffer.byteLength(outcome.json) > limits.outputBytes)
@@ -111,8 +138,17 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
 }
 
 function requestOf(job: SandboxJob, id: number): RunRequest {
-  const { what, source, frozen = [], limits, now, seed = Math.floor(Math.random() * SEEDS), onLog } = job;
+  const {
+    what,
+    source,
+    module,
+    frozen = [],
+    limits,
+    now,
+    seed = Math.floor(Math.random() * SEEDS),
+    onLog,
+  } = job;
   const globals = JSON.stringify(job.globals);
   if (globals.length > limits.memoryBytes * MEMORY_FOR_INPUT) throw scriptMemory(what, limits.memoryBytes);
-  return { id, source, globals, frozen, ...limits, now, seed, logs: onLog !== undefined };
+  return { id, source, module, globals, frozen, ...limits, now, seed, logs: onLog !== undefined };
 }

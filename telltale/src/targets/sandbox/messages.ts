@@ -1,11 +1,23 @@
-/** What a thread is started with: the first cell is set to 1 to stop what runs. */
+import type { MessagePort } from 'node:worker_threads';
+
+/** What a thread is started with. Requests and answers go by the port; a cell says that there is one. */
 export interface ThreadData {
-  readonly stop: Int32Array;
+  readonly cells: Int32Array;
+  readonly port: MessagePort;
 }
+
+/** Set to 1 to stop what runs. */
+export const STOP = 0;
+/** How many requests there were so far, and how many answers. */
+export const ASKED = 1;
+export const ANSWERED = 2;
+export const CELLS = 3;
 
 export interface RunRequest {
   readonly id: number;
   readonly source: string;
+  /** An ES module that is evaluated before the script. */
+  readonly module?: string | undefined;
   /** A map of global variables, as JSON. */
   readonly globals: string;
   readonly frozen: readonly string[];
@@ -20,7 +32,8 @@ export interface RunRequest {
 export type FromThread =
   | { readonly kind: 'ready' }
   | { readonly kind: 'log'; readonly id: number; readonly text: string }
-  | { readonly kind: 'done'; readonly id: number; readonly outcome: Outcome };
+  /** `ms`: what it took in the thread. */
+  | { readonly kind: 'done'; readonly id: number; readonly outcome: Outcome; readonly ms: number };
 
 /** Where in the script, counted from 1. */
 export interface Place {

@@ -1,16 +1,40 @@
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { FromThread, Outcome, RunRequest, ThreadData } from './messages.ts';
+import {
+  ANSWERED,
+  ASKED,
+  CELLS,
+  type FromThread,
+  type Outcome,
+  type RunRequest,
+  STOP,
+  type ThreadData,
+} from './messages.ts';
 import type { SandboxJob } from './sandbox.ts';
 import { sandboxClosed, sandboxEnded } from './sandbox-errors.ts';
+
+/** How a script ended, and what it took in its thread. */
+export interface Ended {
+  readonly outcome: Outcome;
+  readonly ms: number;
+}
 
 /** A thread that runs one script at a time. */
 export interface SandboxThread {
   /** False once it has ended, for whatever reason. */
   readonly isAlive: boolean;
-  /** Rejects only if the thread ends. A signal that is aborted ends the script as `interrupted`. */
-  run(job: SandboxJob, request: RunRequest): Promise<Outcome>;
+  /** False while it is being started. */
+  readonly isReady: boolean;
+  /**
+   * Gives the script to a thread that is ready and holds the calling thread for `waitMs` at the longest: the thread's
+   * time decides that, whatever the script does. Undefined where it goes on: `ended` then says how it ended.
+   */
+  tryNow(job: SandboxJob, request: RunRequest, waitMs: number): Ended | undefined;
+  /** What `tryNow` began. Rejects only if the thread ends. A signal that is aborted ends the script as `interrupted`. */
+  ended(): Promise<Ended>;
+  /** Both, once it is ready, without holding anybody. */
+  run(job: SandboxJob, request: RunRequest): Promise<Ended>;
   end(): Promise<void>;
 }
 
@@ -21,72 +45,114 @@ const FILE = import.meta.url.endsWith('.ts') ? SOURCE : new URL(SOURCE.href.repl
 const HARD_GRACE_MS = 1_000;
 
 export function startSandboxThread(clock: Clock): SandboxThread {
-  const stop = new Int32Array(new SharedArrayBuffer(4));
+  const cells = new Int32Array(new SharedArrayBuffer(CELLS * Int32Array.BYTES_PER_ELEMENT));
+  const { port1: port, port2: theirs } = new MessageChannel();
   const worker = new Worker(FILE, {
     name: 'telltale-sandbox',
-    workerData: { stop } satisfies ThreadData,
+    workerData: { cells, port: theirs } satisfies ThreadData,
+    transferList: [theirs],
     env: {},
     execArgv: ['--disable-warning=ExperimentalWarning'],
     resourceLimits: { maxOldGenerationSizeMb: 256 },
   });
   let isAlive = true;
+  let isReady = false;
   let isClosed = false;
   let job: SandboxJob | undefined;
   let id = 0;
-  let settle: ((outcome: Outcome | RuntimeError) => void) | undefined;
+  let settle: ((ended: Ended | RuntimeError) => void) | undefined;
   let failure: unknown;
   let becameReady = () => {};
   const ready = new Promise<void>((resolve) => {
     becameReady = resolve;
   });
 
-  worker.on('message', (message: FromThread) => {
-    if (message.kind === 'ready') becameReady();
-    else if (message.id !== id) return;
-    else if (message.kind === 'log') job?.onLog?.(message.text);
-    else settle?.(message.outcome);
+  /** How the script in hand ended, if the message says so. */
+  const hear = (message: FromThread): Ended | undefined => {
+    if (message.kind === 'ready') {
+      isReady = true;
+      becameReady();
+    } else if (message.id === id) {
+      if (message.kind === 'done') return { outcome: message.outcome, ms: message.ms };
+      job?.onLog?.(message.text);
+    }
+    return undefined;
+  };
+  port.on('message', (message: FromThread) => {
+    const ended = hear(message);
+    if (ended !== undefined) settle?.(ended);
   });
+  port.unref();
   worker.on('error', (error: unknown) => {
     failure = error;
   });
   worker.on('exit', () => {
     isAlive = false;
+    port.close();
     becameReady();
     settle?.(sandboxEnded(job?.what ?? '', failure));
   });
   worker.unref();
 
+  const give = (next: SandboxJob, request: RunRequest): void => {
+    job = next;
+    id = request.id;
+    Atomics.store(cells, STOP, 0);
+    port.postMessage(request);
+    Atomics.add(cells, ASKED, 1);
+    Atomics.notify(cells, ASKED);
+  };
+  const ended = async (): Promise<Ended> => {
+    const { signal, limits } = job as SandboxJob;
+    const onAbort = () => void Atomics.store(cells, STOP, 1);
+    worker.ref();
+    const cancelTimer = clock.after(limits.timeMs + HARD_GRACE_MS, () => {
+      settle?.({ outcome: { kind: 'interrupted' }, ms: limits.timeMs + HARD_GRACE_MS });
+      isAlive = false;
+      void worker.terminate();
+    });
+    try {
+      return await new Promise<Ended>((resolve, reject) => {
+        settle = (end) => (end instanceof RuntimeError ? reject(end) : resolve(end));
+        signal.addEventListener('abort', onAbort, { once: true });
+        if (signal.aborted) onAbort();
+      });
+    } finally {
+      cancelTimer();
+      signal.removeEventListener('abort', onAbort);
+      settle = undefined;
+      job = undefined;
+      if (isAlive) worker.unref();
+    }
+  };
+
   return {
     get isAlive() {
       return isAlive;
     },
+    get isReady() {
+      return isReady && isAlive;
+    },
+    tryNow(next, request, waitMs) {
+      const answers = Atomics.load(cells, ANSWERED);
+      give(next, request);
+      if (Atomics.wait(cells, ANSWERED, answers, waitMs) === 'timed-out') return undefined;
+      // Its answer is behind what it wrote to its console.
+      for (let got = receiveMessageOnPort(port); got !== undefined; got = receiveMessageOnPort(port)) {
+        const end = hear(got.message as FromThread);
+        if (end === undefined) continue;
+        job = undefined;
+        return end;
+      }
+      return undefined;
+    },
+    ended,
     async run(next, request) {
       worker.ref();
       await ready;
       if (!isAlive) throw isClosed ? sandboxClosed(next.what) : sandboxEnded(next.what, failure);
-      job = next;
-      id = request.id;
-      Atomics.store(stop, 0, 0);
-      const onAbort = () => void Atomics.store(stop, 0, 1);
-      const cancelTimer = clock.after(next.limits.timeMs + HARD_GRACE_MS, () => {
-        settle?.({ kind: 'interrupted' });
-        isAlive = false;
-        void worker.terminate();
-      });
-      try {
-        return await new Promise<Outcome>((resolve, reject) => {
-          settle = (ended) => (ended instanceof RuntimeError ? reject(ended) : resolve(ended));
-          next.signal.addEventListener('abort', onAbort, { once: true });
-          if (next.signal.aborted) onAbort();
-          worker.postMessage(request);
-        });
-      } finally {
-        cancelTimer();
-        next.signal.removeEventListener('abort', onAbort);
-        settle = undefined;
-        job = undefined;
-        if (isAlive) worker.unref();
-      }
+      give(next, request);
+      return ended();
     },
     async end() {
       isAlive = false;

@@ -6,6 +6,8 @@ export interface SandboxJob {
   readonly what: string;
   /** JavaScript. Its last value is the result; where a `return` stands outside of functions, that one's is. */
   readonly source: string;
+  /** An ES module that is evaluated before the script, in the same world. It can import nothing. */
+  readonly module?: string;
   /** What the script sees as global variables. */
   readonly globals: JsonObject;
   /** Those of them that it cannot change, however deep. */
@@ -14,6 +16,8 @@ export interface SandboxJob {
   readonly signal: AbortSignal;
   /** What it writes by `console.log`, as it comes; thrown away where absent. */
   readonly onLog?: ((text: string) => void) | undefined;
+  /** Told what it took in its thread, in milliseconds, before `run` ends. */
+  readonly onTime?: (ms: number) => void;
   /** What its clock shows all along, in milliseconds since 1970; the real time if absent. */
   readonly now?: number;
   /** The same seed gives the same `Math.random()`; another one each time if absent. */

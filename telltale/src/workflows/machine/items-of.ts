@@ -50,7 +50,7 @@ async function resolve(
       throw listUnknown(address, shown, 'it names nothing.', 'Name a step, an output_key or a variable.');
     return found as Json;
   }
-  const scope = await walk.scope.forTemplate(source, locals);
+  const scope = await walk.scope.forTemplate(source, locals, address);
   return fill(
     source,
     scope,

@@ -10,7 +10,7 @@ export const MAX_GOTO_VISITS = 100;
 export const DEFAULT_MAX_TRANSITIONS = 100;
 /** How long a step may take to stop once its signal is aborted; then it is left to itself. */
 export const GRACE_MS = 10_000;
-/** A pause before a retry that is longer holds no process. */
-export const HELD_PAUSE_MS = 5_000;
+/** What is due this soon is waited for: letting go and walking again would cost more. */
+export const HELD_WAIT_MS = 1_000;
 /** The longest pause before a retry, where the first one is not longer. */
 export const MAX_PAUSE_MS = 3_600_000;

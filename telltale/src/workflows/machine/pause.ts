@@ -1,5 +1,5 @@
 import type { Branch } from './branch.ts';
-import { HELD_PAUSE_MS, MAX_PAUSE_MS } from './limits.ts';
+import { MAX_PAUSE_MS } from './limits.ts';
 import type { Walk } from './walk.ts';
 
 /** The pause after this many failures: it doubles each time, and is shortened by up to a half so that tries spread. */
@@ -9,7 +9,7 @@ export function pauseAfter(failures: number, firstMs: number, random: number): n
   return Math.round(whole * (1 - random / 2));
 }
 
-/** Resolves at `due`, or once the branch is stopped. A long pause holds no process. */
+/** Resolves at `due`, or once the branch is stopped. The run may be let go of meanwhile. */
 export function pauseUntil(
   { clock, occupancy }: Walk,
   branch: Branch,
@@ -17,15 +17,14 @@ export function pauseUntil(
   address: string,
 ): Promise<void> {
   const left = due - clock.now();
-  if (left <= 0) return Promise.resolve();
+  if (left <= 0 || branch.stopped !== undefined) return Promise.resolve();
   return new Promise((resolve) => {
     const first = branch.deadline === undefined ? due : Math.min(due, branch.deadline);
-    const unpark =
-      left > HELD_PAUSE_MS ? occupancy.park({ for: `retry of ${address}`, due: first }) : undefined;
+    const unpark = occupancy.park({ for: `retry of ${address}`, due: first });
     const go = () => {
       disarm();
       offStop();
-      unpark?.();
+      unpark();
       resolve();
     };
     const disarm = clock.after(left, go);

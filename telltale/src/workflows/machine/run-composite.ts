@@ -41,16 +41,20 @@ export async function runComposite(
   const startedAt = known?.startedAt ?? walk.clock.now();
   let triedAt = known?.triedAt ?? startedAt;
   let attempts = known?.attempts ?? 1;
-  let cause = known?.status === 'running' ? known.cause : undefined;
+  let cause = known?.cause;
+  let begin = known === undefined;
   let due = known?.status === 'retrying' ? (known.due ?? 0) : undefined;
   for (;;) {
     if (due !== undefined) {
       await pauseUntil(walk, place.branch, due, address);
-      if (place.branch.stopped !== undefined) return notBegun(place.branch);
+      if (place.branch.stopped !== undefined) {
+        const paused = { step, address, startedAt, attempts, cause: cause ?? walk.state.started };
+        return cancel(walk, paused, place.branch.stopped);
+      }
       attempts++;
-      cause = undefined;
+      begin = true;
     }
-    if (cause === undefined) {
+    if (begin || cause === undefined) {
       triedAt = walk.clock.now();
       const input = prepared.input === undefined ? {} : { input: prepared.input };
       cause = walk.write(

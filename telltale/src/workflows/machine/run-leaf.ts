@@ -87,8 +87,7 @@ function tryOnce(
   { begun, step, input, triedAt, repeatable }: LeafTry,
 ): Promise<Tried> {
   const { address, attempts, cause } = begun;
-  // An approval's time-out is an answer of its own, so the step itself minds it.
-  const timeoutMs = step.type === 'approval' ? undefined : (step.timeout?.ms ?? ready.timeoutMs);
+  const timeoutMs = ready.timesItself === true ? undefined : (step.timeout?.ms ?? ready.timeoutMs);
   const idempotencyKey = `${walk.state.id}:${address}`;
   return attempt(walk, {
     address,

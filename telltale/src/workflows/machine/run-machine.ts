@@ -7,6 +7,7 @@ import type { Decisions } from '../decisions.ts';
 import type { Leaves } from '../leaf.ts';
 import type { Scope } from '../scope.ts';
 import { createBranch } from './branch.ts';
+import { HELD_WAIT_MS } from './limits.ts';
 import { createOccupancy, type Waits } from './occupancy.ts';
 import { endOnLog, type ListOutcome } from './outcome.ts';
 import { runList } from './run-list.ts';
@@ -69,7 +70,9 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
     scope: options.scope,
     random: options.random,
     occupancy: createOccupancy((waits) => {
-      if (root.stopped !== undefined || options.onParked?.(waits) === 'hold') return;
+      if (root.stopped !== undefined) return;
+      if (waits.due !== undefined && waits.due - clock.now() <= HELD_WAIT_MS) return;
+      if (options.onParked?.(waits) === 'hold') return;
       parked = waits;
       letGo('the run waits');
     }),
@@ -89,7 +92,7 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
       letGo('the run cannot go on');
     },
     sweep(address, reason) {
-      for (const step of open) {
+      for (const step of [...open].reverse()) {
         if (address !== '' && !isInside(step, address)) continue;
         open.delete(step);
         const known = state.steps.get(step);

@@ -1,10 +1,13 @@
+import { stepName } from '../../events/reduce-run.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Test } from '../decisions.ts';
 import { noTransition, stateUnknown, transitionLimit } from './failures.ts';
 import { DEFAULT_MAX_TRANSITIONS } from './limits.ts';
-import type { ListOutcome } from './outcome.ts';
+import { noteChoice } from './note-choice.ts';
+import { endOnLog, type ListOutcome } from './outcome.ts';
+import { stepsByName } from './steps-by-name.ts';
 import { showTest, takeTest } from './take-test.ts';
 import { notBegun, type Place, type StateVisit, type Walk } from './walk.ts';
 
@@ -33,6 +36,7 @@ export async function runStates(
   const { visited } = walk.state;
   const max = workflow.max_transitions ?? DEFAULT_MAX_TRANSITIONS;
   const visits = new Map<string, number>();
+  const chosenBefore = choicesOnLog(walk, workflow);
   let output: Json = null;
   let seq = 0;
   let from: string | undefined;
@@ -50,7 +54,7 @@ export async function runStates(
       entered < visited.length
         ? place.cause
         : walk.write({ type: 'state.entered', state, ...(from === undefined ? {} : { from }), by, visit });
-    const here: StateVisit = {};
+    const here: StateVisit = chosenBefore.get(`${state}@${visit}`) ?? {};
     const outcome = await walk.list(definition.steps, {
       ...place,
       cause,
@@ -70,6 +74,22 @@ export async function runStates(
     from = state;
     next = chosen;
   }
+}
+
+/** By visit: what `transition` steps have chosen. Those inside of a step that completed are not walked to again. */
+function choicesOnLog({ state }: Walk, workflow: WorkflowManifest): ReadonlyMap<string, StateVisit> {
+  const steps = stepsByName(workflow);
+  const choices = new Map<string, StateVisit>();
+  for (const known of state.steps.values()) {
+    const step = steps.get(stepName(known.step));
+    const ended = step?.type === 'transition' ? endOnLog(known) : undefined;
+    if (step === undefined || ended === undefined) continue;
+    const at = known.step.slice(0, known.step.indexOf('/'));
+    const visit = choices.get(at) ?? {};
+    noteChoice(visit, step, known.step, ended);
+    choices.set(at, visit);
+  }
+  return choices;
 }
 
 /** A `transition` step that ran decides; else the first way whose condition holds. */

@@ -3,6 +3,7 @@ import type { Step } from '../../manifest/schema/steps/step.ts';
 import { isComposite } from './composite.ts';
 import { stepLimit } from './failures.ts';
 import { MAX_STEP_INSTANCES } from './limits.ts';
+import { noteChoice } from './note-choice.ts';
 import { endOnLog, type Outcome } from './outcome.ts';
 import { runComposite } from './run-composite.ts';
 import { runLeaf } from './run-leaf.ts';
@@ -31,7 +32,10 @@ export async function runStep(
 ): Promise<Outcome> {
   const known = walk.state.steps.get(address);
   const ended = known === undefined ? undefined : endOnLog(known);
-  if (ended !== undefined) return noted(step, address, place, ended);
+  if (ended !== undefined) {
+    noteChoice(place.visit, step, address, ended);
+    return ended;
+  }
   if (place.branch.stopped !== undefined) return notBegun(place.branch);
   if (known === undefined) {
     let skip: Skip | undefined;
@@ -51,7 +55,8 @@ export async function runStep(
   const outcome = isComposite(step)
     ? await runComposite(walk, step, address, place)
     : await runLeaf(walk, step, address, place);
-  return noted(step, address, place, outcome);
+  noteChoice(place.visit, step, address, outcome);
+  return outcome;
 }
 
 async function whyNot(
@@ -74,14 +79,4 @@ async function whyNot(
   if (test !== undefined && !(await takeTest(walk, `${address}:if`, test, locals)))
     return { reason: 'if', because: showTest(test) };
   return undefined;
-}
-
-/** A `transition` step decides for the visit of the state it stands in; the last on the log counts. */
-function noted(step: Step, address: string, { visit }: Place, outcome: Outcome): Outcome {
-  if (step.type !== 'transition' || outcome.kind !== 'completed' || visit === undefined) return outcome;
-  const { output, seq } = outcome;
-  const state = typeof output === 'object' && output !== null && 'state' in output ? output.state : undefined;
-  if (typeof state === 'string' && seq >= (visit.chosen?.seq ?? 0))
-    visit.chosen = { state, step: address, seq };
-  return outcome;
 }

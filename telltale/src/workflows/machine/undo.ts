@@ -6,8 +6,8 @@ import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { Locals } from '../scope.ts';
 import { attempt } from './attempt.ts';
 import type { Branch } from './branch.ts';
-import { listsInside } from './composite.ts';
 import { itemsOnLog } from './items-of.ts';
+import { stepsByName } from './steps-by-name.ts';
 import { LET_GO, type Walk } from './walk.ts';
 
 /**
@@ -16,7 +16,7 @@ import { LET_GO, type Walk } from './walk.ts';
  * in hand is undone again.
  */
 export async function undo(walk: Walk, workflow: WorkflowManifest, released: Branch): Promise<void> {
-  const steps = byName(workflow);
+  const steps = stepsByName(workflow);
   if (![...steps.values()].some(({ compensate }) => compensate !== undefined)) return;
   const completed: { readonly known: StepState; readonly step: Step }[] = [];
   for (const known of walk.state.steps.values()) {
@@ -38,19 +38,6 @@ export async function undo(walk: Walk, workflow: WorkflowManifest, released: Bra
     const error = tried.kind === 'failed' ? { error: tried.error.toJSON() } : {};
     walk.write({ type: 'step.compensated', step: known.step, ...error }, known.cause);
   }
-}
-
-function byName({ steps, states }: WorkflowManifest): ReadonlyMap<string, Step> {
-  const found = new Map<string, Step>();
-  const visit = (list: readonly Step[]) => {
-    for (const step of list) {
-      found.set(step.name, step);
-      for (const inner of listsInside(step)) visit(inner);
-    }
-  };
-  visit(steps ?? []);
-  for (const state of Object.values(states ?? {})) visit(state.steps);
-  return found;
 }
 
 const ROUND_OF_ITEMS = /^([^~!#@[\]]+)(~\d+)?(?:!\d+)?\[(\d+)\]$/;

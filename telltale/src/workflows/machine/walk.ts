@@ -33,7 +33,7 @@ export interface Walk {
   fail(error: ErrorJson): void;
   /** Something broke that is no failure of a step: lets go of the run, and ends with it. */
   crash(thrown: unknown): void;
-  /** Records as cancelled what the log shows as begun inside of `address` and this walk has not come to. */
+  /** Records as cancelled what the log shows as begun inside of `address` and this walk has not come to, inner before outer. */
   sweep(address: string, reason: string): void;
   list(steps: readonly Step[], place: Place): Promise<ListOutcome>;
 }

@@ -2,12 +2,12 @@ import { deepEqual } from '../../conditions/deep-equal.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { LeafCall } from '../leaf.ts';
-import { askPerson, type PersonsWord } from './ask-person.ts';
+import { askPerson, type PersonsWord, TIMEOUT } from './ask-person.ts';
 import type { LeafContext, PrepareLeaf, StepOf } from './leaf-edges.ts';
 import { resolveInStep, stepWhat } from './resolve-in-step.ts';
 
 /** The options where a step names none; only there is `reject` a failure, elsewhere it is an answer like any other. */
-export const DEFAULT_OPTIONS: readonly string[] = ['approve', 'reject'];
+const DEFAULT_OPTIONS: readonly string[] = ['approve', 'reject'];
 
 /** Waits for a person. Results in `{choice, by, note?}`. */
 export const prepareApproval: PrepareLeaf<'approval'> = async (step, place, context) => {
@@ -45,9 +45,9 @@ function late(step: StepOf<'approval'>, what: string, call: LeafCall, context: L
   );
   const fails = choice === 'fail';
   const answer = fails ? 'withdrawn' : choice === 'reject' ? 'rejected' : 'approved';
-  if (open !== undefined) context.reviews.close(open.review, { answer, choice, by: 'timeout' });
+  if (open !== undefined) context.reviews.close(open.review, { answer, choice, by: TIMEOUT });
   if (fails) throw nobodyAnswered(what, step.timeout?.ms ?? 0);
-  return outcome(step, { answer, choice, by: 'timeout' }, call, context);
+  return outcome(step, { answer, choice, by: TIMEOUT }, call, context);
 }
 
 const rejected = (what: string, by: string, note: string | undefined) =>

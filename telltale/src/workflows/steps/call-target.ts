@@ -26,17 +26,30 @@ export function checkedTarget(
 export const isRepeatable = (target: Target, input: JsonObject): boolean =>
   target.idempotentFor?.(input) ?? target.idempotent;
 
+/** What of a target a step calls; without a kind, a program of the step's own. */
+export interface Callable extends Pick<Target, 'needs' | 'run' | 'timeoutMs'> {
+  readonly kind?: TargetKind;
+}
+
+interface CallOptions extends Pick<TargetCall, 'model'> {
+  /** Called between a person's approval and the call. */
+  readonly onApproved?: () => Promise<void>;
+}
+
 /** Calls a target for a try of a step, once a person has approved what needs it. */
 export async function callTarget(
-  target: Pick<Target, 'needs' | 'run'>,
+  target: Callable,
   call: LeafCall,
   context: LeafContext,
-  more: Pick<TargetCall, 'model'> = {},
+  { onApproved, model }: CallOptions = {},
 ): Promise<Json> {
-  const agent = await context.scope.agent();
+  // Of the others nobody looks at it, and reading a session's log is dear.
+  const mayLook = target.kind === 'tool' || target.kind === 'llm';
+  const agent = mayLook ? await context.scope.agent() : {};
   const granted = await approval(target, agent, call, context);
+  if (granted !== undefined) await onApproved?.();
   call.signal.throwIfAborted();
-  return target.run({ ...targetCall(call, agent, context), granted, ...more });
+  return target.run({ ...targetCall(call, agent, context), granted, model });
 }
 
 /** One try of a step, as targets get it. */

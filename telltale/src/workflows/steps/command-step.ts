@@ -9,9 +9,10 @@ import { commandFailed } from '../../targets/process/process-errors.ts';
 import { runConfined } from '../../targets/process/run-confined.ts';
 import type { Target } from '../../targets/target.ts';
 import type { LeafPlace, ReadyLeaf } from '../leaf.ts';
-import { callTarget } from './call-target.ts';
+import type { Callable } from './call-target.ts';
 import type { LeafContext, StepOf } from './leaf-edges.ts';
 import { resolveInStep, stepWhat } from './resolve-in-step.ts';
+import { targetLeaf } from './target-leaf.ts';
 
 type CommandStep = Extract<StepOf<'script'>, { readonly command: readonly string[] }>;
 
@@ -50,7 +51,7 @@ export async function prepareCommand(
     ...(resolved.stdin === null ? {} : { stdin: asText(resolved.stdin) }),
   };
   const target = commandTarget(stepWhat(place), step.cwd?.includes('${') === true, context);
-  return { input, repeatable: false, run: (call) => callTarget(target, call, context) };
+  return targetLeaf(target, input, false, place, context);
 }
 
 const argumentsOf = (value: Json): readonly string[] => {
@@ -59,11 +60,7 @@ const argumentsOf = (value: Json): readonly string[] => {
 };
 
 /** What references have a say in stays inside the permitted paths; what only the manifest says is its author's word. */
-function commandTarget(
-  what: string,
-  isReferred: boolean,
-  { world }: LeafContext,
-): Pick<Target, 'needs' | 'run'> {
+function commandTarget(what: string, isReferred: boolean, { world }: LeafContext): Callable {
   const { paths, environment } = world.permissions;
   const run: Target['run'] = async (call) => {
     const { command, cwd = '.', env = {}, stdin } = call.input as unknown as CommandInput;

@@ -1,10 +1,8 @@
 import type { Json } from '../../kernel/json.ts';
-import { withTimeout } from '../../targets/access/with-timeout.ts';
-import type { LeafCall, LeafPlace } from '../leaf.ts';
+import type { LeafCall, LeafPlace, UndoPlace } from '../leaf.ts';
 import { prepareAgentStep, prepareWorkflowStep } from './call-below.ts';
 import type { LeafContext, StepOf } from './leaf-edges.ts';
 import { prepareLlm } from './llm-step.ts';
-import { stepWhat } from './resolve-in-step.ts';
 import { prepareTool } from './tool-step.ts';
 
 type CallType = 'tool' | 'relic' | 'agent' | 'workflow' | 'llm';
@@ -14,13 +12,13 @@ type CallType = 'tool' | 'relic' | 'agent' | 'workflow' | 'llm';
  * The call has an address of its own, so that what it starts is found again and what it asks is told apart.
  */
 export async function compensate(
-  { step, address, locals }: LeafPlace,
+  { step, address, locals }: UndoPlace,
   output: Json,
   signal: AbortSignal,
   context: LeafContext,
 ): Promise<void> {
   if (step.compensate === undefined) return;
-  const { type, target, parameters, timeout } = step.compensate;
+  const { type, target, parameters } = step.compensate;
   const call = { name: step.name, type, target, parameters } as StepOf<CallType>;
   const place: LeafPlace = {
     step: call,
@@ -29,18 +27,15 @@ export async function compensate(
   };
   const ready = await prepared(call, place, context);
   const { state } = context.journal;
-  const what = `the compensation of ${stepWhat({ step })}`;
-  await withTimeout(signal, timeout && timeout.ms / 1000, what, context.clock, (within) =>
-    ready.run({
-      ...place,
-      input: ready.input,
-      attempt: 1,
-      signal: within,
-      idempotencyKey: `${state.id}:${place.address}`,
-      cause: state.steps.get(address)?.cause ?? state.started,
-      park: cannotWait,
-    }),
-  );
+  await ready.run({
+    ...place,
+    input: ready.input,
+    attempt: 1,
+    signal,
+    idempotencyKey: `${state.id}:${place.address}`,
+    cause: state.steps.get(address)?.cause ?? state.started,
+    park: cannotWait,
+  });
 }
 
 function prepared(step: StepOf<CallType>, place: LeafPlace, context: LeafContext) {

@@ -33,6 +33,8 @@ export interface LeafEdges {
   readonly costOf: (...used: Parameters<NonNullable<TargetCall['charge']>>) => number;
   /** The session that the run belongs to, where it does. */
   readonly session?: SessionLink | undefined;
+  /** Whether this process has let go of the run: then what a step waited for goes on without it. */
+  readonly isLetGo: () => boolean;
   readonly runAgent: RunAgent;
   readonly runWorkflow: RunWorkflow;
   readonly reviews: RunReviews;
@@ -71,7 +73,7 @@ export interface ReviewEnd {
 export interface RunReviews {
   /** Appends `review.requested`, with its row in the table. The answer comes onto the run's log as `review.resolved`. */
   open(request: ApprovalRequest, cause: Cause): void;
-  /** Appends `review.resolved` and takes the row out. Nothing where it has been answered, or the log is sealed. */
+  /** Appends `review.resolved` and takes the row out. Nothing where it has been answered. */
   close(review: string, end: ReviewEnd): void;
 }
 

@@ -28,7 +28,7 @@ async function ownPrompt(
     repeatable: true,
     async run(call) {
       const question = { what: stepWhat(place), message: String(call.input.prompt), model: step.model };
-      return context.ask(question, targetCall(call, await context.scope.agent(), context));
+      return context.ask(question, targetCall(call, {}, context));
     },
   };
 }

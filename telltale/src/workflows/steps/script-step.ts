@@ -30,7 +30,8 @@ async function prepareJavaScript(
     input,
     repeatable: true,
     async run({ input: parameters, signal, idempotencyKey }) {
-      const seen = (await scope.forTest(names, place.locals, place.address)) as JsonObject;
+      const all = (await scope.forTest(names, place.locals, place.address)) as JsonObject;
+      const seen = Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
       const json = await world.sandbox.run({
         what: stepWhat(place),
         source: script,

@@ -7,7 +7,7 @@ import { stepWhat } from './resolve-in-step.ts';
 
 /** Decides the next state: by a model's answer, or by an artifact. */
 export const prepareTransition: PrepareLeaf<'transition'> = async (step, place, context) => {
-  const { decisions, workflow, scope } = context;
+  const { decisions, workflow } = context;
   if ('transition_source' in step)
     return {
       input: {},
@@ -27,10 +27,7 @@ export const prepareTransition: PrepareLeaf<'transition'> = async (step, place, 
     repeatable: true,
     async run(call) {
       const message = `${String(call.input.prompt)}\n\nAnswer with one of these, and with nothing else: ${answers.join(', ')}`;
-      const said = await context.ask(
-        { what, message, model },
-        targetCall(call, await scope.agent(), context),
-      );
+      const said = await context.ask({ what, message, model }, targetCall(call, {}, context));
       const answer = chosenAnswer(said, answers);
       const state = answer === undefined ? undefined : map[answer];
       if (answer === undefined || state === undefined) throw noAnswer(what, said, answers);

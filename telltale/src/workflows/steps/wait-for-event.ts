@@ -2,9 +2,9 @@ import type { Condition } from '../../conditions/maps/conditions.ts';
 import { matches } from '../../conditions/maps/matches.ts';
 import { parseConditions } from '../../conditions/maps/parse-conditions.ts';
 import type { RunState } from '../../events/run-state.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { LeafCall, LeafPlace, ReadyLeaf } from '../leaf.ts';
+import type { LeafPlace, ReadyLeaf } from '../leaf.ts';
 import type { LeafContext } from './leaf-edges.ts';
 import { resolveMap, stepWhat } from './resolve-in-step.ts';
 import { type EventWait, eventWaits } from './signals-taken.ts';
@@ -21,14 +21,13 @@ export async function prepareEventWait(
   place: LeafPlace,
   context: LeafContext,
 ): Promise<ReadyLeaf> {
-  const { event, timeout } = step;
+  const { event } = step;
   const match = step.match === undefined ? undefined : await resolveMap(step.match, 'match', place, context);
   const condition = match === undefined ? undefined : conditionOf(match, stepWhat(place));
   const names = new Set([...eventWaits(context.workflow).values()].map((wait) => wait.event));
   return {
     input: { event, ...(match === undefined ? {} : { match }) },
     repeatable: true, // what came is on the log
-    timesItself: true,
     async run(call) {
       const { journal, taken } = context;
       // Taken as soon as it is seen: several waits hear of the same signal at once.
@@ -41,14 +40,8 @@ export async function prepareEventWait(
         const seen = fieldsOf(signal, event, names);
         return seen !== undefined && (condition === undefined || matches(condition, { current: seen }));
       };
-      const due = timeout === undefined ? undefined : timeoutDue(timeout.ms, call, context);
-      const waited = await waitFor({ waitsFor: `event ${event}`, due, look }, call, context);
-      if (waited.kind === 'due') {
-        journal.append({ type: 'timer.fired', id: timerOf(call) }, call.cause);
-        throw tookTooLong(stepWhat(place), timeout?.ms ?? 0);
-      }
-      const { value: signal } = waited;
-      return { event: signal.event, data: signal.data, seq: signal.seq } satisfies Json;
+      const { event: came, data, seq } = await waitFor({ waitsFor: `event ${event}`, look }, call, context);
+      return { event: came, data, seq };
     },
   };
 }
@@ -63,18 +56,6 @@ function fieldsOf(
   return wanted === 'custom' && !names.has(event) ? { name: event, data } : undefined;
 }
 
-const timerOf = ({ address }: LeafCall): string => `${address}:timeout`;
-
-/** When it is too late: the same after a restart, another one where it is tried again. */
-function timeoutDue(ms: number, call: LeafCall, { journal, clock }: LeafContext): number {
-  const id = timerOf(call);
-  const timer = journal.state.timers.get(id);
-  if (timer !== undefined && !timer.fired) return timer.due;
-  const due = clock.now() + ms;
-  journal.append({ type: 'timer.set', id, due }, call.cause);
-  return due;
-}
-
 function conditionOf(match: JsonObject, what: string): Condition {
   const parsed = parseConditions(match);
   if (parsed.ok) return parsed.value;
@@ -83,9 +64,3 @@ function conditionOf(match: JsonObject, what: string): Condition {
     hint: issue?.hint,
   });
 }
-
-export const tookTooLong = (what: string, ms: number) =>
-  new RuntimeError('timeout', `What ${what} waits for did not come within ${ms / 1000} s.`, {
-    hint: 'Give it a longer "timeout", or say by "on_error" how the run goes on without it.',
-    retryable: true,
-  });

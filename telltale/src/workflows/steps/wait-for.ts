@@ -3,31 +3,40 @@ import type { LeafCall } from '../leaf.ts';
 import type { LeafEdges } from './leaf-edges.ts';
 import { stepWhat } from './resolve-in-step.ts';
 
-export type Waited<Found> = { readonly kind: 'found'; readonly value: Found } | { readonly kind: 'due' };
-
-export interface WaitOptions<Found> {
+interface Wait<Found> {
   /** What the run's log and its views say that it waits for: `event custom`. */
   readonly waitsFor: string;
-  /** When it ends in any case. */
-  readonly due?: number | undefined;
   /** What is waited for, as soon as the run's state shows it. */
   readonly look: () => Found | undefined;
 }
+
+/** It is due, and what was looked for has not come. */
+export const DUE: unique symbol = Symbol('due');
 
 /**
  * Waits for the run's log to show something, or for a time, with the step parked meanwhile: the run may be let go of,
  * and the wait then begins anew, from the log. Rejects when the step is stopped.
  */
 export function waitFor<Found>(
-  { waitsFor, due, look }: WaitOptions<Found>,
+  wait: Wait<Found> & { readonly due?: never },
+  call: LeafCall,
+  edges: Pick<LeafEdges, 'journal' | 'clock'>,
+): Promise<Found>;
+export function waitFor<Found>(
+  wait: Wait<Found> & { readonly due: number | undefined },
+  call: LeafCall,
+  edges: Pick<LeafEdges, 'journal' | 'clock'>,
+): Promise<Found | typeof DUE>;
+export function waitFor<Found>(
+  { waitsFor, due, look }: Wait<Found> & { readonly due?: number | undefined },
   call: LeafCall,
   { journal, clock }: Pick<LeafEdges, 'journal' | 'clock'>,
-): Promise<Waited<Found>> {
+): Promise<Found | typeof DUE> {
   const { signal } = call;
   if (signal.aborted) return Promise.reject(stopped(stepWhat(call), signal));
   const there = look();
-  if (there !== undefined) return Promise.resolve({ kind: 'found', value: there });
-  if (due !== undefined && due <= clock.now()) return Promise.resolve({ kind: 'due' });
+  if (there !== undefined) return Promise.resolve(there);
+  if (due !== undefined && due <= clock.now()) return Promise.resolve(DUE);
   return new Promise((resolve, reject) => {
     const goOn = call.park(waitsFor, due);
     const end = () => {
@@ -44,9 +53,9 @@ export function waitFor<Found>(
       const found = look();
       if (found === undefined) return;
       end();
-      resolve({ kind: 'found', value: found });
+      resolve(found);
     });
-    // A machine's clock may be set back while it runs: what is early is waited for again.
+    // A machine's clock may be set back meanwhile: what is early is waited for again.
     const arm = (at: number): (() => void) =>
       clock.after(at - clock.now(), () => {
         if (clock.now() < at) {
@@ -54,7 +63,7 @@ export function waitFor<Found>(
           return;
         }
         end();
-        resolve({ kind: 'due' });
+        resolve(DUE);
       });
     let disarm = due === undefined ? () => {} : arm(due);
     signal.addEventListener('abort', onAbort, { once: true });

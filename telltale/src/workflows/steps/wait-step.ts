@@ -2,60 +2,42 @@ import { parseDuration } from '../../kernel/duration.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { showValue } from '../../manifest/schema/show-value.ts';
-import type { LeafCall, LeafPlace, ReadyLeaf } from '../leaf.ts';
+import type { ReadyLeaf } from '../leaf.ts';
 import type { LeafContext, PrepareLeaf } from './leaf-edges.ts';
 import { resolveInStep, stepWhat } from './resolve-in-step.ts';
 import { waitFor } from './wait-for.ts';
-import { prepareEventWait, tookTooLong } from './wait-for-event.ts';
+import { prepareEventWait } from './wait-for-event.ts';
 
 /** Waits for a time, a moment or an event. Durable: what it waits for is on the log, and no process is held. */
 export const prepareWait: PrepareLeaf<'wait'> = async (step, place, context) => {
   if ('event' in step) return prepareEventWait(step, place, context);
   if ('until' in step) {
     const until = momentOf(await resolveInStep(step.until, place, context), stepWhat(place));
-    return timed({ until: new Date(until).toISOString() }, () => until, place, context);
+    return timed({ until: new Date(until).toISOString() }, () => until, context);
   }
   const written = typeof step.for === 'string' ? await resolveInStep(step.for, place, context) : step.for;
   const ms = durationOf(written, stepWhat(place));
   const startedAt = () => context.journal.state.steps.get(place.address)?.startedAt ?? context.clock.now();
-  return timed({ for_ms: ms }, () => startedAt() + ms, place, context);
+  return timed({ for_ms: ms }, () => startedAt() + ms, context);
 };
 
-function timed(
-  input: ReadyLeaf['input'],
-  dueOf: () => number,
-  { step: { timeout } }: LeafPlace,
-  context: LeafContext,
-): ReadyLeaf {
+function timed(input: ReadyLeaf['input'], dueOf: () => number, context: LeafContext): ReadyLeaf {
   return {
     input,
     repeatable: true, // when it is due is on the log
-    timesItself: true,
     async run(call) {
       const { journal } = context;
       const { address: id, cause } = call;
       const timer = journal.state.timers.get(id);
       const due = timer?.due ?? dueOf();
       if (timer === undefined) journal.append({ type: 'timer.set', id, due }, cause);
-      if (timer?.fired !== true) await untilDue(due, timeout?.ms, call, context);
+      if (timer?.fired !== true) {
+        await waitFor({ waitsFor: `timer ${id}`, due, look: () => undefined }, call, context);
+        journal.append({ type: 'timer.fired', id }, cause);
+      }
       return { until: new Date(due).toISOString() };
     },
   };
-}
-
-async function untilDue(
-  due: number,
-  timeoutMs: number | undefined,
-  call: LeafCall,
-  context: LeafContext,
-): Promise<void> {
-  const { journal } = context;
-  const { address: id, cause } = call;
-  const startedAt = journal.state.steps.get(id)?.startedAt ?? context.clock.now();
-  const end = Math.min(due, startedAt + (timeoutMs ?? Number.POSITIVE_INFINITY));
-  await waitFor({ waitsFor: `timer ${id}`, due: end, look: () => undefined }, call, context);
-  if (end < due) throw tookTooLong(stepWhat(call), timeoutMs ?? 0);
-  journal.append({ type: 'timer.fired', id }, cause);
 }
 
 /** What a reference has brought: a bare number is seconds, as in a manifest. */

@@ -75,7 +75,7 @@ components:
 hooks:
   before_turn: [{ invoke: guard, method: check, fallback: true }]
   after_turn: []
-  before_action: [{ command: [node, guard.js], cwd: ., env: { MODE: strict }, timeout: 5s, fallback: { allow: true } }]
+  before_action: [{ command: [node, guard.js], cwd: ., env: { MODE: strict }, timeout: 5s, fallback: true }]
   after_action: []
   on_error: []
 output: { schema: { type: object, required: [answer], properties: { answer: { type: string } } } }

@@ -13,6 +13,8 @@ const VARIABLES = `context_variables:
     - { name: locked, writers: [user] }
   defined:
     - { name: style, type: string }
+  derived:
+    - { name: ready, triggers: [{ type: event, event: turn.failed }] }
 `;
 
 const outcome = (ran: Awaited<ReturnType<typeof runAgent>>, id: string) => {
@@ -51,9 +53,10 @@ describe('set_variable', () => {
     [{ name: 'attempts', value: 'three' }, 'bad_parameters', 'type number, not "three"'],
     [{ name: 'attempts', value: null }, 'bad_parameters', 'type number'],
     [{ name: 'notes', value: {} }, 'bad_parameters', 'type array'],
-    [{ name: 'attemps', value: 1 }, 'variable_unknown', 'No runtime variable is named "attemps"'],
-    [{ name: 'locked', value: 1 }, 'variable_denied', 'not yours'],
-    [{ name: 'style', value: 'dry' }, 'variable_denied', 'kept between runs'],
+    [{ name: 'attemps', value: 1 }, 'variable_unknown', 'No runtime or defined variable is named "attemps"'],
+    [{ name: 'locked', value: 1 }, 'variable_denied', "not the model's"],
+    [{ name: 'style', value: 7 }, 'bad_parameters', 'type string, not 7'],
+    [{ name: 'ready', value: true }, 'variable_denied', 'derived from events'],
     [{ name: 'notes', value: ['x'.repeat(70_000)] }, 'bad_parameters', '65536 are allowed'],
   ])('%j is refused as %s', async (parameters, code, message) => {
     const { got, ran } = await one('set_variable', parameters);

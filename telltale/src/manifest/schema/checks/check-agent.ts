@@ -1,8 +1,9 @@
 import type { Issue } from '../../issue.ts';
 import { checkActionTemplates } from './check-action-templates.ts';
-import { checkConditionFields } from './check-conditions.ts';
+import { checkConditionValues } from './check-condition-values.ts';
 import { checkFeedNames, checkFeeds } from './check-feeds.ts';
 import { checkGuardedVariables } from './check-guarded-variables.ts';
+import { checkHooks } from './check-hooks.ts';
 import { checkMetadata } from './check-metadata.ts';
 import { checkModels } from './check-models.ts';
 import { checkNames } from './check-names.ts';
@@ -32,7 +33,7 @@ export function checkAgent(agent: DocumentNode): readonly Issue[] {
   return [
     ...checkMetadata(agent.at('metadata')),
     ...checkVariables(agent.at('context_variables')),
-    ...checkDerivedNames(variables, members),
+    ...checkDerivedNames(agent, variables, members),
     ...checkFeeds(feeds),
     ...checkFeedNames(feeds, { roots: ['metadata', 'vars', 'agent', ...names], members }),
     ...checkActionTemplates(agent.at('action_templates'), members, names),
@@ -46,21 +47,24 @@ export function checkAgent(agent: DocumentNode): readonly Issue[] {
     ),
     ...checkUnique(mcpServers, 'MCP servers'),
     ...checkGuardedVariables([agent.at('permissions')], 'a permission', variables),
+    ...checkHooks(agent.at('hooks')),
     ...checkInternalActions(agent.at('internal_actions')),
   ];
 }
 
 function checkDerivedNames(
+  agent: DocumentNode,
   variables: readonly DeclaredVariable[],
   members: ReadonlyMap<string, readonly string[]>,
 ): readonly Issue[] {
   const roots = ['metadata', 'vars', ...variables.map(({ name }) => name)];
-  const fields = members.get('metadata') ?? [];
+  const named = new Map(agent.at('metadata').at('fields').entries());
+  const declared = { what: 'metadata field', named };
   return variables.flatMap(({ node }) => [
     ...checkNames(node.at('expression'), { roots, members }),
     ...triggersOf(node)
       .filter((trigger) => trigger.at('type').value === 'metadata_match')
-      .flatMap((trigger) => checkConditionFields(trigger.at('conditions'), fields, 'metadata field')),
+      .flatMap((trigger) => checkConditionValues(trigger.at('conditions'), declared)),
   ]);
 }
 

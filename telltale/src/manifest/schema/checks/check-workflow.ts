@@ -1,6 +1,7 @@
 import type { Issue } from '../../issue.ts';
 import { checkComponents } from './check-components.ts';
 import { checkGuardedVariables } from './check-guarded-variables.ts';
+import { checkHooks } from './check-hooks.ts';
 import { checkStates } from './check-states.ts';
 import { checkSteps } from './check-steps.ts';
 import { checkObjectSchema } from './check-tool.ts';
@@ -31,9 +32,11 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
     ...checkObjectSchema(workflow.at('input')),
     ...checkVariables(workflow.at('context_variables')),
     ...checkSteps(workflow, lists),
+    ...checkHooks(workflow.at('hooks')),
     ...checkStates(workflow, lists),
     ...lists.flatMap(({ steps: list, items }) =>
       list.flatMap((step) => [
+        ...checkHooks(step.at('hooks')),
         ...checkStepConditions(step, { ...scope, items }),
         ...checkStepReferences(step, { ...scope, items }),
       ]),

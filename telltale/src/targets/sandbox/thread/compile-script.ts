@@ -27,8 +27,16 @@ export function compileScript(vm: QuickJS, source: string): CompiledScript | Syn
   return compile(vm, `${OPENING}${source}\n})()`, OPENING.length);
 }
 
-function compile(vm: QuickJS, source: string, indent: number): CompiledScript | SyntaxFinding {
-  const flags = EvalFlags.TYPE_GLOBAL | EvalFlags.STRICT;
+/** As an ES module. The machine has to be reset behind it. */
+export const compileModule = (vm: QuickJS, source: string): CompiledScript | SyntaxFinding =>
+  compile(vm, source, 0, EvalFlags.TYPE_MODULE);
+
+function compile(
+  vm: QuickJS,
+  source: string,
+  indent: number,
+  flags: number = EvalFlags.TYPE_GLOBAL | EvalFlags.STRICT,
+): CompiledScript | SyntaxFinding {
   try {
     return { bytecode: vm.compile(source, FILE, flags), indent };
   } catch (thrown) {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import { type JSValueHandle, MAX_STACK_SIZE, QuickJS } from 'quickjs-wasi';
+import { JSValueHandle, MAX_STACK_SIZE, QuickJS } from 'quickjs-wasi';
 import { PRELUDE } from './prelude.ts';
 import { type EngineModule, WebAssembly } from './web-assembly.ts';
 
@@ -12,6 +12,7 @@ interface Exports {
   wasm_malloc(bytes: number): number;
   wasm_free(address: number): void;
   qjs_set_memory_limit(bytes: number): void;
+  qjs_promise_result(promise: number): number;
 }
 
 /** What the engine asks its host for while a script runs. */
@@ -27,6 +28,8 @@ export interface Machine {
   readonly vm: QuickJS;
   readonly begin: JSValueHandle;
   readonly finish: JSValueHandle;
+  /** What a promise was rejected with. */
+  reasonOf(rejected: JSValueHandle): JSValueHandle;
   /** Forgets everything since `openMachine`. All handles made since then are void. */
   reset(memoryBytes: number): void;
   /** Whether a script made it take memory of the system, which WebAssembly cannot give back. */
@@ -81,6 +84,7 @@ export async function openMachine(engine: EngineModule, host: MachineHost): Prom
     vm,
     begin,
     finish,
+    reasonOf: (rejected) => new JSValueHandle(vm, exports.qjs_promise_result(rejected.ptr)),
     reset(memoryBytes) {
       new Uint8Array(exports.memory.buffer).set(copy, start);
       exports.__stack_pointer.value = start;

@@ -1,15 +1,34 @@
 import { JSException } from 'quickjs-wasi';
 import type { Outcome, RunRequest } from '../messages.ts';
-import { type CompiledScript, compileScript, placeIn, type SyntaxFinding } from './compile-script.ts';
+import {
+  type CompiledScript,
+  compileModule,
+  compileScript,
+  placeIn,
+  type SyntaxFinding,
+} from './compile-script.ts';
 import type { Machine } from './machine.ts';
 import { WebAssembly } from './web-assembly.ts';
 
-/** Compiled scripts by source; the one that was not used for the longest time goes. */
-export type ScriptCache = Map<string, CompiledScript>;
+/** Compiled scripts and modules by source; the one that was not used for the longest time goes. */
+export interface ScriptCache {
+  readonly scripts: Map<string, CompiledScript>;
+  readonly modules: Map<string, CompiledScript>;
+}
+
+export const emptyScriptCache = (): ScriptCache => ({ scripts: new Map(), modules: new Map() });
 
 const MAX_CACHED = 256;
 const MAX_MESSAGE = 2_000;
 const NULL_TEXT = '<null>';
+/** The engine's states of a promise. */
+const PENDING = 0;
+const REJECTED = 2;
+const AWAITS: Outcome = {
+  kind: 'threw',
+  name: '',
+  message: 'it awaits at its top, where nothing can be awaited',
+};
 
 /** Runs a script on a machine. `wasInterrupted` tells whether the host has stopped it. Never throws. */
 export function runScript(
@@ -20,8 +39,12 @@ export function runScript(
 ): Outcome {
   let indent = 0;
   try {
-    const script = compiled(machine, request, cache);
-    if ('message' in script) return { kind: 'syntax', message: clip(script.message), place: script.place };
+    const { source, module, memoryBytes } = request;
+    const script = compiled(machine, source, memoryBytes, cache.scripts, compileScript);
+    if ('message' in script) return syntax(script);
+    const before =
+      module === undefined ? undefined : compiled(machine, module, memoryBytes, cache.modules, compileModule);
+    if (before !== undefined && 'message' in before) return syntax(before);
     indent = script.indent;
     const { vm, begin, finish } = machine;
     machine.reset(request.memoryBytes);
@@ -32,6 +55,11 @@ export function runScript(
       vm.newString(JSON.stringify(request.frozen)),
       vm.newNumber(request.seed),
     );
+    if (before !== undefined) {
+      const loaded = vm.evalBytecode(before.bytecode);
+      if (loaded.promiseState === REJECTED) throw new JSException(machine.reasonOf(loaded));
+      if (loaded.promiseState === PENDING) return AWAITS;
+    }
     const value = vm.evalBytecode(script.bytecode);
     const answer = vm.callFunction(finish, vm.undefined, value, vm.newNumber(request.outputBytes));
     return wasInterrupted() ? { kind: 'interrupted' } : read(answer.toString());
@@ -41,10 +69,18 @@ export function runScript(
   }
 }
 
+const syntax = ({ message, place }: SyntaxFinding): Outcome => ({
+  kind: 'syntax',
+  message: clip(message),
+  place,
+});
+
 function compiled(
   machine: Machine,
-  { source, memoryBytes }: RunRequest,
-  cache: ScriptCache,
+  source: string,
+  memoryBytes: number,
+  cache: Map<string, CompiledScript>,
+  compile: typeof compileScript,
 ): CompiledScript | SyntaxFinding {
   const found = cache.get(source);
   if (found !== undefined) {
@@ -53,7 +89,7 @@ function compiled(
     return found;
   }
   machine.reset(memoryBytes);
-  const made = compileScript(machine.vm, source);
+  const made = compile(machine.vm, source);
   if ('message' in made) return made;
   const [oldest] = cache.keys();
   if (cache.size >= MAX_CACHED && oldest !== undefined) cache.delete(oldest);

@@ -1,17 +1,16 @@
-import { parentPort, workerData } from 'node:worker_threads';
-import type { FromThread, RunRequest, ThreadData } from '../messages.ts';
+import { isMainThread, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { ANSWERED, ASKED, type FromThread, type RunRequest, STOP, type ThreadData } from '../messages.ts';
 import { loadEngine, openMachine } from './machine.ts';
-import { runScript, type ScriptCache } from './run-script.ts';
+import { emptyScriptCache, runScript } from './run-script.ts';
 
 /** Characters that one run may write to its console; what comes behind them is dropped. */
 const MAX_LOGGED = 1024 * 1024;
 
 /** The thread's entry: one script at a time, each on a machine that has seen no other. */
-if (parentPort !== null) {
-  const port = parentPort;
-  const { stop } = workerData as ThreadData;
+if (!isMainThread) {
+  const { cells, port } = workerData as ThreadData;
   const tell = (message: FromThread) => port.postMessage(message);
-  const cache: ScriptCache = new Map();
+  const cache = emptyScriptCache();
   let current: RunRequest | undefined;
   let deadline = Number.POSITIVE_INFINITY;
   let interrupted = false;
@@ -20,7 +19,7 @@ if (parentPort !== null) {
   const host = {
     isOver() {
       if (current === undefined) return false; // the prelude of a machine
-      interrupted ||= performance.now() > deadline || Atomics.load(stop, 0) === 1;
+      interrupted ||= performance.now() > deadline || Atomics.load(cells, STOP) === 1;
       return interrupted;
     },
     now: () => current?.now ?? Date.now(),
@@ -31,19 +30,23 @@ if (parentPort !== null) {
     },
   };
   const engine = await loadEngine();
-  let opening = openMachine(engine, host);
-  await opening;
+  let machine = await openMachine(engine, host);
+  tell({ kind: 'ready' });
 
-  port.on('message', async (request: RunRequest) => {
-    const machine = await opening;
+  // The thread sleeps between two scripts rather than turn its event loop: that is most of the way there and back.
+  for (let seen = 0; ; seen++) {
+    Atomics.wait(cells, ASKED, seen);
+    const request = receiveMessageOnPort(port)?.message as RunRequest;
+    const began = performance.now();
     current = request;
-    deadline = performance.now() + request.timeMs;
+    deadline = began + request.timeMs;
     interrupted = false;
     logged = 0;
     const outcome = runScript(machine, request, cache, () => interrupted);
     current = undefined;
-    tell({ kind: 'done', id: request.id, outcome });
-    if (machine.isSpent()) opening = openMachine(engine, host);
-  });
-  tell({ kind: 'ready' });
+    tell({ kind: 'done', id: request.id, outcome, ms: performance.now() - began });
+    Atomics.add(cells, ANSWERED, 1);
+    Atomics.notify(cells, ANSWERED);
+    if (machine.isSpent()) machine = await openMachine(engine, host);
+  }
 }

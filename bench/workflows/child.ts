@@ -1,0 +1,53 @@
+// One contestant in a process of its own: `child.ts FILE OPTIONS`. Its last line is JSON.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ContestFigures, ContestOptions, OpenContest, WorkflowContestant } from './contestant.ts';
+
+interface Options extends Omit<ContestOptions, 'folder'> {
+  readonly runs: number;
+  readonly rounds: number;
+  readonly starts: number;
+}
+
+const [file = '', given = '{}'] = process.argv.slice(2);
+const options = JSON.parse(given) as Options;
+const folder = mkdtempSync(join(tmpdir(), 'telltale-bench-workflows-'));
+try {
+  const { contestant } = (await import(file)) as { readonly contestant: WorkflowContestant };
+  const contest = await contestant.open({ ...options, folder });
+  const figures = await measure(contest);
+  await contest.close();
+  console.log(JSON.stringify(figures));
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exit(0); // peers leave timers and pools behind
+
+async function measure(contest: OpenContest): Promise<ContestFigures> {
+  const { steps, runs, rounds, starts, atOnce } = options;
+  let begun = 0;
+  const together = async (count: number) => {
+    let left = count;
+    const worker = async () => {
+      while (left-- > 0) await contest.run(begun++);
+    };
+    await Promise.all(Array.from({ length: Math.min(atOnce, count) }, worker));
+  };
+  const perRound = Math.ceil(runs / rounds);
+  await together(perRound);
+  const perSecond: number[] = [];
+  const cpuUs: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const started = performance.now();
+    const cpu = process.cpuUsage();
+    await together(perRound);
+    const { user, system } = process.cpuUsage(cpu);
+    cpuUs.push((user + system) / (perRound * steps));
+    perSecond.push((perRound * steps * 1000) / (performance.now() - started));
+  }
+  const startMs: number[] = [];
+  for (let n = 0; n < starts && contest.start !== undefined; n += 1)
+    startMs.push(await contest.start(begun++));
+  return { perSecond, cpuUs, startMs, expected: begun * steps, ran: contest.ran() };
+}

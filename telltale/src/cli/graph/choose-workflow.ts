@@ -1,0 +1,62 @@
+import { resolve } from 'node:path';
+import { suggest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { LoadedManifest } from '../../manifest/project/project.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import type { Io } from '../io.ts';
+import { usage } from '../usage.ts';
+
+/**
+ * The workflow of a file: one that stands in it or that it imports. Where the file is wrong, all of its mistakes are
+ * printed as `telltale validate` does, and nothing is returned. Nothing is run.
+ */
+export async function chooseWorkflow(
+  path: string,
+  name: string | undefined,
+  io: Io,
+  options: { readonly json?: true },
+): Promise<WorkflowManifest | undefined> {
+  const { validateManifests } = await import('../../manifest/validate-manifests.ts');
+  const { env, cwd, signal } = io;
+  const checked = await validateManifests([path], { env, cwd, signal });
+  if (!checked.ok) {
+    const { printJson, printText } = await import('../validate/print-result.ts');
+    await (options.json === true ? printJson(checked, io.stdout) : printText(checked, io.stderr));
+    return undefined;
+  }
+  const all = checked.projects.flatMap(({ manifests }) => manifests.flatMap(workflowIn));
+  const own = all.filter(({ file }) => resolve(file) === resolve(cwd, path)).map(({ workflow }) => workflow);
+  const known = all.map(({ workflow }) => workflow);
+  if (name !== undefined) {
+    const found = [...own, ...known].find((each) => each.name === name);
+    if (found === undefined) throw workflowUnknown(path, name, names(known));
+    return found;
+  }
+  const candidates = own.length > 0 ? own : known;
+  if (candidates.length > 1) throw severalWorkflows(path, names(candidates));
+  const [only] = candidates;
+  if (only === undefined) throw noWorkflow(path);
+  return only;
+}
+
+const workflowIn = ({ manifest, file }: LoadedManifest) =>
+  manifest.kind === 'Workflow' ? [{ workflow: manifest, file }] : [];
+
+const names = (workflows: readonly WorkflowManifest[]): readonly string[] => [
+  ...new Set(workflows.map((each) => each.name)),
+];
+
+const noWorkflow = (path: string) =>
+  new RuntimeError('no_workflow', `${path} holds no Workflow and imports none.`, {
+    hint: 'Name a file with a document of "kind: Workflow", or an agent that imports one.',
+  });
+
+const workflowUnknown = (path: string, asked: string, known: readonly string[]) =>
+  known.length === 0
+    ? noWorkflow(path)
+    : new RuntimeError('no_workflow', `${path} knows no workflow named "${asked}".`, {
+        hint: suggest(asked, known, 'Workflows'),
+      });
+
+const severalWorkflows = (path: string, known: readonly string[]) =>
+  usage(`'${path}' knows ${known.length} workflows.`, `Name one behind it: ${known.join(', ')}.`);

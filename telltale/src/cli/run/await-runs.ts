@@ -1,0 +1,87 @@
+import { readRun } from '../../engine/read-run.ts';
+import type { RunState } from '../../events/run-state.ts';
+import type { Palette } from '../../manifest/palette.ts';
+import type { Runtime } from '../../session/runtime-types.ts';
+import type { StreamInfo } from '../../store/store.ts';
+import { paletteFor } from '../colour.ts';
+import type { Io } from '../io.ts';
+import { startProgress } from '../progress.ts';
+import { brief } from '../view/brief.ts';
+import { errorText } from '../view/describe-event.ts';
+import { countText } from '../view/figures.ts';
+import { harmlessLine } from '../view/harmless.ts';
+import { waitingText } from '../view/run-state-lines.ts';
+import { hasEnded } from '../view/status.ts';
+import type { RunMode } from './run-mode.ts';
+
+export interface AwaitRunsOptions {
+  readonly mode: RunMode;
+  /** ` --store X` where commands about a run need it; undefined where they are gone with this process. */
+  readonly storeFlag: string | undefined;
+}
+
+/** Columns of what a run brought: its log has the rest. */
+const SAID = 200;
+
+/**
+ * Waits for the workflows of a session that are still at work when it has ended, and says what becomes of them. Those
+ * that only wait are not waited for. Ctrl-C leaves all of them to be resumed.
+ */
+export async function awaitRuns(
+  { store, workflows }: Pick<Runtime, 'store' | 'workflows'>,
+  /** Those that the session set off and whose end is not on its log. */
+  runs: readonly string[],
+  io: Io,
+  { mode, storeFlag }: AwaitRunsOptions,
+): Promise<void> {
+  const { stdout, stderr, signal } = io;
+  const working = new Set(workflows.under());
+  const open: StreamInfo[] = [];
+  for (const run of new Set([...runs, ...working])) {
+    const info = await store.info(run);
+    if (info !== undefined && !hasEnded(info.status)) open.push(info);
+  }
+  if (open.length === 0 || signal.aborted) return;
+  const names = open.filter(({ stream }) => working.has(stream)).map(({ name }) => harmlessLine(name));
+  const output = mode === 'quiet' ? stderr : stdout;
+  const isTold = mode !== 'events' && mode !== 'json';
+  const atWork = `${countText(names.length, 'workflow')} still at work: ${names.join(', ')}`;
+  if (names.length > 0) {
+    if (isTold && !output.isTerminal) await output.write(`${atWork}\n`);
+    const stopProgress = startProgress(io, () => `${atWork}; Ctrl-C leaves them to be resumed`);
+    await Promise.race([workflows.idle(), aborted(signal)]);
+    await stopProgress();
+  }
+  if (!isTold) return;
+  const paint = paletteFor(output);
+  const lines: string[] = [];
+  for (const { stream } of open) lines.push(lineOf(await readRun(store, stream), storeFlag, paint));
+  await output.write(`${lines.join('\n')}\n`);
+}
+
+function lineOf(state: RunState, storeFlag: string | undefined, paint: Palette): string {
+  const { id, workflow, status, output = null, error, waiting } = state;
+  const name = harmlessLine(workflow);
+  const resume =
+    storeFlag === undefined
+      ? 'it is gone with its store, which was in memory'
+      : `go on with: telltale workflow resume ${id}${storeFlag}`;
+  switch (status) {
+    case 'completed':
+      return `${paint.green('⚙ ✓')} ${name} completed${output === null ? '' : `: ${brief(output, SAID)}`}`;
+    case 'failed':
+      return `${paint.red('⚙ ✗')} ${name} failed: ${error === undefined ? 'no reason was given' : errorText(error)} (${id})`;
+    case 'cancelled':
+      return `${paint.yellow('⚙ –')} ${name} was cancelled: ${harmlessLine(error?.message ?? 'no reason was given')}`;
+    case 'waiting':
+      return `${paint.yellow('⚙ …')} ${name} waits for ${harmlessLine(waiting === undefined ? 'something' : waitingText(waiting))}; ${resume}`;
+    case 'running':
+      return `${paint.yellow('⚙ –')} ${name} was interrupted; ${resume}`;
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });

@@ -1,0 +1,70 @@
+import { suggest } from '../../kernel/nearest.ts';
+import type { Store, StreamInfo } from '../../store/store.ts';
+import { paletteFor } from '../colour.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { usage } from '../usage.ts';
+import { createEventLines } from '../view/event-line.ts';
+import { eventJson } from '../view/json-line.ts';
+import { wholeNumber } from '../whole-number.ts';
+import { EVENT_TYPES, RUN_EVENT_TYPES } from './event-types.ts';
+import { followLog } from './follow-log.ts';
+import { readStream } from './read-log.ts';
+import { streamToResume } from './session-to-resume.ts';
+import { storeFlag } from './store-location.ts';
+import type { StreamEvent } from './stream-event.ts';
+import { withStoredSessions } from './with-runtime.ts';
+
+export interface LogOptions {
+  readonly store?: string;
+  readonly follow?: true;
+  readonly from?: string;
+  readonly type?: string;
+  readonly json?: true;
+}
+
+/** Of a line in a pipe: what is longer is for --json. */
+const PIPE_COLUMNS = 400;
+
+/** Prints the log that `find` makes of an argument. */
+export async function printLog(
+  options: LogOptions,
+  context: CommandContext,
+  find: (store: Store) => Promise<StreamInfo>,
+): Promise<ExitCode> {
+  const { io } = context;
+  const { stdout, stderr } = io;
+  const from = options.from === undefined ? 1 : wholeNumber('--from', options.from);
+  const wanted = options.type === undefined ? undefined : readTypes(options.type);
+  return withStoredSessions(context, options, async ({ store }) => {
+    const info = await find(store);
+    const line = createEventLines({ columns: stdout.columns ?? PIPE_COLUMNS, paint: paletteFor(stdout) });
+    const print = async (event: StreamEvent) => {
+      // The lines know the names of actions and when it all began from events that are not shown themselves.
+      const text = options.json === true ? eventJson(event) : `${line(event)}\n`;
+      if (event.seq >= from && (wanted?.has(event.type) ?? true)) await stdout.write(text);
+      return !stdout.closed && !io.signal.aborted;
+    };
+    const isLeft = options.follow === true && info.status === 'running' && info.owner === undefined;
+    if (isLeft && options.json !== true) {
+      const resume = `${await streamToResume(store, info)}${storeFlag(options.store)}`;
+      await stderr.write(`Nobody works on ${info.stream} now. It goes on with: ${resume}\n`);
+    }
+    if (options.follow === true) await followLog(store, info, print, io);
+    else for await (const event of readStream(store, info)) if (!(await print(event))) break;
+    return EXIT.ok;
+  });
+}
+
+const ALL_TYPES: readonly string[] = [...new Set<string>([...EVENT_TYPES, ...RUN_EVENT_TYPES])];
+
+function readTypes(text: string): ReadonlySet<string> {
+  const wanted = new Set<string>();
+  for (const asked of text.split(',').map((each) => each.trim())) {
+    const found = ALL_TYPES.filter((type) => type === asked || type.startsWith(`${asked}.`));
+    if (found.length === 0)
+      throw usage(`There is no type of event '${asked}'.`, suggest(asked, ALL_TYPES, 'Types'));
+    for (const type of found) wanted.add(type);
+  }
+  return wanted;
+}

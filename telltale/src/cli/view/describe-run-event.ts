@@ -1,0 +1,102 @@
+import type { RunEvent, RunEventOf } from '../../events/run-event.ts';
+import { printable } from '../../manifest/printable.ts';
+import { brief, briefFields } from './brief.ts';
+import { clip } from './columns.ts';
+import { errorText, hookText, invokeText, remedy } from './describe-event.ts';
+import { costText, countText, spanText, timeText } from './figures.ts';
+import { harmlessLine as safe } from './harmless.ts';
+
+/** What an event of a run says, beside its type, on one line of at most `columns`; nothing in it can steer a terminal. */
+export function describeRunEvent(event: RunEvent, columns: number): string {
+  const room = Math.max(1, columns);
+  return clip(printable(said(event, room)).trim(), room);
+}
+
+function said(event: RunEvent, room: number): string {
+  switch (event.type) {
+    case 'workflow.started':
+      return `${safe(event.workflow)} in the name of ${safe(event.manifest.agent)}${originText(event)} ${briefFields(event.input, room)}`;
+    case 'workflow.resumed':
+      return `by ${safe(event.by)}`;
+    case 'workflow.waiting':
+      return `for ${safe(event.for)}${event.due === undefined ? '' : `, until ${timeText(event.due)}`}`;
+    case 'workflow.completed':
+      return brief(event.output, room);
+    case 'workflow.failed':
+      return `${event.step === undefined ? '' : `${safe(event.step)}: `}${errorText(event.error)}${remedy(event.error)}`;
+    case 'workflow.cancelled':
+      return `by ${safe(event.by)}: ${safe(event.reason)}`;
+    case 'state.entered':
+      return `${event.from === undefined ? '' : `${safe(event.from)} → `}${safe(event.state)}${event.visit > 1 ? `, visit ${event.visit}` : ''} (${safe(event.by)})`;
+    case 'step.started':
+      return `${safe(event.step)}${event.attempt > 1 ? `, try ${event.attempt}` : ''} ${briefFields(event.input ?? {}, room)}`;
+    case 'step.completed':
+      return `${safe(event.step)} in ${spanText(event.ms)}${triesText(event.attempts)}: ${brief(event.output, room)}`;
+    case 'step.retrying':
+      return `${safe(event.step)}, try ${event.attempt} in ${spanText(event.due - event.at)}: ${errorText(event.error)}`;
+    case 'step.failed':
+      return `${safe(event.step)} after ${spanText(event.ms)}${triesText(event.attempts)}: ${errorText(event.error)}${remedy(event.error)}${POLICIES[event.policy]}`;
+    case 'step.skipped':
+      return `${safe(event.step)}: ${SKIPPED[event.reason]}${event.because === undefined ? '' : ` (${safe(event.because)})`}`;
+    case 'step.cancelled':
+      return `${safe(event.step)}: ${safe(event.reason)}`;
+    case 'step.interrupted':
+      return `${safe(event.step)} in try ${event.attempt}`;
+    case 'step.compensated':
+      return `${safe(event.step)}${event.error === undefined ? '' : `, but that failed: ${errorText(event.error)}`}`;
+    case 'if.decided':
+      return `${safe(event.at_step)} ${safe(event.test)} is ${event.held}${event.problem === undefined ? '' : `: ${safe(event.problem)}`}`;
+    case 'invoke':
+      return invokeText(event, room);
+    case 'hook.ran':
+      return hookText(event);
+    case 'component.injected':
+      return `${safe(event.component)} into ${safe(event.step)}, because of ${safe(event.because)}`;
+    case 'timer.set':
+      return `${safe(event.id)}, due ${timeText(event.due)}`;
+    case 'timer.fired':
+      return safe(event.id);
+    case 'signal.received':
+      return `${safe(event.event)} from ${safe(event.from)} ${briefFields(event.data, room)}`;
+    case 'variable.changed':
+      return `$${safe(event.name)} ${brief(event.from, room)} → ${brief(event.to, room)} (by ${safe(event.by)})`;
+    case 'review.requested':
+      return `${safe(event.review)}: ${safe(event.step)} asks${event.assignee === undefined ? '' : ` ${safe(event.assignee)}`}: ${brief(event.prompt, room)} [${event.options.map(safe).join(' / ')}]`;
+    case 'review.resolved':
+      return `${safe(event.review)} ${event.answer} (${safe(event.choice)}) by ${safe(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
+    case 'budget.charged':
+      return `${event.amount} for the ${safe(event.what)}, ${event.balance} left`;
+    case 'model.used': {
+      const tokens = `${event.usage.input.toLocaleString('en')} + ${countText(event.usage.output, 'token')}`;
+      return `${safe(event.step)}: ${safe(event.model)}, ${tokens}${event.cost_usd > 0 ? `, ${costText(event.cost_usd)}` : ''}`;
+    }
+    case 'audit':
+      return `${safe(event.who)}: ${safe(event.what)}`;
+    case 'custom':
+      return `${safe(event.name)} ${brief(event.data, room)}`;
+  }
+}
+
+const POLICIES: Readonly<Record<RunEventOf<'step.failed'>['policy'], string>> = {
+  fail: '',
+  continue: '; the run goes on',
+  goto: '; the run goes on elsewhere',
+};
+
+export const SKIPPED: Readonly<Record<RunEventOf<'step.skipped'>['reason'], string>> = {
+  if: 'its "if" does not hold',
+  condition: 'its "condition" does not hold',
+  needs: 'what it needs did not succeed',
+  race: 'another branch was first',
+  goto: 'a jump left it out',
+};
+
+const triesText = (attempts: number): string => (attempts > 1 ? ` and ${attempts} tries` : '');
+
+function originText({ origin }: RunEventOf<'workflow.started'>): string {
+  if (origin.parent !== undefined) return `, for ${safe(origin.parent.step)} of ${safe(origin.parent.run)}`;
+  if (origin.trigger !== undefined)
+    return `, set off by ${safe(origin.trigger.id)}${origin.session === undefined ? '' : ` of ${safe(origin.session.id)}`}`;
+  if (origin.session === undefined) return '';
+  return `, for ${origin.action === undefined ? '' : `${safe(origin.action)} of `}${safe(origin.session.id)}`;
+}

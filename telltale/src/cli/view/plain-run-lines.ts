@@ -1,0 +1,26 @@
+import type { RunEvent, RunEventType } from '../../events/run-event.ts';
+import { describeRunEvent } from './describe-run-event.ts';
+
+const LABEL = 18;
+/** Columns of a result or a value: what is longer is in the log. */
+const SAID = 200;
+
+/** What says nothing that another line does not say. */
+const SILENT: ReadonlySet<RunEventType> = new Set([
+  'timer.set',
+  'timer.fired',
+  'budget.charged',
+  'model.used',
+  'workflow.completed',
+  'workflow.failed',
+  'workflow.cancelled',
+]);
+
+/** The line of an event of a run in a pipe: its type, then what it says; undefined where it has none. `of` names the run, where the lines of others are around it. */
+export function plainRunLine(event: RunEvent, of?: string): string | undefined {
+  if (SILENT.has(event.type)) return undefined;
+  const said = describeRunEvent(event, SAID);
+  const text =
+    of !== undefined ? `${of} ${said}` : event.type === 'workflow.started' ? `${event.run} ${said}` : said;
+  return `${`${event.type} `.padEnd(LABEL)}${text}`.trimEnd();
+}

@@ -1,0 +1,60 @@
+import type { RunEvent } from '../../events/run-event.ts';
+import type { Palette } from '../../manifest/palette.ts';
+import { brief } from './brief.ts';
+import { clip } from './columns.ts';
+import { describeRunEvent } from './describe-run-event.ts';
+
+/** The line that a live view gives an event of a run which is about no step; undefined where it shows none. */
+export function runNote(event: RunEvent, columns: number, paint: Palette): string | undefined {
+  const told = (before: string) => clip(`${before}${describeRunEvent(event, columns)}`, columns);
+  switch (event.type) {
+    case 'workflow.started':
+      return paint.dim(
+        clip(
+          `${brief(event.workflow, columns)} · ${brief(event.manifest.agent, columns)} · ${brief(event.run, columns)}`,
+          columns,
+        ),
+      );
+    case 'workflow.resumed':
+      return paint.dim(told('resumed '));
+    case 'workflow.waiting':
+      return paint.yellow(told('waits '));
+    case 'state.entered':
+      return paint.cyan(told('◆ '));
+    case 'review.requested':
+      return paint.yellow(told('? review '));
+    case 'review.resolved':
+      return paint.dim(told('review '));
+    case 'signal.received':
+      return paint.bold(told('» '));
+    case 'invoke':
+      return event.fallback === undefined ? paint.dim(told('⚖ ')) : paint.yellow(told('⚖ '));
+    case 'variable.changed':
+    case 'custom':
+      return paint.dim(told(''));
+    case 'audit':
+      return paint.dim(told('noted: '));
+    case 'hook.ran':
+      return event.outcome === 'passed' ? undefined : paint.dim(told('hook '));
+    case 'if.decided':
+      return event.problem === undefined ? undefined : paint.yellow(told('! '));
+    case 'component.injected':
+      return paint.dim(told('component '));
+    case 'workflow.completed':
+    case 'workflow.failed':
+    case 'workflow.cancelled':
+    case 'step.started':
+    case 'step.completed':
+    case 'step.retrying':
+    case 'step.failed':
+    case 'step.skipped':
+    case 'step.cancelled':
+    case 'step.interrupted':
+    case 'step.compensated':
+    case 'timer.set':
+    case 'timer.fired':
+    case 'budget.charged':
+    case 'model.used':
+      return undefined;
+  }
+}

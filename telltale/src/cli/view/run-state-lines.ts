@@ -1,0 +1,110 @@
+import type { RunState, StepState } from '../../events/run-state.ts';
+import type { Palette } from '../../manifest/palette.ts';
+import { brief } from './brief.ts';
+import { errorText } from './describe-event.ts';
+import { SKIPPED } from './describe-run-event.ts';
+import { costText, countText, spanText, timeText } from './figures.ts';
+import { harmlessLine } from './harmless.ts';
+import type { StateLinesOptions } from './state-lines.ts';
+import { paintStatus } from './status.ts';
+import { stepLine } from './step-line.ts';
+
+/** Steps that are shown, at the most: the newest. */
+const MAX_STEPS = 100;
+const LABEL = 11;
+
+/** What a workflow run is, for people: a fold of its log up to some event. */
+export function runStateLines(state: RunState, options: StateLinesOptions): readonly string[] {
+  const { columns, paint, status, pid } = options;
+  const room = columns - LABEL;
+  const field = (label: string, text: string) => `${paint.dim(label.padEnd(LABEL))}${text}`;
+  const said = (label: string, text: string) => field(label, brief(text, room));
+  const { usage } = state;
+  const lines = [
+    field('run', harmlessLine(state.id)), // whole, so that it can be copied
+    said('workflow', state.workflow),
+    said('agent', `${state.manifest.agent} (${state.manifest.path})`),
+    field(
+      'status',
+      paintStatus(status, harmlessLine(status), paint) + (pid === undefined ? '' : `, process ${pid}`),
+    ),
+    ...(state.waiting === undefined ? [] : [said('waits for', waitingText(state.waiting))]),
+    ...originLines(state).map(([label, text]) => said(label, text)),
+    said('input', brief(state.input, room)),
+    said('started', `${timeText(state.startedAt)}, last event ${spanText(state.at - state.startedAt)} later`),
+    said('event', `${state.seq}`),
+  ];
+  if (state.state !== undefined) lines.push(said('state', stateText(state)));
+  const totals = [
+    ...(usage.input + usage.output === 0
+      ? []
+      : [`${usage.input.toLocaleString('en')} + ${countText(usage.output, 'token')}`]),
+    ...(usage.cost_usd > 0 ? [costText(usage.cost_usd)] : []),
+    ...(state.invokes === 0
+      ? []
+      : [countText(state.invokes, 'decision by artifact', 'decisions by artifacts')]),
+    ...(state.balance === undefined ? [] : [`balance ${state.balance}`]),
+  ];
+  if (totals.length > 0) lines.push(said('totals', totals.join(' · ')));
+  if (state.error !== undefined) lines.push(field('error', paint.red(brief(errorText(state.error), room))));
+  if (state.output !== undefined) lines.push(said('output', brief(state.output, room)));
+  const section = (title: string, body: readonly string[]) => {
+    if (body.length > 0) lines.push('', paint.bold(title), ...body.map((line) => `  ${line}`));
+  };
+  section('Steps', stepLines(state, columns - 2, paint));
+  section(
+    'Variables',
+    [...state.variables].map(([name, value]) => `$${brief(name, room)} = ${brief(value, room)}`),
+  );
+  section(
+    'Reviews',
+    state.reviews
+      .filter(({ choice }) => choice === undefined)
+      .map(({ review, step, prompt, options: choices }) =>
+        brief(`${review}: ${step} asks: ${prompt} [${choices.join(' / ')}]`, columns - 2),
+      ),
+  );
+  return lines;
+}
+
+export const waitingText = ({ for: what, due }: { readonly for: string; readonly due?: number }): string =>
+  due === undefined ? what : `${what}, until ${timeText(due)}`;
+
+function originLines({ origin }: RunState): readonly (readonly [label: string, text: string])[] {
+  const { parent, session, trigger, action, chain } = origin;
+  const from: (readonly [string, string])[] = [];
+  if (parent !== undefined) from.push(['called by', `${parent.step} of ${parent.run}`]);
+  else if (trigger !== undefined)
+    from.push([
+      'set off by',
+      `${trigger.id}${session === undefined ? '' : ` of ${session.id} at ${session.seq}`}`,
+    ]);
+  else if (session !== undefined) from.push(['called by', `${action ?? 'an action'} of ${session.id}`]);
+  if (chain.length > 1) from.push(['chain', chain.join(' → ')]);
+  return from;
+}
+
+/** The state it is in, and the way there. */
+function stateText({ state = '', visited }: RunState): string {
+  const way = visited.slice(-10).map((each) => each.state);
+  return way.length < 2 ? state : `${state} (${visited.length > way.length ? '… → ' : ''}${way.join(' → ')})`;
+}
+
+function stepLines(state: RunState, columns: number, paint: Palette): readonly string[] {
+  const all = [...state.steps.values()];
+  const more = all.length - MAX_STEPS;
+  const lines = all.slice(-MAX_STEPS).map((step) => stepLine(viewOf(step), columns, state.at, paint));
+  return more > 0 ? [paint.dim(`… ${countText(more, 'older step')}: --json shows all`), ...lines] : lines;
+}
+
+const isSkipReason = (reason: string): reason is keyof typeof SKIPPED => Object.hasOwn(SKIPPED, reason);
+
+function viewOf({ step, status, attempts, startedAt, input, output, error, reason }: StepState) {
+  const why = reason !== undefined && isSkipReason(reason) ? SKIPPED[reason] : reason;
+  const note = error === undefined ? (output ?? why) : errorText(error);
+  return {
+    ...{ step, status, startedAt, attempt: attempts },
+    ...(input === undefined ? {} : { input }),
+    ...(note === undefined ? {} : { note }),
+  };
+}

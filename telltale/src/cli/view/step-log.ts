@@ -1,0 +1,82 @@
+import type { RunEvent } from '../../events/run-event.ts';
+import type { StepStatus } from '../../events/run-state.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { SKIPPED } from './describe-run-event.ts';
+
+/** How a step of a run stands, as far as a view shows it. */
+export interface StepView {
+  /** See `RunEventBody`. */
+  readonly step: string;
+  status: StepStatus;
+  startedAt?: number;
+  ms?: number;
+  attempt: number;
+  input?: JsonObject;
+  /** Its output, or what went wrong. */
+  note?: Json;
+}
+
+export const isStepOver = ({ status }: Pick<StepView, 'status'>): boolean =>
+  status !== 'running' && status !== 'retrying';
+
+/** The steps of a run, by address, in the order in which they were begun. */
+export interface StepLog {
+  /** Takes an event in; gives the step it is about, and whether it is new. */
+  take(event: RunEvent): { readonly view: StepView; readonly isNew: boolean } | undefined;
+  running(): readonly StepView[];
+}
+
+export function createStepLog(): StepLog {
+  const steps = new Map<string, StepView>();
+  const open = new Map<string, StepView>();
+
+  const change = (step: string, changes: Partial<StepView> & Pick<StepView, 'status'>) => {
+    const known = steps.get(step);
+    const view = known ?? { step, status: changes.status, attempt: 0 };
+    Object.assign(view, changes);
+    steps.set(step, view);
+    if (isStepOver(view)) open.delete(step);
+    else open.set(step, view);
+    return { view, isNew: known === undefined };
+  };
+
+  return {
+    take(event) {
+      switch (event.type) {
+        case 'step.started': {
+          const startedAt = steps.get(event.step)?.startedAt ?? event.at;
+          const input = event.input === undefined ? {} : { input: event.input };
+          return change(event.step, { status: 'running', startedAt, attempt: event.attempt, ...input });
+        }
+        case 'step.completed':
+          return change(event.step, {
+            status: 'completed',
+            ms: event.ms,
+            attempt: event.attempts,
+            note: event.output,
+          });
+        case 'step.retrying':
+          return change(event.step, { status: 'retrying', note: event.error.message });
+        case 'step.failed': {
+          const note = `${event.error.code}: ${event.error.message}`;
+          return change(event.step, { status: 'failed', ms: event.ms, attempt: event.attempts, note });
+        }
+        case 'step.skipped': {
+          const because = event.because === undefined ? '' : ` (${event.because})`;
+          return change(event.step, { status: 'skipped', note: `${SKIPPED[event.reason]}${because}` });
+        }
+        case 'step.cancelled':
+          return change(event.step, { status: 'cancelled', note: event.reason });
+        case 'step.interrupted':
+          return change(event.step, { status: 'interrupted', note: 'whether it took effect is not known' });
+        case 'step.compensated':
+          return change(event.step, {
+            status: 'compensated',
+            note: event.error === undefined ? 'undone' : `could not be undone: ${event.error.message}`,
+          });
+      }
+      return undefined;
+    },
+    running: () => [...open.values()],
+  };
+}

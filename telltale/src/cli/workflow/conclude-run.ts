@@ -1,0 +1,98 @@
+import type { ApprovalState, RunState } from '../../events/run-state.ts';
+import type { RunResult } from '../../session/runs/run-types.ts';
+import { paletteFor } from '../colour.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
+import type { RunMode } from '../run/run-mode.ts';
+import { namingStore } from '../session/store-location.ts';
+import { spanText } from '../view/figures.ts';
+import { harmlessLine } from '../view/harmless.ts';
+import { waitingText } from '../view/run-state-lines.ts';
+import type { FollowedRun } from './follow-workflow.ts';
+
+const EXITS: Readonly<Record<RunResult['status'], ExitCode>> = {
+  completed: EXIT.ok,
+  failed: EXIT.failed,
+  cancelled: EXIT.failed,
+  waiting: EXIT.waiting,
+  interrupted: EXIT.interrupted,
+};
+
+export interface ConcludeRunOptions {
+  readonly mode: RunMode;
+  /** ` --store X` where commands about this run need it; undefined where the run is gone with this process. */
+  readonly storeFlag: string | undefined;
+  /** The run as it is on the log. */
+  readonly state: Pick<RunState, 'reviews'> | undefined;
+}
+
+const EVENT = /^event (\S+)/;
+
+/** Says on stderr what a person has to know of a run that did not come to its good end, and gives the exit code. */
+export async function concludeRun(
+  { result, cutOff, unread }: FollowedRun,
+  { stderr, clock }: Pick<Io, 'stderr' | 'clock'>,
+  { mode, storeFlag, state }: ConcludeRunOptions,
+): Promise<ExitCode> {
+  const { run, status, error, waiting } = result;
+  const isLost = status === 'interrupted' && error !== undefined;
+  const code = isLost ? EXIT.failed : EXITS[status];
+  if (code === EXIT.ok || unread || mode === 'events' || mode === 'json') return code;
+  const { bold, cyan, dim, red, yellow } = paletteFor(stderr);
+  const follow = (command: string, what: string) =>
+    storeFlag === undefined ? '' : `${what}: telltale workflow ${command} ${run}${storeFlag}`;
+  const resume = follow('resume', 'Go on with') || 'Its store was in memory: it cannot be resumed.';
+  const lines: string[] = [];
+  switch (status) {
+    case 'completed':
+      break;
+    case 'interrupted': {
+      if (error !== undefined) lines.push(`${red(bold('lost'))}: ${bold(harmlessLine(error.message))}`);
+      if (error?.hint !== undefined) lines.push(`  ${cyan('→')} ${harmlessLine(error.hint)}`);
+      const running = cutOff.map(({ step, startedAt = clock.now() }) =>
+        harmlessLine(`${step} (${spanText(clock.now() - startedAt)})`),
+      );
+      lines.push(
+        `${yellow('interrupted')}${running.length === 0 ? '' : ` while running: ${running.join(', ')}`}`,
+        resume,
+      );
+      break;
+    }
+    case 'cancelled':
+      lines.push(
+        `${yellow('cancelled')}: ${bold(`The run ${run} was cancelled: ${harmlessLine(error?.message ?? 'no reason was given')}`)}`,
+        follow('show', 'See'),
+      );
+      break;
+    case 'waiting': {
+      const what = waiting === undefined ? 'something' : waitingText(waiting);
+      const asked = EVENT.exec(waiting?.for ?? '')?.[1];
+      lines.push(
+        `${yellow('waiting')}: ${bold(`The run waits for ${harmlessLine(what)}.`)}`,
+        ...openReviews(state).flatMap(({ review, step, prompt, options }) => [
+          `  ${harmlessLine(step)} asks: ${harmlessLine(prompt)} [${options.map(harmlessLine).join(' / ')}]`,
+          ...(storeFlag === undefined
+            ? []
+            : [`  ${cyan('→')} telltale reviews approve ${review}${storeFlag}   (or: reject)`]),
+        ]),
+        ...(asked === undefined || storeFlag === undefined
+          ? []
+          : [`  ${cyan('→')} telltale workflow signal ${run} ${harmlessLine(asked)} '{}'${storeFlag}`]),
+        resume,
+      );
+      break;
+    }
+    case 'failed':
+      lines.push(
+        `${red(bold('failed'))}: ${bold(harmlessLine(error?.message ?? 'No reason was given.'))}${error === undefined ? '' : dim(` [${harmlessLine(error.code)}]`)}`,
+        dim(`  run ${run}`),
+        `  ${cyan('→')} ${[namingStore(harmlessLine(error?.hint ?? ''), storeFlag ?? ''), follow('show', 'See')].filter((part) => part !== '').join(' ')}`,
+      );
+      break;
+  }
+  await stderr.write(`${lines.filter((line) => line !== '').join('\n')}\n`);
+  return code;
+}
+
+const openReviews = (state: Pick<RunState, 'reviews'> | undefined): readonly ApprovalState[] =>
+  (state?.reviews ?? []).filter(({ choice }) => choice === undefined);

@@ -1,0 +1,126 @@
+import { suggest } from '../../kernel/nearest.ts';
+import type { StreamInfo } from '../../store/store.ts';
+import { paletteFor } from '../colour.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
+import { findStream } from '../session/find-session.ts';
+import { storeExists, storeLocation } from '../session/store-location.ts';
+import { withSessions } from '../session/with-runtime.ts';
+import { usage } from '../usage.ts';
+import { brief } from '../view/brief.ts';
+import { agoText, timeText } from '../view/figures.ts';
+import { jsonText } from '../view/json-line.ts';
+import { paintStatus, shownStatus } from '../view/status.ts';
+import { type Column, tableLines } from '../view/table.ts';
+import { wholeNumber } from '../whole-number.ts';
+
+export interface ListOptions {
+  readonly store?: string;
+  readonly status?: string;
+  readonly limit?: string;
+  readonly of?: string;
+  readonly json?: true;
+}
+
+export const DEFAULT_LIMIT = 20;
+/** Runs that are looked through for those that are asked for. */
+const MAX_SEARCHED = 10_000;
+const MAX_CELL = 200;
+/** A session's, but for `stalled`, which only an agent can be. */
+export const RUN_STATUSES = [
+  'running',
+  'waiting',
+  'interrupted',
+  'completed',
+  'failed',
+  'cancelled',
+] as const;
+
+/** `telltale workflow list`. */
+export async function listRuns(options: ListOptions, context: CommandContext): Promise<ExitCode> {
+  const { io } = context;
+  const limit = options.limit === undefined ? DEFAULT_LIMIT : wholeNumber('--limit', options.limit);
+  const statuses = options.status === undefined ? undefined : readStatuses(options.status);
+  const location = storeLocation(options.store, io);
+  const isNarrow = statuses !== undefined || options.of !== undefined;
+  const found = storeExists(location, io)
+    ? await withSessions(
+        context,
+        options.store === undefined ? {} : { store: options.store },
+        async ({ store }) => {
+          const parent = options.of === undefined ? undefined : (await findStream(store, options.of)).stream;
+          const runs = await store.list({ kind: 'run', limit: isNarrow ? MAX_SEARCHED : limit + 1 });
+          return parent === undefined ? runs : runs.filter((run) => run.parent === parent);
+        },
+      )
+    : [];
+  const matching = found.filter((each) => statuses?.has(shownStatus(each)) ?? true);
+  const shown = matching.slice(0, limit);
+  await (options.json === true
+    ? io.stdout.write(jsonText(shown.map(runInfoJson), 2))
+    : print(shown, matching.length > limit, location, io));
+  return EXIT.ok;
+}
+
+function readStatuses(text: string): ReadonlySet<string> {
+  const known: readonly string[] = RUN_STATUSES;
+  const asked = text.split(',').map((each) => each.trim());
+  const wrong = asked.find((each) => !known.includes(each));
+  if (wrong !== undefined) throw usage(`There is no status '${wrong}'.`, suggest(wrong, known, 'Statuses'));
+  return new Set(asked);
+}
+
+const runInfoJson = (info: StreamInfo) => ({
+  run: info.stream,
+  workflow: info.name,
+  status: shownStatus(info),
+  title: info.title,
+  events: info.head,
+  started: timeText(info.createdAt),
+  updated: timeText(info.updatedAt),
+  parent: info.parent ?? null,
+  pid: info.owner?.pid ?? null,
+});
+
+const COLUMNS: readonly Column[] = [
+  { title: 'RUN' },
+  { title: 'WORKFLOW' },
+  { title: 'STATUS' },
+  { title: 'STARTED' },
+  { title: 'EVENTS', align: 'right' },
+  { title: 'PID', align: 'right' },
+  { title: 'OF', gives: true },
+];
+const STATUS_COLUMN = 2;
+
+async function print(
+  found: readonly StreamInfo[],
+  areMore: boolean,
+  location: string,
+  { stdout, clock }: Io,
+): Promise<void> {
+  if (found.length === 0) {
+    await stdout.write(
+      `No workflow runs in ${location}. Start one with: telltale workflow run MANIFEST WORKFLOW\n`,
+    );
+    return;
+  }
+  const paint = paletteFor(stdout);
+  const rows = found.map((info) => [
+    brief(info.stream, MAX_CELL),
+    brief(info.name, MAX_CELL),
+    shownStatus(info),
+    agoText(clock.now() - info.createdAt),
+    String(info.head),
+    info.owner === undefined ? '' : String(info.owner.pid),
+    brief(info.parent ?? '', MAX_CELL),
+  ]);
+  const lines = tableLines(COLUMNS, rows, {
+    columns: stdout.columns,
+    paint: (text, row, column) =>
+      row === -1 ? paint.dim(text) : column === STATUS_COLUMN ? paintStatus(text, text, paint) : text,
+  });
+  const more = areMore ? [paint.dim('There are more: --limit N shows them.')] : [];
+  await stdout.write(`${[...lines, ...more].join('\n')}\n`);
+}

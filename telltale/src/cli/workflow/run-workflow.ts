@@ -1,0 +1,83 @@
+import { statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { LoadedWorkflow, RunOptions } from '../../session/runs/run-types.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { readVars } from '../run/read-vars.ts';
+import { runMode } from '../run/run-mode.ts';
+import { openEarly } from '../session/open-early.ts';
+import { usage } from '../usage.ts';
+import { readObject } from './read-json.ts';
+import { type WorkRunOptions, workRun } from './work-run.ts';
+
+export interface RunWorkflowOptions extends WorkRunOptions {
+  readonly input?: string;
+  readonly var: readonly string[];
+  readonly agent?: string;
+}
+
+/** `telltale workflow run`. */
+export async function runWorkflow(
+  manifest: string,
+  name: string | undefined,
+  options: RunWorkflowOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { io } = context;
+  runMode(options, io);
+  const vars = readVars(options.var);
+  const input = options.input === undefined ? undefined : await readObject('--input', options.input, io);
+  const start: RunOptions = {
+    ...(input === undefined ? {} : { input }),
+    ...(options.var.length === 0 ? {} : { vars }),
+    ...(options.wait === true ? { onWaiting: 'hold' } : {}),
+  };
+  const early = openEarly(context, options);
+  try {
+    const workflow = await loadForWorkflow(manifest, name, options, context);
+    if (workflow === undefined) return EXIT.usage;
+    const work = early === undefined ? options : { ...options, early };
+    return await workRun(context, work, async ({ workflows }) => ({
+      run: workflows.start(workflow, start),
+      seen: 0,
+    }));
+  } finally {
+    await early?.close();
+  }
+}
+
+/** Where the manifest is wrong, all of its mistakes are printed as `telltale validate` does, and nothing is returned. */
+async function loadForWorkflow(
+  path: string,
+  workflow: string | undefined,
+  options: Pick<RunWorkflowOptions, 'json' | 'agent'>,
+  { io, runtimes }: CommandContext,
+): Promise<LoadedWorkflow | undefined> {
+  const { env, cwd, signal } = io;
+  if (statSync(resolve(cwd, path), { throwIfNoEntry: false })?.isDirectory() === true)
+    throw folderGiven(path);
+  try {
+    return await runtimes.loadWorkflow(path, {
+      env,
+      cwd,
+      ...(workflow === undefined ? {} : { workflow }),
+      ...(options.agent === undefined ? {} : { agent: options.agent }),
+    });
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const [{ validateManifests }, { printJson, printText }] = await Promise.all([
+      import('../../manifest/validate-manifests.ts'),
+      import('../validate/print-result.ts'),
+    ]);
+    const checked = await validateManifests([path], { env, cwd, signal });
+    if (checked.ok) throw thrown;
+    await (options.json === true ? printJson(checked, io.stdout) : printText(checked, io.stderr));
+    return undefined;
+  }
+}
+
+const folderGiven = (path: string) =>
+  usage(
+    `'${path}' is a folder.`,
+    `Name the agent's manifest in it: telltale workflow run ${join(path, 'agent.yml')} WORKFLOW`,
+  );

@@ -1,0 +1,70 @@
+import { readRun } from '../../engine/read-run.ts';
+import type { RunState } from '../../events/run-state.ts';
+import type { WorkflowRun } from '../../session/runs/run-types.ts';
+import type { Runtime, RuntimeOptions } from '../../session/runtime-types.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { askPerson } from '../run/ask-person.ts';
+import { type ModeOptions, runMode } from '../run/run-mode.ts';
+import type { EarlyStore } from '../session/open-early.ts';
+import { isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
+import { withRuntime } from '../session/with-runtime.ts';
+import { concludeRun } from './conclude-run.ts';
+import { type FollowedRun, followWorkflow } from './follow-workflow.ts';
+import { createWorkflowView } from './workflow-view.ts';
+
+export interface WorkRunOptions extends ModeOptions {
+  readonly store?: string;
+  readonly durability?: 'power' | 'process';
+  /** Stays while the run only waits. */
+  readonly wait?: true;
+  /** The store, where it is being opened already. */
+  readonly early?: EarlyStore;
+}
+
+/** A run that was begun or taken up, and how much of its log had been seen before. */
+export interface BegunRun {
+  readonly run: WorkflowRun;
+  readonly seen: number;
+}
+
+/** Works on one run in this process and shows it: what `workflow run` and `workflow resume` have in common. */
+export async function workRun(
+  context: Pick<CommandContext, 'io' | 'runtimes'>,
+  options: WorkRunOptions,
+  begin: (runtime: Runtime) => Promise<BegunRun>,
+): Promise<ExitCode> {
+  const { io } = context;
+  const mode = runMode(options, io);
+  const view = createWorkflowView(mode, io);
+  const approve = askPerson(io, view);
+  const settings: Pick<RuntimeOptions, 'durability' | 'approve'> = {
+    ...(options.durability === undefined ? {} : { durability: options.durability }),
+    ...(approve === undefined ? {} : { approve }),
+  };
+  const store = {
+    ...(options.store === undefined ? {} : { store: options.store }),
+    ...(options.early === undefined ? {} : { early: options.early }),
+  };
+  const outcome: { followed?: FollowedRun; state?: RunState } = {};
+  try {
+    await withRuntime(context, { ...store, ...settings }, async (runtime) => {
+      const { run, seen } = await begin(runtime);
+      outcome.followed = await followWorkflow(run, io, { view, seen });
+      if (outcome.followed.result.status === 'waiting') outcome.state = await readRun(runtime.store, run.id);
+    });
+  } catch (thrown) {
+    // A store that was lost cannot be closed either: what it was lost by is what there is to tell.
+    const result = outcome.followed?.result;
+    if (result?.status !== 'interrupted' || result.error === undefined) throw thrown;
+  } finally {
+    if (outcome.followed === undefined) await view.leave();
+  }
+  if (outcome.followed === undefined) return EXIT.failed;
+  const isGone = isInMemory(storeLocation(options.store, io));
+  return concludeRun(outcome.followed, io, {
+    mode,
+    storeFlag: isGone ? undefined : storeFlag(options.store),
+    state: outcome.state,
+  });
+}

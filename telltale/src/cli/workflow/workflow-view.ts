@@ -1,0 +1,110 @@
+import type { RunEvent } from '../../events/run-event.ts';
+import type { RunResult } from '../../session/runs/run-types.ts';
+import { paletteFor } from '../colour.ts';
+import type { Io } from '../io.ts';
+import { startProgress } from '../progress.ts';
+import type { RunMode } from '../run/run-mode.ts';
+import { createTerminalFrames } from '../run/terminal-frames.ts';
+import { clip } from '../view/columns.ts';
+import { eventJson, jsonText } from '../view/json-line.ts';
+import { plainRunLine } from '../view/plain-run-lines.ts';
+import { resultText } from '../view/result-text.ts';
+import { createRunScreen } from '../view/run-screen.ts';
+import { closingRunLines, type RunTotals } from './closing-run-lines.ts';
+
+/** Where the events of a workflow run go. */
+export interface WorkflowView {
+  show(event: RunEvent): Promise<void>;
+  /** Takes in an event that has been seen before. */
+  recall(event: RunEvent): void;
+  end(result: RunResult, totals: RunTotals): Promise<void>;
+  /** Ends it where there is no result to show. */
+  leave(): Promise<void>;
+  /** Leaves the terminal to `ask` while it lasts. */
+  aside<T>(ask: () => Promise<T>): Promise<T>;
+}
+
+const DEFAULT_COLUMNS = 80;
+const DEFAULT_ROWS = 24;
+
+export function createWorkflowView(mode: RunMode, io: Io): WorkflowView {
+  const { stdout } = io;
+  switch (mode) {
+    case 'live':
+      return liveView(io);
+    case 'plain':
+      return {
+        ...inPipe,
+        async show(event) {
+          const line = plainRunLine(event);
+          if (line !== undefined) await stdout.write(`${line}\n`);
+        },
+        end: (result, totals) =>
+          stdout.write(`${closingRunLines(result, totals, paletteFor(stdout)).join('\n')}\n`),
+      };
+    case 'events':
+      return { ...inPipe, show: (event) => stdout.write(eventJson(event)), end: async () => {} };
+    case 'quiet':
+      return silentView(io, ({ output }) => (output === undefined ? '' : resultText(output, stdout)));
+    case 'json':
+      return silentView(io, (result) => jsonText(result, 2));
+  }
+}
+
+const inPipe: Pick<WorkflowView, 'recall' | 'leave' | 'aside'> = {
+  recall: () => {},
+  leave: async () => {},
+  aside: (ask) => ask(),
+};
+
+function liveView(io: Io): WorkflowView {
+  const { stdout, signal } = io;
+  const paint = paletteFor(stdout);
+  const columns = () => stdout.columns ?? DEFAULT_COLUMNS;
+  const screen = createRunScreen({
+    paint,
+    size: () => ({ columns: columns(), rows: stdout.rows ?? DEFAULT_ROWS }),
+    status: () =>
+      signal.aborted ? paint.yellow(clip('stopping; Ctrl-C again ends at once', columns() - 1)) : undefined,
+  });
+  const frames = createTerminalFrames(io, screen);
+  return {
+    async show(event) {
+      screen.show(event);
+      frames.changed();
+    },
+    recall: (event) => screen.recall(event),
+    async end(result, totals) {
+      await frames.leave();
+      await stdout.write(`\n${closingRunLines(result, totals, paint, columns() - 1).join('\n')}\n`);
+    },
+    leave: () => frames.leave(),
+    aside: (ask) => frames.aside(ask),
+  };
+}
+
+/** Prints only how it ended. While it lasts, a terminal sees that something goes on. */
+function silentView(io: Io, print: (result: RunResult) => string): WorkflowView {
+  let step = '';
+  const start = () => startProgress(io, () => (step === '' ? 'Starting…' : `At ${step}…`));
+  let leave = start();
+  return {
+    async show(event) {
+      if (event.type === 'step.started') step = event.step;
+    },
+    recall: () => {},
+    async end(result) {
+      await leave();
+      await io.stdout.write(print(result));
+    },
+    leave: () => leave(),
+    async aside(ask) {
+      await leave();
+      try {
+        return await ask();
+      } finally {
+        leave = start();
+      }
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import { parseExpression } from '../../conditions/cel/parse-expression.ts';
+import type { Diagnostic, Finding } from '../diagnostic.ts';
+import type { Issue } from '../issue.ts';
+import { quoted } from '../printable.ts';
+import {
+  checkConditionValues,
+  type Declared,
+  titleOf,
+  unknownName,
+} from '../schema/checks/check-condition-values.ts';
+import { fieldViolation } from '../schema/checks/check-field-value.ts';
+import { declaredVariables } from '../schema/checks/check-variables.ts';
+import { type DocumentNode, documentNode, errorAt } from '../schema/checks/document-node.ts';
+import { stepLists } from '../schema/checks/workflow-steps.ts';
+import type { AgentScope } from './agent-scope.ts';
+import type { ProjectDocument } from './project-document.ts';
+
+/**
+ * What a workflow asks of the state of the agents that import it, or does to it: its triggers' conditions, what it sets.
+ * What fits none of them is an error; what fits some is a warning for the others, since it may never be meant for them.
+ */
+export function checkAgentState(
+  documents: readonly ProjectDocument[],
+  scopes: readonly AgentScope[],
+): Diagnostic[] {
+  return documents.flatMap((each) => {
+    if (each.kind !== 'Workflow') return [];
+    const found = scopes
+      .filter(({ documents: inside }) => inside.has(each))
+      .map((scope) => checkAgainst(documentNode(each.document.value), scope));
+    const wrongIn = new Map<string, number>();
+    for (const issues of found)
+      for (const key of new Set(issues.map(keyOf))) wrongIn.set(key, (wrongIn.get(key) ?? 0) + 1);
+    const first = new Map(
+      found
+        .flat()
+        .map((issue) => [keyOf(issue), issue] as const)
+        .reverse(),
+    );
+    return [...first].reverse().map(([key, issue]) => {
+      const { path, at, offset } = issue;
+      const severity = wrongIn.get(key) === found.length ? issue.severity : 'warning';
+      const query = { path, at, ...(offset === undefined ? {} : { offset }) };
+      return each.document.diagnose(query, findingOf(issue, severity));
+    });
+  });
+}
+
+const keyOf = ({ path, code }: Issue): string => `${code} ${JSON.stringify(path)}`;
+
+const findingOf = ({ code, message, hint }: Issue, severity: Finding['severity']): Finding => ({
+  ...{ severity, code, message },
+  ...(hint === undefined ? {} : { hint }),
+});
+
+function checkAgainst(workflow: DocumentNode, { agent }: AgentScope): readonly Issue[] {
+  const manifest = documentNode(agent.document.value);
+  const owner = quoted(agent.name ?? '?');
+  const metadata: Declared = {
+    ...{ what: 'metadata field', agent: owner },
+    named: new Map(manifest.at('metadata').at('fields').entries()),
+  };
+  const variables: Declared = {
+    ...{ what: 'context variable', agent: owner },
+    named: new Map(
+      [manifest, workflow]
+        .flatMap((each) => declaredVariables(each.at('context_variables')))
+        .map(({ name, node }) => [name, node] as const),
+    ),
+  };
+  const triggers = [workflow.at('trigger'), ...workflow.at('triggers').items()];
+  const steps = stepLists(workflow).flatMap((list) => list.steps);
+  return [
+    ...triggers.flatMap((trigger) => checkTrigger(trigger, metadata, variables)),
+    ...steps.flatMap((step) => {
+      const type = step.at('type').value;
+      if (type === 'set_metadata') return checkSet(step.at('values'), metadata);
+      return type === 'set_variable' ? checkSet(step.at('values'), variables) : [];
+    }),
+  ];
+}
+
+function checkTrigger(trigger: DocumentNode, metadata: Declared, variables: Declared): readonly Issue[] {
+  switch (trigger.at('type').value) {
+    case 'metadata_match':
+      return [
+        ...checkConditionValues(trigger.at('conditions'), metadata),
+        ...checkTest(trigger.at('test'), metadata),
+      ];
+    case 'variable_match':
+      return checkConditionValues(trigger.at('conditions'), variables);
+    default:
+      return [];
+  }
+}
+
+/** `metadata.NAME` in CEL. */
+function checkTest(place: DocumentNode, metadata: Declared): readonly Issue[] {
+  const parsed = parseExpression(place.text() ?? '');
+  if (!parsed.ok) return [];
+  return parsed.value.names.flatMap(({ root, path: [member], offset }) =>
+    root !== 'metadata' || typeof member !== 'string' || metadata.named.has(member)
+      ? []
+      : [{ ...unknownName(place, member, metadata), at: 'value' as const, offset }],
+  );
+}
+
+/** Values that are not known before the run are checked there. */
+function checkSet(values: DocumentNode, declared: Declared): readonly Issue[] {
+  return values.entries().flatMap(([name, given]) => {
+    const field = declared.named.get(name);
+    if (field === undefined) return [unknownName(given, name, declared)];
+    if (given.value === undefined || given.value === null || holdsReference(given)) return [];
+    const why = fieldViolation(field)(given.value);
+    if (why === undefined) return [];
+    const message = `${titleOf(name, declared)} cannot be set to this: ${why}.`;
+    return [errorAt(given, 'bad_value', message, { hint: 'Write a value that it can have.' })];
+  });
+}
+
+const holdsReference = ({ value }: DocumentNode): boolean => JSON.stringify(value ?? null).includes('$');

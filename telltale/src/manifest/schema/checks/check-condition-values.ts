@@ -1,0 +1,170 @@
+import { COMBINATORS, OPERATORS } from '../../../conditions/maps/conditions.ts';
+import { parseConditions } from '../../../conditions/maps/parse-conditions.ts';
+import { FIELD_NAME, parsePath } from '../../../conditions/path.ts';
+import type { Json } from '../../../kernel/json.ts';
+import { nearest, suggest } from '../../../kernel/nearest.ts';
+import type { Issue } from '../../issue.ts';
+import { isMap } from '../is-map.ts';
+import { fieldViolation } from './check-field-value.ts';
+import { type DocumentNode, errorAt } from './document-node.ts';
+
+/** What conditions may name: metadata fields or context variables, by name, with what their manifest says of them. */
+export interface Declared {
+  /** `metadata field`, `context variable`. */
+  readonly what: string;
+  /** Whose they are, for messages: `"coder"`; absent where it is the document itself. */
+  readonly agent?: string;
+  readonly named: ReadonlyMap<string, DocumentNode>;
+}
+
+interface Asked {
+  readonly name: string;
+  readonly field: DocumentNode;
+  readonly declared: Declared;
+}
+
+/** Everything in a condition map that can never hold: names that are not there, values of another type. */
+export function checkConditionValues(place: DocumentNode, declared: Declared): readonly Issue[] {
+  return place.value === undefined || !parseConditions(place.value).ok ? [] : inMap(place, declared);
+}
+
+function inMap(place: DocumentNode, declared: Declared): readonly Issue[] {
+  return place.entries().flatMap(([key, entry]) => {
+    if (key === 'all' || key === 'any') return entry.items().flatMap((each) => inMap(each, declared));
+    if (key === 'not') return inMap(entry, declared);
+    const path = parsePath(key, FIELD_NAME);
+    if (!path.ok) return [];
+    const name = String(path.value[0]);
+    const field = declared.named.get(name);
+    if (field === undefined) return [unknownName(entry, name, declared)];
+    const asked = { name, field, declared };
+    return path.value.length > 1 ? inside(entry, asked) : inTest(entry, asked);
+  });
+}
+
+export function unknownName(place: DocumentNode, name: string, { what, agent, named }: Declared): Issue {
+  const known = [...named.keys()];
+  const has = agent === undefined ? 'There is no' : `The agent ${agent} has no`;
+  return errorAt(place, 'unknown_field', `${has} ${what} "${name}".`, {
+    hint: () => (known.length === 0 ? `It declares no ${what} at all.` : suggest(name, known, 'Declared')),
+    at: 'key',
+  });
+}
+
+/** `The metadata field "status" of the agent "coder"`. */
+export const titleOf = (name: string, { what, agent }: Declared): string =>
+  `The ${what} "${name}"${agent === undefined ? '' : ` of the agent ${agent}`}`;
+
+const isWord = (words: readonly string[], key: string) => words.includes(key);
+
+function inTest(place: DocumentNode, asked: Asked): readonly Issue[] {
+  const { value } = place;
+  if (Array.isArray(value)) return place.items().flatMap((each) => inTest(each, asked));
+  if (!isMap(value)) return equal(place, asked);
+  const isNested = Object.keys(value).some((key) => !isWord(OPERATORS, key) && !isWord(COMBINATORS, key));
+  if (isNested) return inside(place, asked);
+  return place.entries().flatMap(([operator, operand]) => inOperator(operator, operand, asked));
+}
+
+function inOperator(operator: string, operand: DocumentNode, asked: Asked): readonly Issue[] {
+  switch (operator) {
+    case 'all':
+    case 'any':
+    case 'in':
+      return operand
+        .items()
+        .flatMap((each) => (operator === 'in' ? equal(each, asked) : inTest(each, asked)));
+    case 'not':
+    case 'from':
+    case 'to':
+      return inTest(operand, asked);
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+      return compared(operator, operand, asked);
+    case 'contains':
+      return contained(operand, asked);
+    case 'matches':
+      return mustBe(operand, asked, ['string', 'enum'], '"matches" looks at text');
+    default:
+      return []; // exists, changed: any field
+  }
+}
+
+/** Never is this value. `null` is what a field has that is not set. */
+function equal(place: DocumentNode, asked: Asked): readonly Issue[] {
+  const { value } = place;
+  if (value === undefined || value === null) return [];
+  const why = fieldViolation(asked.field)(value);
+  if (why === undefined) return [];
+  return [never(place, asked, `${why}.`, hintFor(asked, value))];
+}
+
+function compared(operator: string, place: DocumentNode, asked: Asked): readonly Issue[] {
+  const type = typeOf(asked.field);
+  const { value } = place;
+  if (type === undefined || type === 'any') return [];
+  const fits =
+    type === 'number'
+      ? typeof value === 'number'
+      : (type === 'string' || type === 'enum') && allowedTypes(asked.field).includes(typeof value);
+  if (fits) return [];
+  const why = `"${operator}" compares ${typeof value === 'number' ? 'numbers' : 'texts'}, and it is ${article(type)}.`;
+  return [never(place, asked, why, 'Compare with a value of its own type.')];
+}
+
+/** Of an enum: those of its values. */
+function allowedTypes(field: DocumentNode): readonly string[] {
+  const values = field.at('values').value;
+  return Array.isArray(values) ? values.map((each: unknown) => typeof each) : ['string'];
+}
+
+function contained(place: DocumentNode, asked: Asked): readonly Issue[] {
+  const issues = mustBe(place, asked, ['string', 'enum', 'array'], '"contains" looks into lists and texts');
+  if (issues.length > 0 || typeOf(asked.field) !== 'array') return issues;
+  const items = asked.field.at('items');
+  const why = items.value === undefined ? undefined : fieldViolation(items)(place.value ?? null);
+  return why === undefined
+    ? []
+    : [never(place, asked, `of its items, ${why}.`, hintFor({ ...asked, field: items }, place.value))];
+}
+
+const inside = (place: DocumentNode, asked: Asked): readonly Issue[] =>
+  mustBe(place, asked, ['object', 'array'], 'there is nothing inside of it', 'key');
+
+function mustBe(
+  place: DocumentNode,
+  asked: Asked,
+  types: readonly string[],
+  what: string,
+  at: 'key' | 'value' = 'value',
+): readonly Issue[] {
+  const type = typeOf(asked.field);
+  if (type === undefined || type === 'any' || types.includes(type)) return [];
+  const hint = 'Ask for what it can be, or change the type that it is declared with.';
+  return [never(place, asked, `${what}, and it is ${article(type)}.`, hint, at)];
+}
+
+const never = (
+  place: DocumentNode,
+  { name, declared }: Asked,
+  why: string,
+  hint: string | undefined,
+  at: 'key' | 'value' = 'value',
+): Issue =>
+  errorAt(place, 'never_matches', `${titleOf(name, declared)} never matches this: ${why}`, { hint, at });
+
+function hintFor({ field }: Asked, value: Json | undefined): string | undefined {
+  const allowed = field.at('values').value;
+  const texts = Array.isArray(allowed) ? allowed.filter((each) => typeof each === 'string') : [];
+  const near = typeof value === 'string' ? nearest(value, texts as readonly string[]) : undefined;
+  if (near !== undefined) return `Did you mean "${near}"?`;
+  if (typeOf(field) === 'array') return 'To ask what a list holds write { contains: … }.';
+  return Array.isArray(allowed) ? 'Write one of its values.' : 'Write a value that it can have.';
+}
+
+const typeOf = (field: DocumentNode): string | undefined =>
+  field.at('type').text() ?? (field.has('values') ? 'enum' : undefined);
+
+const article = (type: string): string => `${/^[aeo]/.test(type) ? 'an' : 'a'} ${type}`;

@@ -1,0 +1,226 @@
+import type { Cause, HookRecord } from '../../events/event.ts';
+import type { HookMark } from '../../events/hook-marks.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { type AskEdges, askHook, type HookReply, nameOf } from './ask-hook.ts';
+import { createGate, type Gate } from './gate.ts';
+import { hookRefused } from './hook-errors.ts';
+import type {
+  CheckParameters,
+  HookEvent,
+  HookedCall,
+  HookKind,
+  HookLists,
+  HookMatter,
+  HookSurroundings,
+  PlacedHook,
+} from './hook-types.ts';
+import { hasHooks } from './hook-types.ts';
+import { readAnswer, type Verdict } from './read-answer.ts';
+
+/** Whose hooks there are: they are asked in this order. */
+export interface HookSources {
+  readonly agent?: HookLists | undefined;
+  readonly workflow?: HookLists | undefined;
+  readonly step?: { readonly name: string; readonly hooks: HookLists | undefined } | undefined;
+}
+
+export interface HookEdges extends AskEdges {
+  /** The stream that all of this stands on: part of the keys that commands get. */
+  readonly stream: string;
+  /** Hooks that were asked before about what has not begun or not been told: they are not asked again. */
+  readonly marks: () => readonly HookMark[];
+  readonly surroundings: () => HookSurroundings;
+  readonly balance: () => number | undefined;
+  readonly append: (body: HookEvent, cause?: Cause) => Cause;
+}
+
+/** What hooks say on calls, errors and turns. All of it goes on the log. Rejects with the signal's reason. */
+export interface Hooks {
+  has(kind: HookKind): boolean;
+  /**
+   * The parameters that the call begins with. Rejects with `hook_refused` where a hook refuses it. `known`: parameters
+   * that the log holds already, so that they are not written again.
+   */
+  before(call: HookedCall, check: CheckParameters | undefined, known?: JsonObject): Promise<JsonObject>;
+  /** The result that counts. The records are to be put on the log together with the call's end. */
+  after(
+    call: HookedCall,
+    result: Json,
+  ): Promise<{ readonly output: Json; readonly records: readonly HookEvent[] }>;
+  /** Tells those that only observe. */
+  tell(
+    kind: 'before_turn' | 'after_turn' | 'on_error',
+    matter: HookMatter,
+    signal: AbortSignal,
+    cause?: Cause,
+  ): Promise<void>;
+}
+
+/** Hooks that are asked side by side: each command is a process. */
+const MAX_SIDE_BY_SIDE = 8;
+
+/** Undefined where nobody has hooks: then nothing has to be asked, and nothing is paid. */
+export function createHooks(sources: HookSources, edges: HookEdges, gate?: Gate): Hooks | undefined {
+  const { agent, workflow, step } = sources;
+  if (![agent, workflow, step?.hooks].some(hasHooks)) return undefined;
+  const inGate = gate ?? createGate(MAX_SIDE_BY_SIDE);
+  const placed = (kind: HookKind): readonly PlacedHook[] => [
+    ...place(agent?.[kind], 'agent'),
+    ...place(workflow?.[kind], 'workflow'),
+    ...(step === undefined ? [] : place(step.hooks?.[kind], `step ${step.name}`)),
+  ];
+  const lists: Readonly<Record<HookKind, readonly PlacedHook[]>> = {
+    before_turn: placed('before_turn'),
+    after_turn: placed('after_turn'),
+    before_action: placed('before_action'),
+    after_action: placed('after_action'),
+    on_error: placed('on_error'),
+  };
+
+  const ask = (kind: HookKind, { hook, of, index }: PlacedHook, matter: HookMatter, signal: AbortSignal) => {
+    const surroundings = edges.surroundings();
+    const about = matter.action?.id ?? `turn ${matter.turn ?? surroundings.turn ?? 0}`;
+    const key = `${edges.stream}:${about}:${kind}:${of}#${index}`;
+    const payload = payloadOf(kind, surroundings, matter);
+    return inGate(() => askHook(hook, { kind, payload, key, signal }, edges));
+  };
+  const markOf = (kind: HookKind, { of, index }: PlacedHook, action: string | undefined) =>
+    edges
+      .marks()
+      .find((mark) => mark.hook === kind && mark.of === of && mark.index === index && mark.action === action);
+
+  return {
+    has: (kind) => lists[kind].length > 0,
+    async before(call, check, known) {
+      const kind = 'before_action';
+      let { parameters } = call;
+      let logged = known;
+      for (const each of lists[kind]) {
+        const mark = markOf(kind, each, call.id);
+        if (mark?.refused !== undefined) throw hookRefused(call, nameOf(each.hook), mark.refused);
+        if (mark !== undefined) {
+          logged = mark.input ?? logged;
+          parameters = mark.input ?? parameters;
+          continue;
+        }
+        const reply = await ask(kind, each, { action: actionOf({ ...call, parameters }) }, call.signal);
+        const { verdict, fallback } = judge(kind, each, reply, { now: parameters, check });
+        if (verdict.outcome === 'changed') parameters = verdict.to as JsonObject;
+        const isNew = parameters !== logged && verdict.outcome !== 'refused';
+        logged = parameters;
+        const record = recordOf(kind, each, { reply, verdict, fallback, action: call.id });
+        for (const body of bodiesOf(reply, { ...record, ...(isNew ? { input: parameters } : {}) }, edges))
+          edges.append(body, call.cause);
+        if (verdict.outcome === 'refused') throw hookRefused(call, nameOf(each.hook), verdict.reason);
+      }
+      return parameters;
+    },
+    async after(call, result) {
+      const kind = 'after_action';
+      const records: HookEvent[] = [];
+      let output = result;
+      for (const each of lists[kind]) {
+        const reply = await ask(kind, each, { action: actionOf(call), result: output }, call.signal);
+        const { verdict, fallback } = judge(kind, each, reply, { now: output });
+        if (verdict.outcome === 'changed') output = verdict.to;
+        const record = recordOf(kind, each, { reply, verdict, fallback, action: call.id });
+        records.push(...bodiesOf(reply, record, edges));
+      }
+      return { output, records };
+    },
+    async tell(kind, matter, signal, cause) {
+      for (const each of lists[kind]) {
+        if (markOf(kind, each, matter.action?.id) !== undefined) continue;
+        const reply = await ask(kind, each, matter, signal);
+        const action = matter.action?.id;
+        const record = recordOf(kind, each, { reply, verdict: PASSED, fallback: reply.fallback, action });
+        for (const body of bodiesOf(reply, record, edges)) edges.append(body, cause);
+      }
+    },
+  };
+}
+
+const PASSED: Verdict = { outcome: 'passed' };
+
+const place = (list: HookLists[HookKind] | undefined, of: string): readonly PlacedHook[] =>
+  (list ?? []).map((hook, index) => ({ hook, of, index }));
+
+const actionOf = ({ id, kind, name, parameters }: HookedCall) => ({ id, kind, name, parameters });
+
+function payloadOf(
+  hook: HookKind,
+  { agent, session, run, turn, metadata, variables }: HookSurroundings,
+  { action, result, error, turn: coming = turn }: HookMatter,
+): JsonObject {
+  return {
+    hook,
+    agent,
+    ...(session === undefined ? {} : { session }),
+    ...(run === undefined ? {} : { run }),
+    ...(coming === undefined ? {} : { turn: coming }),
+    ...(action === undefined ? {} : { action }),
+    ...(result === undefined ? {} : { result }),
+    ...(error === undefined ? {} : { error: error as unknown as JsonObject }), // plain data by its own definition
+    metadata,
+    variables,
+  };
+}
+
+/** The answer as it counts: an unusable one gives way to the fallback, and an unusable fallback to the safe side. */
+function judge(
+  kind: 'before_action' | 'after_action',
+  { hook }: PlacedHook,
+  { answer, fallback }: HookReply,
+  asked: { readonly now: Json; readonly check?: CheckParameters | undefined },
+): { readonly verdict: Verdict; readonly fallback: string | undefined } {
+  const read = readAnswer(kind, answer, asked);
+  if (read.ok) return { verdict: read.value, fallback };
+  const problem = fallback ?? read.error;
+  const second = readAnswer(kind, hook.fallback, asked);
+  if (second.ok) return { verdict: second.value, fallback: problem };
+  const reason = `neither its answer nor its fallback can be used: ${second.error}`;
+  const verdict: Verdict = kind === 'before_action' ? { outcome: 'refused', reason } : PASSED;
+  return { verdict, fallback: problem === second.error ? problem : `${problem}; ${second.error}` };
+}
+
+function recordOf(
+  hook: HookKind,
+  { hook: asked, of, index }: PlacedHook,
+  came: {
+    readonly reply: HookReply;
+    readonly verdict: Verdict;
+    readonly fallback: string | undefined;
+    readonly action: string | undefined;
+  },
+): HookRecord {
+  const { reply, verdict, fallback, action } = came;
+  return {
+    ...{ hook, of, index, by: nameOf(asked) },
+    ...(action === undefined ? {} : { action }),
+    outcome: verdict.outcome,
+    ...(verdict.outcome === 'refused' ? { reason: verdict.reason } : {}),
+    ...(fallback === undefined ? {} : { fallback }),
+    ms: reply.ms,
+  };
+}
+
+/** What an artifact was asked, and what it cost, stands before what the hook came to. */
+function bodiesOf({ invoked }: HookReply, record: HookRecord, { balance }: HookEdges): readonly HookEvent[] {
+  const ran: HookEvent = { type: 'hook.ran', ...record };
+  if (invoked === undefined) return [ran];
+  const left = balance();
+  return [
+    { type: 'invoke', ...invoked },
+    ...(left === undefined || invoked.cost === 0
+      ? []
+      : [
+          {
+            type: 'budget.charged',
+            what: 'artifact',
+            amount: invoked.cost,
+            balance: left - invoked.cost,
+          } as const,
+        ]),
+    ran,
+  ];
+}

@@ -1,0 +1,66 @@
+import type { RunJournal } from '../../engine/run-journal.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { DecisionContext } from '../../targets/artifacts/artifacts.ts';
+import type { Invoke } from '../../targets/artifacts/invoker.ts';
+import type { RunCommand } from '../../targets/process/command-request.ts';
+import type { HooksOf } from '../../workflows/step-hooks.ts';
+import { createHooks } from './create-hooks.ts';
+import { createGate } from './gate.ts';
+import type { HookLists } from './hook-types.ts';
+
+export interface StepHookEdges {
+  readonly agent: { readonly name: string; readonly hooks: HookLists };
+  readonly workflow: { readonly hooks: HookLists };
+  readonly journal: RunJournal;
+  readonly clock: Clock;
+  readonly command: RunCommand;
+  readonly invoke?: Invoke | undefined;
+  /** What decisions of the run see while that step is in hand. */
+  readonly context: (step: string) => DecisionContext;
+  /** The metadata of the session that the run belongs to, as the run sees it. */
+  readonly metadata: () => JsonObject;
+  readonly note?: ((what: string) => void) | undefined;
+}
+
+/** Hooks of one run that are asked side by side: each command is a process. */
+const MAX_SIDE_BY_SIDE = 8;
+
+/** The hooks around the calls of a run's steps. */
+export function createStepHooks(edges: StepHookEdges): HooksOf {
+  const { agent, workflow, journal, metadata } = edges;
+  const { state } = journal;
+  const gate = createGate(MAX_SIDE_BY_SIDE);
+  return (step) => {
+    const hooks = createHooks(
+      { agent: agent.hooks, workflow: workflow.hooks, step: { name: step.name, hooks: step.hooks } },
+      {
+        ...edges,
+        stream: state.id,
+        context: () => edges.context(step.name),
+        marks: () => state.hooks,
+        balance: () => state.balance,
+        append: journal.append,
+        surroundings: () => ({
+          agent: agent.name,
+          run: state.id,
+          ...(state.origin.session === undefined ? {} : { session: state.origin.session.id }),
+          metadata: metadata(),
+          variables: Object.fromEntries(state.variables),
+        }),
+      },
+      gate,
+    );
+    if (hooks === undefined) return undefined;
+    return {
+      before: (call, check) => hooks.before(call, check),
+      async after(call, result) {
+        const { output, records } = await hooks.after(call, result);
+        for (const record of records) journal.append(record, call.cause);
+        return output;
+      },
+      failed: ({ signal, cause, ...action }, error) =>
+        hooks.tell('on_error', { action, error }, signal, cause),
+    };
+  };
+}

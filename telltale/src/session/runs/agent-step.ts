@@ -1,0 +1,100 @@
+import type { Cause, Usage } from '../../events/event.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { suggest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { MAX_DEPTH, tooDeep } from '../children/child-errors.ts';
+import { BY_PARENT, type ChildEnd, endedBefore, resultOf } from '../children/child-result.ts';
+import type { Begin, Lineage } from '../children/lineage.ts';
+import { readSession } from '../read-session.ts';
+import type { Realm } from './realm.ts';
+import type { RunsEdges } from './run-edges.ts';
+
+export interface AgentStepCall {
+  readonly agent: string;
+  readonly input: string;
+  readonly vars?: JsonObject | undefined;
+  /** The session that the step stands for: the same after a restart. */
+  readonly session: string;
+  readonly run: string;
+  readonly step: string;
+  /** The agents above it by name. */
+  readonly agents: readonly string[];
+  /** The metadata of the session that the run belongs to, for an agent that inherits it to read. */
+  readonly metadata: () => Promise<JsonObject | undefined>;
+  readonly cause: Cause;
+  readonly signal: AbortSignal;
+  readonly isLetGo: () => boolean;
+  /** What it used, once it has ended. */
+  readonly onUsage: (usage: Usage, cost_usd: number, model: string) => void;
+}
+
+const UNBOUNDED: Lineage['limits'] = {
+  isBounded: false,
+  counted: () => Promise.resolve(),
+  reached: () => undefined,
+};
+
+/** Runs the agent that a step calls, from its start or from where its log ends, and gives its result. */
+export async function runAgentStep(edges: RunsEdges, realm: Realm, call: AgentStepCall): Promise<Json> {
+  const { store, spawn } = edges;
+  const { prepared } = realm;
+  const { session, signal } = call;
+  const agent = prepared.agents.get(call.agent) ?? ownAgent(realm, call.agent);
+  if (agent === undefined) throw agentUnknown(call.agent, [...prepared.agents.keys()]);
+  if (call.agents.length > MAX_DEPTH) throw tooDeep([...call.agents, call.agent]);
+  const { manifest } = agent;
+  const shown = manifest.metadata.inherit === 'none' ? undefined : await call.metadata();
+  const lineage: Lineage = {
+    parent: { session: call.run, action: call.step, agents: call.agents },
+    cause: call.cause,
+    sharedFields: new Set(),
+    shared: {},
+    shown,
+    variables: {},
+    shownVariables: undefined,
+    user: undefined,
+    view: undefined,
+    balance: undefined,
+    limits: UNBOUNDED,
+  };
+  const model = manifest.model === undefined ? { model: prepared.model } : {};
+  const known = await store.info(session);
+  if (known !== undefined && known.head > 0) {
+    const ended = await endedBefore(store, session);
+    if (ended !== undefined) return resultOf(manifest.name, ended);
+  }
+  const begin: Begin =
+    known === undefined || known.head === 0
+      ? {
+          kind: 'start',
+          id: session,
+          agent,
+          start: { input: call.input, ...model, ...(call.vars === undefined ? {} : { vars: call.vars }) },
+          lineage,
+        }
+      : { kind: 'resume', id: session, agent, resume: model, lineage };
+  signal.throwIfAborted();
+  const child = spawn(begin);
+  const end = () => {
+    const reason = signal.reason instanceof Error ? signal.reason.message : String(signal.reason);
+    child.stop(call.isLetGo() ? { kind: 'interrupt' } : { kind: 'cancel', reason, by: BY_PARENT });
+  };
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    const ended = (await child.result) as ChildEnd;
+    const { totals, model: used } = await readSession(store, session);
+    call.onUsage({ input: totals.input, output: totals.output }, totals.cost_usd, used);
+    signal.throwIfAborted();
+    return resultOf(manifest.name, ended);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+}
+
+/** A workflow may call the agent in whose name it runs. */
+const ownAgent = ({ agent }: Realm, name: string) => (agent.manifest.name === name ? agent : undefined);
+
+const agentUnknown = (name: string, known: readonly string[]) =>
+  new RuntimeError('target_unknown', `No agent is named "${name}".`, {
+    hint: suggest(name, known, 'Agents that can be called'),
+  });

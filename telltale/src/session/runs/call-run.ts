@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import { readRun } from '../../engine/read-run.ts';
+import type { Cause } from '../../events/event.ts';
+import type { RunOrigin } from '../../events/run-event.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import { compileCheck } from '../../targets/check-parameters.ts';
+import { createRun } from './open-run.ts';
+import type { Ground } from './realm.ts';
+import type { BoardListener, RunBoard } from './run-board.ts';
+import type { RunsEdges } from './run-edges.ts';
+import { badInput, chainTooLong, MAX_CHAIN, runCancelled, runFailed, runIdTaken } from './run-errors.ts';
+import { RUN_CANCEL } from './run-messages.ts';
+import type { RunResult } from './run-types.ts';
+import { isOver, resultOf } from './work-on-run.ts';
+
+export interface CalledRun {
+  /** The same for the same call, so that the run is found again after a crash. */
+  readonly id: string;
+  readonly workflow: WorkflowManifest;
+  readonly ground: Ground;
+  readonly input: JsonObject;
+  readonly origin: RunOrigin;
+  readonly balance?: number | undefined;
+  readonly cause: Cause | undefined;
+  /** Ends the call. Whether the run is cancelled with it, or only let go of, `isLetGo` says. */
+  readonly signal: AbortSignal;
+  readonly isLetGo: () => boolean;
+  /** Called when the run has nothing to do before that time; what it returns, when it goes on. */
+  readonly onWaiting?: (waiting: { readonly for: string; readonly due?: number }) => () => void;
+}
+
+/** Longer ids are known by their hash: addresses of steps grow with what is around them. */
+const MAX_ID_CHARS = 256;
+const HASH_CHARS = 32;
+
+/** The run that a step or an action calls. */
+export function calledId(caller: string, place: string): string {
+  const id = `${caller}.${place}`;
+  if (id.length <= MAX_ID_CHARS) return id;
+  return `run_${createHash('sha256').update(id).digest('hex').slice(0, HASH_CHARS)}`;
+}
+
+/** Calls a workflow and waits for its end: from its start, or from where its log ends. */
+export async function callRun(
+  edges: RunsEdges & { readonly board: RunBoard },
+  call: CalledRun,
+): Promise<Json> {
+  const { board, store, engine } = edges;
+  const { id, workflow, origin, signal } = call;
+  if (origin.chain.length > MAX_CHAIN) throw chainTooLong(origin.chain);
+  checkInput(workflow, call.input);
+  signal.throwIfAborted();
+  const known = await store.info(id);
+  if (known === undefined || known.head === 0) {
+    const held = await createRun(edges, call);
+    const entry = board.entry(id);
+    entry.ground = call.ground;
+    entry.fresh = held;
+  } else {
+    const state = await readRun(store, id);
+    if (!isSameCall(state.origin, origin)) throw runIdTaken(workflow.name, id);
+    if (isOver(state.status)) return outputOf(workflow.name, resultOf(state));
+    board.entry(id).ground ??= call.ground;
+  }
+  const ended = listen(board, call);
+  engine.place('run', id, 'called');
+  const end = () => {
+    if (!call.isLetGo()) cancelRun(edges, id, reasonOf(signal), 'caller').catch(edges.onError);
+  };
+  signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
+  try {
+    return outputOf(workflow.name, await ended);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+}
+
+/** Ends a run that this or another process works on, or will. */
+export async function cancelRun(
+  { board, engine }: Pick<RunsEdges, 'engine'> & { readonly board: RunBoard },
+  run: string,
+  reason: string,
+  by: string,
+): Promise<void> {
+  const here = board.find(run)?.cancel;
+  if (here !== undefined) here(reason, by);
+  else await engine.signal('run', run, { kind: RUN_CANCEL, from: by, body: reason });
+}
+
+/** Resolves with the end of the run; rejects where it cannot be worked on, or the call is let go of. */
+function listen(board: RunBoard, { id, signal, isLetGo, onWaiting }: CalledRun): Promise<RunResult> {
+  const { listeners } = board.entry(id);
+  return new Promise((resolve, reject) => {
+    let goOn: (() => void) | undefined;
+    const leave = () => {
+      listeners.delete(listener);
+      signal.removeEventListener('abort', abandon);
+    };
+    const abandon = () => {
+      if (!isLetGo()) return; // its end is waited for
+      leave();
+      reject(signal.reason);
+    };
+    const listener: BoardListener = {
+      onEnd(result) {
+        leave();
+        resolve(result);
+      },
+      onWaiting(waiting) {
+        goOn ??= onWaiting?.(waiting);
+      },
+      onWork() {
+        goOn?.();
+        goOn = undefined;
+      },
+      onError(error) {
+        leave();
+        reject(error);
+      },
+    };
+    listeners.add(listener);
+    signal.addEventListener('abort', abandon, { once: true });
+  });
+}
+
+export function checkInput(workflow: WorkflowManifest, input: JsonObject): void {
+  if (workflow.input === undefined) return;
+  const problem = compileCheck(workflow.input as JsonObject, `workflow "${workflow.name}"`)(input);
+  if (problem !== undefined) throw badInput(workflow.name, problem);
+}
+
+/** Ids are for whoever starts a run to choose: what is found under this one may be a stranger's. */
+const isSameCall = (known: RunOrigin, asked: RunOrigin): boolean =>
+  known.parent?.run === asked.parent?.run &&
+  known.parent?.step === asked.parent?.step &&
+  known.session?.id === asked.session?.id &&
+  known.action === asked.action;
+
+function outputOf(workflow: string, { run, status, output = null, error }: RunResult): Json {
+  const why = error ?? { code: 'interrupted', message: 'It was let go of.', retryable: true };
+  switch (status) {
+    case 'completed':
+      return output;
+    case 'cancelled':
+      throw runCancelled(workflow, run, why.message);
+    case 'failed':
+    case 'waiting':
+    case 'interrupted':
+      throw runFailed(workflow, run, why);
+  }
+}
+
+const reasonOf = ({ reason }: AbortSignal): string =>
+  reason instanceof Error ? reason.message : String(reason);

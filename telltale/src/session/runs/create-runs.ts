@@ -1,0 +1,128 @@
+import { readRun, readRunEvents } from '../../engine/read-run.ts';
+import type { Cause } from '../../events/event.ts';
+import type { StartedRun } from '../../events/state.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { type CalledRun, callRun, cancelRun, checkInput } from './call-run.ts';
+import type { DriveRun } from './drive-run.ts';
+import { createLiveRun } from './live-run.ts';
+import { createRun } from './open-run.ts';
+import type { Ground } from './realm.ts';
+import { createRunBoard, type RunBoard } from './run-board.ts';
+import type { RunsEdges } from './run-edges.ts';
+import { runEnded, runOfOther } from './run-errors.ts';
+import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
+import type { Workflows } from './run-types.ts';
+import { endMessage } from './tell-end.ts';
+import { isOver, workOnRun } from './work-on-run.ts';
+import { workflowsOf } from './workflow-catalog.ts';
+
+/** A run that a trigger of a session started. */
+export interface TriggeredRun {
+  readonly session: string;
+  readonly ground: Ground;
+  readonly started: StartedRun;
+  readonly balance?: number | undefined;
+  readonly agents: readonly string[];
+}
+
+/** All runs of a runtime. */
+export interface Runs extends Workflows {
+  /** Makes the run of a `trigger.fired` that is committed, or goes on with it. Gives its end where it has ended. */
+  begin(triggered: TriggeredRun): Promise<EndMessage | undefined>;
+  /** Calls a workflow for an action or a step, and waits for its end. */
+  call(call: CalledRun): Promise<Json>;
+  end(run: string, reason: string, by: string): Promise<void>;
+  /** Passes an event on to a run that is known to be there. */
+  pass(run: string, event: string, data: JsonObject, from: string): Promise<void>;
+}
+
+export type MakeDrive = (edges: RunsEdges & { readonly board: RunBoard }, call: Runs['call']) => DriveRun;
+
+export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
+  const edges = { ...given, board: createRunBoard() };
+  const { store, engine, board, ids } = edges;
+  const call: Runs['call'] = (called) => callRun(edges, called);
+  const pass: Runs['pass'] = (run, event, data, from) =>
+    engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
+  const drive = makeDrive(edges, call);
+  engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive }, run, signal));
+
+  return {
+    call,
+    pass,
+    end: (run, reason, by) => cancelRun(edges, run, reason, by),
+    async begin({ session, ground, started, balance, agents }) {
+      const { run, trigger, seen, chain, seq, depth } = started;
+      const known = await store.info(run);
+      if (known === undefined || known.head === 0) {
+        const workflow = workflowsOf(ground.agent).get(started.workflow);
+        if (workflow === undefined) return gone(started, session);
+        const cause: Cause = { stream: session, seq, depth };
+        const held = await createRun(edges, {
+          ...{ id: run, workflow, ground, input: {}, balance, cause },
+          origin: { session: { id: session, seq }, trigger: { id: trigger, seen }, chain, agents },
+        });
+        board.entry(run).fresh = held;
+      } else {
+        const state = await readRun(store, run);
+        // A session that was forked has the runs of the other one on its log, up to there.
+        if (state.origin.session?.id !== session) return elsewhere(started, session);
+        if (isOver(state.status)) return endMessage(state);
+      }
+      board.entry(run).ground = ground;
+      engine.place('run', run);
+      return undefined;
+    },
+    start({ manifest, agent }, { input = {}, vars, id = ids.next('run'), signal, onWaiting } = {}) {
+      signal?.throwIfAborted();
+      checkInput(manifest, input);
+      const make = async () => {
+        const held = await createRun(edges, {
+          ...{ id, workflow: manifest, ground: { agent }, input, vars },
+          balance: agent.manifest.budget?.balance,
+          origin: { chain: [manifest.name], agents: [agent.manifest.name] },
+        });
+        const entry = board.entry(id);
+        entry.ground = { agent };
+        entry.fresh = held;
+      };
+      return createLiveRun(edges, id, make(), { onWaiting, signal });
+    },
+    async resume(run, { workflow, acceptChanges, onWaiting, signal } = {}) {
+      signal?.throwIfAborted();
+      const state = await readRun(store, run, undefined, signal);
+      if (isOver(state.status)) throw runEnded(run, state.status);
+      if (state.origin.parent !== undefined) throw runOfOther(run, state.origin.parent.run);
+      const entry = board.entry(run);
+      if (workflow !== undefined) entry.ground = { agent: workflow.agent, model: state.model };
+      if (acceptChanges !== undefined) entry.acceptChanges = acceptChanges;
+      return createLiveRun(edges, run, Promise.resolve(), { onWaiting, signal });
+    },
+    async cancel(run, reason = 'asked to', from = 'user') {
+      await readRun(store, run);
+      await engine.signal('run', run, { kind: RUN_CANCEL, from, body: reason });
+    },
+    async signal(run, event, data = {}, from = 'user') {
+      await readRun(store, run);
+      await pass(run, event, data, from);
+    },
+    events: (run, from = 1, { signal } = {}) => readRunEvents(store, run, from, signal),
+    state: (run, seq, { signal } = {}) => readRun(store, run, seq, signal),
+    idle: () => engine.idle(),
+    under: () => engine.busy().flatMap(({ kind, stream }) => (kind === 'run' ? [stream] : [])),
+  };
+}
+
+const gone = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({
+  ...{ run, workflow, charged: 0, cause: { stream: session, seq, depth } },
+  end: {
+    status: 'failed',
+    error: toRuntimeError(new Error(`The agent no longer has the workflow "${workflow}".`)).toJSON(),
+  },
+});
+
+const elsewhere = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({
+  ...{ run, workflow, charged: 0, cause: { stream: session, seq, depth } },
+  end: { status: 'cancelled', reason: 'It belongs to the session that this one was forked from.' },
+});

@@ -1,0 +1,81 @@
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { cancelRun } from './call-run.ts';
+import { followRun } from './follow-run.ts';
+import type { BoardListener, RunBoard } from './run-board.ts';
+import type { RunsEdges } from './run-edges.ts';
+import type { RunResult, WorkflowRun } from './run-types.ts';
+
+export interface LiveRunOptions {
+  readonly onWaiting?: 'release' | 'hold' | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A run as its starter holds it. `ready` resolves once its stream is this process's own. */
+export function createLiveRun(
+  edges: RunsEdges & { readonly board: RunBoard },
+  id: string,
+  ready: Promise<void>,
+  { onWaiting = 'release', signal }: LiveRunOptions,
+): WorkflowRun {
+  const { board, store, engine } = edges;
+  const entry = board.entry(id);
+  let finish: (result: RunResult) => void = () => undefined;
+  let refuse: (error: unknown) => void = () => undefined;
+  const result = new Promise<RunResult>((resolve, reject) => {
+    finish = resolve;
+    refuse = reject;
+  });
+  result.catch(() => undefined); // a caller that only reads events is not ended by it
+  const listener: BoardListener = {
+    onEnd: finish,
+    onWaiting(waiting) {
+      if (onWaiting === 'release') finish({ run: id, status: 'waiting', waiting });
+    },
+    onError: refuse,
+  };
+  entry.listeners.add(listener);
+  const abort = () => cancel(reasonOf(signal?.reason)).catch(edges.onError);
+  const leave = () => {
+    entry.listeners.delete(listener);
+    signal?.removeEventListener('abort', abort);
+  };
+  result.then(leave, leave);
+  ready.then(() => engine.place('run', id), refuse);
+  const cancel = async (reason: string) => {
+    await ready;
+    await cancelRun(edges, id, reason, 'user');
+  };
+  signal?.addEventListener('abort', abort, { once: true });
+  if (signal?.aborted === true) void abort();
+  return {
+    id,
+    result,
+    events: { [Symbol.asyncIterator]: () => followRun(store, id, ready, result) },
+    subscribe(listener) {
+      let ended = false;
+      const read = async () => {
+        for await (const event of followRun(store, id, ready, result)) {
+          if (ended) return;
+          listener(event);
+        }
+      };
+      read().catch(edges.onError);
+      return () => {
+        ended = true;
+      };
+    },
+    async cancel(reason = 'asked to') {
+      await cancel(reason);
+      await result;
+    },
+    async interrupt() {
+      // One that only waits is let go of already.
+      if (entry.letGo === undefined) finish({ run: id, status: 'interrupted' });
+      else entry.letGo();
+      await result.catch(() => undefined);
+    },
+  };
+}
+
+const reasonOf = (reason: unknown): string =>
+  reason instanceof RuntimeError || reason instanceof Error ? reason.message : String(reason);

@@ -1,0 +1,111 @@
+import { readRunEvents } from '../../engine/read-run.ts';
+import type { RunJournal } from '../../engine/run-journal.ts';
+import { createRunLog } from '../../engine/run-log.ts';
+import type { Cause } from '../../events/event.ts';
+import { foldRun } from '../../events/reduce-run.ts';
+import type { RunEventBody, RunOrigin } from '../../events/run-event.ts';
+import { emptyRun } from '../../events/run-state.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import type { StreamWriter } from '../../store/store.ts';
+import { isInCode } from '../define/agent-code.ts';
+import { takeNewStream, titleOf } from '../take-new-stream.ts';
+import type { Ground } from './realm.ts';
+import type { RunsEdges } from './run-edges.ts';
+
+/** A run whose stream this process holds. */
+export interface HeldRun {
+  readonly writer: StreamWriter;
+  readonly journal: RunJournal;
+  /** Why the stream is no longer ours, once it is not. */
+  lost(): RuntimeError | undefined;
+  onLost(then: (error: RuntimeError) => void): void;
+}
+
+export interface NewRun {
+  readonly id: string;
+  readonly workflow: WorkflowManifest;
+  readonly ground: Ground;
+  readonly input: JsonObject;
+  readonly origin: RunOrigin;
+  readonly vars?: JsonObject | undefined;
+  readonly balance?: number | undefined;
+  readonly cause?: Cause | undefined;
+}
+
+/** Makes the stream of a run and writes its first event; the run is not begun before that is committed. */
+export async function createRun(edges: RunsEdges, run: NewRun): Promise<HeldRun> {
+  const { id, workflow, origin } = run;
+  const { session, parent } = origin;
+  const writer = await takeNewStream(edges.store, id, {
+    kind: 'run',
+    name: workflow.name,
+    status: 'running',
+    title: titleOf(workflow.description ?? workflow.name),
+    ...(parent !== undefined ? { parent: parent.run } : session === undefined ? {} : { parent: session.id }),
+  });
+  const held = hold(edges, writer, []);
+  held.journal.append(firstEvent(run), run.cause);
+  return held;
+}
+
+/** Takes a run that is there. Refused while another process works on it. */
+export async function acquireRun(edges: RunsEdges, id: string): Promise<HeldRun> {
+  const writer = await edges.store.acquire(id);
+  try {
+    return hold(edges, writer, await readRunEvents(edges.store, id));
+  } catch (thrown) {
+    await writer.release();
+    throw thrown;
+  }
+}
+
+function hold(
+  { clock, crashPoint }: RunsEdges,
+  writer: StreamWriter,
+  events: Parameters<typeof foldRun>[0],
+): HeldRun {
+  let lost: RuntimeError | undefined;
+  const listeners: ((error: RuntimeError) => void)[] = [];
+  const onLost = (error: RuntimeError) => {
+    lost = error;
+    for (const then of listeners) then(error);
+  };
+  const journal = createRunLog({ writer, state: foldRun(events, emptyRun()), clock, onLost, crashPoint });
+  return {
+    writer,
+    journal,
+    lost: () => lost,
+    onLost: (then) => void listeners.push(then),
+  };
+}
+
+function firstEvent({
+  workflow,
+  ground: { agent, model },
+  input,
+  origin,
+  vars,
+  balance,
+}: NewRun): RunEventBody {
+  const { path, hash, manifest } = agent;
+  return {
+    type: 'workflow.started',
+    workflow: workflow.name,
+    manifest: { path, hash, agent: manifest.name, ...(isInCode(agent) ? { code: true as const } : {}) },
+    ...(model === undefined ? {} : { model: typeof model === 'string' ? model : model.id }),
+    input,
+    origin,
+    vars: { ...ownDefaults(workflow), ...vars },
+    ...(balance === undefined ? {} : { balance }),
+  };
+}
+
+/** The workflow's own variables live for the run. */
+function ownDefaults({ context_variables: { defined, runtime, derived } }: WorkflowManifest): JsonObject {
+  const defaults: Record<string, Json> = {};
+  for (const { name, default: value } of [...defined, ...runtime, ...derived])
+    if (value !== undefined) defaults[name] = value as Json;
+  return defaults;
+}

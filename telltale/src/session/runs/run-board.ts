@@ -1,0 +1,60 @@
+import type { HeldRun } from './open-run.ts';
+import type { Ground } from './realm.ts';
+import type { RunResult } from './run-types.ts';
+
+/** What this process knows of a run that it has something to do with. */
+export interface BoardEntry {
+  readonly run: string;
+  /** In whose name it works, where this process knows. */
+  ground?: Ground | undefined;
+  /** Its stream, where it was just made or taken and nobody works on it yet. */
+  fresh?: HeldRun | undefined;
+  /** Goes on although the manifest is another one. */
+  acceptChanges?: boolean;
+  /** While it is worked on: ends it. */
+  cancel?: ((reason: string, by: string) => void) | undefined;
+  /** While it is worked on: stops at once, and writes nothing more. */
+  letGo?: (() => void) | undefined;
+  readonly listeners: Set<BoardListener>;
+}
+
+export interface BoardListener {
+  /** It has ended, or this process has let go of it. */
+  onEnd(result: RunResult): void;
+  /** It has nothing to do before that time, or before something comes. */
+  onWaiting?(waiting: { readonly for: string; readonly due?: number }): void;
+  /** It goes on. */
+  onWork?(): void;
+  /** It cannot be worked on here. */
+  onError(error: unknown): void;
+}
+
+/** The runs of this process. Nothing on it matters after a restart. */
+export interface RunBoard {
+  entry(run: string): BoardEntry;
+  find(run: string): BoardEntry | undefined;
+  tell(run: string, what: (listener: BoardListener) => void): void;
+  /** Forgets a run that has ended, unless somebody has taken it up again. */
+  forget(run: string): void;
+}
+
+export function createRunBoard(): RunBoard {
+  const entries = new Map<string, BoardEntry>();
+  return {
+    entry(run) {
+      const known = entries.get(run);
+      if (known !== undefined) return known;
+      const made: BoardEntry = { run, listeners: new Set() };
+      entries.set(run, made);
+      return made;
+    },
+    find: (run) => entries.get(run),
+    tell(run, what) {
+      for (const listener of [...(entries.get(run)?.listeners ?? [])]) what(listener);
+    },
+    forget(run) {
+      const entry = entries.get(run);
+      if (entry !== undefined && entry.fresh === undefined) entries.delete(run);
+    },
+  };
+}

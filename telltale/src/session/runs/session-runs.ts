@@ -1,0 +1,117 @@
+import type { SessionEvent } from '../../events/event.ts';
+import type { SessionState, StartedRun } from '../../events/state.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { PerformCall } from '../../scheduler/edges.ts';
+import { childId } from '../children/child-id.ts';
+import type { PreparedAgent } from '../prepare-agent.ts';
+import type { SessionLog } from '../session-log.ts';
+import type { Stop } from '../stop.ts';
+import { awaitedTypes } from './awaited-types.ts';
+import type { Runs } from './create-runs.ts';
+import { workflowUnknown } from './load-workflow.ts';
+import type { SessionOrders } from './session-orders.ts';
+
+export interface SessionRunsEdges {
+  readonly runs: Runs;
+  readonly prepared: PreparedAgent;
+  readonly log: SessionLog;
+  readonly stop: Stop;
+  readonly orders: SessionOrders;
+}
+
+/** The workflow runs of one session: those that its triggers start, and those that its actions call. */
+export interface SessionRuns {
+  /** Begins the run of a `trigger.fired`, once that is committed. */
+  start(started: StartedRun): void;
+  cancel(run: string, reason: string): void;
+  /** After a restart: goes on with those that have not ended, and learns the end of those that have. */
+  reconcile(): Promise<void>;
+  /** Runs the workflow that an action calls. */
+  call(call: PerformCall): Promise<Json>;
+  /** Ends what its triggers started: the session is cancelled. */
+  cancelAll(reason: string): void;
+}
+
+export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
+  const { runs, prepared, log, stop, orders } = edges;
+  const { state } = log;
+  const { agent } = prepared;
+  const model = prepared.model.id === agent.manifest.model ? undefined : prepared.model;
+  const ground = { agent, model, ofSession: true } as const;
+  const fail = (error: unknown) => stop.now({ kind: 'lost', error: toRuntimeError(error) });
+
+  const begin = async (started: StartedRun) => {
+    const ended = await runs.begin({
+      ...{ session: state.id, ground, started, balance: state.balance },
+      agents: agentsAbove(state),
+    });
+    if (ended !== undefined) orders.ended(ended);
+  };
+  forwardAwaited(edges, fail);
+  return {
+    start(started) {
+      log.committed(started.seq, (error) => {
+        if (error === undefined) begin(started).catch(fail);
+      });
+    },
+    cancel(run, reason) {
+      runs.end(run, reason, 'trigger').catch(fail);
+    },
+    async reconcile() {
+      for (const started of state.runs) await begin(started);
+    },
+    cancelAll(reason) {
+      for (const { run } of state.runs)
+        runs.end(run, `Its session was cancelled: ${reason}`, 'session').catch(fail);
+    },
+    async call({ action, input, cause, signal }) {
+      const workflow = prepared.workflows.get(action.name);
+      if (workflow === undefined) throw workflowUnknown(agent, action.name, [...prepared.workflows.keys()]);
+      await log.flushed(); // a run that nobody remembers would be lost
+      signal.throwIfAborted();
+      return runs.call({
+        ...{ id: childId(state, action.id), workflow, ground, input, cause, signal },
+        balance: state.balance,
+        origin: {
+          session: { id: state.id, seq: state.seq },
+          action: action.id,
+          chain: [workflow.name],
+          agents: agentsAbove(state),
+        },
+        isLetGo: () => isLetGo(stop),
+      });
+    },
+  };
+}
+
+const agentsAbove = ({ parent, agent }: SessionState): readonly string[] => [
+  ...(parent?.agents ?? []),
+  agent,
+];
+
+const isLetGo = ({ reason }: Stop): boolean =>
+  reason?.kind === 'interrupt' || reason?.kind === 'lost' || reason?.kind === 'wait';
+
+/** Passes on events of the session that steps of its runs wait for. */
+function forwardAwaited({ prepared, log, runs }: SessionRunsEdges, fail: (error: unknown) => void): void {
+  const awaited = new Map<string, ReadonlySet<string>>();
+  for (const [name, workflow] of prepared.workflows) {
+    const types = awaitedTypes(workflow, prepared.workflows);
+    if (types.size > 0) awaited.set(name, types);
+  }
+  if (awaited.size === 0) return;
+  const { state } = log;
+  log.react((event) => {
+    const waiting = state.runs.filter(({ workflow, run }) => isFor(event, run, awaited.get(workflow)));
+    if (waiting.length === 0) return;
+    log.committed(event.seq, (error) => {
+      if (error !== undefined) return;
+      const data = JSON.parse(JSON.stringify(event)) as JsonObject;
+      for (const { run } of waiting) runs.pass(run, event.type, data, state.id).catch(fail);
+    });
+  });
+}
+
+const isFor = (event: SessionEvent, run: string, types: ReadonlySet<string> | undefined): boolean =>
+  types?.has(event.type) === true && !('run' in event && event.run === run);

@@ -1,0 +1,54 @@
+import type { Engine } from '../../engine/engine.ts';
+import type { RunState } from '../../events/run-state.ts';
+import type { RunsEdges } from './run-edges.ts';
+import { type EndMessage, RUN_CHILD, RUN_ENDED, type RunEnd } from './run-messages.ts';
+
+/** Sessions whose inbox nobody will read: they see the end of their runs if they are ever taken up again. */
+const OVER: ReadonlySet<string> = new Set(['completed', 'cancelled']);
+
+/** Tells the session whose trigger started a run, or the run that called it, how it ended. */
+export async function tellEnd(
+  { store, engine }: Pick<RunsEdges, 'store'> & { readonly engine: Pick<Engine, 'signal'> },
+  state: RunState,
+): Promise<void> {
+  const { origin, id } = state;
+  if (origin.parent !== undefined) {
+    await engine.signal('run', origin.parent.run, { kind: RUN_CHILD, from: id, body: { run: id } });
+    return;
+  }
+  if (origin.session === undefined || origin.trigger === undefined) return;
+  const info = await store.info(origin.session.id);
+  if (info === undefined || OVER.has(info.status)) return;
+  const message = endMessage(state);
+  if (message === undefined) return;
+  await store.send(origin.session.id, {
+    kind: RUN_ENDED,
+    from: id,
+    body: JSON.parse(JSON.stringify(message)),
+  });
+}
+
+/** Undefined where it has not ended. */
+export function endMessage(state: RunState): EndMessage | undefined {
+  const end = endOf(state);
+  if (end === undefined) return undefined;
+  const { id, workflow, seq, started } = state;
+  const cause = { stream: id, seq, depth: started.depth + 1 };
+  return { run: id, workflow, end, charged: state.charged, cause };
+}
+
+function endOf({ status, output = null, error }: RunState): RunEnd | undefined {
+  switch (status) {
+    case 'completed':
+      return { status, output };
+    case 'failed':
+      return { status, error: error ?? NO_REASON };
+    case 'cancelled':
+      return { status, reason: (error ?? NO_REASON).message };
+    case 'running':
+    case 'waiting':
+      return undefined;
+  }
+}
+
+const NO_REASON = { code: 'failed', message: 'No reason is on the log.', retryable: false };

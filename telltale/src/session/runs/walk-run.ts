@@ -1,0 +1,155 @@
+import { emptyState } from '../../events/state.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { allSteps } from '../../workflows/all-steps.ts';
+import { createScope } from '../../workflows/create-scope.ts';
+import { createDecisions } from '../../workflows/decisions/create-decisions.ts';
+import { runContext } from '../../workflows/decisions/run-context.ts';
+import type { Leaves } from '../../workflows/leaf.ts';
+import { runMachine } from '../../workflows/machine/run-machine.ts';
+import type { SessionLink } from '../../workflows/session-link.ts';
+import { createLeaves } from '../../workflows/steps/create-leaves.ts';
+import type { LeafEdges } from '../../workflows/steps/leaf-edges.ts';
+import { refuseUnbuiltSteps } from '../../workflows/steps/refuse-unbuilt-steps.ts';
+import { createAgentView } from '../agent-view.ts';
+import { costWith } from '../cost.ts';
+import { createStepHooks } from '../hooks/create-step-hooks.ts';
+import { hasHooks } from '../hooks/hook-types.ts';
+import { createLateInvoke } from '../session-invoke.ts';
+import { agentSnapshot, shownManifest } from './agent-snapshot.ts';
+import { runAgentStep } from './agent-step.ts';
+import type { Runs } from './create-runs.ts';
+import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
+import { endCalled } from './end-called.ts';
+import { hookedLeaves } from './hooked-leaves.ts';
+import { workflowUnknown } from './load-workflow.ts';
+import type { Realm } from './realm.ts';
+import type { RunsEdges } from './run-edges.ts';
+import { createRunReviews } from './run-reviews.ts';
+import { createSessionLink } from './session-link.ts';
+
+/** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
+export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }: DriveCall): Driven {
+  const { journal } = held;
+  const { state } = journal;
+  const { clock, random } = edges;
+  const { prepared, workflow } = realm;
+  const letGo = new AbortController();
+  const cancel = new AbortController();
+  let cancelledBy = 'runtime';
+  let released = false;
+  const isLetGo = () => released || letGo.signal.aborted;
+  const session = linkOf(edges, state.origin.session, state.id, workflow.name, prepared);
+  const scope = createScope({
+    state,
+    workflow,
+    session,
+    agentOf: () => ownView(realm, edges.env),
+  });
+  const { manifest } = realm.agent;
+  const invoke = createLateInvoke(prepared.desk, () => ({
+    id: state.id,
+    calls: state.invokes,
+    cost: manifest.budget?.costs.artifact ?? 0,
+    balance: () => state.balance,
+  }));
+  const ended = AbortSignal.any([letGo.signal, cancel.signal]);
+  const metadata = async () => ((await session?.agent())?.metadata ?? {}) as JsonObject;
+  const decisions = createDecisions({
+    ...{ journal, scope, invoke, signal: ended },
+    artifacts: { read: async (...asked) => (await prepared.desk()).artifacts.read(...asked) },
+    components: [...manifest.components, ...workflow.components],
+    context: async (step) => runContext(state, step, await metadata()),
+  });
+  const below = { run: state.id, agents: state.origin.agents };
+  const leafEdges: LeafEdges = {
+    ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
+    targets: prepared.targets,
+    world: prepared.targets.edges,
+    ask: prepared.targets.ask,
+    costOf: (usage, model) => costWith(model, usage),
+    reviews: createRunReviews(journal, workflow.name, isLetGo),
+    runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
+      runAgentStep(edges, realm, {
+        ...{ session: key, step, agent, input, vars, signal, cause, isLetGo },
+        ...below,
+        metadata: async () => (session === undefined ? undefined : await metadata()),
+        onUsage: (usage, cost_usd, model) =>
+          journal.append({ type: 'model.used', step, model, usage, cost_usd }, cause),
+      }),
+    runWorkflow({ key, step, workflow: name, input, signal, cause, park }) {
+      const called = prepared.workflows.get(name);
+      if (called === undefined)
+        return Promise.reject(workflowUnknown(realm.agent, name, [...prepared.workflows.keys()]));
+      const { session: of, chain, agents } = state.origin;
+      return callRun({
+        ...{ id: key, workflow: called, ground: realm, input, cause, signal, isLetGo },
+        balance: state.balance,
+        origin: {
+          ...(of === undefined ? {} : { session: of }),
+          parent: { run: state.id, step },
+          chain: [...chain, name],
+          agents,
+        },
+        onWaiting: ({ for: what, due }) => park(`${name}: ${what}`, due),
+      });
+    },
+  };
+  const withHooks = async (leaves: Leaves): Promise<Leaves> => {
+    const lists = [manifest.hooks, workflow.hooks, ...[...allSteps(workflow)].map(({ hooks }) => hooks)];
+    if (!lists.some(hasHooks)) return leaves;
+    const shown = await metadata();
+    const hooksOf = createStepHooks({
+      ...{ agent: manifest, workflow, journal, clock, invoke },
+      command: prepared.targets.command,
+      context: (step) => runContext(state, step, shown),
+      metadata: () => shown,
+    });
+    return hookedLeaves(leaves, hooksOf, ended);
+  };
+  return {
+    async run(): Promise<RunWalkEnd> {
+      refuseUnbuiltSteps(workflow);
+      const end = await runMachine({
+        ...{ workflow, journal, decisions, scope, clock, random },
+        leaves: await withHooks(createLeaves(leafEdges)),
+        signal: letGo.signal,
+        cancel: cancel.signal,
+        onParked() {
+          released = true;
+          return 'release';
+        },
+      });
+      if (end.kind === 'failed' || end.kind === 'cancelled') await endCalled(edges, state, workflow);
+      return end.kind === 'cancelled' ? { ...end, by: cancelledBy } : end;
+    },
+    cancel(reason, by) {
+      if (cancel.signal.aborted) return;
+      cancelledBy = by;
+      cancel.abort(reason);
+    },
+    letGo: (error) => letGo.abort(error),
+  };
+}
+
+function linkOf(
+  { store, env }: RunsEdges,
+  of: { readonly id: string; readonly seq: number } | undefined,
+  run: string,
+  workflow: string,
+  prepared: Realm['prepared'],
+): SessionLink | undefined {
+  if (of === undefined) return undefined;
+  const readAgent = () => agentSnapshot(store, of.id, of.seq, prepared, env);
+  return createSessionLink({ store, run, workflow, session: of.id, readAgent });
+}
+
+/** What `${agent.*}` shows in a run that belongs to no session. */
+function ownView({ agent, prepared }: Realm, env: RunsEdges['env']): JsonObject {
+  const { manifest } = agent;
+  const state = { ...emptyState(), agent: manifest.name };
+  return {
+    ...createAgentView({ state, prepared, env, parent: undefined })(),
+    ...{ session_id: null, started_at: null, thoughts: [], responses: [] },
+    manifest: shownManifest(manifest),
+  };
+}

@@ -1,0 +1,59 @@
+import type { Cause } from '../../events/event.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { SessionLog } from '../session-log.ts';
+import { classOf, type VariableWriter } from './declared-variables.ts';
+import type { DerivedVariables } from './derived-triggers.ts';
+import { variableDefaults } from './start-variables.ts';
+import { createVariableKeeper, type KeeperEdges, type VariableKeeper } from './variable-keeper.ts';
+import type { VariableReactionEdges, VariableReactions } from './variable-reactions.ts';
+import { createVariableWriter, type SetVariable } from './variable-writer.ts';
+
+/** The variables of one session that is worked on. */
+export interface SessionVariables {
+  readonly set: SetVariable;
+  /** Where it has defined variables. */
+  readonly keeper: VariableKeeper | undefined;
+  /** Where it has derived ones. */
+  readonly reactions: VariableReactions | undefined;
+}
+
+export interface VariableEdges extends KeeperEdges, Pick<VariableReactionEdges, 'artifacts'> {
+  readonly derived: DerivedVariables | undefined;
+}
+
+/** To be made before the first event is appended: derived variables look at every event. */
+export function createSessionVariables(edges: VariableEdges, log: SessionLog): SessionVariables {
+  const { manifest, derived, clock, artifacts } = edges;
+  const keeper = createVariableKeeper(edges, log);
+  return {
+    keeper,
+    reactions: derived?.react({ log, clock, artifacts }),
+    set: createVariableWriter(manifest, log, keeper),
+  };
+}
+
+/** Defined variables that were given at the start, and checked: they are kept like any that are set later. */
+export function setGiven(
+  { set, keeper }: SessionVariables,
+  { manifest }: Pick<VariableEdges, 'manifest'>,
+  given: JsonObject,
+  by: VariableWriter,
+  cause: Cause,
+): void {
+  if (keeper === undefined) return;
+  for (const [name, value] of Object.entries(given) as [string, Json][])
+    if (classOf(manifest, name) === 'defined') set(name, value, by, { cause });
+}
+
+/** What a session that is resumed lacks, since its manifest did when it began. What it has stays. */
+export function seedMissing(
+  { manifest }: Pick<VariableEdges, 'manifest'>,
+  log: SessionLog,
+  cause: Cause,
+): void {
+  for (const [name, to] of Object.entries(variableDefaults(manifest))) {
+    if (log.state.variables.has(name)) continue;
+    const kind = classOf(manifest, name) ?? 'runtime';
+    log.append({ type: 'variable.changed', name, class: kind, from: null, to, by: 'seed' }, cause);
+  }
+}

@@ -1,0 +1,25 @@
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import { classOf, type VariableWriter, valueProblem } from './declared-variables.ts';
+import { settableBy } from './variable-writer.ts';
+
+/** What variables begin with: derived ones without a default with null, so that conditions can read them. */
+export function variableDefaults({ context_variables: variables }: AgentManifest): Record<string, Json> {
+  const defaults = new Map<string, Json>();
+  for (const { name, default: value } of [...variables.defined, ...variables.runtime])
+    if (value !== undefined) defaults.set(name, value as Json);
+  for (const { name, default: value = null } of variables.derived) defaults.set(name, value as Json);
+  return Object.fromEntries(defaults);
+}
+
+/**
+ * Throws where a variable that is given at the start may not be given, or is of another type. One that the manifest does
+ * not declare is the caller's own: `$name` reads it, and nobody changes it.
+ */
+export function checkGiven(manifest: AgentManifest, given: JsonObject, by: VariableWriter): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (classOf(manifest, name) === undefined) continue;
+    const wrong = valueProblem(settableBy(manifest, name, by), value);
+    if (wrong !== undefined) throw wrong;
+  }
+}

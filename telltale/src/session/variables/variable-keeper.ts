@@ -1,0 +1,214 @@
+import { deepEqual } from '../../conditions/deep-equal.ts';
+import type { SessionState } from '../../events/state.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import type { Store, TableWrite } from '../../store/store.ts';
+import type { TargetTable } from '../../targets/target.ts';
+import type { SessionLog } from '../session-log.ts';
+import { type DefinedVariable, valueProblem } from './declared-variables.ts';
+import { createSqlVariables, type KeptRow, type SqlVariables } from './sql-variables.ts';
+import { DEFAULT_USER, scopeOf, type VariableKeys } from './variable-scope.ts';
+
+export interface KeeperEdges {
+  readonly manifest: AgentManifest;
+  readonly targets: Pick<TargetTable, 'find'>;
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+/** The home of a session's defined variables. */
+export interface VariableKeeper {
+  /** What belongs into the transaction of a change: the value, or that a relic has yet to be given it. */
+  writes(variable: DefinedVariable, value: Json): readonly TableWrite[];
+  /** The change is on the log at `seq`: once it is committed, a relic is given the value. */
+  wrote(variable: DefinedVariable, seq: number): void;
+  /** Takes over what others have set since, before a turn; gives relics what they could not be given before. */
+  refresh(): Promise<void>;
+  /** Resolves when no relic is being written to. */
+  settled(): Promise<void>;
+}
+
+const tableOf = (scope: string) => `variables:${scope}`;
+
+/** What a relic has not been given yet: one row a variable, made in the transaction of its change. */
+const owedTable = (session: string) => `variables.owed:${session}`;
+
+export interface KeptValues {
+  readonly values: JsonObject;
+  /** Homes that could not be read, and values that do not fit: what was there before counts. */
+  readonly problems: readonly RuntimeError[];
+}
+
+/** The values that are kept, as far as they fit. */
+export async function readKept(
+  { targets, store, clock }: KeeperEdges,
+  variables: readonly DefinedVariable[],
+  keys: VariableKeys,
+): Promise<KeptValues> {
+  const problems: RuntimeError[] = [];
+  const values = new Map<string, Json>();
+  const placed = variables.flatMap((variable) => {
+    const scope = scopeOf(variable, keys);
+    return scope === undefined ? [] : [{ variable, scope }];
+  });
+  const take = (variable: DefinedVariable, value: Json | undefined) => {
+    if (value === undefined) return;
+    const wrong = valueProblem(variable, value);
+    if (wrong === undefined) values.set(variable.name, value);
+    else problems.push(wrong);
+  };
+  const own = placed.filter(({ variable }) => variable.store === undefined);
+  const relics = new Set(placed.flatMap(({ variable }) => variable.store ?? []));
+  await Promise.all([
+    ...own.map(async ({ variable, scope }) =>
+      take(variable, await store.tables.get(tableOf(scope), variable.name)),
+    ),
+    ...[...relics].map(async (relic) => {
+      const there = placed.filter(({ variable }) => variable.store === relic);
+      try {
+        const found = await createSqlVariables(relic, targets.find('relic', relic), keys.session, clock).read(
+          there.map(({ variable, scope }) => ({ scope, name: variable.name })),
+        );
+        for (const { variable } of there) take(variable, found.get(variable.name));
+      } catch (thrown) {
+        problems.push(toRuntimeError(thrown));
+      }
+    }),
+  ]);
+  return { values: Object.fromEntries(values), problems };
+}
+
+export function keysOf(state: SessionState): VariableKeys {
+  const { id, agent, user = DEFAULT_USER, metadata } = state;
+  return { session: id, agent, user, metadata };
+}
+
+/** Undefined where the agent defines none. */
+export function createVariableKeeper(edges: KeeperEdges, log: SessionLog): VariableKeeper | undefined {
+  const { defined } = edges.manifest.context_variables;
+  if (defined.length === 0) return undefined;
+  const { store, targets, clock } = edges;
+  const { state } = log;
+  const relics = new Map<string, SqlVariables>();
+  /** Values that their relic has not confirmed. */
+  const owed = new Map<string, KeptRow & { readonly relic: string }>();
+  /** Which of its values each variable has: that of another key is not taken for this one's. */
+  let scopes: Map<string, string | undefined> | undefined;
+  const scopesNow = () => {
+    scopes ??= scopesOf(defined, keysWhenAsked(state));
+    return scopes;
+  };
+  const told = new Set<string>();
+  let owedRead = false;
+  let giving: Promise<void> = Promise.resolve();
+
+  const relicOf = (name: string): SqlVariables => {
+    const known = relics.get(name);
+    if (known !== undefined) return known;
+    const made = createSqlVariables(name, targets.find('relic', name), state.id, clock);
+    relics.set(name, made);
+    return made;
+  };
+
+  /** Once, until it works again: a database that is down would fill every turn's block. */
+  const tell = (message: string) => {
+    if (told.has(message)) return;
+    told.add(message);
+    log.append({ type: 'fault', code: 'variable_store', message });
+  };
+
+  /** What is wrong is a soft error: the session has the value, and the next turn tries again. */
+  const give = async (): Promise<void> => {
+    for (const relic of new Set([...owed.values()].map((each) => each.relic))) {
+      const rows = [...owed.values()].filter((each) => each.relic === relic);
+      try {
+        await relicOf(relic).write(rows);
+        told.clear();
+        for (const row of rows) {
+          if (owed.get(row.name) !== row) continue;
+          owed.delete(row.name);
+          await store.tables.delete(owedTable(state.id), row.name);
+        }
+      } catch (thrown) {
+        const { message } = toRuntimeError(thrown);
+        const names = rows.map(({ name }) => `"${name}"`).join(', ');
+        tell(
+          `${message} What was set holds in this session, and is kept once the relic can be used: ${names}.`,
+        );
+      }
+    }
+  };
+
+  const giveSoon = () => {
+    giving = giving.then(() => (owed.size === 0 ? undefined : give()));
+  };
+
+  /** What a process before this one could not give. */
+  const readOwed = async (): Promise<void> => {
+    if (owedRead || !defined.some((each) => each.store !== undefined)) return;
+    owedRead = true;
+    for (const { name } of defined.filter((each) => each.store !== undefined)) {
+      const row = await store.tables.get(owedTable(state.id), name);
+      if (row !== undefined && !owed.has(name)) owed.set(name, row as unknown as KeptRow & { relic: string });
+    }
+  };
+
+  return {
+    writes(variable, value) {
+      const scope = scopeOf(variable, keysOf(state));
+      const { name, store: relic } = variable;
+      scopesNow().set(name, scope);
+      if (scope === undefined) return [];
+      if (relic === undefined) return [{ table: tableOf(scope), key: name, value }];
+      const row = { scope, name, value, at: clock.now(), relic };
+      owed.set(name, row);
+      return [{ table: owedTable(state.id), key: name, value: row }];
+    },
+    wrote(variable, seq) {
+      if (variable.store === undefined || !owed.has(variable.name)) return;
+      log.committed(seq, (error) => {
+        if (error === undefined) giveSoon();
+      });
+    },
+    async refresh() {
+      await log.flushed(); // or its own last values would be undone by those before them
+      await readOwed();
+      if (owed.size > 0) giveSoon();
+      await giving;
+      // Of `key: session` in the runtime's own store nobody else is a writer.
+      const others = defined.filter(
+        ({ name, key, store: relic }) => !owed.has(name) && (key !== 'session' || relic !== undefined),
+      );
+      if (others.length === 0) return;
+      const keys = keysOf(state);
+      const { values, problems } = await readKept(edges, others, keys);
+      for (const { message } of problems) tell(message);
+      for (const variable of others) {
+        const { name } = variable;
+        const scope = scopeOf(variable, keys);
+        const isOther = scope !== scopesNow().get(name);
+        if (!Object.hasOwn(values, name) && (!isOther || problems.length > 0)) continue;
+        scopesNow().set(name, scope);
+        const from = state.variables.get(name)?.value ?? null;
+        const to = (Object.hasOwn(values, name) ? values[name] : variable.default) ?? null;
+        if (!deepEqual(from, to as Json))
+          log.append({ type: 'variable.changed', name, class: 'defined', from, to: to as Json, by: 'seed' });
+      }
+    },
+    settled: () => giving,
+  };
+}
+
+const scopesOf = (
+  variables: readonly DefinedVariable[],
+  keys: VariableKeys,
+): Map<string, string | undefined> =>
+  new Map(variables.map((variable) => [variable.name, scopeOf(variable, keys)]));
+
+/** The keys by which the values were last read: before the last turn. */
+const keysWhenAsked = (state: SessionState): VariableKeys => {
+  const metadata = state.turns.at(-1)?.metadata ?? state.metadata;
+  return { ...keysOf(state), metadata };
+};

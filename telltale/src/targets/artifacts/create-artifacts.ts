@@ -1,0 +1,142 @@
+import { deepEqual } from '../../conditions/deep-equal.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Json } from '../../kernel/json.ts';
+import type { Tables } from '../../store/store.ts';
+import {
+  artifactUnknown,
+  badArtifactName,
+  genesisFixed,
+  tooManyVersions,
+  versionUnknown,
+  writtenMeanwhile,
+} from './artifact-errors.ts';
+import type { ArtifactDraft, Artifacts, ArtifactVersion } from './artifacts.ts';
+import { GENESIS, isGenesis } from './genesis.ts';
+
+/** The number of the newest version by name; each version by name and number. */
+const HEADS = 'artifact.heads';
+const VERSIONS = 'artifact.versions';
+const DIGITS = 6;
+const MAX_VERSIONS = 10 ** DIGITS - 1;
+/** Tries of a write where others write the same artifact at the same moment. */
+const MAX_TRIES = 20;
+/** Versions kept in memory: they never change. */
+const MAX_KEPT = 500;
+const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
+
+export const MANIFEST_AUTHOR = 'manifest';
+
+export interface ArtifactsEdges {
+  readonly tables: Tables;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Rejects with what is wrong with a source that somebody wants to write. */
+  readonly check: (draft: ArtifactDraft) => Promise<void>;
+}
+
+type Content = Omit<ArtifactVersion, 'version' | 'parent' | 'at'>;
+
+/** Artifacts in the tables of a store. Writing is atomic over processes: two that write at once make two versions. */
+export function createArtifacts({ tables, clock, check }: ArtifactsEdges): Artifacts {
+  const kept = new Map<string, ArtifactVersion>();
+
+  const newest = async (name: string): Promise<number> => ((await tables.get(HEADS, name)) as number) ?? 0;
+  const load = async (name: string, version: number): Promise<ArtifactVersion | undefined> => {
+    const key = keyOf(name, version);
+    const known = kept.get(key);
+    if (known !== undefined) return known;
+    const found = (await tables.get(VERSIONS, key)) as ArtifactVersion | undefined;
+    if (found === undefined) return undefined;
+    const [oldest] = kept.keys();
+    if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest);
+    kept.set(key, found);
+    return found;
+  };
+  const read = async (name: string, version?: number): Promise<ArtifactVersion | undefined> => {
+    const own = GENESIS.get(name);
+    if (own !== undefined) return version === undefined || version === own.version ? own : undefined;
+    const wanted = version ?? (await newest(name));
+    return wanted < 1 || wanted > MAX_VERSIONS ? undefined : load(name, wanted);
+  };
+  const names = async (): Promise<readonly string[]> => [...GENESIS.keys(), ...(await tables.keys(HEADS))];
+
+  /** Puts a version behind the newest one; undefined where `from` finds that there is nothing to put there. */
+  const add = async (
+    name: string,
+    from: (before: ArtifactVersion | undefined) => Content | undefined,
+  ): Promise<ArtifactVersion | undefined> => {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const head = await newest(name);
+      const content = from(head === 0 ? undefined : await load(name, head));
+      if (content === undefined) return undefined;
+      if (head >= MAX_VERSIONS) throw tooManyVersions(name, MAX_VERSIONS);
+      const version = head + 1;
+      const made = { ...content, version, ...(head === 0 ? {} : { parent: head }), at: clock.now() };
+      const isMade = await tables.exchange(
+        [{ table: HEADS, key: name, value: head === 0 ? undefined : head }],
+        [
+          { table: HEADS, key: name, value: version },
+          { table: VERSIONS, key: keyOf(name, version), value: made as unknown as Json },
+        ],
+      );
+      if (isMade) return made;
+    }
+    throw writtenMeanwhile(name);
+  };
+  const mustBeWritable = (name: string) => {
+    if (isGenesis(name)) throw genesisFixed(name);
+    if (!NAME.test(name)) throw badArtifactName(name);
+  };
+
+  return {
+    read,
+    names,
+    async versions(name) {
+      const own = GENESIS.get(name);
+      if (own !== undefined) return [own];
+      const all: ArtifactVersion[] = [];
+      const head = await newest(name);
+      for (let version = 1; version <= head; version++) {
+        const found = await load(name, version);
+        if (found !== undefined) all.push(found);
+      }
+      return all;
+    },
+    async write(draft, author) {
+      mustBeWritable(draft.name);
+      await check(draft);
+      return (await add(draft.name, () => contentOf(draft, author))) as ArtifactVersion;
+    },
+    async rollback(name, to, author) {
+      mustBeWritable(name);
+      const old = await read(name, to);
+      if (old === undefined) {
+        const head = await newest(name);
+        throw head === 0 ? artifactUnknown(name, await names()) : versionUnknown(name, to, head);
+      }
+      return (await add(name, () => ({ ...contentOf(old, author), restores: to }))) as ArtifactVersion;
+    },
+    async seed(draft) {
+      mustBeWritable(draft.name);
+      const content = contentOf(draft, MANIFEST_AUTHOR);
+      await add(draft.name, (before) => {
+        if (before === undefined) return content;
+        const isOurs = before.author === MANIFEST_AUTHOR;
+        return isOurs && !says(before, content) ? content : undefined;
+      });
+    },
+  };
+}
+
+const keyOf = (name: string, version: number): string => `${name} ${String(version).padStart(DIGITS, '0')}`;
+
+const contentOf = ({ name, source, methods, description }: ArtifactDraft, author: string): Content => ({
+  name,
+  language: 'js',
+  source,
+  methods,
+  ...(description === undefined ? {} : { description }),
+  author,
+});
+
+const says = (before: ArtifactVersion, { source, methods, description }: Content): boolean =>
+  before.source === source && before.description === description && deepEqual(before.methods, methods);

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import type { FallbackReason, InvokeRecord } from '../../kernel/invoke-record.ts';
+import type { Json } from '../../kernel/json.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { clip, showValue } from '../../manifest/schema/show-value.ts';
+import type { Artifacts, CallArtifact } from './artifacts.ts';
+import { isGenesis, NEVER_CACHED } from './genesis.ts';
+import type { Invoke, Question, Wanted } from './invoker.ts';
+import { unwrapAnswer } from './unwrap-answer.ts';
+
+export interface InvokeEdges {
+  readonly call: CallArtifact;
+  readonly artifacts: Pick<Artifacts, 'read'>;
+  /** `budget.costs.artifact`. */
+  readonly cost: number;
+  /** Undefined where the agent has no budget: then nothing costs anything. */
+  readonly balance: () => number | undefined;
+  /** The id of the session or run: with the number of the call it is the seed. */
+  readonly id: string;
+  /** How many calls there were before: after a restart the numbers go on. */
+  readonly calls?: number;
+}
+
+/** Answers that one session or run remembers; the oldest goes. */
+const MAX_CACHED = 1_000;
+
+interface Kept {
+  readonly value: Json;
+  readonly version: number;
+  readonly asked: readonly { readonly artifact: string; readonly version: number }[];
+}
+
+/** See `Invoke`: one for each session and each run. */
+export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: InvokeEdges): Invoke {
+  const cache = new Map<string, Kept>();
+  let number = calls;
+  /** Calls that run and are not paid yet: two at once must not spend the same money. */
+  let promised = 0;
+
+  const stillHolds = async ({ asked }: Kept): Promise<boolean> => {
+    for (const { artifact, version } of asked)
+      if ((await artifacts.read(artifact))?.version !== version) return false;
+    return true;
+  };
+  const remembered = async (key: string | undefined): Promise<Kept | undefined> => {
+    const kept = key === undefined ? undefined : cache.get(key);
+    return kept !== undefined && (await stillHolds(kept)) ? kept : undefined;
+  };
+  const remember = (key: string, kept: Kept) => {
+    cache.delete(key);
+    const [oldest] = cache.keys();
+    if (cache.size >= MAX_CACHED && oldest !== undefined) cache.delete(oldest);
+    cache.set(key, kept);
+  };
+
+  const ask = async (question: Question): Promise<InvokeRecord> => {
+    const { where, invocation, wanted, context, signal } = question;
+    const { invoke: artifact, method, args, cache: mayCache } = invocation;
+    const seed = `${id}#${number++}`;
+    const record = { where, artifact, method, args };
+    const fallback = (reason: FallbackReason, message: string, spent: Spent = NOTHING): InvokeRecord => ({
+      ...record,
+      ...(spent.version === undefined ? {} : { version: spent.version }),
+      result: invocation.fallback,
+      fallback: { reason, message },
+      cached: false,
+      ms: spent.ms,
+      cost: spent.cost,
+    });
+    const newest = (await artifacts.read(artifact))?.version;
+    const isCached = mayCache && artifact !== NEVER_CACHED && newest !== undefined;
+    const about = () => hash([artifact, newest, method, args, context]);
+    const key = isCached ? about() : undefined;
+    const kept = await remembered(key);
+    const judged = (value: Json, spent: Spent, cached: boolean): InvokeRecord => {
+      const meant = unwrapAnswer(value);
+      if (!meant.ok) return fallback('failed', `The artifact "${artifact}" failed: ${meant.error}.`, spent);
+      const wrong = unfit(meant.value, wanted);
+      if (wrong !== undefined) return fallback('wrong_type', wrongAnswer(artifact, method, wrong), spent);
+      const { version = 0, ms, cost: paid } = spent;
+      return { ...record, version, result: meant.value, cached, ms, cost: paid };
+    };
+    if (kept !== undefined) return judged(kept.value, { version: kept.version, ms: 0, cost: 0 }, true);
+
+    const left = balance();
+    const price = left === undefined || isGenesis(artifact) ? 0 : cost;
+    if (left !== undefined && price > 0 && left - promised < price)
+      return fallback('unaffordable', `A call costs ${price}, and the balance is ${left - promised}.`);
+    promised += price;
+    try {
+      const answer = await call({ artifact, method, args, context, seed, signal });
+      const ran = answer.ok || !NOT_RUN.has(answer.reason);
+      const spent: Spent = { version: answer.version, ms: answer.ms, cost: ran ? price : 0 };
+      if (!answer.ok) return fallback(answer.reason, answer.message, spent);
+      const asked = answer.asked ?? [];
+      if (
+        key !== undefined &&
+        answer.version === newest &&
+        !asked.some((each) => each.artifact === NEVER_CACHED)
+      )
+        remember(key, { value: answer.value, version: answer.version, asked });
+      return judged(answer.value, spent, false);
+    } finally {
+      promised -= price;
+    }
+  };
+
+  return async (question) => {
+    const { invocation, where, signal } = question;
+    signal.throwIfAborted();
+    try {
+      return await ask(question);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const { invoke: artifact, method, args, fallback: result } = invocation;
+      const { message } = toRuntimeError(thrown);
+      const fallback = { reason: 'unavailable', message } as const;
+      return { where, artifact, method, args, result, fallback, cached: false, ms: 0, cost: 0 };
+    }
+  };
+}
+
+interface Spent {
+  readonly version?: number | undefined;
+  readonly ms: number;
+  readonly cost: number;
+}
+
+const NOTHING: Spent = { ms: 0, cost: 0 };
+/** Nothing was run, so nothing is paid. */
+const NOT_RUN: ReadonlySet<FallbackReason> = new Set(['missing', 'no_method', 'unavailable']);
+
+const MAX_NAMES = 1_000;
+
+/** What is wanted, and what came instead; undefined where it fits. */
+function unfit(value: Json, wanted: Wanted): string | undefined {
+  const instead = (words: string) => `${clip(showValue(value), 200)}, and ${words} is needed`;
+  switch (wanted.type) {
+    case 'any':
+      return undefined;
+    case 'boolean':
+      return typeof value === 'boolean' ? undefined : instead('true or false');
+    case 'string':
+      return typeof value === 'string' && value !== '' ? undefined : instead('text');
+    case 'names':
+      return Array.isArray(value) &&
+        value.length <= MAX_NAMES &&
+        value.every((each) => typeof each === 'string')
+        ? undefined
+        : instead('a list of names');
+    case 'one_of':
+      return wanted.values.some((each) => each === value)
+        ? undefined
+        : instead(`one of ${wanted.values.slice(0, 20).join(', ')}`);
+  }
+}
+
+const wrongAnswer = (artifact: string, method: string, wrong: string): string =>
+  `The method "${method}" of "${artifact}" answered ${wrong}.`;
+
+const hash = (about: readonly unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(about)).digest('base64');

@@ -1,0 +1,111 @@
+import { evaluateTest } from '../../conditions/cel/evaluate.ts';
+import { type Expression, parseExpression } from '../../conditions/cel/parse-expression.ts';
+import type { Issue } from '../../conditions/issue.ts';
+import type { Result } from '../../kernel/result.ts';
+import type { Invocation, Wanted } from '../../targets/artifacts/invoker.ts';
+import type { Decisions, Test } from '../decisions.ts';
+import type { Locals } from '../scope.ts';
+import { componentsFor } from './components.ts';
+import { type Ask, type DecisionEdges, nameOf } from './decision-edges.ts';
+import { writtenPrompt } from './written-prompt.ts';
+
+/** Kept for as long as the run is worked on; a workflow has so many tests at most. */
+const MAX_PARSED = 1_000;
+
+export function createDecisions(edges: DecisionEdges): Decisions {
+  const { journal, scope, invoke, context, signal } = edges;
+  const { state } = journal;
+  const parsed = new Map<string, Result<Expression, Issue>>();
+
+  const ask: Ask = async <Answer>(
+    where: string,
+    step: string | null,
+    invocation: Invocation<Answer>,
+    wanted: Wanted,
+  ) => {
+    const known = state.answers.get(where);
+    if (known !== undefined) return known as Answer;
+    const record = await invoke({
+      where,
+      invocation: invocation as Invocation,
+      wanted,
+      context: await context(step),
+      signal,
+    });
+    signal.throwIfAborted();
+    journal.append({ type: 'invoke', ...record });
+    if (record.cost > 0 && state.balance !== undefined)
+      journal.append({
+        type: 'budget.charged',
+        what: 'artifact',
+        amount: record.cost,
+        balance: state.balance - record.cost,
+      });
+    return record.result as Answer;
+  };
+  const read = (source: string): Result<Expression, Issue> => {
+    const known = parsed.get(source);
+    if (known !== undefined) return known;
+    const made = parseExpression(source);
+    if (parsed.size < MAX_PARSED) parsed.set(source, made);
+    return made;
+  };
+  const evaluate = async (source: string, locals: Locals, at: string): Promise<Result<boolean, Issue>> => {
+    const expression = read(source);
+    if (!expression.ok) return expression;
+    const roots = [...new Set(expression.value.names.map(({ root }) => root))];
+    return evaluateTest(expression.value, await scope.forTest(roots, locals, at));
+  };
+  const test = async (at: string, given: Test, locals: Locals): Promise<boolean> => {
+    const known = state.decided.get(at);
+    if (known !== undefined) return known;
+    if (typeof given === 'boolean') return given; // nothing is decided there
+    if (typeof given === 'string') {
+      const result = await evaluate(given, locals, at);
+      const held = result.ok && result.value;
+      const problem = result.ok ? {} : { problem: problemOf(result.error) };
+      journal.append({ type: 'if.decided', at_step: at, test: given, held, ...problem });
+      return held;
+    }
+    const held = await ask(whereOf(at), stepAt(at), given, { type: 'boolean' });
+    journal.append({ type: 'if.decided', at_step: at, test: nameOf(given), held });
+    return held;
+  };
+  const components = componentsFor({ ...edges, ask, test });
+
+  return {
+    test,
+    async prompt(step, address, locals) {
+      const own = await writtenPrompt(`step ${address}: prompt`, step.name, step, address, locals, {
+        ...edges,
+        ask,
+      });
+      const fragments = await components(step.name, address, locals);
+      return [own, ...fragments].join('\n\n');
+    },
+    state: (at, invocation, states) =>
+      ask(whereOf(at), stepAt(at), invocation, { type: 'one_of', values: states }),
+  };
+}
+
+const TRANSITION = /^transition\b/;
+
+/** `write@2:if` is `step write@2: if`, `drafting@3:transition 0` is `state drafting@3: transition 0`. */
+function whereOf(at: string): string {
+  const [place, what] = split(at);
+  return `${TRANSITION.test(what) ? 'state' : 'step'} ${place}: ${what}`;
+}
+
+/** The step's own name; null for a transition, which stands between steps. */
+function stepAt(at: string): string | null {
+  const [place, what] = split(at);
+  if (TRANSITION.test(what) || place === '') return null;
+  return place.slice(place.lastIndexOf('/') + 1).replace(/~\d+$/, '');
+}
+
+function split(at: string): readonly [place: string, what: string] {
+  const colon = at.lastIndexOf(':');
+  return colon < 0 ? [at, 'decision'] : [at.slice(0, colon), at.slice(colon + 1)];
+}
+
+const problemOf = ({ message, hint }: Issue): string => (hint === undefined ? message : `${message} ${hint}`);

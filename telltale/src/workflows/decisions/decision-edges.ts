@@ -1,0 +1,31 @@
+import type { RunJournal } from '../../engine/run-journal.ts';
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import type { Artifacts, DecisionContext } from '../../targets/artifacts/artifacts.ts';
+import type { Invocation, Invoke, Wanted } from '../../targets/artifacts/invoker.ts';
+import type { Scope } from '../scope.ts';
+
+export type Component = AgentManifest['components'][number];
+
+export interface DecisionEdges {
+  readonly journal: Pick<RunJournal, 'state' | 'append'>;
+  readonly scope: Scope;
+  readonly invoke: Invoke;
+  readonly artifacts: Pick<Artifacts, 'read'>;
+  /** The agent's, then the workflow's. */
+  readonly components?: readonly Component[];
+  /** What an artifact is given where a step is decided on; null: between steps. */
+  readonly context: (step: string | null) => DecisionContext | Promise<DecisionContext>;
+  readonly signal: AbortSignal;
+}
+
+/** Asks an artifact about a place of the run, or its log, where it was asked before. */
+export type Ask = <Answer>(
+  where: string,
+  step: string | null,
+  invocation: Invocation<Answer>,
+  wanted: Wanted,
+) => Promise<Answer>;
+
+/** What is asked, for the log: `gate.should_continue`. */
+export const nameOf = ({ invoke, method }: Pick<Invocation, 'invoke' | 'method'>): string =>
+  `${invoke}.${method}`;

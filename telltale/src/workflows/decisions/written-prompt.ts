@@ -1,0 +1,58 @@
+import type { Issue } from '../../conditions/issue.ts';
+import { parseTemplate } from '../../conditions/templates/parse-template.ts';
+import { resolveTemplate } from '../../conditions/templates/resolve-template.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Invocation } from '../../targets/artifacts/invoker.ts';
+import type { Locals } from '../scope.ts';
+import type { Ask, DecisionEdges } from './decision-edges.ts';
+
+/** The keys of a prompt, in a step or a component. */
+export interface PromptKeys {
+  readonly prompt?: string | Invocation<string> | undefined;
+  readonly prompt_artifact_id?: string | undefined;
+}
+
+/**
+ * Text as it was written, or as an artifact holds it, with its `${…}` resolved; or what an artifact's method makes, as
+ * it is. Rejects where a path does not exist, or the artifact that holds the text.
+ */
+export async function writtenPrompt(
+  where: string,
+  step: string,
+  { prompt, prompt_artifact_id: artifact }: PromptKeys,
+  address: string,
+  locals: Locals,
+  edges: Pick<DecisionEdges, 'scope' | 'artifacts'> & { readonly ask: Ask },
+): Promise<string> {
+  if (typeof prompt === 'object') return edges.ask(where, step, prompt, { type: 'string' });
+  const text = artifact === undefined ? (prompt ?? '') : await sourceOf(artifact, where, edges);
+  const template = parseTemplate(text, { names: Object.keys(locals) });
+  if (!template.ok) throw badPrompt(where, template.error[0]);
+  const resolved = resolveTemplate(template.value, await edges.scope.forTemplate(text, locals, address));
+  if (!resolved.ok) throw badPrompt(where, resolved.error);
+  return typeof resolved.value === 'string' ? resolved.value : JSON.stringify(resolved.value);
+}
+
+async function sourceOf(
+  artifact: string,
+  where: string,
+  { artifacts }: Pick<DecisionEdges, 'artifacts'>,
+): Promise<string> {
+  const found = await artifacts.read(artifact);
+  if (found === undefined) throw promptMissing(artifact, where);
+  return found.source;
+}
+
+const badPrompt = (where: string, issue: Issue | undefined) =>
+  new RuntimeError(
+    'bad_prompt',
+    `The prompt of ${where.replace(/: prompt$/, '')} cannot be made: ${issue?.message ?? ''}`,
+    {
+      hint: issue?.hint,
+    },
+  );
+
+const promptMissing = (artifact: string, where: string) =>
+  new RuntimeError('artifact_unknown', `${where}: no artifact is named "${artifact}".`, {
+    hint: 'Import it, have it written first, or use "prompt: { invoke, method, fallback }", which has a fallback.',
+  });

@@ -1,0 +1,50 @@
+import type { RunState } from '../events/run-state.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import { isMap } from '../manifest/schema/is-map.ts';
+import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
+import { allSteps } from './all-steps.ts';
+import { allThere, entry, type MemberNames } from './member-names.ts';
+
+/**
+ * The variables that a run sees: what steps have stored by `output_key`, what the run has set or declares itself, and
+ * below them the session's, as of the run's start.
+ */
+export interface RunVariables {
+  /** Those of these names at least; the session's log is read only for one that is not the run's own. */
+  some(names: MemberNames): Promise<JsonObject>;
+  named(name: string): Promise<Json | undefined>;
+}
+
+export function createRunVariables(
+  state: Pick<RunState, 'outputs' | 'variables'>,
+  workflow: Pick<WorkflowManifest, 'context_variables' | 'steps' | 'states'>,
+  agent: () => Promise<JsonObject>,
+): RunVariables {
+  const declared = new Set(workflow.context_variables.runtime.map(({ name }) => name));
+  const outputKeys = new Set([...allSteps(workflow)].flatMap(({ output_key: key }) => key ?? []));
+
+  const own = (name: string): Json | undefined => {
+    if (outputKeys.has(name) && state.outputs.has(name)) return state.outputs.get(name);
+    return state.variables.get(name) ?? (declared.has(name) ? null : undefined);
+  };
+  const ownNames = () => [...new Set([...declared, ...state.variables.keys(), ...outputKeys])];
+  const inherited = async (): Promise<JsonObject> => {
+    const { variables } = await agent();
+    return isMap(variables) ? (variables as JsonObject) : {};
+  };
+
+  return {
+    async some(names) {
+      const known = allThere(names, (name) => own(name) !== undefined);
+      const below = known === undefined ? await inherited() : {};
+      const above = (known ?? ownNames()).flatMap((name) => entry(name, own(name)));
+      return { ...below, ...Object.fromEntries(above) };
+    },
+    async named(name) {
+      const value = own(name);
+      if (value !== undefined) return value;
+      const below = await inherited();
+      return Object.hasOwn(below, name) ? below[name] : undefined;
+    },
+  };
+}

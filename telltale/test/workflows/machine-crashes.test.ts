@@ -1,0 +1,217 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { RunEvent } from '../../src/events/run-event.ts';
+import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { LeafCall } from '../../src/workflows/leaf.ts';
+import type { MachineEnd } from '../../src/workflows/machine/run-machine.ts';
+import { boom, createStage, DEAD, type Stage } from './machine-stage.ts';
+import { type RandomWorkflow, randomWorkflow } from './random-workflow.ts';
+
+const RUNS = 120;
+const MAX_WALKS = 400;
+
+const hash = (text: string): number => {
+  let sum = 7;
+  for (const char of text) sum = (sum * 31 + char.charCodeAt(0)) % 1_000_003;
+  return sum;
+};
+
+/** Tests come out by where they stand, so that each walk decides alike. What a jump back leads to again ends well. */
+const decide = (test: string, at: string): boolean => {
+  const [kind, rounds] = test.split(':');
+  const round = Number(at.slice(at.lastIndexOf('#') + 1));
+  if (kind === 'upto') return round <= Number(rounds) && !at.includes('~');
+  if (kind === 'after') return round > Number(rounds) || at.includes('~');
+  return test === 'true' || hash(at) % 2 === 0;
+};
+
+/** As `expect`, without its cost for each event. */
+function must(holds: boolean, claim: string): void {
+  if (!holds) throw new Error(claim);
+}
+
+interface SteppingClock extends SimulatedClock {
+  /** Moves on to the next timer. */
+  runNext(): Promise<void>;
+}
+
+function steppingClock(): SteppingClock {
+  const clock = createSimulatedClock();
+  const dues = new Set<{ readonly due: number }>();
+  return {
+    ...clock,
+    get pending() {
+      return dues.size;
+    },
+    after(delayMs, fire) {
+      const timer = { due: clock.monotonic() + delayMs };
+      dues.add(timer);
+      const cancel = clock.after(delayMs, () => {
+        dues.delete(timer);
+        fire();
+      });
+      return () => {
+        dues.delete(timer);
+        cancel();
+      };
+    },
+    runNext: () =>
+      dues.size === 0
+        ? clock.advance(0)
+        : clock.advance(Math.max(0, Math.min(...[...dues].map(({ due }) => due)) - clock.monotonic())),
+  };
+}
+
+interface Played {
+  readonly end: MachineEnd;
+  readonly events: readonly RunEvent[];
+  /** What was performed in all walks: address and try. */
+  readonly performed: readonly string[];
+}
+
+/** Walks to the end; `lives` are the events each walk may append before it dies, and how much of the tail is lost. */
+async function play(
+  random: RandomWorkflow,
+  lives: readonly { events: number; lost: number }[],
+): Promise<Played> {
+  const clock = steppingClock();
+  const performed: string[] = [];
+  let events: readonly RunEvent[] = [];
+  for (let walk = 0; walk < MAX_WALKS; walk++) {
+    const stage = stageOf(random, clock, events, performed);
+    const had = new Set(
+      [...stage.journal.state.steps.values()].flatMap((known) =>
+        known.status === 'completed' ? [known.step] : [],
+      ),
+    );
+    const life = lives[walk];
+    if (life !== undefined) stage.journal.dieAfter = Math.max(events.length, 1) + life.events;
+    const end = await drive(stage, clock);
+    for (const each of stage.performed)
+      must(!had.has(each.replace(/ try \d+$/, '')), `${each} had completed`);
+    if (end === 'dead') {
+      const { journal } = stage;
+      const tail = journal.events.length - Math.max(1, journal.committed);
+      events = journal.events.slice(
+        0,
+        journal.events.length - (life === undefined ? 0 : life.lost % (tail + 1)),
+      );
+    } else if (end.kind === 'parked') {
+      events = stage.journal.events;
+      expect(end.due).toBeDefined();
+      await clock.advance(Math.max(0, (end.due ?? 0) - clock.now()));
+    } else return { end, events: stage.journal.events, performed };
+  }
+  throw new Error('the walk never ends');
+}
+
+async function drive(stage: Stage, clock: SteppingClock): Promise<MachineEnd | 'dead'> {
+  let result: MachineEnd | 'dead' | undefined;
+  let broken: unknown;
+  stage.run().then(
+    (end) => {
+      result = end;
+    },
+    (thrown: unknown) => {
+      if (thrown === DEAD) result = 'dead';
+      else broken = thrown;
+    },
+  );
+  for (let round = 0; round < 10_000 && result === undefined && broken === undefined; round++) {
+    await clock.runNext();
+  }
+  if (broken !== undefined) throw broken;
+  if (result === undefined) throw new Error('the walk hangs');
+  return result;
+}
+
+function stageOf(
+  { manifest, leaves }: RandomWorkflow,
+  clock: SimulatedClock,
+  events: readonly RunEvent[],
+  performed: string[],
+): Stage {
+  const steps = Object.fromEntries(
+    [...leaves].map(([name, does]) => [
+      name,
+      async (call: LeafCall) => {
+        const { address, attempt } = call;
+        performed.push(`${address} ${attempt}`);
+        if (does.delayMs > 0 && !address.includes('~')) await waitFor(does.delayMs, does, call);
+        if (attempt <= does.fails && !address.includes('~')) boom();
+        const { to } = call.step as { readonly to?: string };
+        return to === undefined ? address : { state: to };
+      },
+    ]),
+  );
+  const stage = createStage(
+    manifest,
+    { steps, decide, repeatable: (name) => leaves.get(name)?.repeatable ?? true },
+    { events, clock },
+  );
+  const waitFor = (
+    delayMs: number,
+    { parks, stubborn }: { parks: boolean; stubborn: boolean },
+    call: LeafCall,
+  ) => {
+    const began = stage.journal.state.steps.get(call.address)?.triedAt ?? 0;
+    const due = parks ? began + delayMs : clock.now() + delayMs;
+    const goOn = parks ? call.park('a time', due) : undefined;
+    return new Promise<void>((resolve, reject) => {
+      const cancel = clock.after(Math.max(0, due - clock.now()), () => {
+        goOn?.();
+        resolve();
+      });
+      if (stubborn) return;
+      call.signal.addEventListener('abort', () => {
+        cancel();
+        reject(call.signal.reason);
+      });
+    });
+  };
+  return stage;
+}
+
+const ENDS = new Set(['step.completed', 'step.failed', 'step.skipped', 'step.cancelled']);
+
+/** What must be so of every log of a run that has ended. */
+function checkLog(events: readonly RunEvent[], end: MachineEnd): void {
+  const ended = new Set<string>();
+  const open = new Set<string>();
+  for (const event of events) {
+    if (!('step' in event) || typeof event.step !== 'string') continue;
+    const around = event.step.slice(0, Math.max(0, event.step.lastIndexOf('/'))).replace(/[[#!][^/]*$/, '');
+    if (event.type === 'step.started') {
+      must(!ended.has(event.step), `${event.step} begins after its end`);
+      open.add(event.step);
+    } else if (ENDS.has(event.type)) {
+      must(!ended.has(event.step), `${event.step} ends twice`);
+      if (event.type !== 'step.skipped') must(open.delete(event.step), `${event.step} had begun`);
+      ended.add(event.step);
+    } else continue;
+    must(!ended.has(around), `${event.step} goes on after ${around} has ended`);
+  }
+  if (end.kind !== 'cancelled') expect([...open], 'left open').toEqual([]);
+}
+
+describe('a walk that dies at any event and begins again from what is left of its log', () => {
+  it('ends, does nothing again that completed, and performs what is not repeatable once for each try', async () => {
+    const life = fc.record({ events: fc.nat(8), lost: fc.nat(3) });
+    await fc.assert(
+      fc.asyncProperty(randomWorkflow, fc.array(life, { maxLength: 12 }), async (random, lives) => {
+        const { end, events, performed } = await play(random, lives);
+        expect(['completed', 'failed']).toContain(end.kind);
+        checkLog(events, end);
+        const once = performed.filter((each) => random.leaves.get(nameOf(each))?.repeatable === false);
+        expect(once.length).toBe(new Set(once).size);
+        if (random.wild || events.some(({ type }) => type === 'step.interrupted')) return;
+        const whole = await play(random, []);
+        expect(end).toEqual(whole.end);
+      }),
+      { numRuns: RUNS },
+    );
+  }, 60_000);
+});
+
+const nameOf = (performed: string): string =>
+  (performed.split(' ')[0] ?? '').replace(/.*\//, '').replace(/~\d+$/, '');

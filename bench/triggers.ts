@@ -1,11 +1,12 @@
 import { parseArgs } from 'node:util';
 import { installPeers } from './agents/install-peers.ts';
-import { atLeast, atMost, exitCode, printVerdicts, type Verdict } from './agents/verdict.ts';
+import { exitCode, printVerdicts } from './agents/verdict.ts';
 import { describeMachine } from './parsing/machine.ts';
 import { median } from './parsing/measure.ts';
 import { figure, table } from './parsing/table.ts';
 import { type Contestant, createNaive, createOurs, createPeer } from './triggers/contestants.ts';
 import { createScenario, type Scenario } from './triggers/scenario.ts';
+import { judgeTriggers, type TriggerFigures } from './triggers/targets.ts';
 
 const USAGE = `npm run bench -- triggers [options]
   --no-peers      leave json-rules-engine out
@@ -37,19 +38,6 @@ const NAIVE_EACH = 40;
 const PEER_EACH = 1;
 /** Of ours and the loop, a quarter in front of each round is not counted: it finds the caches as the neighbour left them. */
 const UNCOUNTED = 0.25;
-/** Judged at the larger size. */
-const MOST_US = 5;
-const LEAST_OVER_NAIVE = 200;
-const LEAST_OVER_PEER = 10_000;
-
-interface Figures {
-  readonly triggers: number;
-  readonly fired: number;
-  readonly ours: number;
-  readonly naive: number;
-  readonly peer: number | undefined;
-}
-
 /** One contestant on its way through the changes. */
 interface Runner {
   readonly contestant: Contestant;
@@ -77,7 +65,7 @@ async function runOn(runner: Runner, { changes }: Scenario, times: number) {
   us.push((user + system) / (each - uncounted));
 }
 
-async function measure(triggers: number): Promise<Figures> {
+async function measure(triggers: number): Promise<TriggerFigures> {
   const scenario = createScenario(triggers, CHANGES);
   const runner = (contestant: Contestant, each: number): Runner => ({
     contestant,
@@ -113,36 +101,10 @@ async function measure(triggers: number): Promise<Figures> {
   };
 }
 
-function judge(figures: readonly Figures[]): readonly Verdict[] {
-  return figures.flatMap(({ triggers, ours, naive, peer }) => {
-    if (triggers !== SIZES.at(-1)) return [];
-    const at = `at ${triggers.toLocaleString('en-US')} triggers`;
-    return [
-      atLeast(
-        `${at}, ${LEAST_OVER_NAIVE} times a loop over all of them`,
-        naive / ours,
-        LEAST_OVER_NAIVE,
-        'times',
-      ),
-      ...(peer === undefined
-        ? []
-        : [
-            atLeast(
-              `${at}, ${LEAST_OVER_PEER.toLocaleString('en-US')} times json-rules-engine 7`,
-              peer / ours,
-              LEAST_OVER_PEER,
-              'times',
-            ),
-          ]),
-      atMost(`${at}, a change takes at most ${MOST_US} µs`, ours, MOST_US, 'µs', false),
-    ];
-  });
-}
-
 if (!options['no-peers']) await installPeers((line) => process.stderr.write(`${line}\n`));
-const figures: Figures[] = [];
+const figures: TriggerFigures[] = [];
 for (const triggers of SIZES) figures.push(await measure(triggers));
-const verdicts = judge(figures);
+const verdicts = judgeTriggers(figures);
 if (options.json) {
   console.log(JSON.stringify({ machine: describeMachine(), figures, verdicts }, null, 2));
   process.exitCode = exitCode(verdicts, options['no-fail']);

@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   cancel: async () => (await import('./commands/cancel.ts')).registerCancel,
   reviews: async () => (await import('./commands/reviews.ts')).registerReviews,
   workflow: async () => (await import('./commands/workflow.ts')).registerWorkflow,
+  artifact: async () => (await import('./commands/artifact.ts')).registerArtifact,
   inspect: async () => (await import('./commands/inspect.ts')).registerInspect,
   validate: async () => (await import('./commands/validate.ts')).registerValidate,
   schema: async () => (await import('./commands/schema.ts')).registerSchema,

@@ -1,6 +1,6 @@
 import type { ActionState, ActionStatus } from '../events/action.ts';
 import type { SessionState } from '../events/state.ts';
-import type { JsonObject } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
 import type { DecisionContext } from '../targets/artifacts/artifacts.ts';
 
 /** What `recent_actions` goes back to. */
@@ -20,7 +20,7 @@ export function sessionContext(state: SessionState): DecisionContext {
     recent_actions: recent.map(shown),
     last_result: ended.findLast(({ output }) => output !== undefined)?.output ?? null,
     metadata: { ...state.metadata },
-    variables: Object.fromEntries([...state.variables].map(([name, { value }]) => [name, value])),
+    variables: variableValues(state),
   };
 }
 
@@ -33,3 +33,6 @@ const shown = ({ action, status, error }: ActionState): JsonObject => ({
   status,
   ...(error === undefined ? {} : { error: error.code }),
 });
+
+export const variableValues = ({ variables }: Pick<SessionState, 'variables'>): Record<string, Json> =>
+  Object.fromEntries([...variables].map(([name, { value }]) => [name, value]));

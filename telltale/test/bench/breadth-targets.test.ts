@@ -3,6 +3,7 @@ import { judgeChildren } from '../../../bench/agents/child-targets.ts';
 import { judgeDialects } from '../../../bench/agents/dialect-targets.ts';
 import { exitCode } from '../../../bench/agents/verdict.ts';
 import { judgeWorkflows, type WorkflowFigures } from '../../../bench/workflows/workflow-targets.ts';
+import { judgeTriggers } from '../../../bench/triggers/targets.ts';
 
 const dialects = (tools: number, step: number) =>
   judgeDialects([
@@ -73,5 +74,11 @@ it('how near workflows come to a bare group commit is told, not judged', () => {
 
 it('workflows of ours that were not measured are a miss', () => {
   expect(exitCode(judgeWorkflows([raced('quick', 'peer', 1)]), false)).toBe(1);
-  expect(exitCode(judgeWorkflows([]), false)).toBe(1);
+it('triggers are judged by a loop and by the peer at 10,000, and their time is told', () => {
+  const at = (ours: number, naive: number, peer: number | undefined) =>
+    judgeTriggers([{ triggers: 10_000, fired: 1, ours, naive, peer }]);
+  expect(exitCode(at(10, 2_000, 100_000), false)).toBe(0);
+  expect(exitCode(at(10, 1_990, 100_000), false)).toBe(1);
+  expect(exitCode(at(10, 2_000, 99_000), false)).toBe(1);
+  expect(exitCode(at(10, 2_000, undefined), false)).toBe(0);
 });

@@ -4,13 +4,8 @@ import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { agentFolder } from './run-agent.ts';
 
-const files = {
-  'gate.yml':
-    'kind: Artifact\nname: gate\nlanguage: js\nsource: "export const ok = () => true"\nmethods: { ok: { description: Whether. } }\n',
-};
-
 async function failureOf(manifest: string): Promise<unknown> {
-  const folder = agentFolder(manifest, files);
+  const folder = agentFolder(manifest);
   const agent = await loadAgent('agent.yml', { cwd: folder, name: 'tester' });
   const runtime = await createRuntime({ store: 'memory', cwd: folder });
   const session = runtime.start(agent, {
@@ -37,7 +32,7 @@ describe('an agent that asks for what is not built yet is refused, with the key'
     ],
     [
       'Workflow beside',
-      '---\nkind: Workflow\nname: beside\nsteps: [{ name: one, type: set_metadata, values: { a: 1 } }]\n',
+      '---\nkind: Workflow\nname: beside\nsteps: [{ name: one, type: notify, message: Hello. }]\n',
     ],
   ];
   it.each(cases)('%s', async (key, manifest) => {

@@ -38,7 +38,7 @@ const START: RunEventBody = {
   workflow: 'w',
   manifest: { path: 'a.yml', hash: 'h', agent: 'tester' },
   input: {},
-  origin: { chain: ['w'] },
+  origin: { chain: ['w'], agents: [] },
   vars: { score: 3, goal: 'ship' },
   balance: 10,
 };

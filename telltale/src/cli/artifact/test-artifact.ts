@@ -1,0 +1,117 @@
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { suggest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { ArtifactTested } from '../../targets/artifacts/test-artifact.ts';
+import { paletteFor } from '../colour.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { startProgress } from '../progress.ts';
+import { usage } from '../usage.ts';
+import { brief } from '../view/brief.ts';
+import { spanText } from '../view/figures.ts';
+import { harmlessLine } from '../view/harmless.ts';
+import { jsonText } from '../view/json-line.ts';
+import { readJson, readObject } from '../workflow/read-json.ts';
+import { readArtifact } from './read-artifact.ts';
+
+export interface TestOptions {
+  readonly args?: string;
+  readonly context?: string;
+  readonly name?: string;
+  readonly seed?: string;
+  readonly json?: true;
+}
+
+const MAX_SHOWN = 2000;
+
+/** `telltale artifact test`: asks one as a run would, without a store. */
+export async function testFile(
+  file: string,
+  asked: string | undefined,
+  options: TestOptions,
+  { io }: CommandContext,
+): Promise<ExitCode> {
+  const args = options.args === undefined ? [] : await readArgs(options.args, io);
+  const context =
+    options.context === undefined ? undefined : await readObject('--context', options.context, io);
+  const read = await readArtifact(file, options.name, io, options);
+  if (read === undefined) return EXIT.usage;
+  const { draft, others } = read;
+  const method = methodOf(draft, asked, file);
+  const tested = await ask();
+  await (options.json === true ? printJson(tested) : print(tested));
+  return tested.answer.ok ? EXIT.ok : EXIT.failed;
+
+  async function ask(): Promise<ArtifactTested> {
+    const [{ createSandbox }, { testArtifact }] = await Promise.all([
+      import('../../targets/sandbox/create-sandbox.ts'),
+      import('../../targets/artifacts/test-artifact.ts'),
+    ]);
+    const sandbox = createSandbox({ clock: io.clock });
+    const stopProgress = startProgress(io, () => `Asking ${draft.name}…`);
+    try {
+      const given = { source: draft.source, name: draft.name, method, args, others, signal: io.signal };
+      return await testArtifact(
+        {
+          ...given,
+          ...(context === undefined ? {} : { context }),
+          ...(options.seed === undefined ? {} : { seed: options.seed }),
+        },
+        { sandbox, clock: io.clock },
+      );
+    } finally {
+      await stopProgress();
+      await sandbox.close();
+    }
+  }
+
+  async function printJson({ answer, meant, context: seen }: ArtifactTested): Promise<void> {
+    const { version: _version, ...said } = answer;
+    await io.stdout.write(
+      jsonText({ artifact: draft.name, method, args, ...said, meant: meant ?? null, context: seen }, 2),
+    );
+  }
+
+  async function print({ answer, meant }: ArtifactTested): Promise<void> {
+    const { green, red, dim, cyan } = paletteFor(answer.ok ? io.stdout : io.stderr);
+    const call = `${draft.name}.${method}(${args.map((arg) => brief(arg, MAX_SHOWN)).join(', ')})`;
+    const took = dim(`(${spanText(answer.ms)})`);
+    if (!answer.ok) {
+      const why = `${red('failed')}: ${answer.reason}: ${harmlessLine(answer.message)} ${took}`;
+      const then = `  ${cyan('→')} Where it is asked, its fallback would count.`;
+      await io.stderr.write(`${why}\n  ${dim(call)}\n${then}\n`);
+      return;
+    }
+    const lines = [`${green('✓')} ${call} = ${brief(answer.value, MAX_SHOWN)} ${took}`];
+    if (meant === undefined)
+      lines.push('  It says that it failed: where it is asked, its fallback would count.');
+    else if (JSON.stringify(meant) !== JSON.stringify(answer.value))
+      lines.push(`  It stands for ${brief(meant, MAX_SHOWN)}.`);
+    await io.stdout.write(`${lines.join('\n')}\n`);
+  }
+}
+
+async function readArgs(given: string, io: CommandContext['io']): Promise<readonly Json[]> {
+  const args = await readJson('--args', given, io);
+  return Array.isArray(args) ? args : [args as Json | JsonObject];
+}
+
+function methodOf(
+  { name, methods }: { readonly name: string; readonly methods: readonly string[] },
+  asked: string | undefined,
+  file: string,
+): string {
+  const [only, other] = methods;
+  if (asked !== undefined) {
+    if (methods.length > 0 && !methods.includes(asked))
+      throw new RuntimeError('usage', `The artifact "${name}" has no method '${asked}'.`, {
+        hint: suggest(asked, methods, 'Its methods'),
+      });
+    return asked;
+  }
+  if (only === undefined)
+    throw usage('Which method is to be asked?', `Name it: telltale artifact test ${file} METHOD`);
+  if (other !== undefined)
+    throw usage(`The artifact "${name}" has ${methods.length} methods.`, `Name one: ${methods.join(', ')}.`);
+  return only;
+}

@@ -78,6 +78,8 @@ function createProgram(io: Io, print: (text: string) => void): Command {
   return new Command('telltale')
     .description('An agent runtime that acts while the model is still speaking.')
     .version(packageVersion(), '-V, --version', 'print the version')
+    // Behind the name of a command, --version is that command's own: `artifact show NAME --version 1`.
+    .enablePositionalOptions()
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
     .configureOutput({

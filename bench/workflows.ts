@@ -54,7 +54,9 @@ const progress = (line: string) => void process.stderr.write(`${line}\n`);
 
 const figures: WorkflowFigures[] = [];
 await contest(FLOOR, 'floor', own('bare-loop.ts'), {});
-await contest(OURS, 'ours', own('run-log.ts'), {});
+await contest(OURS, 'ours', own('telltale-once.ts'), {});
+await contest(`${OURS}, idempotent steps`, 'other', own('telltale-idempotent.ts'), {});
+await contest(`${OURS}, its log alone`, 'other', own('run-log.ts'), {});
 if (!options['no-peers']) await contestPeers();
 report();
 
@@ -110,13 +112,14 @@ function report(): void {
   );
   console.log(
     table(
-      ['', 'steps/s', 'low', 'high', 'ours ÷ it', 'start, median', 'p99'],
+      ['', 'steps/s', 'low', 'high', 'ours ÷ it', 'µs CPU a step', 'start, median', 'p99'],
       figures.map((each) => [
         each.name,
         figure(stepsPerSecond(each)),
         figure(Math.min(...each.perSecond)),
         figure(Math.max(...each.perSecond)),
         ours === undefined ? '–' : figure(stepsPerSecond(ours) / stepsPerSecond(each)),
+        figure(quantile(each.cpuUs, 0.5)),
         startOf(each, 0.5),
         startOf(each, 0.99),
       ]),

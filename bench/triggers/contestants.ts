@@ -1,7 +1,10 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { matches } from '../../telltale/src/conditions/maps/matches.ts';
 import { matchTriggers } from '../../telltale/src/triggers/match-triggers.ts';
 import { createTriggerIndex } from '../../telltale/src/triggers/trigger-index.ts';
 import { createTriggerStand } from '../../telltale/src/triggers/trigger-stand.ts';
+import { PEERS } from '../agents/field.ts';
 import type { Scenario, Values, Wanted } from './scenario.ts';
 
 /** Takes changes one after another and tells which triggers each made true, `on_enter`. */
@@ -69,7 +72,7 @@ type OpenEngine = (rules: readonly (readonly object[])[]) => RuleEngine;
 
 /** json-rules-engine tells which rules hold; which of them have begun to is told here. */
 export async function createPeer({ conditions }: Scenario): Promise<Contestant> {
-  const { openEngine } = (await import(new URL('../peers/json-rules-engine.js', import.meta.url).href)) as {
+  const { openEngine } = (await import(pathToFileURL(join(PEERS, 'json-rules-engine.js')).href)) as {
     openEngine: OpenEngine;
   };
   const engine = openEngine(

@@ -37,13 +37,17 @@ async function measure(contest: OpenContest): Promise<ContestFigures> {
   const perRound = Math.ceil(runs / rounds);
   await together(perRound);
   const perSecond: number[] = [];
+  const cpuUs: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const started = performance.now();
+    const cpu = process.cpuUsage();
     await together(perRound);
+    const { user, system } = process.cpuUsage(cpu);
+    cpuUs.push((user + system) / (perRound * steps));
     perSecond.push((perRound * steps * 1000) / (performance.now() - started));
   }
   const startMs: number[] = [];
   for (let n = 0; n < starts && contest.start !== undefined; n += 1)
     startMs.push(await contest.start(begun++));
-  return { perSecond, startMs, expected: begun * steps, ran: contest.ran() };
+  return { perSecond, cpuUs, startMs, expected: begun * steps, ran: contest.ran() };
 }

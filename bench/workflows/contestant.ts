@@ -27,6 +27,8 @@ export interface OpenContest {
 export interface ContestFigures {
   /** Steps a second, of each round. */
   readonly perSecond: readonly number[];
+  /** Of CPU time a step, of each round; what a server beside it uses is not in it. */
+  readonly cpuUs: readonly number[];
   readonly startMs: readonly number[];
   /** Steps that should have run, and how many did. */
   readonly expected: number;

@@ -43,7 +43,10 @@ export function createRunLog({ writer, state, clock, onLost, crashPoint }: RunLo
     onCommitted(_through, events) {
       if (listeners.size > 0 || crashPoint !== undefined) publish(events);
     },
-    onLost,
+    onLost(error) {
+      sealed = true;
+      onLost(error);
+    },
     crashPoint,
   });
 
@@ -53,7 +56,7 @@ export function createRunLog({ writer, state, clock, onLost, crashPoint }: RunLo
       const from = cause ?? (state.seq === 0 ? beginning : state.started);
       const seq = state.seq + 1;
       const place: Cause = { stream: run, seq, depth: from.depth + 1 };
-      if (sealed || batches.lost() !== undefined) return place;
+      if (sealed) return place;
       const event: RunEvent = { ...body, seq, at: clock.now(), run, cause: from };
       reduceRun(state, event);
       batches.add(event, encodeRunEvent(event, body), beside);

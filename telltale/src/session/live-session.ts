@@ -9,10 +9,12 @@ import type { JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import type { Invoke } from '../targets/artifacts/invoker.ts';
 import type { Approve } from '../targets/target.ts';
 import type { AgentShelf } from './agent-shelf.ts';
 import { createTalk } from './chat/talk.ts';
 import type { Begin, ChildSession, Lineage, Spawn } from './children/lineage.ts';
+import { sessionContext } from './decision-context.ts';
 import { isInCode } from './define/agent-code.ts';
 import { createEventQueue } from './event-queue.ts';
 import { keptMetadata } from './metadata-writer.ts';
@@ -21,6 +23,7 @@ import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
 import type { Runs } from './runs/create-runs.ts';
 import type { LoadedAgent, OnWaiting, Session, SessionResult } from './runtime-types.ts';
+import { createSessionInvoke } from './session-invoke.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
 import { cancelOnAbort, createStop, type Stop, type StopReason } from './stop.ts';
 import { takeNewStream, titleOf } from './take-new-stream.ts';
@@ -159,6 +162,7 @@ interface Opened {
   readonly writer: StreamWriter;
   readonly log: SessionLog;
   readonly variables: SessionVariables;
+  readonly invoke: Invoke;
   readonly origin: Cause;
   readonly resumed: boolean;
   readonly lineage: Lineage | undefined;
@@ -176,11 +180,11 @@ async function open(
   const choice = choiceOf(begin);
   const model =
     choice.record === undefined ? prepared.model : await recorded(prepared.model, choice.record, edges);
-  const forVariables = {
-    ...edges,
-    manifest: prepared.agent.manifest,
-    targets: prepared.targets,
-    derived: prepared.derived,
+  const { manifest } = prepared.agent;
+  const forVariables = { ...edges, manifest, targets: prepared.targets, derived: prepared.derived };
+  const asking = ({ state }: SessionLog) => {
+    const invoke = createSessionInvoke({ desk: prepared.desk, manifest, state });
+    return { invoke, artifacts: { invoke, context: () => sessionContext(state) } };
   };
   const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });
   const toLog = (writer: StreamWriter, state: SessionState, snapshots: SnapshotWriter): SessionLog => {
@@ -198,7 +202,8 @@ async function open(
       ...(lineage === undefined ? {} : { parent: lineage.parent.session }),
     });
     const log = toLog(writer, emptyState(), createSnapshotWriter());
-    const variables = createSessionVariables(forVariables, log);
+    const { invoke, artifacts } = asking(log);
+    const variables = createSessionVariables({ ...forVariables, artifacts }, log);
     const origin = log.append(started, lineage?.cause);
     setGiven(variables, forVariables, given, writerOf(lineage), origin);
     if (lineage?.shown !== undefined) log.append(shownToChild('metadata', lineage.shown), origin);
@@ -207,7 +212,7 @@ async function open(
     for (const { message } of problems)
       log.append({ type: 'fault', code: 'variable_store', message }, origin);
     if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
-    return { prepared, model, writer, log, variables, origin, resumed: false, lineage };
+    return { prepared, model, writer, log, variables, invoke, origin, resumed: false, lineage };
   }
   const writer = await edges.store.acquire(begin.id);
   try {
@@ -215,7 +220,8 @@ async function open(
     const chat = begin.resume.chat === true;
     if (state.status === 'completed' && !chat) throw sessionCompleted(begin.id);
     const log = toLog(writer, state, snapshots);
-    const variables = createSessionVariables(forVariables, log);
+    const { invoke, artifacts } = asking(log);
+    const variables = createSessionVariables({ ...forVariables, artifacts }, log);
     const { maxTurns } = begin.resume;
     const origin = log.append(
       {
@@ -228,7 +234,7 @@ async function open(
     );
     seedMissing(forVariables, log, origin);
     variables.reactions?.restore();
-    return { prepared, model, writer, log, variables, origin, resumed: true, lineage };
+    return { prepared, model, writer, log, variables, invoke, origin, resumed: true, lineage };
   } catch (thrown) {
     await writer.release();
     throw thrown;
@@ -278,6 +284,7 @@ async function firstEvent(
         });
   const isKept = (name: string) => defined.some((each) => each.name === name);
   const own = Object.fromEntries(Object.entries(given).filter(([name]) => !isKept(name)));
+  const vars = { ...variableDefaults(manifest), ...found.values, ...lineage?.variables, ...own };
   const started = {
     type: 'session.started',
     agent: manifest.name,
@@ -288,7 +295,7 @@ async function firstEvent(
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
     ...(start.chat === true ? { chat: true as const } : {}),
-    vars: { ...variableDefaults(manifest), ...found.values, ...lineage?.variables, ...own },
+    vars: prepared.derived?.initial(vars, values) ?? vars,
     ...(defined.some(({ key }) => key === 'user') ? { user } : {}),
     metadata: values,
     ...(prepared.metadata.states.length === 0 ? {} : { states: prepared.metadata.states }),

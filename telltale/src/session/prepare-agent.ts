@@ -11,7 +11,7 @@ import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { FindSandbox } from '../targets/process/find-sandbox.ts';
 import type { Sandbox } from '../targets/sandbox/sandbox.ts';
 import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
-import type { DerivedProgram } from '../triggers/derived/compile-derived.ts';
+import { createOpenDesk, type OpenDesk } from './artifact-desk.ts';
 import { createOutputCheck } from './check-output.ts';
 import type { AgentFamily } from './children/agent-family.ts';
 import { agentTarget } from './children/agent-target.ts';
@@ -30,7 +30,8 @@ import { workflowTarget } from './runs/workflow-target.ts';
 import type { LoadedAgent } from './runtime-types.ts';
 import { createToAction, type ToAction } from './to-action.ts';
 import { DIALECT_WORDS } from './turn/dialect-words.ts';
-import { type DerivedTriggers, prepareDerived } from './variables/derived-triggers.ts';
+import { checkStores } from './variables/check-stores.ts';
+import type { DerivedTriggers, DerivedVariables } from './variables/derived-triggers.ts';
 
 /** All of an agent that its sessions share: compiled once, so that a session of its own costs little. */
 export interface PreparedAgent {
@@ -45,9 +46,11 @@ export interface PreparedAgent {
   /** What sets them off, where something in a session does. */
   readonly triggers: CompiledTriggers | undefined;
   readonly internal: readonly InternalAction[];
+  /** Decision artifacts, and the way to ask them. */
+  readonly desk: OpenDesk;
   readonly metadata: Metadata;
   /** Where it has derived variables. */
-  readonly derived: DerivedProgram | undefined;
+  readonly derived: DerivedVariables | undefined;
   readonly toAction: ToAction;
   readonly checkOutput: (text: string) => CheckedOutput;
   /** Where the model calls tools natively: the dialects `tools` and `step`. */
@@ -76,7 +79,10 @@ export async function prepareAgent(
   const { store, clock, env, findSandbox, family, mcp, sandbox } = edges;
   const { manifest, folder } = agent;
   refuseNotBuilt(agent, INTERNAL_ACTIONS);
-  const derived = prepareDerived(manifest, edges.derivedTriggers ?? {});
+  checkStores(agent);
+  const derived = await derivedOf(manifest, edges.derivedTriggers);
+  const desk = createOpenDesk(edges);
+  await seedArtifacts(agent, desk);
   const named = chosen ?? manifest.model;
   if (named === undefined) throw noModel(manifest.name);
   const code = agentCode(agent);
@@ -125,6 +131,7 @@ export async function prepareAgent(
     workflows,
     triggers: await triggersOf([...workflows.values()]),
     internal,
+    desk,
     metadata: createMetadata(manifest.metadata),
     derived,
     toAction: createToAction(manifest.action_templates),
@@ -144,6 +151,23 @@ async function triggersOf(workflows: readonly WorkflowManifest[]): Promise<Compi
   const { compileTriggers } = await import('../triggers/compile-triggers.ts');
   const compiled = compileTriggers(workflows);
   return compiled.all.length === 0 ? undefined : compiled;
+}
+
+/** Those of its manifests go into the store, where it has any. */
+async function seedArtifacts({ manifest, project }: LoadedAgent<unknown>, desk: OpenDesk): Promise<void> {
+  if (!project.manifests.some(({ kind }) => kind === 'Artifact')) return;
+  const loaded = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === manifest.name);
+  if (loaded !== undefined) await (await desk()).seed(loaded, project);
+}
+
+/** What runs derived variables is loaded by agents that have any. */
+async function derivedOf(
+  manifest: LoadedAgent['manifest'],
+  registered: DerivedTriggers = {},
+): Promise<DerivedVariables | undefined> {
+  if (manifest.context_variables.derived.length === 0) return undefined;
+  const { prepareDerived } = await import('./variables/derived-triggers.ts');
+  return prepareDerived(manifest, registered);
 }
 
 const noModel = (agent: string) =>

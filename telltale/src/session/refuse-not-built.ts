@@ -12,13 +12,10 @@ export function refuseNotBuilt(agent: LoadedAgent<unknown>, internal: readonly s
 }
 
 function unbuiltKeys(manifest: AgentManifest, internal: readonly string[]): readonly string[] {
-  const { import: imports } = manifest;
   const asked: readonly (readonly [key: string, isAsked: boolean])[] = [
     ['workflow', manifest.workflow !== null],
     ['context_feeds', manifest.context_feeds.length > 0],
-    ['components', manifest.components.length > 0],
     ['memory', manifest.memory !== undefined],
-    ['import.artifacts', imports.artifacts.length > 0],
   ];
   const allowed = manifest.internal_actions.enabled ? (manifest.internal_actions.allowed_actions ?? []) : [];
   const missing = allowed.filter((name) => !internal.includes(name));

@@ -20,8 +20,8 @@ import { createChildRunner } from './children/child-runner.ts';
 import type { Lineage, Spawn } from './children/lineage.ts';
 import { closeTurn } from './close-turn.ts';
 import type { SessionContext } from './context.ts';
+import { sessionContext } from './decision-context.ts';
 import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
-import { decisionContext } from './hooks/decision-context.ts';
 import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox } from './inbox.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
@@ -67,7 +67,7 @@ export interface SessionEdges {
   readonly runs: Runs;
   readonly ids: IdSource;
   /** Asks decision artifacts for this session. */
-  readonly invoke?: Invoke | undefined;
+  readonly invoke: Invoke;
   /** Where it is a sub-agent's. */
   readonly lineage: Lineage | undefined;
   readonly crashPoint?: ((name: string) => void) | undefined;
@@ -97,6 +97,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       manifest,
       append: log.append,
       setVariable,
+      desk: prepared.desk,
       rollback: (to) => scheduler.rollback(to, log.here()),
       cancel: (id, reason) => scheduler.cancel(reason, [id]),
     },
@@ -209,7 +210,7 @@ async function openTriggers(
   const { createTriggerReactions } = await import('./reactions/trigger-reactions.ts');
   return createTriggerReactions({
     ...{ triggers, log, clock, ids, invoke, testContext },
-    decisionContext: () => decisionContext(log.state),
+    decisionContext: () => sessionContext(log.state),
     startRun: start,
     cancelRun: cancel,
   });

@@ -114,7 +114,10 @@ export function createSessionLog({
       if (listeners.size > 0 || crashPoint !== undefined) publish(events);
       showHeld(through);
     },
-    onLost,
+    onLost(error) {
+      sealed = true;
+      onLost(error);
+    },
     crashPoint,
   });
 
@@ -126,7 +129,7 @@ export function createSessionLog({
       const starts = body.type === 'turn.started';
       const seq = state.seq + 1;
       const place: Cause = { stream: session, seq, depth: from.depth + 1 };
-      if (sealed || batches.lost() !== undefined) return place;
+      if (sealed) return place;
       const turn = starts ? state.turn + 1 : state.turn;
       // One copy of the body, the head added to it: a head put in front, or a second copy, costs twice as much.
       const event: SessionEvent = { ...body, seq, at: clock.now(), session, turn, cause: from };

@@ -18,8 +18,6 @@ export interface StreamBatches<Event> {
   committed(seq: number, then: (error?: RuntimeError) => void): void;
   /** The last event that is committed. */
   committedSeq(): number;
-  /** Why nothing can be written any more. */
-  lost(): RuntimeError | undefined;
 }
 
 export interface StreamBatchesEdges<Event> {
@@ -131,6 +129,5 @@ export function createStreamBatches<Event extends { readonly seq: number; readon
       else waiters.push({ seq: wanted, then });
     },
     committedSeq: () => committedSeq,
-    lost: () => lost,
   };
 }

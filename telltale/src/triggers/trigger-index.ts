@@ -2,7 +2,7 @@ import { deepEqual } from '../conditions/deep-equal.ts';
 import { fieldsOf } from '../conditions/maps/fields-of.ts';
 import { readPath } from '../conditions/own-property.ts';
 import { formatPath } from '../conditions/path.ts';
-import { type Atom, atomsOf, type Scalar } from './atoms.ts';
+import { type Atom, atomsOf } from './atoms.ts';
 import { createPathBuilder, type IndexedPath, type PathBuilder } from './indexed-path.ts';
 import type { FieldUpdate, StateTrigger } from './state-trigger.ts';
 
@@ -24,15 +24,20 @@ export interface TriggerIndex {
   readonly beyond: readonly number[];
   /** The atoms that are looked at, by number; undefined for those that are found by value. */
   readonly testAtoms: readonly (TestAtom | undefined)[];
-  /** The scalars that an atom names which is found by them. */
-  readonly keys: readonly (ReadonlySet<Scalar> | undefined)[];
-  /** The triggers each atom is part of. */
-  readonly users: readonly Int32Array[];
+  /** The triggers that atoms are part of: those of an atom stand from `usersFrom` up to `usersTo`. */
+  readonly users: Int32Array;
+  readonly usersFrom: Int32Array;
+  readonly usersTo: Int32Array;
+  /** `FIRES_ON` bits of each trigger: side by side, since an update reads those of many. */
+  readonly modes: Uint8Array;
   /** How many atoms each trigger has. */
   readonly sizes: Uint16Array;
   /** Whether a field that an `on_change` trigger names changed; never for all others. */
   readonly named: readonly ((update: FieldUpdate) => boolean)[];
 }
+
+/** When a trigger tells of itself, in bits. */
+export const FIRES_ON = { enter: 1, exit: 2, stay: 4 } as const;
 
 export function createTriggerIndex(triggers: readonly StateTrigger[]): TriggerIndex {
   const paths = new Map<string, Map<string, PathBuilder>>();
@@ -40,7 +45,6 @@ export function createTriggerIndex(triggers: readonly StateTrigger[]): TriggerIn
   const always: number[] = [];
   const beyond: number[] = [];
   const testAtoms: (TestAtom | undefined)[] = [];
-  const keys: (ReadonlySet<Scalar> | undefined)[] = [];
   const users: number[][] = [];
   const known = new Map<string, number>();
   const sizes = new Uint16Array(triggers.length);
@@ -53,7 +57,6 @@ export function createTriggerIndex(triggers: readonly StateTrigger[]): TriggerIn
     if (name !== undefined) known.set(name, number);
     users.push([]);
     testAtoms.push(atom.kind === 'test' ? atom : undefined);
-    keys.push(atom.kind === 'value' || atom.kind === 'other' ? atom.keys : undefined);
     if (atom.kind === 'test') addTest(atom, number);
     else builderOf(atom.path).add(atom, number);
     return number;
@@ -85,20 +88,49 @@ export function createTriggerIndex(triggers: readonly StateTrigger[]): TriggerIn
     for (const number of numbers) users[number]?.push(place);
     sizes[place] = numbers.size;
   }
+  const built = new Map(
+    [...paths].map(([root, ofRoot]) => [root, [...ofRoot.values()].map((each) => each.build())]),
+  );
   return {
     triggers,
-    paths: new Map(
-      [...paths].map(([root, ofRoot]) => [root, [...ofRoot.values()].map((each) => each.build())]),
-    ),
+    paths: built,
     tests,
     always,
     beyond,
     testAtoms,
-    keys,
-    users: users.map((list) => Int32Array.from(list)),
+    ...layOut(users, built),
+    modes: Uint8Array.from(triggers, modeOf),
     sizes,
     named: triggers.map((trigger) => (trigger.fire === 'on_change' ? namedChange(trigger) : NEVER)),
   };
+}
+
+/** Comparisons come first, in the order of their bounds: those that turn together are read in one sweep. */
+function layOut(
+  users: readonly (readonly number[])[],
+  paths: ReadonlyMap<string, readonly IndexedPath[]>,
+): Pick<TriggerIndex, 'users' | 'usersFrom' | 'usersTo'> {
+  const compared = [...paths.values()].flat().flatMap(({ ranges }) => [...(ranges?.atoms ?? [])]);
+  const order = new Set([...compared, ...users.keys()]);
+  const laid = new Int32Array(users.reduce((sum, list) => sum + list.length, 0));
+  const usersFrom = new Int32Array(users.length);
+  const usersTo = new Int32Array(users.length);
+  let at = 0;
+  for (const atom of order) {
+    const list = users[atom] ?? [];
+    laid.set(list, at);
+    usersFrom[atom] = at;
+    at += list.length;
+    usersTo[atom] = at;
+  }
+  return { users: laid, usersFrom, usersTo };
+}
+
+function modeOf({ fire, watchesExit }: StateTrigger): number {
+  const enter = fire === 'on_exit' ? 0 : FIRES_ON.enter;
+  const exit = fire === 'on_exit' || watchesExit === true ? FIRES_ON.exit : 0;
+  const stay = fire === 'on_change' || fire === 'on_update' ? FIRES_ON.stay : 0;
+  return enter | exit | stay;
 }
 
 /** Atoms of the same name are one. Undefined where it is like no other. */

@@ -25,7 +25,7 @@ export interface TriggerStand {
 export const createTriggerStand = (index: TriggerIndex): TriggerStand => ({
   index,
   begun: false,
-  holding: new Uint8Array(index.users.length),
+  holding: new Uint8Array(index.usersFrom.length),
   unmet: Uint16Array.from(index.sizes),
   staying: new Set(),
   fleeting: [],
@@ -43,18 +43,20 @@ export function setAtom(stand: TriggerStand, atom: number, holds: boolean): void
   const bit = holds ? 1 : 0;
   if (holding[atom] === bit) return;
   holding[atom] = bit;
-  const users = index.users[atom] as Int32Array;
+  const { users } = index;
+  const to = index.usersTo[atom] as number;
+  let at = index.usersFrom[atom] as number;
   if (holds) {
-    for (let i = 0; i < users.length; i++) {
-      const trigger = users[i] as number;
+    for (; at < to; at++) {
+      const trigger = users[at] as number;
       const left = (unmet[trigger] as number) - 1;
       unmet[trigger] = left;
       if (left === 0) touch(stand, trigger);
     }
     return;
   }
-  for (let i = 0; i < users.length; i++) {
-    const trigger = users[i] as number;
+  for (; at < to; at++) {
+    const trigger = users[at] as number;
     const left = unmet[trigger] as number;
     unmet[trigger] = left + 1;
     if (left === 0) touch(stand, trigger);

@@ -3,6 +3,7 @@ import { judgeChildren } from '../../../bench/agents/child-targets.ts';
 import { judgeDialects } from '../../../bench/agents/dialect-targets.ts';
 import { exitCode } from '../../../bench/agents/verdict.ts';
 import { judgeWorkflows, type WorkflowFigures } from '../../../bench/workflows/workflow-targets.ts';
+import { judgeTriggers } from '../../../bench/triggers/targets.ts';
 
 const dialects = (tools: number, step: number) =>
   judgeDialects([
@@ -39,6 +40,7 @@ const raced = (name: string, kind: WorkflowFigures['kind'], perSecond: number): 
   name,
   kind,
   perSecond: [perSecond],
+  cpuUs: [1],
   startMs: [5],
   expected: 10,
   ran: 10,
@@ -64,13 +66,19 @@ it('a step that did not run, or ran twice, is a miss', () => {
   expect(workflows(500, { ran: 11 })).toBe(1);
 });
 
-it('workflows far below a bare group commit are a miss, also where no peer was measured', () => {
+it('how near workflows come to a bare group commit is told, not judged', () => {
   const alone = (ours: number) =>
     exitCode(judgeWorkflows([raced('floor', 'floor', 1000), raced('ours', 'ours', ours)]), false);
-  expect(alone(450)).toBe(0);
-  expect(alone(449)).toBe(1);
+  expect(alone(1)).toBe(0);
 });
 
 it('workflows of ours that were not measured are a miss', () => {
   expect(exitCode(judgeWorkflows([raced('quick', 'peer', 1)]), false)).toBe(1);
+it('triggers are judged by a loop and by the peer at 10,000, and their time is told', () => {
+  const at = (ours: number, naive: number, peer: number | undefined) =>
+    judgeTriggers([{ triggers: 10_000, fired: 1, ours, naive, peer }]);
+  expect(exitCode(at(10, 2_000, 100_000), false)).toBe(0);
+  expect(exitCode(at(10, 1_990, 100_000), false)).toBe(1);
+  expect(exitCode(at(10, 2_000, 99_000), false)).toBe(1);
+  expect(exitCode(at(10, 2_000, undefined), false)).toBe(0);
 });

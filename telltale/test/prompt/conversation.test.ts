@@ -67,7 +67,10 @@ describe('a conversation', () => {
       agent,
       agentWith({ metadata: { ...metadataOf(), injection: { method: 'on_change' } } }),
       agentWith({ metadata: { ...metadataOf(), injection: { template: 'Now:\n{current}\n{errors}' } } }),
-      agentWith({ metadata: metadataOf(), context_variables: { runtime: [{ name: 'tone' }, { name: 'size' }] } }),
+      agentWith({
+        metadata: metadataOf(),
+        context_variables: { runtime: [{ name: 'tone' }, { name: 'size' }] },
+      }),
     ];
     const property = fc.property(
       fc.constantFrom(...agents),

@@ -4,13 +4,8 @@ import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { agentFolder } from './run-agent.ts';
 
-const files = {
-  'gate.yml':
-    'kind: Artifact\nname: gate\nlanguage: js\nsource: "export const ok = () => true"\nmethods: { ok: { description: Whether. } }\n',
-};
-
 async function failureOf(manifest: string): Promise<unknown> {
-  const folder = agentFolder(manifest, files);
+  const folder = agentFolder(manifest);
   const agent = await loadAgent('agent.yml', { cwd: folder, name: 'tester' });
   const runtime = await createRuntime({ store: 'memory', cwd: folder });
   const session = runtime.start(agent, {
@@ -31,14 +26,13 @@ describe('an agent that asks for what is not built yet is refused, with the key'
   const cases: readonly (readonly [key: string, manifest: string])[] = [
     ['context_feeds', 'context_feeds: [{ id: time, source: { type: internal, action: system_clock } }]\n'],
     ['memory', 'memory: { graph: ./ }\n'],
-    ['import.artifacts', 'import: { artifacts: [./gate.yml] }\n'],
     [
       'internal_actions.allowed_actions: add_context_feed',
       'internal_actions: { allowed_actions: [read_output, add_context_feed] }\n',
     ],
     [
       'Workflow beside',
-      '---\nkind: Workflow\nname: beside\nsteps: [{ name: one, type: set_metadata, values: { a: 1 } }]\n',
+      '---\nkind: Workflow\nname: beside\nsteps: [{ name: one, type: notify, message: Hello. }]\n',
     ],
   ];
   it.each(cases)('%s', async (key, manifest) => {

@@ -146,7 +146,7 @@ describe('a workflow on its own', () => {
         'slow',
         steps(
           '{ name: before, type: tool, target: note, parameters: { text: before } }',
-          '{ name: pause, type: wait, for: 1s }',
+          '{ name: pause, type: wait, for: 1500ms }',
           '{ name: after, type: tool, target: note, parameters: { text: after } }',
         ),
       ),
@@ -256,6 +256,30 @@ describe('a workflow on its own', () => {
     expect(await runtime.reviews()).toEqual([]);
     await expect(runtime.answer(id, { approved: true })).rejects.toMatchObject({ code: 'review_unknown' });
     await runtime.close();
+  });
+
+  it('lets go of a call that a person has to approve, and makes it once when they have', async () => {
+    const asked = { ...note, 'tools/note.yml': `${note['tools/note.yml']}approval: always\n` };
+    const { runtime, load, folder, again } = await stage({
+      ...asked,
+      ...flow('ask', steps('{ name: write, type: tool, target: note, parameters: { text: hello } }')),
+    });
+    const workflow = await load('ask');
+    const run = runtime.workflows.start(workflow, { id: 'run_t' });
+    expect(await run.result).toMatchObject({ status: 'waiting' });
+    expect(notes(folder)).toEqual([]);
+    const [review] = await runtime.reviews();
+    expect(review).toMatchObject({ session: 'run_t', target: 'tool "note"' });
+    await runtime.close();
+    const other = await again();
+    await other.answer(review?.review ?? '', { approved: true, by: 'Ann' });
+    const resumed = await other.workflows.resume('run_t', { workflow });
+    expect(await resumed.result).toMatchObject({ status: 'completed', output: { noted: 'hello' } });
+    expect(notes(folder)).toEqual(['run_t:write hello']);
+    expect(await other.reviews()).toEqual([]);
+    const started = (await other.workflows.events('run_t')).filter(({ type }) => type === 'step.started');
+    expect(started).toMatchObject([{ repeatable: true }, { repeatable: false }]);
+    await other.close();
   });
 });
 

@@ -4,13 +4,21 @@ import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import type { EventOf, SessionEvent } from '../../src/events/event.ts';
+import { createSnapshotWriter } from '../../src/events/snapshot.ts';
+import { emptyState } from '../../src/events/state.ts';
+import type { Json } from '../../src/kernel/json.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { Model } from '../../src/models/model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { RuntimeOptions, StartOptions } from '../../src/session/runtime-types.ts';
+import { createSessionLog } from '../../src/session/session-log.ts';
+import { prepareDerived } from '../../src/session/variables/derived-triggers.ts';
+import type { DecisionContext } from '../../src/targets/artifacts/artifacts.ts';
+import type { Invoke } from '../../src/targets/artifacts/invoker.ts';
 import { createMemoryStore } from '../../src/testing/memory-store.ts';
 import { scripted } from '../../src/testing/scripted.ts';
+import { agentWith } from '../prompt/agent.ts';
 import { freePort } from '../servers/free-port.ts';
 import { testDatabase } from '../servers/shared-postgres.ts';
 import { PATIENT } from '../store/eventually.ts';
@@ -26,7 +34,11 @@ const changesIn = (events: readonly SessionEvent[]) =>
     .map(({ name, to, by }) => [name, to, by]);
 
 /** Sessions of one agent on one store, one after the other. */
-async function home(manifest: string, files: Readonly<Record<string, string>> = {}, more: RuntimeOptions = {}) {
+async function home(
+  manifest: string,
+  files: Readonly<Record<string, string>> = {},
+  more: RuntimeOptions = {},
+) {
   const folder = agentFolder(manifest, files);
   const agent = await loadAgent('agent.yml', { cwd: folder });
   const store = createMemoryStore();
@@ -46,7 +58,11 @@ async function home(manifest: string, files: Readonly<Record<string, string>> = 
   };
 }
 
-const failure = (promise: Promise<unknown>) => promise.then(() => undefined, (thrown: unknown) => thrown);
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
 
 describe('derived variables in a session', () => {
   const FLAG = `context_variables:
@@ -67,14 +83,16 @@ import: { tools: [./tools/*.yml] }
     });
     expect(ran.result.result).toBe('yes');
     expect(changesIn(ran.events)).toEqual([
-      ['word', 'no', 'derived:expression'],
       ['built', true, 'derived:tool_response'],
       ['word', 'yes', 'derived:expression'],
     ]);
+    expect(ran.of('session.started')[0]?.vars).toEqual({ built: false, word: 'no' });
     const done = ran.of('action.completed')[0]?.seq;
-    expect(ran.of('variable.changed')[1]).toMatchObject({ seq: (done ?? 0) + 1, cause: { seq: done } });
+    expect(ran.of('variable.changed')[0]).toMatchObject({ seq: (done ?? 0) + 1, cause: { seq: done } });
     expect(ran.prompts[0]).toContain('- built: false (Whether it builds.)\n- word: "no"');
-    expect(ran.prompts[1]).toContain('Variables that changed, with their new values:\n- built: true\n- word: "yes"');
+    expect(ran.prompts[1]).toContain(
+      'Variables that changed, with their new values:\n- built: true\n- word: "yes"',
+    );
     expect(ran.of('turn.started').map(({ prompt }) => prompt.reused_prefix)).toEqual([1, 1]);
   });
 
@@ -154,17 +172,99 @@ import: { tools: [./tools/*.yml] }
     });
   });
 
+  it('a function is asked outside, one question at a time; its answer is written down and paid for, then it counts', async () => {
+    const clock = createSimulatedClock();
+    const writer = await createMemoryStore().create('ses_f', {
+      kind: 'session',
+      name: 'tester',
+      status: 'running',
+      title: '',
+    });
+    const log = createSessionLog({
+      writer,
+      state: emptyState(),
+      snapshots: createSnapshotWriter(),
+      clock,
+      onLost: (error) => {
+        throw error;
+      },
+    });
+    const triggers = [{ type: 'function', artifact: 'judge', method: 'mood', fallback: 'calm' }];
+    const manifest = agentWith({ context_variables: { derived: [{ name: 'mood', triggers }] } });
+    const answers: ((result: Json) => void)[] = [];
+    const invoke: Invoke = ({ where, invocation: { method, args }, context }) =>
+      new Promise((resolve) =>
+        answers.push((result) =>
+          resolve({
+            where,
+            artifact: `judge of ${context.agent_id}`,
+            method,
+            args,
+            result,
+            cached: false,
+            ms: 1,
+            cost: 2,
+          }),
+        ),
+      );
+    const context = () =>
+      ({ agent_id: String(log.state.metadata.n ?? 'nobody') }) as unknown as DecisionContext;
+    const reactions = prepareDerived(manifest, {}).react({ log, clock, artifacts: { invoke, context } });
+    log.append({
+      type: 'session.started',
+      agent: 'tester',
+      input: '',
+      manifest: { path: '', hash: '' },
+      model: 'x',
+      balance: 10,
+    });
+    await log.flushed();
+    const update = (n: string) =>
+      log.append({ type: 'metadata.changed', by: 'model', changes: { n: { from: null, to: n } } });
+    update('one');
+    update('two');
+    await log.flushed();
+    expect(answers).toHaveLength(1);
+    answers[0]?.('glad');
+    await log.flushed();
+    await Promise.resolve();
+    // Both updates together ask once, about what is by then.
+    expect(answers).toHaveLength(2);
+    answers[1]?.(false);
+    await reactions.settled();
+    await log.flushed();
+    expect(log.state.variables.get('mood')).toMatchObject({ value: 'glad', by: 'derived:function' });
+    expect(log.state.balance).toBe(6);
+    update('three');
+    await log.flushed();
+    expect(answers).toHaveLength(3);
+    reactions.close();
+    const { seq } = log.state;
+    answers[2]?.('late');
+    await reactions.settled();
+    expect(log.state.seq).toBe(seq);
+    await writer.release();
+  });
+
   it("types of one's own are checked by their schema, and run", async () => {
     const manifest = (keys: string) =>
       `context_variables: { derived: [{ name: loud, default: false, triggers: [{ type: "acme:shout", ${keys} }] }] }\n`;
     const shout = {
       description: 'Somebody shouts.',
-      schema: { type: 'object', properties: { marks: { type: 'integer' } }, required: ['marks'], additionalProperties: false },
+      schema: {
+        type: 'object',
+        properties: { marks: { type: 'integer' } },
+        required: ['marks'],
+        additionalProperties: false,
+      },
       parse: ({ marks }: { marks?: unknown }) => Number(marks),
       matches: (marks: number, { event }: { event: SessionEvent }) =>
         event.type === 'response' && event.text.endsWith('!'.repeat(marks)),
     };
-    const turns = ['<response final="false">No!</response><response final="false">No!!</response>', '<response>$loud</response>'];
+    const turns = [
+      '<response final="false">No!</response><response final="false">No!!</response>',
+      '<response>$loud</response>',
+    ];
     const runtime = { derivedTriggers: { 'acme:shout': shout } };
     const ran = await runAgent({ manifest: manifest('marks: 2'), turns, runtime });
     expect(ran.result.result).toBe('true');
@@ -195,14 +295,19 @@ describe('who may set a variable', () => {
     [{ ready: true }, 'variable_denied'],
     [{ limit: null }, 'bad_parameters'],
   ])('%j at the start is refused as %s', async (vars, code) => {
-    expect(await failure(runAgent({ manifest: MANIFEST, turns: [], start: { vars } }))).toMatchObject({ code });
+    expect(await failure(runAgent({ manifest: MANIFEST, turns: [], start: { vars } }))).toMatchObject({
+      code,
+    });
   });
 
-  it('a user may give what is a user\'s to give, and what nobody declared', async () => {
+  it("a user may give what is a user's to give, and what nobody declared", async () => {
     const ran = await runAgent({
       manifest: MANIFEST,
       start: { vars: { tries: 3, limit: 9, own: 'x' } },
-      turns: [`${setVar('limit', 1)}<response>$tries $limit $own</response>`, '<response>$tries $limit $own</response>'],
+      turns: [
+        `${setVar('limit', 1)}<response>$tries $limit $own</response>`,
+        '<response>$tries $limit $own</response>',
+      ],
     });
     expect(ran.result.result).toBe('3 9 x');
     expect(ran.of('action.failed')).toMatchObject([{ error: { code: 'variable_denied' } }]);
@@ -211,7 +316,8 @@ describe('who may set a variable', () => {
 });
 
 describe('defined variables', () => {
-  const STYLE = 'context_variables: { defined: [{ name: style, type: string, key: user, default: concise }] }\n';
+  const STYLE =
+    'context_variables: { defined: [{ name: style, type: string, key: user, default: concise }] }\n';
   const SHOW = '<response>$style</response>';
 
   it('are kept for their user over sessions, each change on the log', async () => {
@@ -271,7 +377,9 @@ describe('defined variables', () => {
   });
 
   it('a resumed session keeps what it has, and gets only what it lacks', async () => {
-    const { runtime, agent, folder } = await home('context_variables: { runtime: [{ name: n, default: 1 }] }\n');
+    const { runtime, agent, folder } = await home(
+      'context_variables: { runtime: [{ name: n, default: 1 }] }\n',
+    );
     const session = runtime.start(agent, {
       input: 'Go.',
       vars: { n: 5 },
@@ -310,7 +418,12 @@ describe('defined variables in a sql relic', PATIENT, () => {
     expect((await run([`${setVar('style', 'dry')}${SHOW}`])).result.result).toBe('dry');
     expect((await run([SHOW])).result.result).toBe('dry');
     const database = new DatabaseSync(join(folder, 'data.db'));
-    expect(database.prepare(SELECT).all().map((row) => ({ ...row }))).toEqual([ROW]);
+    expect(
+      database
+        .prepare(SELECT)
+        .all()
+        .map((row) => ({ ...row })),
+    ).toEqual([ROW]);
     // Whoever else writes there is heard in the next turn.
     database.exec(`UPDATE telltale_variables SET value = '"wry"'`);
     database.close();
@@ -332,6 +445,15 @@ describe('defined variables in a sql relic', PATIENT, () => {
       await runtime.close();
       await database.remove();
     }
+  });
+
+  it('a relic that is no database is refused before anything runs', async () => {
+    const files = { 'db.yml': 'kind: Relic\nname: db\ndriver: kv\n' };
+    expect(await failure(runAgent({ manifest, files, turns: [] }))).toMatchObject({ code: 'bad_manifest' });
+    const unknown = manifest.replace('store: db', 'store: dbb');
+    expect(await failure(runAgent({ manifest: unknown, files, turns: [] }))).toMatchObject({
+      code: 'bad_manifest',
+    });
   });
 
   it('a relic that is down is a soft error; what it was not given it gets once it is up', async () => {
@@ -356,7 +478,12 @@ describe('defined variables in a sql relic', PATIENT, () => {
     forked.finish();
     await forked.result;
     const database = new DatabaseSync(join(folder, 'data.db'));
-    expect(database.prepare(SELECT).all().map((row) => ({ ...row }))).toEqual([ROW]);
+    expect(
+      database
+        .prepare(SELECT)
+        .all()
+        .map((row) => ({ ...row })),
+    ).toEqual([ROW]);
     database.close();
     expect(await store.tables.get(`variables.owed:${ran.result.session}`, 'style')).toBeUndefined();
     await runtime.close();
@@ -364,7 +491,8 @@ describe('defined variables in a sql relic', PATIENT, () => {
 });
 
 describe('variables of sub-agents', () => {
-  const VARS = 'context_variables: { runtime: [{ name: n, default: 1 }, { name: secret, default: s, expose: [tester] }] }\n';
+  const VARS =
+    'context_variables: { runtime: [{ name: n, default: 1 }, { name: secret, default: s, expose: [tester] }] }\n';
   const child = (inherit: string, writers = 'model') => ({
     manifest: `metadata: { inherit: ${inherit} }\ncontext_variables: { runtime: [{ name: n, default: 0, writers: [${writers}] }] }\n`,
     turns: [`${setVar('n', 7)}<response>$n</response>`, '<response>$n</response>'],

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSandbox } from '../../src/targets/sandbox/create-sandbox.ts';
+import { createPatience } from '../../src/targets/sandbox/patience.ts';
 import type { SandboxJob } from '../../src/targets/sandbox/sandbox.ts';
 
 const clock = createSystemClock();
@@ -306,4 +307,79 @@ test('a script that does not stop by itself is ended with its thread, and anothe
   await expect(own.run(job('for (;;);', { limits }))).rejects.toMatchObject({ code: 'script_timeout' });
   expect(await own.run(job('1'))).toBe('1');
   await own.close();
+});
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('a quick script is answered before the event loop turns', async () => {
+  await value('1');
+  let answeredAtOnce = 0;
+  // A busy machine may be late with some of them.
+  for (let asked = 0; asked < 100 && answeredAtOnce < 3; asked++) {
+    await turn();
+    let hasTurned = false;
+    setImmediate(() => {
+      hasTurned = true;
+    });
+    const lines: string[] = [];
+    expect(await value('console.log("a"); console.log("b"); 2', { onLog: (text) => lines.push(text) })).toBe(
+      2,
+    );
+    expect(lines).toEqual(['a', 'b']);
+    if (!hasTurned) answeredAtOnce++;
+  }
+  expect(answeredAtOnce).toBe(3);
+});
+
+test('the event loop turns while a call runs that the engine cannot stop', async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let ended = false;
+  const source = 'let a = []; for (let i = 0; i < 24; i++) a = [a, a]; JSON.stringify(a).length';
+  const stuck = failure(source, { signal, limits: { ...LIMITS, timeMs: 50 } }).finally(() => {
+    ended = true;
+  });
+  for (let turns = 0; turns < 3; turns++) await turn();
+  expect(ended).toBe(false);
+  expect(await value('1')).toBe(1);
+  expect(['script_timeout', 'script_memory']).toContain((await stuck).code);
+});
+
+test('a caller is held for three milliseconds in each turn of its event loop, by all scripts together', async () => {
+  const patience = createPatience();
+  expect(patience.forScript('a')).toBe(3);
+  patience.spend(2);
+  expect(patience.forScript('b')).toBe(1);
+  patience.spend(5);
+  expect(patience.forScript('b')).toBe(0);
+  await turn();
+  expect(patience.forScript('a')).toBe(3);
+});
+
+test('a script that was slow is not waited for again, until it was quick', () => {
+  const patience = createPatience();
+  patience.took('a', 4);
+  expect([patience.forScript('a'), patience.forScript('b')]).toEqual([0, 3]);
+  patience.took('a', 1);
+  expect(patience.forScript('a')).toBe(3);
+  for (let n = 0; n < 300; n++) patience.took(`slow ${n}`, 4);
+  expect([patience.forScript('slow 0'), patience.forScript('slow 299')]).toEqual([3, 0]);
+});
+
+test.each([
+  ['export function f() { return 1 }\nglobalThis.got = f()', 'got', 1],
+  ['const answer = 2; globalThis.got = [answer, parameters.a, typeof this]', 'got', [2, 1, 'undefined']],
+])('the module %j is evaluated before the script', async (module, source, result) => {
+  expect(await value(source, { module })).toEqual(result);
+});
+
+test.each([
+  ['export const = 1', 'is no JavaScript'],
+  ['\nthrow new Error("loading")', 'Error: loading (line 2'],
+  ['import "./x.js"', "imports 'x.js'"],
+  ['await new Promise(() => {})', 'awaits at its top'],
+])('a module that fails is told of: %j', async (module, words) => {
+  const error = await failure('1', { module });
+  expect(error.code).toBe('script_error');
+  expect(error.message).toContain(words);
 });

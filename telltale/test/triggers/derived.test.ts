@@ -372,6 +372,22 @@ describe('a guard', () => {
       { derived: [{ name: 'place', triggers: [{ type: 'agent_text', match: { equals: 'x' } }] }] },
     ],
     [
+      "is derived from the event of an agent's text",
+      { derived: [{ name: 'place', triggers: [{ type: 'event', event: 'child.response' }] }] },
+    ],
+    [
+      'is reset by what an agent says',
+      {
+        derived: [
+          {
+            name: 'place',
+            triggers: [{ type: 'tool_response', tool: 'x' }],
+            reset_on: [{ type: 'agent_text', match: { equals: 'x' } }],
+          },
+        ],
+      },
+    ],
+    [
       'is derived from one that the model may write',
       { runtime: [{ name: 'seed' }], derived: [{ name: 'place', expression: 'seed' }] },
     ],
@@ -416,18 +432,16 @@ describe('any log', () => {
     fc.constant(turnEnd),
     fc.constant(custom('r')),
     fc.constant<EventBody>({ type: 'timer.fired', id: 'variable a: triggers[2]' }),
-    fc
-      .nat(3)
-      .map(
-        (to): EventBody => ({
-          type: 'variable.changed',
-          name: 'n',
-          class: 'runtime',
-          from: 0,
-          to,
-          by: 'model',
-        }),
-      ),
+    fc.nat(3).map(
+      (to): EventBody => ({
+        type: 'variable.changed',
+        name: 'n',
+        class: 'runtime',
+        from: 0,
+        to,
+        by: 'model',
+      }),
+    ),
   );
 
   it('folds to the live state without deciding again, and decided again it gives the same events', () => {

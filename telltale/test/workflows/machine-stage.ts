@@ -2,6 +2,7 @@ import type { RunJournal } from '../../src/engine/run-journal.ts';
 import { foldRun, reduceRun } from '../../src/events/reduce-run.ts';
 import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
 import { emptyRun } from '../../src/events/run-state.ts';
+import { sleep } from '../../src/kernel/clock.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
@@ -14,6 +15,8 @@ import type { Scope } from '../../src/workflows/scope.ts';
 
 /** Thrown by a journal that was told to die. */
 export const DEAD = new RuntimeError('dead', 'The process died.');
+
+const MAX_EVENTS = 400_000;
 
 export interface MemoryJournal extends RunJournal {
   readonly events: RunEvent[];
@@ -34,6 +37,7 @@ export function memoryJournal(clock: { now(): number }, before: readonly RunEven
     committed: before.length,
     append(body: RunEventBody, cause = state.started) {
       if (events.length >= journal.dieAfter) throw DEAD;
+      if (events.length >= MAX_EVENTS) throw new Error('the log never ends');
       const event: RunEvent = { seq: events.length + 1, at: clock.now(), run: 'run', cause, ...body };
       events.push(event);
       reduceRun(state, event);
@@ -60,7 +64,18 @@ export function memoryJournal(clock: { now(): number }, before: readonly RunEven
   return journal;
 }
 
-export type Script = (call: LeafCall) => Json | Promise<Json>;
+/** A step that parks, and goes on after `delayMs` where that is given. */
+export const parking =
+  (waitsFor: string, delayMs?: number): Script =>
+  async (call, clock) => {
+    const goOn = call.park(waitsFor, delayMs === undefined ? undefined : clock.now() + delayMs);
+    if (delayMs === undefined) return untilAborted(call);
+    await sleep(clock, delayMs, call.signal);
+    goOn();
+    return waitsFor;
+  };
+
+export type Script = (call: LeafCall, clock: SimulatedClock) => Json | Promise<Json>;
 
 export interface Scripts {
   /** What a step does, by name; one that is not there gives its own name. */
@@ -116,7 +131,7 @@ export function createStage(
             async run(call) {
               performed.push(call.attempt === 1 ? call.address : `${call.address} try ${call.attempt}`);
               const script = scripts.steps?.[name];
-              return script === undefined ? name : await script(call);
+              return script === undefined ? name : await script(call, clock);
             },
           }),
     async compensate({ address, locals }, output) {

@@ -382,6 +382,8 @@ test('an agent gets its input, with other parameters as lines below it, in a ses
       },
       { name: 'p', type: 'agent', target: 'writer', parameters: { project_name: 'x' } },
       { name: 'e', type: 'agent', target: 'writer' },
+      { name: 'own', type: 'agent', target: 'tester', parameters: { input: 'x' } },
+      { name: 'gone', type: 'agent', target: 'wirter', parameters: { input: 'x' } },
     ],
   });
   expect(await run.do('w')).toEqual({
@@ -392,7 +394,9 @@ test('an agent gets its input, with other parameters as lines below it, in a ses
   });
   expect(await run.do('p')).toMatchObject({ input: 'project_name: x' });
   expect(await run.ready('w')).toMatchObject({ repeatable: true, timeoutMs: 5_000 });
-  expect((await run.fails('e')).code).toBe('bad_parameters');
+  expect((await run.fails('e')).message).toBe('Step "e" gives the agent "writer" nothing to do.');
+  expect(await run.do('own')).toMatchObject({ name: 'tester' });
+  expect((await run.fails('gone')).hint).toBe('Did you mean "writer"?');
 });
 
 test('a try after a failed one is a session of its own, one after a crash is the same', async () => {

@@ -88,6 +88,7 @@ export function collectReferences({
     if (type === 'function') add('artifact', map.artifact, at('artifact'));
     if (section === 'context_variables' && Array.isArray(map.expose))
       for (const [index, name] of map.expose.entries()) add('viewer', name as Json, [...at('expose'), index]);
+    if (section === 'context_variables' && path[1] === 'defined') add('relic', map.store, at('store'));
     add('artifact', map.invoke, at('invoke'));
     add('artifact', map.prompt_artifact_id, at('prompt_artifact_id'));
     if (path.length > 0 && typeof map.model === 'string' && kind === 'Workflow')

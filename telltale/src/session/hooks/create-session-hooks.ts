@@ -4,10 +4,10 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { SchedulerEdges, TargetTraits } from '../../scheduler/edges.ts';
 import type { Invoke } from '../../targets/artifacts/invoker.ts';
 import type { RunCommand } from '../../targets/process/command-request.ts';
+import { sessionContext, variableValues } from '../decision-context.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { Stop } from '../stop.ts';
 import { createHooks } from './create-hooks.ts';
-import { decisionContext, variablesOf } from './decision-context.ts';
 import { HOOKS_STOPPED } from './hook-errors.ts';
 import type { HookLists } from './hook-types.ts';
 
@@ -51,13 +51,13 @@ export function createSessionHooks(edges: SessionHookEdges): SessionHooks | unde
       marks: () => state.hooks,
       balance: () => state.balance,
       append: log.append,
-      context: () => decisionContext(state),
+      context: () => sessionContext(state),
       surroundings: () => ({
         agent: state.agent,
         session: state.id,
         turn: state.turn,
         metadata: { ...state.metadata },
-        variables: variablesOf(state),
+        variables: variableValues(state),
       }),
       note(what) {
         if (noted.has(what)) return;

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import type { OpenDesk } from '../artifact-desk.ts';
 import type { SetVariable } from '../variables/variable-writer.ts';
 
 /** What internal actions have of their session. */
@@ -12,6 +13,7 @@ export interface InternalEdges {
   readonly manifest: AgentManifest;
   readonly append: (body: EventBody) => unknown;
   readonly setVariable: SetVariable;
+  readonly desk: OpenDesk;
   readonly rollback: (to: string | undefined) => Promise<{ readonly undone: readonly string[] }>;
   /** Stops an action that has not ended; resolves when it has. */
   readonly cancel: (id: string, reason: string) => Promise<void>;

@@ -7,9 +7,12 @@ import { cancelAction } from './cancel-action.ts';
 import type { Definition, InternalEdges } from './definition.ts';
 import { deleteVariable } from './delete-variable.ts';
 import { listActions } from './list-actions.ts';
+import { readArtifact } from './read-artifact.ts';
 import { readOutputAction } from './read-output.ts';
 import { rollbackAction } from './rollback.ts';
+import { rollbackArtifact } from './rollback-artifact.ts';
 import { setVariable } from './set-variable.ts';
+import { writeArtifact } from './write-artifact.ts';
 
 const DEFINITIONS: readonly Definition[] = [
   readOutputAction,
@@ -18,6 +21,9 @@ const DEFINITIONS: readonly Definition[] = [
   cancelAction,
   setVariable,
   deleteVariable,
+  readArtifact,
+  writeArtifact,
+  rollbackArtifact,
 ];
 
 /** The names of those there are. */

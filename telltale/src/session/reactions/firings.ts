@@ -8,6 +8,7 @@ import { hasRoom, NEVER_DUE, type Pace, pace, runsOf, toReplace } from '../../tr
 import { readWaiting, type Stage, type Waiting, waitingData } from '../../triggers/waiting.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { Chains } from './chains.ts';
+import { createWaitTimers } from './wait-timers.ts';
 
 /** A firing: what set it off, and how far it has come. */
 export interface Attempt {
@@ -58,7 +59,6 @@ export interface FiringEdges {
 export function createFirings(edges: FiringEdges): Firings {
   const { triggers, log, clock, ids, chains, holds } = edges;
   const { state } = log;
-  const armed = new Map<string, () => void>();
   const cancelled = new Set<string>();
   let isEnding = false;
 
@@ -147,25 +147,12 @@ export function createFirings(edges: FiringEdges): Firings {
       { type: 'timer.set', id, due, data: waitingData({ trigger: trigger.id, stage, as, seen, chain }) },
       attempt,
     );
-    arm(id);
-  };
-
-  /** The timers of those that wait for a time. */
-  const arm = (id: string) => {
-    armed.get(id)?.();
-    armed.delete(id);
-    const timer = state.timers.find((each) => each.id === id);
-    if (timer === undefined || timer.due === NEVER_DUE) return;
-    armed.set(
-      id,
-      clock.after(timer.due - clock.now(), () => goOn(id)),
-    );
+    timers.arm(id);
   };
 
   /** A wait is over. */
   const goOn = (id: string) => {
-    armed.get(id)?.();
-    armed.delete(id);
+    timers.disarm(id);
     const timer = state.timers.find((each) => each.id === id);
     const waiting = timer === undefined ? undefined : readWaiting(timer);
     const trigger = waiting === undefined ? undefined : triggers.byId.get(waiting.trigger);
@@ -176,6 +163,8 @@ export function createFirings(edges: FiringEdges): Firings {
     if (stage === 'queued' && isOver()) suppress(attempt, 'busy', 'The session ended before its turn came.');
     else decide(attempt);
   };
+
+  const timers = createWaitTimers({ state, clock, onDue: goOn });
 
   const cancel = (run: string, reason: string) => {
     cancelled.add(run);
@@ -213,7 +202,7 @@ export function createFirings(edges: FiringEdges): Firings {
       suppress({ trigger, chain: [...chain, trigger.workflow], cause }, reason, message),
     begin() {
       for (const run of state.runs) edges.startRun(run);
-      for (const timer of state.timers) if (readWaiting(timer) !== undefined) arm(timer.id);
+      for (const timer of state.timers) if (readWaiting(timer) !== undefined) timers.arm(timer.id);
       for (const { trigger } of queued()) {
         const run =
           trigger.pacing.concurrency?.whenBusy === 'replace'
@@ -228,9 +217,6 @@ export function createFirings(edges: FiringEdges): Firings {
       isEnding = true;
       for (const timer of state.timers) if (readWaiting(timer) !== undefined) goOn(timer.id);
     },
-    close() {
-      for (const disarm of armed.values()) disarm();
-      armed.clear();
-    },
+    close: timers.close,
   };
 }

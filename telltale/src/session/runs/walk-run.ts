@@ -1,6 +1,10 @@
 import { emptyState } from '../../events/state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { allSteps } from '../../workflows/all-steps.ts';
 import { createScope } from '../../workflows/create-scope.ts';
+import { createDecisions } from '../../workflows/decisions/create-decisions.ts';
+import { runContext } from '../../workflows/decisions/run-context.ts';
+import type { Leaves } from '../../workflows/leaf.ts';
 import { runMachine } from '../../workflows/machine/run-machine.ts';
 import type { SessionLink } from '../../workflows/session-link.ts';
 import { createLeaves } from '../../workflows/steps/create-leaves.ts';
@@ -8,17 +12,20 @@ import type { LeafEdges } from '../../workflows/steps/leaf-edges.ts';
 import { refuseUnbuiltSteps } from '../../workflows/steps/refuse-unbuilt-steps.ts';
 import { createAgentView } from '../agent-view.ts';
 import { costWith } from '../cost.ts';
+import { createStepHooks } from '../hooks/create-step-hooks.ts';
+import { hasHooks } from '../hooks/hook-types.ts';
+import { createLateInvoke } from '../session-invoke.ts';
 import { agentSnapshot, shownManifest } from './agent-snapshot.ts';
 import { runAgentStep } from './agent-step.ts';
 import type { Runs } from './create-runs.ts';
 import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
 import { endCalled } from './end-called.ts';
+import { hookedLeaves } from './hooked-leaves.ts';
 import { workflowUnknown } from './load-workflow.ts';
 import type { Realm } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { createRunReviews } from './run-reviews.ts';
 import { createSessionLink } from './session-link.ts';
-import { temporaryDecisions } from './temporary-decisions.ts';
 
 /** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
 export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }: DriveCall): Driven {
@@ -38,7 +45,21 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     session,
     agentOf: () => ownView(realm, edges.env),
   });
-  const decisions = temporaryDecisions(journal, scope);
+  const { manifest } = realm.agent;
+  const invoke = createLateInvoke(prepared.desk, () => ({
+    id: state.id,
+    calls: state.invokes,
+    cost: manifest.budget?.costs.artifact ?? 0,
+    balance: () => state.balance,
+  }));
+  const ended = AbortSignal.any([letGo.signal, cancel.signal]);
+  const metadata = async () => ((await session?.agent())?.metadata ?? {}) as JsonObject;
+  const decisions = createDecisions({
+    ...{ journal, scope, invoke, signal: ended },
+    artifacts: { read: async (...asked) => (await prepared.desk()).artifacts.read(...asked) },
+    components: [...manifest.components, ...workflow.components],
+    context: async (step) => runContext(state, step, await metadata()),
+  });
   const below = { run: state.id, agents: state.origin.agents };
   const leafEdges: LeafEdges = {
     ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
@@ -51,7 +72,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
       runAgentStep(edges, realm, {
         ...{ session: key, step, agent, input, vars, signal, cause, isLetGo },
         ...below,
-        metadata: async () => (await session?.agent())?.metadata as JsonObject | undefined,
+        metadata: async () => (session === undefined ? undefined : await metadata()),
         onUsage: (usage, cost_usd, model) =>
           journal.append({ type: 'model.used', step, model, usage, cost_usd }, cause),
       }),
@@ -73,12 +94,24 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
       });
     },
   };
+  const withHooks = async (leaves: Leaves): Promise<Leaves> => {
+    const lists = [manifest.hooks, workflow.hooks, ...[...allSteps(workflow)].map(({ hooks }) => hooks)];
+    if (!lists.some(hasHooks)) return leaves;
+    const shown = await metadata();
+    const hooksOf = createStepHooks({
+      ...{ agent: manifest, workflow, journal, clock, invoke },
+      command: prepared.targets.command,
+      context: (step) => runContext(state, step, shown),
+      metadata: () => shown,
+    });
+    return hookedLeaves(leaves, hooksOf, ended);
+  };
   return {
     async run(): Promise<RunWalkEnd> {
       refuseUnbuiltSteps(workflow);
       const end = await runMachine({
         ...{ workflow, journal, decisions, scope, clock, random },
-        leaves: createLeaves(leafEdges),
+        leaves: await withHooks(createLeaves(leafEdges)),
         signal: letGo.signal,
         cancel: cancel.signal,
         onParked() {

@@ -9,7 +9,13 @@ import {
   compileDerived,
   type DerivedProgram,
 } from '../../triggers/derived/compile-derived.ts';
+import { expressedValues } from '../../triggers/derived/decide-derived.ts';
 import { bindTrigger, type DerivedTriggerType } from '../../triggers/derived/trigger-type.ts';
+import {
+  createVariableReactions,
+  type VariableReactionEdges,
+  type VariableReactions,
+} from './variable-reactions.ts';
 
 /**
  * A type of trigger of one's own. Manifests name it by what it is registered as, which has a colon in it:
@@ -23,12 +29,25 @@ export interface RegisteredTriggerType<Parsed = unknown> extends DerivedTriggerT
 // biome-ignore lint/suspicious/noExplicitAny: each entry has its own `Parsed`, which only its own functions see.
 export type DerivedTriggers = Readonly<Record<string, RegisteredTriggerType<any>>>;
 
-/** An agent's derived variables, made ready; undefined where it has none. */
-export function prepareDerived(
+/** An agent's derived variables, made ready once. What runs them is loaded with them, by agents that have any. */
+export interface DerivedVariables {
+  /** All variables as a session begins with them, the expressions worked out. */
+  initial(vars: JsonObject, metadata: JsonObject): JsonObject;
+  react(edges: Omit<VariableReactionEdges, 'program'>): VariableReactions;
+}
+
+export function prepareDerived(manifest: AgentManifest, registered: DerivedTriggers): DerivedVariables {
+  const program = programOf(manifest, registered);
+  return {
+    initial: (vars, metadata) => expressedValues(program, vars, metadata),
+    react: (edges) => createVariableReactions({ ...edges, program }),
+  };
+}
+
+function programOf(
   { name, context_variables: { derived } }: AgentManifest,
   registered: DerivedTriggers,
-): DerivedProgram | undefined {
-  if (derived.length === 0) return undefined;
+): DerivedProgram {
   const bind: BindTrigger = (trigger) => {
     const builtIn = bindBuiltIn(trigger);
     if (builtIn !== undefined) return builtIn;

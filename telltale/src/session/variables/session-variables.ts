@@ -1,15 +1,11 @@
 import type { Cause } from '../../events/event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { DerivedProgram } from '../../triggers/derived/compile-derived.ts';
 import type { SessionLog } from '../session-log.ts';
 import { classOf, type VariableWriter } from './declared-variables.ts';
+import type { DerivedVariables } from './derived-triggers.ts';
 import { variableDefaults } from './start-variables.ts';
 import { createVariableKeeper, type KeeperEdges, type VariableKeeper } from './variable-keeper.ts';
-import {
-  createVariableReactions,
-  type VariableReactionEdges,
-  type VariableReactions,
-} from './variable-reactions.ts';
+import type { VariableReactionEdges, VariableReactions } from './variable-reactions.ts';
 import { createVariableWriter, type SetVariable } from './variable-writer.ts';
 
 /** The variables of one session that is worked on. */
@@ -22,7 +18,7 @@ export interface SessionVariables {
 }
 
 export interface VariableEdges extends KeeperEdges, Pick<VariableReactionEdges, 'artifacts'> {
-  readonly derived: DerivedProgram | undefined;
+  readonly derived: DerivedVariables | undefined;
 }
 
 /** To be made before the first event is appended: derived variables look at every event. */
@@ -31,10 +27,7 @@ export function createSessionVariables(edges: VariableEdges, log: SessionLog): S
   const keeper = createVariableKeeper(edges, log);
   return {
     keeper,
-    reactions:
-      derived === undefined
-        ? undefined
-        : createVariableReactions({ program: derived, log, clock, artifacts }),
+    reactions: derived?.react({ log, clock, artifacts }),
     set: createVariableWriter(manifest, log, keeper),
   };
 }

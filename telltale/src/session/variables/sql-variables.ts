@@ -111,7 +111,7 @@ function readValue(text: unknown): Json | undefined {
 }
 
 const noRelic = (relic: string) =>
-  new RuntimeError('relic_unknown', `No relic is named "${relic}".`, {
+  new RuntimeError('target_unknown', `No relic is named "${relic}".`, {
     hint: 'Import a relic of driver sql of that name in "import: { relics }".',
   });
 

@@ -1,4 +1,3 @@
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { createPermittedCommands, type PermittedCommands } from './permitted-commands.ts';
 import { createPermittedHosts, type PermittedHosts } from './permitted-hosts.ts';
@@ -12,8 +11,6 @@ export interface Permissions {
   readonly sandbox: AgentManifest['permissions']['sandbox'];
   /** Names of environment variables that are in view. */
   readonly environment: readonly string[];
-  /** Why decision artifacts may not be read or written; undefined where they may. */
-  refuseArtifacts(use: 'read' | 'write'): RuntimeError | undefined;
 }
 
 /**
@@ -21,7 +18,7 @@ export interface Permissions {
  * may touch, or write.
  */
 export function createPermissions(
-  { paths, network, shell, sandbox, artifacts, environment }: AgentManifest['permissions'],
+  { paths, network, shell, sandbox, environment }: AgentManifest['permissions'],
   folder: string,
   forSh: boolean,
   kept: Partial<Pick<PermittedPaths, 'own' | 'fixed'>> = {},
@@ -32,11 +29,5 @@ export function createPermissions(
     commands: createPermittedCommands(shell, forSh),
     sandbox,
     environment,
-    refuseArtifacts: (use) => (artifacts.includes(use) ? undefined : artifactsDenied(use)),
   };
 }
-
-const artifactsDenied = (use: 'read' | 'write') =>
-  new RuntimeError('not_permitted', `This agent may not ${use} artifacts.`, {
-    hint: `Add "${use}" to "permissions: { artifacts }" of its manifest.`,
-  });

@@ -24,7 +24,6 @@ type Answer =
 /** What one decision has used up, with all that it asked others for. */
 interface Tree {
   questions: number;
-  runs: number;
   leftMs: number;
   readonly asked: Map<string, number>;
 }
@@ -47,7 +46,6 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallEdges): Ca
     answers: readonly JsonObject[],
     tree: Tree,
   ): Promise<Said> => {
-    const began = clock.monotonic();
     const json = await sandbox.run({
       what: `artifact "${artifact}"`,
       module,
@@ -57,9 +55,10 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallEdges): Ca
       now: 0,
       seed: seedOf(seed),
       signal,
+      onTime(ms) {
+        tree.leftMs -= ms;
+      },
     });
-    // The first may have had to wait for a thread to start: that time is not its own.
-    if (tree.runs++ > 0) tree.leftMs -= clock.monotonic() - began;
     return JSON.parse(json) as Said;
   };
 
@@ -121,7 +120,7 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallEdges): Ca
   return async (call) => {
     call.signal.throwIfAborted();
     const began = clock.monotonic();
-    const tree: Tree = { questions: 0, runs: 0, leftMs: ARTIFACT_LIMITS.timeMs, asked: new Map() };
+    const tree: Tree = { questions: 0, leftMs: ARTIFACT_LIMITS.timeMs, asked: new Map() };
     const answer = await ask(call, [call.artifact], tree);
     const timed = {
       ...answer,

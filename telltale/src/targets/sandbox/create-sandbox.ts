@@ -116,7 +116,8 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
       if (isClosed) throw sandboxClosed(what);
       const request = requestOf(job, ++ids);
       const now = answerNow(job, request) ?? answerLater(job, request);
-      const { outcome } = now instanceof Promise ? await now : now;
+      const { outcome, ms } = now instanceof Promise ? await now : now;
+      job.onTime?.(ms);
       if (signal.aborted) throw stopped(what, signal);
       if (outcome.kind !== 'value') throw scriptFailure(job, outcome);
       if (Buffer.byteLength(outcome.json) > limits.outputBytes)

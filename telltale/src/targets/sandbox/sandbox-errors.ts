@@ -10,7 +10,9 @@ type Failure = Exclude<Outcome, { readonly kind: 'value' }>;
 export function scriptFailure({ what, source, module, limits }: SandboxJob, failure: Failure): RuntimeError {
   switch (failure.kind) {
     case 'syntax':
-      return scriptSyntax(what, module ?? source, failure.message, failure.place);
+      return IMPORTS.test(failure.message)
+        ? scriptImports(what, failure.message)
+        : scriptSyntax(what, module ?? source, failure.message, failure.place, module !== undefined);
     case 'threw':
       return scriptThrew(what, failure);
     case 'interrupted':
@@ -26,11 +28,28 @@ export function scriptFailure({ what, source, module, limits }: SandboxJob, fail
   }
 }
 
-const scriptSyntax = (what: string, source: string, message: string, place: Place | undefined) =>
+const IMPORTS = /^could not load module /;
+
+const scriptImports = (what: string, message: string) =>
+  new RuntimeError(
+    'script_error',
+    `The script of ${what} imports ${message.replace(IMPORTS, '')}: there is nothing to import.`,
+    { hint: 'Put what it needs into its own source.' },
+  );
+
+const scriptSyntax = (
+  what: string,
+  source: string,
+  message: string,
+  place: Place | undefined,
+  isModule: boolean,
+) =>
   new RuntimeError('script_error', `The script of ${what} is no JavaScript: ${message}${at(place)}.`, {
     hint: /\bawait\b/.test(source)
       ? 'Scripts are synchronous: there is nothing to await.'
-      : 'It is read as a strict program whose last value is the result, or as the body of a function if it has a "return".',
+      : isModule
+        ? 'It is read as an ES module: export function NAME(argument, context) { … }'
+        : 'It is read as a strict program whose last value is the result, or as the body of a function if it has a "return".',
   });
 
 const scriptThrew = (what: string, { name, message, place }: Extract<Failure, { kind: 'threw' }>) =>

@@ -16,6 +16,8 @@ export interface SandboxJob {
   readonly signal: AbortSignal;
   /** What it writes by `console.log`, as it comes; thrown away where absent. */
   readonly onLog?: ((text: string) => void) | undefined;
+  /** Told what it took in its thread, in milliseconds, before `run` ends. */
+  readonly onTime?: (ms: number) => void;
   /** What its clock shows all along, in milliseconds since 1970; the real time if absent. */
   readonly now?: number;
   /** The same seed gives the same `Math.random()`; another one each time if absent. */

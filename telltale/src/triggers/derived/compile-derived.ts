@@ -123,6 +123,6 @@ const badExpression = (name: string, why: string) =>
   });
 
 const cycle = (names: readonly string[]) =>
-  new RuntimeError('variable_cycle', `These derived variables define each other: ${names.join(', ')}.`, {
+  new RuntimeError('bad_expression', `These derived variables define each other: ${names.join(', ')}.`, {
     hint: 'Break the cycle: let one of them have triggers instead.',
   });

@@ -3,7 +3,7 @@ import { deepEqual } from '../../conditions/deep-equal.ts';
 import type { SessionEvent } from '../../events/event.ts';
 import { variableValues } from '../../events/fold-turns.ts';
 import type { SessionState } from '../../events/state.ts';
-import type { Json } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
 import type {
   DerivedProgram,
   ExpressedVariable,
@@ -125,6 +125,20 @@ function express(
     changed.add(variable.name);
     changes.push({ name: variable.name, from, to, by: 'derived:expression' });
   }
+}
+
+/** What the expressions come to with these values: what a session begins with, so that its first event changes nothing. */
+export function expressedValues(
+  { expressed }: DerivedProgram,
+  given: JsonObject,
+  metadata: JsonObject,
+): JsonObject {
+  const vars: Record<string, Json> = { ...given };
+  for (const { name, expression, byDefault } of expressed) {
+    const value = evaluate(expression, { ...vars, vars, metadata });
+    vars[name] = value.ok ? value.value : byDefault;
+  }
+  return vars;
 }
 
 /** `vars` alone, as in `vars["a" + "b"]`, may be any of them. */

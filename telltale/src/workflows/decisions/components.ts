@@ -18,7 +18,7 @@ export const componentsFor =
       const because = await whyInjected(component, step, address, locals, edges);
       if (because === undefined) continue;
       const where = `step ${address}: component ${component.name}: prompt`;
-      fragments.push(await writtenPrompt(where, step, component, locals, edges));
+      fragments.push(await writtenPrompt(where, step, component, address, locals, edges));
       edges.journal.append({ type: 'component.injected', component: component.name, step: address, because });
     }
     return fragments;

@@ -50,18 +50,18 @@ export function createDecisions(edges: DecisionEdges): Decisions {
     if (parsed.size < MAX_PARSED) parsed.set(source, made);
     return made;
   };
-  const evaluate = async (source: string, locals: Locals): Promise<Result<boolean, Issue>> => {
+  const evaluate = async (source: string, locals: Locals, at: string): Promise<Result<boolean, Issue>> => {
     const expression = read(source);
     if (!expression.ok) return expression;
     const roots = [...new Set(expression.value.names.map(({ root }) => root))];
-    return evaluateTest(expression.value, await scope.forTest(roots, locals));
+    return evaluateTest(expression.value, await scope.forTest(roots, locals, at));
   };
   const test = async (at: string, given: Test, locals: Locals): Promise<boolean> => {
     const known = state.decided.get(at);
     if (known !== undefined) return known;
     if (typeof given === 'boolean') return given; // nothing is decided there
     if (typeof given === 'string') {
-      const result = await evaluate(given, locals);
+      const result = await evaluate(given, locals, at);
       const held = result.ok && result.value;
       const problem = result.ok ? {} : { problem: problemOf(result.error) };
       journal.append({ type: 'if.decided', at_step: at, test: given, held, ...problem });
@@ -76,7 +76,10 @@ export function createDecisions(edges: DecisionEdges): Decisions {
   return {
     test,
     async prompt(step, address, locals) {
-      const own = await writtenPrompt(`step ${address}: prompt`, step.name, step, locals, { ...edges, ask });
+      const own = await writtenPrompt(`step ${address}: prompt`, step.name, step, address, locals, {
+        ...edges,
+        ask,
+      });
       const fragments = await components(step.name, address, locals);
       return [own, ...fragments].join('\n\n');
     },

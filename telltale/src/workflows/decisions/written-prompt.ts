@@ -20,6 +20,7 @@ export async function writtenPrompt(
   where: string,
   step: string,
   { prompt, prompt_artifact_id: artifact }: PromptKeys,
+  address: string,
   locals: Locals,
   edges: Pick<DecisionEdges, 'scope' | 'artifacts'> & { readonly ask: Ask },
 ): Promise<string> {
@@ -27,7 +28,7 @@ export async function writtenPrompt(
   const text = artifact === undefined ? (prompt ?? '') : await sourceOf(artifact, where, edges);
   const template = parseTemplate(text, { names: Object.keys(locals) });
   if (!template.ok) throw badPrompt(where, template.error[0]);
-  const resolved = resolveTemplate(template.value, await edges.scope.forTemplate(text, locals));
+  const resolved = resolveTemplate(template.value, await edges.scope.forTemplate(text, locals, address));
   if (!resolved.ok) throw badPrompt(where, resolved.error);
   return typeof resolved.value === 'string' ? resolved.value : JSON.stringify(resolved.value);
 }

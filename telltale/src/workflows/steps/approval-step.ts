@@ -7,7 +7,7 @@ import type { LeafContext, PrepareLeaf, StepOf } from './leaf-edges.ts';
 import { resolveInStep, stepWhat } from './resolve-in-step.ts';
 
 /** The options where a step names none; only there is `reject` a failure, elsewhere it is an answer like any other. */
-export const DEFAULT_OPTIONS: readonly string[] = ['approve', 'reject'];
+const DEFAULT_OPTIONS: readonly string[] = ['approve', 'reject'];
 
 /** Waits for a person. Results in `{choice, by, note?}`. */
 export const prepareApproval: PrepareLeaf<'approval'> = async (step, place, context) => {

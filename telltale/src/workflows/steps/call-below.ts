@@ -1,11 +1,12 @@
 import { asText } from '../../conditions/as-text.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
 import type { LeafCall } from '../leaf.ts';
 import { checkedTarget } from './call-target.ts';
 import { childKey } from './child-key.ts';
 import type { LeafContext, PrepareLeaf } from './leaf-edges.ts';
-import { resolveMap } from './resolve-in-step.ts';
+import { resolveMap, stepWhat } from './resolve-in-step.ts';
 import { textOfParameters } from './text-of-parameters.ts';
 
 /**
@@ -18,11 +19,14 @@ export const prepareAgentStep: PrepareLeaf<'agent'> = async (step, place, contex
     input: textOfParameters(asText(input), isMap(vars) || vars === undefined ? others : { ...others, vars }),
     ...(isMap(vars) ? { vars: vars as JsonObject } : {}),
   };
-  const target = checkedTarget('agent', step.target, given, context);
+  if (given.input.trim() === '') throw nothingToDo(stepWhat(place), step.target);
+  // The agent in whose name the workflow runs is none of those that it calls itself.
+  const isOwn = step.target === context.journal.state.manifest.agent;
+  const target = isOwn ? undefined : checkedTarget('agent', step.target, given, context);
   return {
     input: given,
     repeatable: true, // its session is found again and goes on
-    ...(target.timeoutMs === undefined ? {} : { timeoutMs: target.timeoutMs }),
+    ...(target?.timeoutMs === undefined ? {} : { timeoutMs: target.timeoutMs }),
     run(call) {
       const { input: text, vars: set } = call.input;
       return context.runAgent({
@@ -51,3 +55,8 @@ const below = (
   prefix: 'ses' | 'run',
   { journal }: LeafContext,
 ) => ({ key: childKey(journal.state, address, prefix), step: address, signal, cause, park });
+
+const nothingToDo = (what: string, agent: string) =>
+  new RuntimeError('bad_parameters', `${what.replace(/^s/, 'S')} gives the agent "${agent}" nothing to do.`, {
+    hint: 'Write what it is to do: parameters: { input: … }.',
+  });

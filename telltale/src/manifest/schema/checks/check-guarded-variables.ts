@@ -61,6 +61,10 @@ function modelControlled(variables: readonly DeclaredVariable[]): ReadonlyMap<st
   return why;
 }
 
+/** Events whose contents are a model's own words. */
+const OF_A_MODEL =
+  /^(?:child\.)?(?:thought|text|response|model\.output|action\.declared|metadata\.changed|metadata\.rejected|variable\.changed)$/;
+
 function directControl({ node, class: kind }: DeclaredVariable): string | undefined {
   if (kind !== 'derived') {
     const writers = node.at('writers').value;
@@ -69,6 +73,11 @@ function directControl({ node, class: kind }: DeclaredVariable): string | undefi
   }
   const types = triggersOf(node).map((trigger) => trigger.at('type').text());
   if (types.includes('agent_text')) return "it is derived from an agent's text";
+  const said = triggersOf(node)
+    .filter((trigger) => trigger.at('type').text() === 'event')
+    .map((trigger) => trigger.at('event').text() ?? '')
+    .find((event) => OF_A_MODEL.test(event));
+  if (said !== undefined) return `it is derived from the event ${said}, which a model brings about`;
   const readsMetadata = variablesRead(node.at('expression').text() ?? '').includes('metadata');
   return types.includes('metadata_match') || readsMetadata
     ? 'it is derived from metadata, which the model declares'

@@ -1,0 +1,24 @@
+import { authorOf, mustBeAllowedToWrite, writesNone, written } from './artifact-access.ts';
+import type { Definition } from './definition.ts';
+
+export const rollbackArtifact: Definition = {
+  name: 'rollback_artifact',
+  description: 'Puts an old version of a decision artifact back, as its newest.',
+  idempotent: false,
+  parameters: {
+    type: 'object',
+    properties: {
+      name: { type: 'string', description: 'The artifact.' },
+      to: { type: 'integer', minimum: 1, description: 'The version to put back.' },
+    },
+    required: ['name', 'to'],
+    additionalProperties: false,
+  },
+  useless: writesNone,
+  run: async (input, edges) => {
+    const { name, to } = input as { name: string; to: number };
+    await mustBeAllowedToWrite(name, edges);
+    const { artifacts } = await edges.desk();
+    return written(edges, await artifacts.rollback(name, to, authorOf(edges.manifest)));
+  },
+};

@@ -1,0 +1,36 @@
+import type { SessionState } from '../events/state.ts';
+import type { AgentManifest } from '../manifest/schema/kinds.ts';
+import type { InvokeEdges } from '../targets/artifacts/create-invoke.ts';
+import type { Invoke } from '../targets/artifacts/invoker.ts';
+import type { OpenDesk } from './artifact-desk.ts';
+
+export interface SessionInvokeEdges {
+  readonly desk: OpenDesk;
+  readonly manifest: AgentManifest;
+  readonly state: SessionState;
+}
+
+/** Asks artifacts for one session. */
+export const createSessionInvoke = ({ desk, manifest, state }: SessionInvokeEdges): Invoke =>
+  createLateInvoke(desk, () => ({
+    cost: manifest.budget?.costs.artifact ?? 0,
+    balance: () => state.balance,
+    id: state.id,
+    calls: state.seq, // no two questions of a session have the same number, whoever works on it
+  }));
+
+/** Asks artifacts for a session or a run. Nothing is loaded before the first question. */
+export function createLateInvoke(
+  desk: OpenDesk,
+  settings: () => Omit<InvokeEdges, 'call' | 'artifacts'>,
+): Invoke {
+  const make = async (): Promise<Invoke> => {
+    const { createInvoke } = await import('../targets/artifacts/create-invoke.ts');
+    return createInvoke({ ...(await desk()), ...settings() });
+  };
+  let making: Promise<Invoke> | undefined;
+  return async (question) => {
+    making ??= make();
+    return (await making)(question);
+  };
+}

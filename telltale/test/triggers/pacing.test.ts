@@ -1,0 +1,162 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { matches } from '../../src/conditions/maps/matches.ts';
+import { parseConditions } from '../../src/conditions/maps/parse-conditions.ts';
+import { emptyState, type SessionState, type Timer } from '../../src/events/state.ts';
+import { workflow } from '../../src/manifest/schema/workflow.ts';
+import { compileTriggers } from '../../src/triggers/compile-triggers.ts';
+import { outsideTriggers } from '../../src/triggers/outside-triggers.ts';
+import { type Attempt, MAX_CHAIN, MAX_WAITING, type Pacing, pace } from '../../src/triggers/pacing.ts';
+import { type Stage, timerId, waitingData } from '../../src/triggers/waiting.ts';
+import { withoutChange } from '../../src/triggers/without-change.ts';
+import { conditionMap, fields } from './arbitrary-conditions.ts';
+
+const STILL: Pacing = { isOnce: false, dropsOnExit: false, debounceMs: 0, cooldownMs: 0, delayMs: 0 };
+const run = (n: number): SessionState['runs'][number] => ({
+  run: `run_${n}`,
+  workflow: 'w',
+  trigger: 'w#0',
+  seq: n,
+  depth: 1,
+  seen: {},
+  chain: ['w'],
+});
+const waits = (stage: Stage, which: string, due: number): Timer => ({
+  id: timerId('w#0', which),
+  due,
+  data: waitingData({ trigger: 'w#0', stage, as: 'enter', seen: {}, chain: ['w'] }),
+  cause: { stream: 's', seq: 1, depth: 0 },
+});
+
+const paceOf = (
+  pacing: Partial<Pacing>,
+  {
+    holds = true,
+    isEnding = false,
+    cancelled = [],
+    state = {},
+    ...attempt
+  }: Partial<Attempt> & {
+    readonly holds?: boolean;
+    readonly isEnding?: boolean;
+    readonly cancelled?: readonly string[];
+    readonly state?: Partial<SessionState>;
+  } = {},
+) =>
+  pace(
+    { id: 'w#0', workflow: 'w', pacing: { ...STILL, ...pacing } },
+    { stage: 'begun', chain: ['w'], seq: 7, ...attempt },
+    {
+      now: 1_000,
+      state: { ...emptyState(), ...state },
+      isEnding,
+      cancelled: new Set(cancelled),
+      holds: () => holds,
+    },
+  );
+
+describe('pacing', () => {
+  it('a trigger that says nothing of its pace fires', () => {
+    expect(paceOf({})).toEqual({ kind: 'fire' });
+  });
+
+  it('goes from quiet over the cooldown to the delay, and from there to the room', () => {
+    const all: Partial<Pacing> = { debounceMs: 10, cooldownMs: 100, delayMs: 50 };
+    expect(paceOf(all)).toEqual({ kind: 'wait', stage: 'quiet', id: 'trigger:w#0', due: 1_010 });
+    expect(paceOf(all, { stage: 'quiet' })).toEqual({
+      kind: 'wait',
+      stage: 'later',
+      id: 'trigger:w#0/later:7',
+      due: 1_050,
+    });
+    const fired = { triggers: [{ trigger: 'w#0', times: 1, at: 951 }] };
+    expect(paceOf(all, { stage: 'quiet', state: fired })).toMatchObject({ reason: 'cooldown' });
+    expect(paceOf(all, { stage: 'later', state: fired })).toEqual({ kind: 'fire' });
+    expect(paceOf(all, { isEnding: true })).toEqual({ kind: 'fire' });
+  });
+
+  it('what an artifact said of a trigger is no firing of it', () => {
+    const asked = { triggers: [{ trigger: 'w#0', times: 0, at: 0, held: true }] };
+    expect(paceOf({ isOnce: true, cooldownMs: 5_000 }, { state: asked })).toEqual({ kind: 'fire' });
+  });
+
+  it('once is spent by a firing that is sure to come, not by one that waits for quiet', () => {
+    expect(paceOf({ isOnce: true }, { state: { timers: [waits('later', 'later:1', 2_000)] } })).toEqual({
+      kind: 'drop',
+    });
+    const quiet = { ...waits('quiet', '', 2_000), id: timerId('w#0') };
+    expect(paceOf({ isOnce: true }, { state: { timers: [quiet] } })).toEqual({ kind: 'fire' });
+  });
+
+  it('after quiet the condition has to hold; after a delay only where its exit cancels', () => {
+    expect(paceOf({ debounceMs: 10 }, { stage: 'quiet', holds: false })).toMatchObject({ reason: 'over' });
+    expect(paceOf({ delayMs: 10 }, { stage: 'later', holds: false })).toEqual({ kind: 'fire' });
+    for (const stage of ['later', 'queued'] as const)
+      expect(paceOf({ dropsOnExit: true }, { stage, holds: false })).toMatchObject({ reason: 'over' });
+  });
+
+  it('a chain of eight fires and one of nine does not', () => {
+    const chain = Array<string>(MAX_CHAIN).fill('w');
+    expect(paceOf({}, { chain })).toEqual({ kind: 'fire' });
+    expect(paceOf({}, { chain: [...chain, 'z'] })).toMatchObject({
+      reason: 'depth',
+      message: expect.stringMatching(/w → z\.$/),
+    });
+  });
+
+  it('replace cancels no more runs than make room', () => {
+    const concurrency = { max: 2, whenBusy: 'replace' } as const;
+    const state = { runs: [run(1), run(2)] };
+    expect(paceOf({ concurrency }, { state })).toMatchObject({ kind: 'replace', run: 'run_1' });
+    expect(paceOf({ concurrency }, { state, cancelled: ['run_1'] })).toMatchObject({
+      kind: 'replace',
+      run: undefined,
+    });
+    expect(paceOf({ concurrency }, { state: { runs: [run(1)] } })).toEqual({ kind: 'fire' });
+  });
+
+  it('a thousand may wait, and one more is told that it cannot', () => {
+    const timers = Array.from({ length: MAX_WAITING }, (_, n) => waits('queued', `queued:${n}`, 9_999));
+    const queue = { concurrency: { max: 1, whenBusy: 'queue' } } as const;
+    expect(paceOf(queue, { state: { runs: [run(1)], timers } })).toMatchObject({
+      kind: 'suppress',
+      reason: 'busy',
+    });
+    expect(paceOf({ delayMs: 5 }, { state: { timers } })).toMatchObject({ kind: 'suppress', reason: 'busy' });
+  });
+
+  it('a condition without its changes holds wherever some change would have made it hold', () => {
+    fc.assert(
+      fc.property(conditionMap, fc.boolean(), fields, fields, (map, matchAll, current, previous) => {
+        const parsed = parseConditions(map, { matchAll });
+        if (!parsed.ok || !matches(parsed.value, { current, previous })) return;
+        expect(matches(withoutChange(parsed.value), { current, previous: current })).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe('triggers from outside', () => {
+  it('are listed for whoever starts them, and no session watches for them', () => {
+    const manifest = workflow().parse({
+      kind: 'Workflow',
+      name: 'w',
+      triggers: [
+        { type: 'manual' },
+        { type: 'schedule', cron: '0 3 * * *', timezone: 'Europe/Zurich' },
+        { type: 'schedule', every: '10m' },
+        { type: 'webhook', secret: 'x' },
+        { type: 'event', event: 'custom' },
+      ],
+      steps: [{ name: 'tell', type: 'notify', message: 'hi' }],
+    });
+    expect(outsideTriggers([manifest])).toMatchObject([
+      { id: 'w#0', type: 'manual' },
+      { id: 'w#1', schedule: { cron: '0 3 * * *', timezone: 'Europe/Zurich' } },
+      { id: 'w#2', schedule: { everyMs: 600_000 } },
+      { id: 'w#3', hook: 'w', secret: 'x' },
+    ]);
+    expect(compileTriggers([manifest]).all.map(({ id }) => id)).toEqual(['w#4']);
+  });
+});

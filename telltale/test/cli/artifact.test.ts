@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
+import { sessionRuntimes } from '../../src/cli/runtime-port.ts';
 import { hunks, lineDiff } from '../../src/cli/view/line-diff.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
-import { openStore } from '../../src/store/open-store.ts';
+import type { Sessions } from '../../src/session/open-sessions.ts';
+import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createArtifacts } from '../../src/targets/artifacts/create-artifacts.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { recordedIo } from './recorded-io.ts';
@@ -19,13 +22,16 @@ methods: { may: {}, boom: {}, ask: {} }
 
 const clock = createSystemClock();
 
-async function artifact(argv: readonly string[], cwd: string) {
-  const io = { ...recordedIo({ cwd, env: { USER: 'ann' } }), clock };
-  const code = await main(['artifact', ...argv], io);
+async function artifact(argv: readonly string[], cwd: string, store?: Store) {
+  // Any file will do for the one that a store would be in.
+  const env = { USER: 'ann', ...(store === undefined ? {} : { TELLTALE_STORE: import.meta.filename }) };
+  const io = { ...recordedIo({ cwd, env }), clock };
+  const openSessions = async () => ({ store, close: async () => undefined }) as unknown as Sessions;
+  const code = await main(['artifact', ...argv], io, undefined, { ...sessionRuntimes, openSessions });
   return { code, out: io.out(), err: io.err() };
 }
 
-describe('telltale artifact test', () => {
+describe('telltale artifact test', { timeout: 60_000 }, () => {
   it('asks an artifact of a file, and says what its answer stands for', async () => {
     const cwd = temporaryProject({ 'gate.yml': GATE, 'context.json': '{"agent_id": "bob"}' });
     const { code, out } = await artifact(
@@ -75,53 +81,49 @@ describe('telltale artifact test', () => {
 
 describe('the artifacts of a store', () => {
   async function project() {
-    const cwd = temporaryProject();
-    const store = await openStore('sqlite:.telltale/telltale.db', { cwd, clock, durability: 'process' });
+    const store = createMemoryStore({ clock });
     const artifacts = createArtifacts({ tables: store.tables, clock, check: async () => undefined });
     const draft = { name: 'gate', methods: ['may'], description: 'Decides.' };
     await artifacts.seed({ ...draft, source: 'a\nb\nc' });
     await artifacts.write({ ...draft, source: 'a\nB\nc' }, 'agent:bot');
-    await store.close();
-    return cwd;
+    return (argv: readonly string[]) => artifact(argv, '/', store);
   }
 
   it('are listed, shown, compared and put back', async () => {
-    const cwd = await project();
-    const list = await artifact(['list', '--json'], cwd);
+    const ask = await project();
+    const list = await ask(['list', '--json']);
     expect(JSON.parse(list.out).at(-1)).toMatchObject({
       name: 'gate',
       version: 2,
       author: 'agent:bot',
       parent: 1,
     });
-    expect((await artifact([], cwd)).out).toMatch(/^gate +2 +agent:bot +just now +may +Decides\.$/m);
+    expect((await ask([])).out).toMatch(/^gate +2 +agent:bot +just now +may +Decides\.$/m);
 
-    const shown = await artifact(['show', 'gate', '--version', '1'], cwd);
+    const shown = await ask(['show', 'gate', '--version', '1']);
     expect(shown.out).toContain('  version      1 of 2\n  author       manifest\n');
     expect(shown.out).toMatch(/\n\na\nb\nc\n$/);
-    expect((await artifact(['show', 'gate', '--diff', '1'], cwd)).out).toBe(
+    expect((await ask(['show', 'gate', '--diff', '1'])).out).toBe(
       'gate: version 1 → 2\n  a\n- b\n+ B\n  c\n',
     );
 
-    const back = await artifact(['rollback', 'gate', '1'], cwd);
+    const back = await ask(['rollback', 'gate', '1']);
     expect(back.out).toBe('gate is as it was in version 1: that is version 3 now.\n');
-    const json = JSON.parse((await artifact(['show', 'gate', '--json'], cwd)).out);
+    const json = JSON.parse((await ask(['show', 'gate', '--json'])).out);
     expect(json).toMatchObject({ version: 3, restores: 1, author: 'ann', source: 'a\nb\nc' });
     expect(json.versions).toHaveLength(3);
-    expect((await artifact(['show', 'gate', '--diff', '1..3'], cwd)).out).toContain(
-      'No line of the source differs.',
-    );
+    expect((await ask(['show', 'gate', '--diff', '1..3'])).out).toContain('No line of the source differs.');
   });
 
   it('that are not there are answered with the nearest', async () => {
-    const cwd = await project();
-    const wrong = await artifact(['show', 'gaet'], cwd);
+    const ask = await project();
+    const wrong = await ask(['show', 'gaet']);
     expect(wrong.code).toBe(1);
     expect(wrong.err).toContain('Did you mean "gate"?');
-    expect((await artifact(['show', 'gate', '--version', '9'], cwd)).err).toContain("has no version '9'");
-    expect((await artifact(['rollback', 'gate', '9'], cwd)).code).toBe(1);
-    expect((await artifact(['show', 'gate', '--diff', 'x'], cwd)).code).toBe(2);
-    expect((await artifact(['shwo'], cwd)).err).toContain('Did you mean "show"?');
+    expect((await ask(['show', 'gate', '--version', '9'])).err).toContain("has no version '9'");
+    expect((await ask(['rollback', 'gate', '9'])).code).toBe(1);
+    expect((await ask(['show', 'gate', '--diff', 'x'])).code).toBe(2);
+    expect((await ask(['shwo'])).err).toContain('Did you mean "show"?');
     expect((await artifact(['list'], temporaryProject())).err).toContain('There is no store');
   });
 });

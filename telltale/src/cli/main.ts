@@ -75,25 +75,29 @@ async function runCommand(
 
 /** commander with every door to the process shut: it prints through `print` and throws where it would exit. */
 function createProgram(io: Io, print: (text: string) => void): Command {
-  return new Command('telltale')
-    .description('An agent runtime that acts while the model is still speaking.')
-    .version(packageVersion(), '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print help')
-    .helpCommand('help [command]', 'print help for a command')
-    .configureOutput({
-      writeOut: print,
-      writeErr: print,
-      outputError: () => {},
-      getOutHelpWidth: () => io.stdout.columns ?? 80,
-      getErrHelpWidth: () => io.stderr.columns ?? 80,
-      getOutHasColors: () => io.stdout.colour,
-      getErrHasColors: () => io.stderr.colour,
-    })
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 fine, 1 failed, 2 bad usage or manifest, 3 stalled or waiting for a person, 130 interrupted.',
-    )
-    .exitOverride();
+  return (
+    new Command('telltale')
+      .description('An agent runtime that acts while the model is still speaking.')
+      .version(packageVersion(), '-V, --version', 'print the version')
+      // Behind the name of a command, --version is that command's own: `artifact show NAME --version 1`.
+      .enablePositionalOptions()
+      .helpOption('-h, --help', 'print help')
+      .helpCommand('help [command]', 'print help for a command')
+      .configureOutput({
+        writeOut: print,
+        writeErr: print,
+        outputError: () => {},
+        getOutHelpWidth: () => io.stdout.columns ?? 80,
+        getErrHelpWidth: () => io.stderr.columns ?? 80,
+        getOutHasColors: () => io.stdout.colour,
+        getErrHasColors: () => io.stderr.colour,
+      })
+      .addHelpText(
+        'after',
+        '\nExit codes: 0 fine, 1 failed, 2 bad usage or manifest, 3 stalled or waiting for a person, 130 interrupted.',
+      )
+      .exitOverride()
+  );
 }
 
 /** commander answers `help nosuch` with the help page on stderr and a failure without words. */

@@ -38,12 +38,13 @@ async function printCandidates(
 
 const knownCommand = (command: Command): KnownCommand => ({
   name: command.name(),
-  summary: command.summary(),
+  summary: command.summary() || command.description(),
   options: command.options.map(knownOption),
   arguments: command.registeredArguments.map((argument) => ({
     name: argument.name(),
     isVariadic: argument.variadic,
   })),
+  commands: command.commands.map(knownCommand),
 });
 
 const knownOption = ({ short, long, description, required, optional, argChoices }: Option): KnownOption => ({

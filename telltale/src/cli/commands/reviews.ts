@@ -30,7 +30,7 @@ Examples:
 export const registerReviews: RegisterCommand = (program, context) => {
   const reviews = addStoreOption(program.command('reviews'))
     .summary('what waits for a person: list, approve, reject')
-    .description('Lists what waits for a person, over all sessions, oldest first.')
+    .description('Lists what waits for a person, over all sessions and workflow runs, oldest first.')
     .option('--json', 'print them as JSON')
     .addHelpText('after', EXAMPLES)
     .action(context.run((options: Options) => list(options, context)));
@@ -40,6 +40,7 @@ export const registerReviews: RegisterCommand = (program, context) => {
       .argument('<review>', 'which one')
       .option('--note <text>', 'why, for the log and for the agent')
       .option('--by <name>', 'who decides (default: USER)')
+      .option('--choice <option>', "which of the answers that a workflow's step gives")
       .option('--json', 'print {"review", "session", "answer", "outcome", "pid"}')
       .action(
         context.run((review: string, _own: AnswerOptions, command: WithOptions) =>

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { CommandContext } from '../command.ts';
-import { EVENT_TYPES } from '../session/event-types.ts';
+import { EVENT_TYPES, RUN_EVENT_TYPES } from '../session/event-types.ts';
 import { storeExists, storeLocation } from '../session/store-location.ts';
 import { STATUSES } from '../view/status.ts';
 import { type KnownCommand, type KnownOption, placeOf } from './place.ts';
@@ -39,6 +39,11 @@ export async function complete(
         ],
         current,
       );
+    case 'subcommand':
+      return beginning(
+        (place.command.commands ?? []).map(({ name, summary }) => ({ text: name, description: summary })),
+        current,
+      );
     case 'option':
       return beginning([...place.command.options.flatMap(optionCandidates), { text: '--help' }], current);
     case 'value':
@@ -58,9 +63,10 @@ async function valuesOf(
   context: Context,
 ): Promise<readonly Candidate[]> {
   if (choices.length > 0) return beginning(choices.map(plain), current);
-  if (flags.includes('--resume')) return sessions(current, before, context);
+  if (flags.includes('--resume') || flags.includes('--of')) return sessions(current, before, context);
   if (flags.includes('--status')) return beginning(STATUSES.map(plain), current);
-  if (flags.includes('--type')) return beginning(EVENT_TYPES.map(plain), current);
+  if (flags.includes('--type'))
+    return beginning([...new Set<string>([...EVENT_TYPES, ...RUN_EVENT_TYPES])].map(plain), current);
   const isFile = ['--store', '--record', '--root', '--out', '--dir', '--in'].some((each) =>
     flags.includes(each),
   );
@@ -79,6 +85,8 @@ async function argumentsOf(
   switch (name) {
     case 'session':
       return sessions(current, before, context);
+    case 'run':
+      return sessions(current, before, context, 'run');
     case 'manifest':
     case 'paths':
       return files(current, cwd, MANIFEST);
@@ -103,6 +111,7 @@ async function sessions(
   current: string,
   before: readonly string[],
   { io, runtimes }: Context,
+  kind: 'session' | 'run' = 'session',
 ): Promise<readonly Candidate[]> {
   const named = before.indexOf('--store');
   const location = storeLocation(named === -1 ? undefined : before[named + 1], io);
@@ -110,7 +119,7 @@ async function sessions(
   const { cwd, clock } = io;
   const opened = await runtimes.openSessions({ store: location, cwd, clock });
   try {
-    const found = await opened.store.list({ kind: 'session', limit: MAX_SESSIONS });
+    const found = await opened.store.list({ kind, limit: MAX_SESSIONS });
     const ids = found.map(({ stream, status, title }) => ({
       text: stream,
       description: `${status}: ${title}`,

@@ -5,6 +5,8 @@ export interface KnownCommand {
   readonly options: readonly KnownOption[];
   /** Names of its arguments, in order; the last one is repeated where it is variadic. */
   readonly arguments: readonly { readonly name: string; readonly isVariadic: boolean }[];
+  /** Commands of its own: `workflow run`. */
+  readonly commands?: readonly KnownCommand[];
 }
 
 export interface KnownOption {
@@ -17,6 +19,7 @@ export interface KnownOption {
 /** What stands at the place where Tab was pressed. */
 export type Place =
   | { readonly kind: 'command' }
+  | { readonly kind: 'subcommand'; readonly command: KnownCommand }
   | { readonly kind: 'option'; readonly command: KnownCommand }
   | { readonly kind: 'value'; readonly command: KnownCommand; readonly option: KnownOption }
   | { readonly kind: 'argument'; readonly command: KnownCommand; readonly name: string }
@@ -32,6 +35,11 @@ export function placeOf(
   if (name === undefined || (name === 'help' && words.length === 0)) return { kind: 'command' };
   const command = commands.find((each) => each.name === name);
   if (command === undefined) return { kind: 'nothing' };
+  const own = command.commands ?? [];
+  // Options of the group may stand before the name of the command in it.
+  const names = new Set(own.map((each) => each.name));
+  const called = words.findIndex((word) => names.has(word));
+  if (called !== -1) return placeOf(words.slice(called), current, own);
   const optionOf = (word: string) => command.options.find(({ flags }) => flags.includes(word));
   let position = 0;
   for (let at = 0; at < words.length; at++) {
@@ -48,6 +56,7 @@ export function placeOf(
     at++;
   }
   if (current.startsWith('-')) return { kind: 'option', command };
+  if (own.length > 0 && position === 0) return { kind: 'subcommand', command };
   const argument = command.arguments[position] ?? command.arguments.find(({ isVariadic }) => isVariadic);
   return argument === undefined ? { kind: 'nothing' } : { kind: 'argument', command, name: argument.name };
 }

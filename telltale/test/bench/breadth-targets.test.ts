@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { judgeChildren } from '../../../bench/agents/child-targets.ts';
 import { judgeDialects } from '../../../bench/agents/dialect-targets.ts';
 import { exitCode } from '../../../bench/agents/verdict.ts';
-import { judgeWorkflows, type WorkflowFigures } from '../../../bench/workflows/workflow-targets.ts';
 import { judgeTriggers } from '../../../bench/triggers/targets.ts';
+import { judgeWorkflows, type WorkflowFigures } from '../../../bench/workflows/workflow-targets.ts';
 
 const dialects = (tools: number, step: number) =>
   judgeDialects([
@@ -74,6 +74,8 @@ it('how near workflows come to a bare group commit is told, not judged', () => {
 
 it('workflows of ours that were not measured are a miss', () => {
   expect(exitCode(judgeWorkflows([raced('quick', 'peer', 1)]), false)).toBe(1);
+});
+
 it('triggers are judged by a loop and by the peer at 10,000, and their time is told', () => {
   const at = (ours: number, naive: number, peer: number | undefined) =>
     judgeTriggers([{ triggers: 10_000, fired: 1, ours, naive, peer }]);

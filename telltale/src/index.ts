@@ -6,7 +6,8 @@ import type { ValidateResult } from './manifest/validate-manifests.ts';
 import type { AgentDefinition, AgentOutput, ResultOf } from './session/define/agent-definition.ts';
 import type { DefineAgentOptions } from './session/define/define-agent.ts';
 import type { LoadAgentOptions } from './session/load-agent.ts';
-import type { LoadedAgent, Runtime, RuntimeOptions } from './session/runtime-types.ts';
+import type { LoadedAgent } from './session/loaded-agent.ts';
+import type { Runtime, RuntimeOptions } from './session/runtime-types.ts';
 import type { OpenMcpServer } from './targets/mcp/mcp-server.ts';
 
 export type { ActionState, ActionStatus, DeclaredAction } from './events/action.ts';
@@ -87,10 +88,10 @@ export {
 } from './session/define/define-tool.ts';
 export type { Schema } from './session/define/schema.ts';
 export type { LoadAgentOptions } from './session/load-agent.ts';
+export type { LoadedAgent } from './session/loaded-agent.ts';
 export type { AnsweredReview } from './session/reviews/answer-review.ts';
 export type { OpenReview } from './session/reviews/review-table.ts';
 export type {
-  LoadedAgent,
   OnWaiting,
   ReadOptions,
   ResumeOptions,

@@ -1,7 +1,8 @@
+import type { LoadedAgent } from '../session/loaded-agent.ts';
 import type { OpenSessionsOptions, Sessions } from '../session/open-sessions.ts';
 import type { LoadWorkflowOptions } from '../session/runs/load-workflow.ts';
 import type { LoadedWorkflow } from '../session/runs/run-types.ts';
-import type { LoadedAgent, Runtime, RuntimeOptions } from '../session/runtime-types.ts';
+import type { Runtime, RuntimeOptions } from '../session/runtime-types.ts';
 import type { OpenStoreOptions } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';

@@ -97,6 +97,8 @@ export type OwnEventBody =
       readonly seal?: string;
       /** Variables given at the start. */
       readonly vars?: JsonObject;
+      /** The classes of those that are no runtime variables. */
+      readonly classes?: Readonly<Record<string, VariableClass>>;
       /** Whose variables of `key: user` it has, where it has any. */
       readonly user?: string;
       /** The values metadata begins with: defaults, or what the agent's last run left. */

@@ -1,5 +1,5 @@
 import type { Json } from '../kernel/json.ts';
-import type { EventOf, SessionEvent } from './event.ts';
+import type { EventOf, SessionEvent, VariableClass } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
 import { request, resolve } from './fold-reviews.ts';
@@ -272,9 +272,12 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   state.startedAt = event.at;
   for (const [field, value] of Object.entries(event.metadata ?? {})) state.metadata[field] = value;
   for (const [name, value] of Object.entries(event.vars ?? {}))
-    state.variables.set(name, { value, class: 'runtime', by: 'start' });
+    state.variables.set(name, { value, class: classIn(event, name), by: 'start' });
   state.news.messages.push({ from: event.parent === undefined ? 'user' : 'parent', text: event.input });
 }
+
+const classIn = ({ classes }: EventOf<'session.started'>, name: string): VariableClass =>
+  classes !== undefined && Object.hasOwn(classes, name) ? (classes[name] ?? 'runtime') : 'runtime';
 
 function end(state: SessionState, status: SessionState['status']): void {
   state.status = status;

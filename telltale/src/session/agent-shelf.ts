@@ -1,8 +1,8 @@
 import type { Model } from '../models/model.ts';
 import { createSandboxFinder } from '../targets/process/find-sandbox.ts';
 import { createAgentFamily } from './children/agent-family.ts';
+import type { LoadedAgent } from './loaded-agent.ts';
 import { type PreparedAgent, type PrepareEdges, prepareAgent } from './prepare-agent.ts';
-import type { LoadedAgent } from './runtime-types.ts';
 
 /**
  * Agents that no session uses and that are kept ready for the next one. A server that loads or defines its agent for

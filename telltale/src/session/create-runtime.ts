@@ -14,19 +14,13 @@ import { agentCode, agentInCode } from './define/agent-code.ts';
 import { forkSession } from './fork-session.ts';
 import { createLiveSession, type LiveSession, type RuntimeEdges } from './live-session.ts';
 import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
+import type { LoadedAgent } from './loaded-agent.ts';
 import { readEvents, readSession } from './read-session.ts';
 import { answerReview } from './reviews/answer-review.ts';
 import { listReviews } from './reviews/review-table.ts';
 import { createRuns } from './runs/create-runs.ts';
 import { createLateModels } from './runs/late-model.ts';
-import type {
-  LoadedAgent,
-  ResumeOptions,
-  Runtime,
-  RuntimeOptions,
-  Session,
-  StartOptions,
-} from './runtime-types.ts';
+import type { ResumeOptions, Runtime, RuntimeOptions, Session, StartOptions } from './runtime-types.ts';
 import { DEFAULT_USER } from './variables/variable-scope.ts';
 
 const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';

@@ -17,12 +17,13 @@ import type { Begin, ChildSession, Lineage, Spawn } from './children/lineage.ts'
 import { sessionContext } from './decision-context.ts';
 import { isInCode } from './define/agent-code.ts';
 import { createEventQueue } from './event-queue.ts';
+import type { LoadedAgent } from './loaded-agent.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
 import type { Runs } from './runs/create-runs.ts';
-import type { LoadedAgent, OnWaiting, Session, SessionResult } from './runtime-types.ts';
+import type { OnWaiting, Session, SessionResult } from './runtime-types.ts';
 import { createSessionInvoke } from './session-invoke.ts';
 import { createSessionLog, type SessionLog } from './session-log.ts';
 import { cancelOnAbort, createStop, type Stop, type StopReason } from './stop.ts';
@@ -33,7 +34,7 @@ import {
   seedMissing,
   setGiven,
 } from './variables/session-variables.ts';
-import { checkGiven, variableDefaults } from './variables/start-variables.ts';
+import { checkGiven, classesOf, variableDefaults } from './variables/start-variables.ts';
 import { type KeptValues, readKept } from './variables/variable-keeper.ts';
 
 const SEAL_BYTES = 9;
@@ -296,6 +297,7 @@ async function firstEvent(
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
     ...(start.chat === true ? { chat: true as const } : {}),
     vars: prepared.derived?.initial(vars, values) ?? vars,
+    ...classesOf(manifest),
     ...(defined.some(({ key }) => key === 'user') ? { user } : {}),
     metadata: values,
     ...(prepared.metadata.states.length === 0 ? {} : { states: prepared.metadata.states }),

@@ -10,7 +10,7 @@ import type { ImportList, LoadedManifest, Project } from '../manifest/project/pr
 import { codeImport } from './define/agent-manifest.ts';
 import type { DefinedRelic } from './define/define-relic.ts';
 import type { DefinedTool } from './define/define-tool.ts';
-import type { LoadedAgent } from './runtime-types.ts';
+import type { LoadedAgent } from './loaded-agent.ts';
 
 export interface LoadAgentOptions {
   /** Where `${NAME}` is looked up. */

@@ -22,12 +22,12 @@ import {
   INTERNAL_ACTIONS,
   type InternalAction,
 } from './internal/internal-actions.ts';
+import type { LoadedAgent } from './loaded-agent.ts';
 import { createMetadata, type Metadata } from './metadata/metadata.ts';
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts';
 import { refuseNotBuilt } from './refuse-not-built.ts';
 import { isManual, workflowsOf } from './runs/workflow-catalog.ts';
 import { workflowTarget } from './runs/workflow-target.ts';
-import type { LoadedAgent } from './runtime-types.ts';
 import { createToAction, type ToAction } from './to-action.ts';
 import { DIALECT_WORDS } from './turn/dialect-words.ts';
 import { checkStores } from './variables/check-stores.ts';

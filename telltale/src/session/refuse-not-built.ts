@@ -1,6 +1,6 @@
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
-import type { LoadedAgent } from './runtime-types.ts';
+import type { LoadedAgent } from './loaded-agent.ts';
 
 /**
  * Throws `not_built` where an agent asks for what this runtime cannot do yet: one that runs without its

@@ -3,33 +3,15 @@ import type { Review, SessionState, SessionStatus } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { CodeManifest, FileWithCode } from '../manifest/project/code-manifest.ts';
-import type { Project } from '../manifest/project/project.ts';
-import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { Store } from '../store/store.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { Answer, Approve } from '../targets/target.ts';
+import type { LoadedAgent } from './loaded-agent.ts';
 import type { AnsweredReview } from './reviews/answer-review.ts';
 import type { OpenReview } from './reviews/review-table.ts';
 import type { Workflows } from './runs/run-types.ts';
 import type { DerivedTriggers } from './variables/derived-triggers.ts';
-
-/** An agent that can be run: its manifest, all that this imports, and where it was read. Its sessions result in `Output`. */
-export interface LoadedAgent<Output = Json> {
-  readonly manifest: AgentManifest;
-  readonly project: Project;
-  /** The manifest's file, absolute; `defineAgent("name")` where it was written in code. */
-  readonly path: string;
-  /** Its folder: paths in it are relative to this. */
-  readonly folder: string;
-  /** SHA-256 over everything it consists of. */
-  readonly hash: string;
-  /** What it was made from, for agents in code that import it. */
-  readonly source?: CodeManifest | FileWithCode;
-  /** Reads a result, which is JSON on the log, as the agent's output schema gives it. */
-  readResult?(result: Json): Output;
-}
 
 /**
  * `release`: the session is let go of, its result has the status `waiting`, and it goes on when it is resumed. `hold`:

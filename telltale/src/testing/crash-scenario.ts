@@ -1,12 +1,7 @@
 import type { SessionEvent } from '../events/event.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
-import type {
-  LoadedAgent,
-  ResumeOptions,
-  RuntimeOptions,
-  SessionResult,
-  StartOptions,
-} from '../session/runtime-types.ts';
+import type { LoadedAgent } from '../session/loaded-agent.ts';
+import type { ResumeOptions, RuntimeOptions, SessionResult, StartOptions } from '../session/runtime-types.ts';
 
 /** What is run again and again, and ended each time at another place. */
 export interface CrashScenario<Scene extends { readonly agent: LoadedAgent<unknown> }> {

@@ -1,7 +1,8 @@
 import type { SessionEvent } from '../events/event.ts';
 import { fold } from '../events/reduce.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
-import type { LoadedAgent, Runtime, SessionResult } from '../session/runtime-types.ts';
+import type { LoadedAgent } from '../session/loaded-agent.ts';
+import type { Runtime, SessionResult } from '../session/runtime-types.ts';
 import type { Store } from '../store/store.ts';
 import {
   type CheckSurvivor,

@@ -1,4 +1,4 @@
-import type { LoadedAgent } from '../session/runtime-types.ts';
+import type { LoadedAgent } from '../session/loaded-agent.ts';
 import { type CheckSurvivor, type CrashOptions, type CrashScenario, surviveAll } from './crash-scenario.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { openRuntime } from './open-runtime.ts';

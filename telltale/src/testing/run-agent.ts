@@ -1,6 +1,6 @@
 import type { ObservedEvent, SessionEvent } from '../events/event.ts';
+import type { LoadedAgent } from '../session/loaded-agent.ts';
 import type {
-  LoadedAgent,
   Runtime,
   RuntimeOptions,
   Session,

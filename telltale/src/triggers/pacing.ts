@@ -106,8 +106,7 @@ function isSpent(trigger: PacedTrigger, { state }: PaceView): boolean {
 }
 
 function cool(trigger: PacedTrigger, attempt: Attempt, view: PaceView): Pace {
-  const { cooldownMs, delayMs, isOnce } = trigger.pacing;
-  if (isOnce && isSpent(trigger, view)) return { kind: 'drop' };
+  const { cooldownMs, delayMs } = trigger.pacing;
   const waitMs = view.isEnding ? 0 : delayMs;
   if (cooldownMs > 0) {
     const last = lastTime(trigger, view);

@@ -74,6 +74,7 @@ it('how near workflows come to a bare group commit is told, not judged', () => {
 
 it('workflows of ours that were not measured are a miss', () => {
   expect(exitCode(judgeWorkflows([raced('quick', 'peer', 1)]), false)).toBe(1);
+  expect(exitCode(judgeWorkflows([]), false)).toBe(1);
 });
 
 it('triggers are judged by a loop and by the peer at 10,000, and their time is told', () => {

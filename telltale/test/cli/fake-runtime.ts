@@ -6,9 +6,9 @@ import { foldRun } from '../../src/events/reduce-run.ts';
 import { encodeRunEvent } from '../../src/events/run-codec.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import type { LoadedAgent } from '../../src/session/loaded-agent.ts';
 import type { LoadedWorkflow, RunResult, WorkflowRun } from '../../src/session/runs/run-types.ts';
 import type {
-  LoadedAgent,
   ResumeOptions,
   Runtime,
   RuntimeOptions,

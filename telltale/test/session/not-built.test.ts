@@ -30,10 +30,6 @@ describe('an agent that asks for what is not built yet is refused, with the key'
       'internal_actions.allowed_actions: add_context_feed',
       'internal_actions: { allowed_actions: [read_output, add_context_feed] }\n',
     ],
-    [
-      'Workflow beside',
-      '---\nkind: Workflow\nname: beside\nsteps: [{ name: one, type: notify, message: Hello. }]\n',
-    ],
   ];
   it.each(cases)('%s', async (key, manifest) => {
     const failure = await failureOf(manifest);

@@ -47,6 +47,9 @@ describe('what a session sets off', () => {
     stage.set({ status: 'IDLE' }, 'seed');
     stage.set({ status: 'CODING' }, 'seed');
     expect(await stage.fired()).toEqual(['w#0']);
+    stage.set({ status: 'IDLE' }, 'seed');
+    stage.set({ status: 'CODING' });
+    expect(await stage.fired()).toEqual(['w#0', 'w#0']);
   });
 
   it('higher priority goes first, then the order of the files, whatever the type', async () => {
@@ -149,6 +152,20 @@ describe('the pace of firings', () => {
     stage.set({ status: 'IDLE' });
     await stage.clock.advance(2_000);
     expect(await stage.fired()).toEqual([]);
+    expect(await stage.suppressed()).toEqual(['w#0 over']);
+  });
+
+  it('an end fires after its quiet if it is still over', async () => {
+    const stage = await one(onStatus({ debounce: '2s', fire: 'on_exit' }));
+    stage.set({ status: 'CODING' });
+    stage.set({ status: 'IDLE' });
+    await stage.clock.advance(2_000);
+    expect(await stage.fired()).toEqual(['w#0']);
+    stage.set({ status: 'CODING' });
+    stage.set({ status: 'IDLE' });
+    stage.set({ status: 'CODING' });
+    await stage.clock.advance(2_000);
+    expect(await stage.fired()).toEqual(['w#0']);
     expect(await stage.suppressed()).toEqual(['w#0 over']);
   });
 
@@ -327,6 +344,17 @@ describe('chains', () => {
     expect(told?.message).toContain('w → w → w');
   });
 
+  it('go on from what a run emits', async () => {
+    const stage = await openStage([
+      workflowOf('a', onStatus()),
+      workflowOf('b', { type: 'event', event: 'custom' }),
+    ]);
+    stage.set({ status: 'CODING' });
+    stage.append({ type: 'custom', name: 'x', data: null }, { stream: 'run_1', seq: 3, depth: 5 });
+    const chains = (await stage.all('trigger.fired')).map(({ chain }) => chain);
+    expect(chains).toEqual([['a'], ['a', 'b']]);
+  });
+
   it('go through variables that follow from what a run has set', async () => {
     const stage = await one({ type: 'variable_match', conditions: { ready: { changed: true } } });
     stage.setVariable('ready', 0);
@@ -364,6 +392,13 @@ describe('chains', () => {
         cost: 0,
       };
       stage.append({ type: 'invoke', ...record });
+      stage.append({
+        type: 'trigger.suppressed',
+        trigger: 'x#0',
+        workflow: 'x',
+        reason: 'busy',
+        message: '',
+      });
       stage.append({
         type: 'trigger.suppressed',
         trigger: 'x#0',
@@ -547,7 +582,7 @@ describe('a session that is taken up again', () => {
           expect(await live(triggers, deeds, true)).toEqual(await live(triggers, deeds, false));
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   }, 60_000);
 });

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import type { EventOf, SessionEvent } from '../../src/events/event.ts';
+import { fold } from '../../src/events/reduce.ts';
 import { createSnapshotWriter } from '../../src/events/snapshot.ts';
 import { emptyState } from '../../src/events/state.ts';
 import type { Json } from '../../src/kernel/json.ts';
@@ -327,6 +328,7 @@ describe('defined variables', () => {
     expect(first.changes).toEqual([['style', 'dry', 'model']]);
     const next = await run([SHOW]);
     expect(next.events[0]).toMatchObject({ vars: { style: 'dry' }, user: 'local' });
+    expect(fold(next.events).variables.get('style')).toMatchObject({ class: 'defined' });
     expect((await run([SHOW], { user: 'ada' })).result.result).toBe('concise');
     expect((await run([SHOW], { user: 'ada', vars: { style: 'florid' } })).changes).toEqual([
       ['style', 'florid', 'user'],
@@ -464,7 +466,7 @@ describe('defined variables in a sql relic', PATIENT, () => {
     const faults = ran.events.flatMap((event) => (event.type === 'fault' ? [event] : []));
     expect(new Set(faults.map(({ code }) => code))).toEqual(new Set(['variable_store']));
     expect(faults.at(-1)?.message).toContain('The relic "db" could not be used');
-    const owed = await store.tables.get(`variables.owed:${ran.result.session}`, 'style');
+    const owed = await store.tables.get(`variables.owed:${ran.result.session}`, 'style@user:local');
     expect(owed).toMatchObject({ scope: 'user:local', value: 'dry' });
     writeFileSync(join(folder, 'db.yml'), relic('sqlite:./data.db')['db.yml']);
     const agent = await loadAgent('agent.yml', { cwd: folder });
@@ -485,7 +487,9 @@ describe('defined variables in a sql relic', PATIENT, () => {
         .map((row) => ({ ...row })),
     ).toEqual([ROW]);
     database.close();
-    expect(await store.tables.get(`variables.owed:${ran.result.session}`, 'style')).toBeUndefined();
+    expect(
+      await store.tables.get(`variables.owed:${ran.result.session}`, 'style@user:local'),
+    ).toBeUndefined();
     await runtime.close();
   });
 });

@@ -75,7 +75,7 @@ describe('triggers on state', () => {
             expect(indexed(triggers, updates, { defaults, restart })).toEqual(expected);
           },
         ),
-        { numRuns: 1000 },
+        { numRuns: 600 },
       );
     },
     PROPERTY_TIMEOUT_MS,

@@ -71,6 +71,8 @@ describe('pacing', () => {
     });
     const fired = { triggers: [{ trigger: 'w#0', times: 1, at: 951 }] };
     expect(paceOf(all, { stage: 'quiet', state: fired })).toMatchObject({ reason: 'cooldown' });
+    const long = { triggers: [{ trigger: 'w#0', times: 1, at: 950 }] };
+    expect(paceOf(all, { stage: 'quiet', state: long })).toMatchObject({ kind: 'wait', stage: 'later' });
     expect(paceOf(all, { stage: 'later', state: fired })).toEqual({ kind: 'fire' });
     expect(paceOf(all, { isEnding: true })).toEqual({ kind: 'fire' });
   });
@@ -86,6 +88,11 @@ describe('pacing', () => {
     });
     const quiet = { ...waits('quiet', '', 2_000), id: timerId('w#0') };
     expect(paceOf({ isOnce: true }, { state: { timers: [quiet] } })).toEqual({ kind: 'fire' });
+  });
+
+  it('firings of another trigger that wait are none of its business', () => {
+    const other = { ...waits('later', 'later:1', 2_000), id: timerId('w#01', 'later:1') };
+    expect(paceOf({ isOnce: true }, { state: { timers: [other] } })).toEqual({ kind: 'fire' });
   });
 
   it('after quiet the condition has to hold; after a delay only where its exit cancels', () => {
@@ -132,8 +139,28 @@ describe('pacing', () => {
         if (!parsed.ok || !matches(parsed.value, { current, previous })) return;
         expect(matches(withoutChange(parsed.value), { current, previous: current })).toBe(true);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 1_000 },
     );
+  });
+});
+
+describe('a condition without its changes', () => {
+  const holds = (map: object, current: Readonly<Record<string, unknown>>) => {
+    const parsed = parseConditions(map);
+    if (!parsed.ok) throw new Error(parsed.error[0]?.message);
+    return matches(withoutChange(parsed.value), { current, previous: current });
+  };
+
+  it('asks of a change only where it led to', () => {
+    expect(holds({ a: { from: 1, to: 2 } }, { a: 2 })).toBe(true);
+    expect(holds({ a: { from: 1, to: 2 } }, { a: 3 })).toBe(false);
+    expect(holds({ a: { changed: true }, b: 1 }, { a: 1, b: 2 })).toBe(false);
+  });
+
+  it('asks nothing of a change that must not be', () => {
+    expect(holds({ a: { not: { changed: true } } }, { a: 1 })).toBe(true);
+    expect(holds({ not: { a: { to: 1 } } }, { a: 1 })).toBe(true);
+    expect(holds({ not: { all: [{ a: { changed: true } }, { b: 1 }] } }, { a: 1, b: 1 })).toBe(true);
   });
 });
 

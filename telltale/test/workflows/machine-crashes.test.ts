@@ -178,7 +178,12 @@ const ENDS = new Set(['step.completed', 'step.failed', 'step.skipped', 'step.can
 function checkLog(events: readonly RunEvent[], end: MachineEnd): void {
   const ended = new Set<string>();
   const open = new Set<string>();
+  const decided = new Set<string>();
   for (const event of events) {
+    if (event.type === 'if.decided') {
+      must(!decided.has(event.at_step), `${event.at_step} is decided twice`);
+      decided.add(event.at_step);
+    }
     if (!('step' in event) || typeof event.step !== 'string') continue;
     const around = event.step.slice(0, Math.max(0, event.step.lastIndexOf('/'))).replace(/[[#!][^/]*$/, '');
     if (event.type === 'step.started') {

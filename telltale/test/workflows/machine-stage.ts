@@ -80,6 +80,8 @@ export type Script = (call: LeafCall, clock: SimulatedClock) => Json | Promise<J
 export interface Scripts {
   /** What a step does, by name; one that is not there gives its own name. */
   readonly steps?: Readonly<Record<string, Script>>;
+  /** What a step is given now; its address if absent. */
+  readonly input?: JsonObject;
   readonly repeatable?: (name: string) => boolean;
   readonly compensate?: (address: string, output: Json, locals: JsonObject) => void | Promise<void>;
   readonly tests?: Readonly<Record<string, boolean | ((at: string) => boolean)>>;
@@ -126,7 +128,7 @@ export function createStage(
       name === 'unready'
         ? Promise.reject(new RuntimeError('no_such_path', `Nothing is at ${address}.`))
         : Promise.resolve({
-            input: { at: address },
+            input: scripts.input ?? { at: address },
             repeatable: scripts.repeatable?.(name) ?? true,
             async run(call) {
               performed.push(call.attempt === 1 ? call.address : `${call.address} try ${call.attempt}`);

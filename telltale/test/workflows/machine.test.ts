@@ -269,6 +269,15 @@ describe('tries', () => {
       expect(stage.short().filter((line) => line === 'started a').length).toBe(1);
     });
 
+    it('is given what it was given before the crash', async () => {
+      const seen: Json[] = [];
+      const { journal } = await crashed(true);
+      const steps = { a: ({ input }: { readonly input: Json }) => seen.push(input) };
+      const again = createStage([step('a')], { input: { at: 'another' }, steps }, { events: journal.events });
+      await again.run();
+      expect(seen).toEqual([{ at: 'a' }]);
+    });
+
     it('is not done again where it is not, whatever retry says', async () => {
       const stage = await crashed(false);
       expect(await stage.run()).toMatchObject({ kind: 'failed', error: { code: 'interrupted' }, step: 'a' });
@@ -347,6 +356,16 @@ describe('steps with steps inside', () => {
     expect(await stage.run()).toEqual({ kind: 'completed', output: 'd' });
     expect(stage.short()).toContain('cancelled r/b');
     expect(stage.short().at(-1)).toBe('completed r');
+  });
+
+  it('of branches that have both completed the first on the log has won, whichever is walked first', async () => {
+    const race = [step('r', { type: 'race', branches: [[step('a')], [step('b')]] })];
+    const stage = createStage(race);
+    for (const at of ['r', 'r/a', 'r/b'])
+      stage.journal.append({ type: 'step.started', step: at, attempt: 1, repeatable: true });
+    for (const name of ['b', 'a'])
+      stage.journal.append({ type: 'step.completed', step: `r/${name}`, output: name, ms: 0, attempts: 1 });
+    expect(await stage.run()).toEqual({ kind: 'completed', output: 'b' });
   });
 
   it('a race that is won skips the branches it has not begun', async () => {
@@ -655,6 +674,40 @@ describe('waiting', () => {
     expect(stage.short().at(-1)).toBe('started p/b');
   });
 
+  it('of one branch is that of the run once the others have ended', async () => {
+    const branches = [[step('a')], [step('b')], [step('c')]];
+    const stage = createStage([step('p', { type: 'parallel', branches, fail_fast: true })], {
+      steps: { a: parking('a person'), c: ({ signal }) => sleep(stage.clock, 5, signal).then(() => 'c') },
+    });
+    const end = stage.run();
+    await stage.clock.advance(5);
+    expect(await end).toEqual({ kind: 'parked', for: 'a person' });
+  });
+
+  it('of one step of a graph does not let go of those that begin meanwhile', async () => {
+    const owner = new AbortController();
+    const stage = createStage([step('a', { needs: [] }), step('b'), step('c', { needs: ['b'] })], {
+      steps: { a: parking('a person'), c: untilAborted },
+    });
+    const end = stage.run({ signal: owner.signal });
+    await stage.clock.advance(100);
+    owner.abort();
+    expect(await end).toEqual({ kind: 'stopped' });
+  });
+
+  it('counts towards the time-out of the step that waits, also while nobody works on the run', async () => {
+    const steps = [step('a', { timeout: { ms: 5_000 } })];
+    const first = createStage(steps, { steps: { a: parking('an event') } });
+    const due = first.clock.now() + 5_000;
+    expect(await first.run()).toEqual({ kind: 'parked', for: 'an event', due });
+    await first.clock.advance(5_000);
+    const before = { events: first.journal.events, clock: first.clock };
+    const again = createStage(steps, { steps: { a: parking('an event') } }, before);
+    const end = again.run();
+    await again.clock.advance(0);
+    expect(await end).toMatchObject({ kind: 'failed', error: { code: 'timeout' }, step: 'a' });
+  });
+
   it('stays while anything else is at work', async () => {
     const owner = new AbortController();
     const stage = createStage(
@@ -767,6 +820,10 @@ describe('cancelling and undoing', () => {
     expect(await again.run()).toMatchObject({ kind: 'failed', step: 'c' });
     expect(again.undone).toEqual(['each[0]/b', 'a']);
     expect(again.performed).toEqual([]);
+
+    const last = createStage(steps, {}, { events: stage.journal.events });
+    expect(await last.run()).toMatchObject({ kind: 'failed', step: 'c' });
+    expect([...last.undone, ...last.performed]).toEqual([]);
   });
 
   it('a run that completes undoes nothing, also where a failure was handled', async () => {

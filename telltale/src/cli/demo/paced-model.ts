@@ -2,7 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Model } from '../../models/model.ts';
 import { loadScript } from '../../models/scripted/load-script.ts';
 import { createScriptedModel } from '../../models/scripted/scripted-model.ts';
-import type { LoadedAgent } from '../../session/runtime-types.ts';
+import type { LoadedAgent } from '../../session/loaded-agent.ts';
 
 const SCRIPTED = 'scripted:';
 

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { LoadedAgent } from '../../session/runtime-types.ts';
+import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { CommandContext } from '../command.ts';
 import { usage } from '../usage.ts';
 

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { agentInCode } from '../../session/define/agent-code.ts';
-import type { LoadedAgent, ResumeOptions } from '../../session/runtime-types.ts';
+import type { LoadedAgent } from '../../session/loaded-agent.ts';
+import type { ResumeOptions } from '../../session/runtime-types.ts';
 import type { CommandContext } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { findSession } from '../session/find-session.ts';

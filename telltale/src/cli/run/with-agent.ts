@@ -1,4 +1,4 @@
-import type { LoadedAgent } from '../../session/runtime-types.ts';
+import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { openEarly } from '../session/open-early.ts';

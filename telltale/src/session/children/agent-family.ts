@@ -2,8 +2,8 @@ import { dirname } from 'node:path';
 import type { LoadedManifest, Project } from '../../manifest/project/project.ts';
 import { agentCode } from '../define/agent-code.ts';
 import { hashOf } from '../load-agent.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 import { reachOf } from '../reach-of.ts';
-import type { LoadedAgent } from '../runtime-types.ts';
 
 /** Finds the agents that agents may call. Each is loaded once, so that what is prepared for it is found again. */
 export interface AgentFamily {

@@ -1,7 +1,8 @@
 import type { Cause, ObservedEvent, ParentRef } from '../../events/event.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { LoadedAgent, ResumeOptions, SessionResult, StartOptions } from '../runtime-types.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
+import type { ResumeOptions, SessionResult, StartOptions } from '../runtime-types.ts';
 import type { StopReason } from '../stop.ts';
 
 /** What a sub-agent's session has of the one that it works for. */

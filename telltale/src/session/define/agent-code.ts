@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Model } from '../../models/model.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 import { reachOf } from '../reach-of.ts';
-import type { LoadedAgent } from '../runtime-types.ts';
 
 /** What `defineAgent` keeps beside the manifest. */
 export interface AgentCode {

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { agent } from '../../manifest/schema/agent.ts';
 import type { Model } from '../../models/model.ts';
-import type { LoadedAgent } from '../runtime-types.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 import type { DefinedRelic } from './define-relic.ts';
 import type { DefinedTool } from './define-tool.ts';
 import type { Written } from './written.ts';

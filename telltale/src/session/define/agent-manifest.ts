@@ -2,7 +2,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { CodeImport, CodeManifest } from '../../manifest/project/code-manifest.ts';
 import type { ImportList } from '../../manifest/project/project.ts';
 import type { Model } from '../../models/model.ts';
-import type { LoadedAgent } from '../runtime-types.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 import type { AgentCode } from './agent-code.ts';
 import { type Found, importsInCode, notAList, notAModel, notImportable } from './code-findings.ts';
 import type { DefinedRelic } from './define-relic.ts';

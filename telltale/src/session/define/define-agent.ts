@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Json } from '../../kernel/json.ts';
 import { loadManifests } from '../../manifest/load-manifests.ts';
 import { badManifest, hashOf } from '../load-agent.ts';
-import type { LoadedAgent } from '../runtime-types.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 import { type AgentCode, agentCode } from './agent-code.ts';
 import type { AgentDefinition, AgentOutput, ResultOf } from './agent-definition.ts';
 import { agentManifest } from './agent-manifest.ts';

@@ -1,7 +1,7 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Model } from '../../models/model.ts';
 import { agentCode } from '../define/agent-code.ts';
-import type { LoadedAgent } from '../runtime-types.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 
 /** Models of agents that are opened when they are first asked; one for each agent, so that what is prepared is found again. */
 export function createLateModels(

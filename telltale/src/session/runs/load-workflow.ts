@@ -1,7 +1,7 @@
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { type LoadAgentOptions, loadAgent } from '../load-agent.ts';
-import type { LoadedAgent } from '../runtime-types.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 import type { LoadedWorkflow } from './run-types.ts';
 import { workflowsOf } from './workflow-catalog.ts';
 

@@ -4,8 +4,8 @@ import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Model } from '../../models/model.ts';
 import type { AgentShelf } from '../agent-shelf.ts';
 import { loadAgent } from '../load-agent.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
-import type { LoadedAgent } from '../runtime-types.ts';
 import { runChanged, runInCode } from './run-errors.ts';
 import { workflowsOf } from './workflow-catalog.ts';
 

@@ -3,7 +3,7 @@ import type { RunState, RunStatus } from '../../events/run-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import type { LoadedAgent, ReadOptions } from '../runtime-types.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 
 /** A workflow that can be run: in the name of an agent, with its tools, models and permissions. */
 export interface LoadedWorkflow {
@@ -60,8 +60,12 @@ export interface Workflows {
   cancel(run: string, reason?: string, from?: string): Promise<void>;
   /** An event for a `wait`; one that comes early is kept. */
   signal(run: string, event: string, data?: JsonObject, from?: string): Promise<void>;
-  events(run: string, from?: number, options?: ReadOptions): Promise<readonly RunEvent[]>;
-  state(run: string, seq?: number, options?: ReadOptions): Promise<RunState>;
+  events(
+    run: string,
+    from?: number,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<readonly RunEvent[]>;
+  state(run: string, seq?: number, options?: { readonly signal?: AbortSignal }): Promise<RunState>;
   /** Resolves once every run that this process works on has ended or only waits. */
   idle(): Promise<void>;
   /** Ids of runs that are worked on here. */

@@ -1,5 +1,5 @@
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import type { LoadedAgent } from '../runtime-types.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 
 /** The workflows of an agent by name, in the order of its imports; then those beside it in its own file. */
 export function workflowsOf({

@@ -1,5 +1,5 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { LoadedAgent } from '../runtime-types.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 
 /** Throws where a defined variable is to be kept in a relic that is no database. */
 export function checkStores({ manifest, project }: LoadedAgent<unknown>): void {

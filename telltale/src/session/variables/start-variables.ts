@@ -1,3 +1,4 @@
+import type { VariableClass } from '../../events/event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { classOf, type VariableWriter, valueProblem } from './declared-variables.ts';
@@ -10,6 +11,16 @@ export function variableDefaults({ context_variables: variables }: AgentManifest
     if (value !== undefined) defaults.set(name, value as Json);
   for (const { name, default: value = null } of variables.derived) defaults.set(name, value as Json);
   return Object.fromEntries(defaults);
+}
+
+/** What `session.started` says of their classes; nothing where all are runtime ones. */
+export function classesOf({ context_variables: { defined, derived } }: AgentManifest): {
+  readonly classes?: Readonly<Record<string, VariableClass>>;
+} {
+  if (defined.length === 0 && derived.length === 0) return {};
+  const of = (list: readonly { readonly name: string }[], kind: VariableClass) =>
+    list.map(({ name }) => [name, kind] as const);
+  return { classes: Object.fromEntries([...of(defined, 'defined'), ...of(derived, 'derived')]) };
 }
 
 /**

@@ -2,7 +2,7 @@ import { deepEqual } from '../../conditions/deep-equal.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Store, TableWrite } from '../../store/store.ts';
 import type { TargetTable } from '../../targets/target.ts';
@@ -35,6 +35,11 @@ const tableOf = (scope: string) => `variables:${scope}`;
 /** What a relic has not been given yet: one row a variable, made in the transaction of its change. */
 const owedTable = (session: string) => `variables.owed:${session}`;
 
+type OwedRow = KeptRow & { readonly relic: string };
+
+/** What is looked for of them at once; the rest comes with the next restart. */
+const MAX_OWED = 1_000;
+
 export interface KeptValues {
   readonly values: JsonObject;
   /** Homes that could not be read, and values that do not fit: what was there before counts. */
@@ -57,7 +62,7 @@ export async function readKept(
     if (value === undefined) return;
     const wrong = valueProblem(variable, value);
     if (wrong === undefined) values.set(variable.name, value);
-    else problems.push(wrong);
+    else problems.push(misfit(wrong));
   };
   const own = placed.filter(({ variable }) => variable.store === undefined);
   const relics = new Set(placed.flatMap(({ variable }) => variable.store ?? []));
@@ -92,8 +97,9 @@ export function createVariableKeeper(edges: KeeperEdges, log: SessionLog): Varia
   const { store, targets, clock } = edges;
   const { state } = log;
   const relics = new Map<string, SqlVariables>();
-  /** Values that their relic has not confirmed. */
-  const owed = new Map<string, KeptRow & { readonly relic: string }>();
+  /** Values that are on the log and that their relic has not confirmed; those that are not on the log yet. */
+  const owed = new Map<string, OwedRow>();
+  const fresh = new Map<string, OwedRow>();
   /** Which of its values each variable has: that of another key is not taken for this one's. */
   let scopes: Map<string, string | undefined> | undefined;
   const scopesNow = () => {
@@ -127,9 +133,10 @@ export function createVariableKeeper(edges: KeeperEdges, log: SessionLog): Varia
         await relicOf(relic).write(rows);
         told.clear();
         for (const row of rows) {
-          if (owed.get(row.name) !== row) continue;
-          owed.delete(row.name);
-          await store.tables.delete(owedTable(state.id), row.name);
+          const key = rowKey(row);
+          if (owed.get(key) !== row) continue;
+          owed.delete(key);
+          if (!fresh.has(key)) await store.tables.delete(owedTable(state.id), key);
         }
       } catch (thrown) {
         const { message } = toRuntimeError(thrown);
@@ -149,9 +156,9 @@ export function createVariableKeeper(edges: KeeperEdges, log: SessionLog): Varia
   const readOwed = async (): Promise<void> => {
     if (owedRead || !defined.some((each) => each.store !== undefined)) return;
     owedRead = true;
-    for (const { name } of defined.filter((each) => each.store !== undefined)) {
-      const row = await store.tables.get(owedTable(state.id), name);
-      if (row !== undefined && !owed.has(name)) owed.set(name, row as unknown as KeptRow & { relic: string });
+    for (const key of await store.tables.keys(owedTable(state.id), { limit: MAX_OWED })) {
+      const row = await store.tables.get(owedTable(state.id), key);
+      if (row !== undefined && !owed.has(key)) owed.set(key, row as unknown as OwedRow);
     }
   };
 
@@ -163,13 +170,19 @@ export function createVariableKeeper(edges: KeeperEdges, log: SessionLog): Varia
       if (scope === undefined) return [];
       if (relic === undefined) return [{ table: tableOf(scope), key: name, value }];
       const row = { scope, name, value, at: clock.now(), relic };
-      owed.set(name, row);
-      return [{ table: owedTable(state.id), key: name, value: row }];
+      fresh.set(rowKey(row), row);
+      return [{ table: owedTable(state.id), key: rowKey(row), value: row }];
     },
     wrote(variable, seq) {
-      if (variable.store === undefined || !owed.has(variable.name)) return;
+      const scope = scopesNow().get(variable.name);
+      const key = scope === undefined ? '' : rowKey({ name: variable.name, scope });
+      const row = fresh.get(key);
+      if (row === undefined) return;
       log.committed(seq, (error) => {
-        if (error === undefined) giveSoon();
+        if (error !== undefined) return;
+        owed.set(key, row);
+        if (fresh.get(key) === row) fresh.delete(key);
+        giveSoon();
       });
     },
     async refresh() {
@@ -178,11 +191,14 @@ export function createVariableKeeper(edges: KeeperEdges, log: SessionLog): Varia
       if (owed.size > 0) giveSoon();
       await giving;
       // Of `key: session` in the runtime's own store nobody else is a writer.
-      const others = defined.filter(
-        ({ name, key, store: relic }) => !owed.has(name) && (key !== 'session' || relic !== undefined),
-      );
-      if (others.length === 0) return;
       const keys = keysOf(state);
+      const others = defined.filter((variable) => {
+        const { name, key, store: relic } = variable;
+        const scope = scopeOf(variable, keys);
+        const isOwed = scope !== undefined && owed.has(rowKey({ name, scope }));
+        return !isOwed && (key !== 'session' || relic !== undefined);
+      });
+      if (others.length === 0) return;
       const { values, problems } = await readKept(edges, others, keys);
       for (const { message } of problems) tell(message);
       for (const variable of others) {
@@ -201,6 +217,8 @@ export function createVariableKeeper(edges: KeeperEdges, log: SessionLog): Varia
   };
 }
 
+const rowKey = ({ name, scope }: Pick<KeptRow, 'name' | 'scope'>): string => `${name}@${scope}`;
+
 const scopesOf = (
   variables: readonly DefinedVariable[],
   keys: VariableKeys,
@@ -212,3 +230,8 @@ const keysWhenAsked = (state: SessionState): VariableKeys => {
   const metadata = state.turns.at(-1)?.metadata ?? state.metadata;
   return { ...keysOf(state), metadata };
 };
+
+const misfit = (cause: RuntimeError) =>
+  new RuntimeError('variable_store', `What is kept of a variable does not count: ${cause.message}`, {
+    cause,
+  });

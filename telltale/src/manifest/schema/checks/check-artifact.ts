@@ -1,14 +1,43 @@
 import type { Issue } from '../../issue.ts';
 import { type DocumentNode, errorAt } from './document-node.ts';
 
-/** An artifact without methods could decide nothing. */
+const RESERVED = /^genesis_/;
+/** What a function can be named; names elsewhere may have a dash, too. */
+const FUNCTION = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** An artifact is not the runtime's own, and has methods, each of which can be a function's name. */
 export function checkArtifact(artifact: DocumentNode): readonly Issue[] {
-  const methods = artifact.at('methods');
-  if (methods.value === undefined || methods.entries().length > 0) return [];
+  return [...checkName(artifact.at('name')), ...checkMethods(artifact.at('methods'))];
+}
+
+function checkName(name: DocumentNode): readonly Issue[] {
+  const found = name.text();
+  if (found === undefined || !RESERVED.test(found)) return [];
   return [
-    errorAt(methods, 'missing', 'An Artifact needs at least one method.', {
-      hint: 'Write "methods: { should_continue: { description: … } }".',
-      at: 'key',
+    errorAt(name, 'reserved_name', `An Artifact cannot be named "${found}".`, {
+      hint: 'Names that begin with "genesis_" are the runtime\'s own.',
     }),
   ];
+}
+
+function checkMethods(methods: DocumentNode): readonly Issue[] {
+  if (methods.value === undefined) return [];
+  const named = methods.entries();
+  if (named.length === 0)
+    return [
+      errorAt(methods, 'missing', 'An Artifact needs at least one method.', {
+        hint: 'Write "methods: { should_continue: { description: … } }".',
+        at: 'key',
+      }),
+    ];
+  return named.flatMap(([name, place]) =>
+    FUNCTION.test(name) || !/^[\w-]+$/.test(name) // what is no name at all, the schema says
+      ? []
+      : [
+          errorAt(place, 'bad_name', `"${name}" cannot be the name of a function.`, {
+            hint: `Write "${name.replaceAll('-', '_')}", as in its source.`,
+            at: 'key',
+          }),
+        ],
+  );
 }

@@ -48,32 +48,44 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   const drive = makeDrive(edges, call);
   engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive }, run, signal));
 
+  const begin: Runs['begin'] = async ({ session, ground, started, balance, agents }) => {
+    const { run, trigger, seen, chain, seq, depth } = started;
+    const known = await store.info(run);
+    if (known === undefined || known.head === 0) {
+      const workflow = workflowsOf(ground.agent).get(started.workflow);
+      if (workflow === undefined) return gone(started, session);
+      const cause: Cause = { stream: session, seq, depth };
+      const held = await createRun(edges, {
+        ...{ id: run, workflow, ground, input: {}, balance, cause },
+        origin: { session: { id: session, seq }, trigger: { id: trigger, seen }, chain, agents },
+      });
+      board.entry(run).fresh = held;
+    } else {
+      const state = await readRun(store, run);
+      // A session that was forked has the runs of the other one on its log, up to there.
+      if (state.origin.session?.id !== session) return elsewhere(started, session);
+      if (isOver(state.status)) return endMessage(state);
+    }
+    board.entry(run).ground = ground;
+    engine.place('run', run);
+    return undefined;
+  };
+  /** Runs whose stream is being made: nobody can be said to be idle before they are placed. */
+  const beginning = new Map<string, Promise<unknown>>();
+  const whileBeginning = async <T>(run: string, begun: Promise<T>): Promise<T> => {
+    beginning.set(run, begun);
+    try {
+      return await begun;
+    } finally {
+      beginning.delete(run);
+    }
+  };
+
   return {
     call,
     pass,
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
-    async begin({ session, ground, started, balance, agents }) {
-      const { run, trigger, seen, chain, seq, depth } = started;
-      const known = await store.info(run);
-      if (known === undefined || known.head === 0) {
-        const workflow = workflowsOf(ground.agent).get(started.workflow);
-        if (workflow === undefined) return gone(started, session);
-        const cause: Cause = { stream: session, seq, depth };
-        const held = await createRun(edges, {
-          ...{ id: run, workflow, ground, input: {}, balance, cause },
-          origin: { session: { id: session, seq }, trigger: { id: trigger, seen }, chain, agents },
-        });
-        board.entry(run).fresh = held;
-      } else {
-        const state = await readRun(store, run);
-        // A session that was forked has the runs of the other one on its log, up to there.
-        if (state.origin.session?.id !== session) return elsewhere(started, session);
-        if (isOver(state.status)) return endMessage(state);
-      }
-      board.entry(run).ground = ground;
-      engine.place('run', run);
-      return undefined;
-    },
+    begin: (triggered) => whileBeginning(triggered.started.run, begin(triggered)),
     start({ manifest, agent }, { input = {}, vars, id = ids.next('run'), signal, onWaiting } = {}) {
       signal?.throwIfAborted();
       checkInput(manifest, input);
@@ -109,8 +121,18 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     },
     events: (run, from = 1, { signal } = {}) => readRunEvents(store, run, from, signal),
     state: (run, seq, { signal } = {}) => readRun(store, run, seq, signal),
-    idle: () => engine.idle(),
-    under: () => engine.busy().flatMap(({ kind, stream }) => (kind === 'run' ? [stream] : [])),
+    async idle() {
+      do {
+        await Promise.allSettled(beginning.values());
+        await engine.idle();
+      } while (beginning.size > 0);
+    },
+    under: () => [
+      ...new Set([
+        ...beginning.keys(),
+        ...engine.busy().flatMap(({ kind, stream }) => (kind === 'run' ? [stream] : [])),
+      ]),
+    ],
   };
 }
 

@@ -19,6 +19,8 @@ export function runNote(event: RunEvent, columns: number, paint: Palette): strin
       return paint.dim(told('resumed '));
     case 'workflow.waiting':
       return paint.yellow(told('waits '));
+    case 'workflow.cancelling':
+      return paint.yellow(told('cancelling '));
     case 'state.entered':
       return paint.cyan(told('◆ '));
     case 'review.requested':

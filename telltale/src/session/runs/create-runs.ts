@@ -1,18 +1,21 @@
 import { readRun, readRunEvents } from '../../engine/read-run.ts';
 import type { Cause } from '../../events/event.ts';
+import type { RunOrigin } from '../../events/run-event.ts';
 import type { StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { createBeginnings } from './beginnings.ts';
 import { type CalledRun, callRun, cancelRun, checkInput } from './call-run.ts';
 import type { DriveRun } from './drive-run.ts';
 import { createLiveRun } from './live-run.ts';
 import { createRun } from './open-run.ts';
+import { listen } from './outside-runs.ts';
 import type { Ground } from './realm.ts';
 import { createRunBoard, type RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { runEnded, runOfOther } from './run-errors.ts';
 import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
-import type { Workflows } from './run-types.ts';
+import type { LoadedWorkflow, RunOptions, WorkflowRun, Workflows } from './run-types.ts';
 import { endMessage } from './tell-end.ts';
 import { isOver, workOnRun } from './work-on-run.ts';
 import { workflowsOf } from './workflow-catalog.ts';
@@ -41,66 +44,70 @@ export type MakeDrive = (edges: RunsEdges & { readonly board: RunBoard }, call: 
 
 export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   const edges = { ...given, board: createRunBoard() };
-  const { store, engine, board, ids } = edges;
+  const { store, engine, board, ids, clock } = edges;
   const call: Runs['call'] = (called) => callRun(edges, called);
   const pass: Runs['pass'] = (run, event, data, from) =>
     engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
   const drive = makeDrive(edges, call);
-  engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive }, run, signal));
-
-  const begin: Runs['begin'] = async ({ session, ground, started, balance, agents }) => {
-    const { run, trigger, seen, chain, seq, depth } = started;
-    const known = await store.info(run);
-    if (known === undefined || known.head === 0) {
-      const workflow = workflowsOf(ground.agent).get(started.workflow);
-      if (workflow === undefined) return gone(started, session);
-      const cause: Cause = { stream: session, seq, depth };
+  const start = (
+    { manifest, agent }: LoadedWorkflow,
+    { input = {}, vars, id = ids.next('run'), signal, onWaiting }: RunOptions = {},
+    of: Pick<RunOrigin, 'trigger'> = {},
+  ): WorkflowRun => {
+    signal?.throwIfAborted();
+    checkInput(manifest, input);
+    const make = async () => {
       const held = await createRun(edges, {
-        ...{ id: run, workflow, ground, input: {}, balance, cause },
-        origin: { session: { id: session, seq }, trigger: { id: trigger, seen }, chain, agents },
+        ...{ id, workflow: manifest, ground: { agent }, input, vars },
+        balance: agent.manifest.budget?.balance,
+        origin: { ...of, chain: [manifest.name], agents: [agent.manifest.name] },
       });
-      board.entry(run).fresh = held;
-    } else {
-      const state = await readRun(store, run);
-      // A session that was forked has the runs of the other one on its log, up to there.
-      if (state.origin.session?.id !== session) return elsewhere(started, session);
-      if (isOver(state.status)) return endMessage(state);
-    }
-    board.entry(run).ground = ground;
-    engine.place('run', run);
-    return undefined;
+      const entry = board.entry(id);
+      entry.ground = { agent };
+      entry.fresh = held;
+    };
+    return createLiveRun(edges, id, make(), { onWaiting, signal });
   };
-  /** Runs whose stream is being made: nobody can be said to be idle before they are placed. */
-  const beginning = new Map<string, Promise<unknown>>();
-  const whileBeginning = async <T>(run: string, begun: Promise<T>): Promise<T> => {
-    beginning.set(run, begun);
-    try {
-      return await begun;
-    } finally {
-      beginning.delete(run);
-    }
-  };
+  const beginnings = createBeginnings(engine);
+  engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive }, run, signal));
 
   return {
     call,
     pass,
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
-    begin: (triggered) => whileBeginning(triggered.started.run, begin(triggered)),
-    start({ manifest, agent }, { input = {}, vars, id = ids.next('run'), signal, onWaiting } = {}) {
-      signal?.throwIfAborted();
-      checkInput(manifest, input);
-      const make = async () => {
+    begin: beginnings.watch(async ({ session, ground, started, balance, agents }) => {
+      const { run, trigger, seen, chain, seq, depth } = started;
+      const known = await store.info(run);
+      if (known === undefined || known.head === 0) {
+        const workflow = workflowsOf(ground.agent).get(started.workflow);
+        if (workflow === undefined) return gone(started, session);
+        const cause: Cause = { stream: session, seq, depth };
         const held = await createRun(edges, {
-          ...{ id, workflow: manifest, ground: { agent }, input, vars },
-          balance: agent.manifest.budget?.balance,
-          origin: { chain: [manifest.name], agents: [agent.manifest.name] },
+          ...{ id: run, workflow, ground, input: {}, balance, cause },
+          origin: { session: { id: session, seq }, trigger: { id: trigger, seen }, chain, agents },
         });
-        const entry = board.entry(id);
-        entry.ground = { agent };
-        entry.fresh = held;
-      };
-      return createLiveRun(edges, id, make(), { onWaiting, signal });
-    },
+        board.entry(run).fresh = held;
+      } else {
+        const state = await readRun(store, run);
+        // A session that was forked has the runs of the other one on its log, up to there.
+        if (state.origin.session?.id !== session) return elsewhere(started, session);
+        if (isOver(state.status)) return endMessage(state);
+      }
+      board.entry(run).ground = ground;
+      engine.place('run', run);
+      return undefined;
+    }),
+    listen: (agent, options) =>
+      listen(
+        {
+          ...{ engine, clock },
+          start: (manifest, id, seen) =>
+            start({ manifest, agent }, { onWaiting: 'hold' }, { trigger: { id, seen } }),
+        },
+        agent,
+        options,
+      ),
+    start: (workflow, options) => start(workflow, options),
     async resume(run, { workflow, acceptChanges, onWaiting, signal } = {}) {
       signal?.throwIfAborted();
       const state = await readRun(store, run, undefined, signal);
@@ -121,18 +128,8 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     },
     events: (run, from = 1, { signal } = {}) => readRunEvents(store, run, from, signal),
     state: (run, seq, { signal } = {}) => readRun(store, run, seq, signal),
-    async idle() {
-      do {
-        await Promise.allSettled(beginning.values());
-        await engine.idle();
-      } while (beginning.size > 0);
-    },
-    under: () => [
-      ...new Set([
-        ...beginning.keys(),
-        ...engine.busy().flatMap(({ kind, stream }) => (kind === 'run' ? [stream] : [])),
-      ]),
-    ],
+    idle: beginnings.idle,
+    under: beginnings.under,
   };
 }
 

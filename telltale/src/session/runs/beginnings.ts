@@ -1,9 +1,11 @@
 import type { Engine } from '../../engine/engine.ts';
-import type { Runs } from './create-runs.ts';
+import type { Workflows } from './run-types.ts';
 
 /** Knows which runs are being made: until they are placed, the engine has not heard of them. */
-export interface Beginnings extends Pick<Runs, 'idle' | 'under'> {
-  watch(begin: Runs['begin']): Runs['begin'];
+export interface Beginnings extends Pick<Workflows, 'idle' | 'under'> {
+  watch<Given extends { readonly started: { readonly run: string } }, Begun>(
+    begin: (given: Given) => Promise<Begun>,
+  ): (given: Given) => Promise<Begun>;
 }
 
 export function createBeginnings(engine: Pick<Engine, 'idle' | 'busy'>): Beginnings {

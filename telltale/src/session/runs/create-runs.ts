@@ -75,7 +75,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     call,
     pass,
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
-    begin: beginnings.watch(async ({ session, ground, started, balance, agents }) => {
+    begin: beginnings.watch(async ({ session, ground, started, balance, agents }: TriggeredRun) => {
       const { run, trigger, seen, chain, seq, depth } = started;
       const known = await store.info(run);
       if (known === undefined || known.head === 0) {

@@ -15,7 +15,6 @@ import { costWith } from '../cost.ts';
 import { createStepHooks } from '../hooks/create-step-hooks.ts';
 import { hasHooks } from '../hooks/hook-types.ts';
 import { createLateInvoke } from '../session-invoke.ts';
-import { agentSnapshot, shownManifest } from './agent-snapshot.ts';
 import { runAgentStep } from './agent-step.ts';
 import type { Runs } from './create-runs.ts';
 import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
@@ -132,14 +131,14 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
 }
 
 function linkOf(
-  { store, env }: RunsEdges,
+  { store, snapshots }: RunsEdges,
   of: { readonly id: string; readonly seq: number } | undefined,
   run: string,
   workflow: string,
   prepared: Realm['prepared'],
 ): SessionLink | undefined {
   if (of === undefined) return undefined;
-  const readAgent = () => agentSnapshot(store, of.id, of.seq, prepared, env);
+  const readAgent = () => snapshots(of.id, of.seq, prepared);
   return createSessionLink({ store, run, workflow, session: of.id, readAgent });
 }
 
@@ -150,6 +149,6 @@ function ownView({ agent, prepared }: Realm, env: RunsEdges['env']): JsonObject 
   return {
     ...createAgentView({ state, prepared, env, parent: undefined })(),
     ...{ session_id: null, started_at: null, thoughts: [], responses: [] },
-    manifest: shownManifest(manifest),
+    manifest: prepared.shownManifest(),
   };
 }

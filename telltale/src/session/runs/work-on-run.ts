@@ -81,7 +81,10 @@ async function work(
   if (signal.aborted) letGo();
   held.onLost(letGo);
   try {
-    await inbox.drain();
+    const known = inbox.drain();
+    // Nobody can have written to a run before it was there: what comes now is taken as it comes.
+    if (state.seq > 1) await known;
+    else known.catch((thrown) => driven.letGo(toRuntimeError(thrown)));
     if (state.cancelling !== undefined) driven.cancel(state.cancelling.reason, state.cancelling.by);
     return await settle(edges, entry, held, await driven.run());
   } finally {

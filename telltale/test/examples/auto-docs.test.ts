@@ -65,6 +65,7 @@ describe('examples/auto-docs', () => {
 
   it('commits nothing where a step before has failed', { timeout: TIMEOUT_MS }, async () => {
     const before = git('log', '--format=%s');
+    git('checkout', '--', 'src');
     rmSync(join(project, 'CHANGELOG.md'));
     const { result, runs } = await runExample({ folder, input: 'Add slugify', env });
     const docs = runs.find(

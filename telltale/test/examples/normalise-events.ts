@@ -73,7 +73,9 @@ export function normaliseEvents(
   }
   endTurn();
   const logs = runs.map((log) => ({ workflow: workflowOf(log), log: logOf(log) }));
-  const lines = [...said, ...actions.values(), ...logs].map((each) => JSON.stringify(each));
+  const lines = [...said, ...actions.values(), ...logs].map((each) =>
+    JSON.stringify(each).replace(/\brun_\w{26}\b/g, 'RUN'),
+  );
   // The longest first: one place may lie in another.
   const known = Object.entries(places).toSorted(([, a], [, b]) => b.length - a.length);
   return `${lines.map((line) => known.reduce((text, [name, place]) => text.replaceAll(place, name), line)).join('\n')}\n`;

@@ -3,10 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/events/run-event.ts';
+import { createSystemClock } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';
+import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../store/eventually.ts';
 import { agentFolder, runAgent, tool } from './run-agent.ts';
 
@@ -383,6 +386,56 @@ describe('a workflow that a trigger starts', () => {
     const [fired] = of('trigger.fired');
     expect(fired).toMatchObject({ trigger: 'auto#0', workflow: 'auto', chain: ['auto'] });
     expect(notes(folder)).toEqual([`${fired?.run}:write IDLE CODING`]);
+  });
+
+  it('is there when the session that set it off in its last words has ended, however slow the store', async () => {
+    const store = createMemoryStore({ clock: createSystemClock() });
+    const slow: Store = {
+      ...store,
+      async create(stream, about) {
+        if (about.kind === 'run') await new Promise((resolve) => setTimeout(resolve, 50));
+        return store.create(stream, about);
+      },
+    };
+    const { of, folder, result } = await runAgent({
+      manifest: `${IMPORTS}${STATUS}`,
+      files: {
+        ...note,
+        ...onCoding(steps('{ name: write, type: tool, target: note, parameters: { text: a } }')),
+      },
+      runtime: { store: slow },
+      turns: ['<metadata>{"status":"CODING"}</metadata><response final="true">done</response>'],
+      async after(_session, runtime) {
+        expect(runtime.workflows.under()).toHaveLength(1);
+        await runtime.workflows.idle();
+      },
+    });
+    expect(result.status).toBe('completed');
+    expect(notes(folder)).toEqual([`${of('trigger.fired')[0]?.run}:write a`]);
+  });
+
+  it('can be cancelled in the same breath that sets it off', async () => {
+    const { of, result } = await runAgent({
+      manifest: `${IMPORTS}${STATUS}`,
+      files: {
+        ...note,
+        ...flow(
+          'auto',
+          `trigger: { type: metadata_match, conditions: { status: CODING }, cancel_on_exit: true }\n${steps('{ name: hour, type: wait, for: 1h }')}`,
+        ),
+      },
+      runtime: { store: 'sqlite:runs.db' },
+      turns: [
+        '<metadata>{"status":"CODING"}</metadata><metadata>{"status":"DONE"}</metadata><response final="true">done</response>',
+      ],
+      async after(session, runtime) {
+        await runtime.workflows.idle();
+        const run = (await runtime.state(session)).runs[0]?.run ?? '';
+        expect((await runtime.store.info(run))?.status).toBe('cancelled');
+      },
+    });
+    expect(of('trigger.fired')).toHaveLength(1);
+    expect(result).toMatchObject({ status: 'completed', result: 'done' });
   });
 
   it('has the agent hear of its failure in the next turn, where the workflow says so', async () => {

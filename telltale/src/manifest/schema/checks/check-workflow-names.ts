@@ -76,9 +76,11 @@ export function checkStepReferences(step: DocumentNode, scope: NameScope): reado
   return step
     .entries()
     .filter(([key]) => !NOT_TEMPLATES.includes(key))
-    .flatMap(([, node]) =>
-      [...textsUnder(node)].flatMap(([text, place]) => checkReferences(text, place, scope)),
-    );
+    .flatMap(([key, node]) => {
+      // What undoes a step sees what the step has brought.
+      const seen = key === 'compensate' ? { ...scope, items: [...scope.items, 'output'] } : scope;
+      return [...textsUnder(node)].flatMap(([text, place]) => checkReferences(text, place, seen));
+    });
 }
 
 function checkReferences(text: string, place: DocumentNode, scope: NameScope): readonly Issue[] {

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
+import type { Debug } from './debug.ts';
 import { changesText, describeEvent, errorText } from './describe-event.ts';
 
 /** The line that a live view gives an event which is neither speech nor an action; undefined where it shows none. */
@@ -11,7 +12,7 @@ export function noteLine(
   event: ObservedEvent,
   columns: number,
   paint: Palette,
-  debug: { readonly invoke?: boolean } = {},
+  debug: Debug = {},
 ): string | undefined {
   const told = (before: string) => clip(`${before}${describeEvent(event, columns)}`, columns);
   switch (event.type) {

@@ -23,6 +23,9 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.status = 'waiting';
       state.waiting = { for: event.for, ...(event.due === undefined ? {} : { due: event.due }) };
       break;
+    case 'workflow.cancelling':
+      state.cancelling ??= { reason: event.reason, by: event.by };
+      break;
     case 'workflow.completed':
       state.status = 'completed';
       state.output = event.output;

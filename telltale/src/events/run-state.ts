@@ -62,6 +62,8 @@ export interface RunState {
   origin: RunOrigin;
   status: RunStatus;
   waiting?: { readonly for: string; readonly due?: number };
+  /** Who wants it ended, and why, until it is. */
+  cancelling?: { readonly reason: string; readonly by: string };
   output?: Json;
   error?: ErrorJson;
   /** The place of the first event: what everything without a nearer cause comes from. */

@@ -24,6 +24,7 @@ function said(event: RunEvent, room: number): string {
       return brief(event.output, room);
     case 'workflow.failed':
       return `${event.step === undefined ? '' : `${safe(event.step)}: `}${errorText(event.error)}${remedy(event.error)}`;
+    case 'workflow.cancelling':
     case 'workflow.cancelled':
       return `by ${safe(event.by)}: ${safe(event.reason)}`;
     case 'state.entered':

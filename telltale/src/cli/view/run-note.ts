@@ -28,6 +28,8 @@ export function runNote(
       return paint.dim(told('resumed '));
     case 'workflow.waiting':
       return paint.yellow(told('waits '));
+    case 'workflow.cancelling':
+      return paint.yellow(told('cancelling '));
     case 'state.entered':
       return paint.cyan(told('◆ '));
     case 'review.requested':

@@ -1,5 +1,6 @@
 import { readRun, readRunEvents } from '../../engine/read-run.ts';
 import type { Cause } from '../../events/event.ts';
+import type { RunOrigin } from '../../events/run-event.ts';
 import type { StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
@@ -7,12 +8,13 @@ import { type CalledRun, callRun, cancelRun, checkInput } from './call-run.ts';
 import type { DriveRun } from './drive-run.ts';
 import { createLiveRun } from './live-run.ts';
 import { createRun } from './open-run.ts';
+import { listen } from './outside-runs.ts';
 import type { Ground } from './realm.ts';
 import { createRunBoard, type RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { runEnded, runOfOther } from './run-errors.ts';
 import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
-import type { Workflows } from './run-types.ts';
+import type { LoadedWorkflow, RunOptions, WorkflowRun, Workflows } from './run-types.ts';
 import { endMessage } from './tell-end.ts';
 import { isOver, workOnRun } from './work-on-run.ts';
 import { workflowsOf } from './workflow-catalog.ts';
@@ -41,11 +43,30 @@ export type MakeDrive = (edges: RunsEdges & { readonly board: RunBoard }, call: 
 
 export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   const edges = { ...given, board: createRunBoard() };
-  const { store, engine, board, ids } = edges;
+  const { store, engine, board, ids, clock } = edges;
   const call: Runs['call'] = (called) => callRun(edges, called);
   const pass: Runs['pass'] = (run, event, data, from) =>
     engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
   const drive = makeDrive(edges, call);
+  const start = (
+    { manifest, agent }: LoadedWorkflow,
+    { input = {}, vars, id = ids.next('run'), signal, onWaiting }: RunOptions = {},
+    of: Pick<RunOrigin, 'trigger'> = {},
+  ): WorkflowRun => {
+    signal?.throwIfAborted();
+    checkInput(manifest, input);
+    const make = async () => {
+      const held = await createRun(edges, {
+        ...{ id, workflow: manifest, ground: { agent }, input, vars },
+        balance: agent.manifest.budget?.balance,
+        origin: { ...of, chain: [manifest.name], agents: [agent.manifest.name] },
+      });
+      const entry = board.entry(id);
+      entry.ground = { agent };
+      entry.fresh = held;
+    };
+    return createLiveRun(edges, id, make(), { onWaiting, signal });
+  };
   engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive }, run, signal));
 
   return {
@@ -74,21 +95,17 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       engine.place('run', run);
       return undefined;
     },
-    start({ manifest, agent }, { input = {}, vars, id = ids.next('run'), signal, onWaiting } = {}) {
-      signal?.throwIfAborted();
-      checkInput(manifest, input);
-      const make = async () => {
-        const held = await createRun(edges, {
-          ...{ id, workflow: manifest, ground: { agent }, input, vars },
-          balance: agent.manifest.budget?.balance,
-          origin: { chain: [manifest.name], agents: [agent.manifest.name] },
-        });
-        const entry = board.entry(id);
-        entry.ground = { agent };
-        entry.fresh = held;
-      };
-      return createLiveRun(edges, id, make(), { onWaiting, signal });
-    },
+    listen: (agent, options) =>
+      listen(
+        {
+          ...{ engine, clock },
+          start: (manifest, id, seen) =>
+            start({ manifest, agent }, { onWaiting: 'hold' }, { trigger: { id, seen } }),
+        },
+        agent,
+        options,
+      ),
+    start: (workflow, options) => start(workflow, options),
     async resume(run, { workflow, acceptChanges, onWaiting, signal } = {}) {
       signal?.throwIfAborted();
       const state = await readRun(store, run, undefined, signal);

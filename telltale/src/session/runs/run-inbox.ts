@@ -31,7 +31,7 @@ export function createRunInbox({ writer, journal, cancel, onError }: RunInboxEdg
     switch (kind) {
       case RUN_CANCEL: {
         const reason = typeof body === 'string' ? body : 'asked to';
-        note(`cancel: ${reason}`);
+        journal.append({ type: 'workflow.cancelling', reason, by: from }, outside, { consumed });
         cancel(reason, from);
         return;
       }

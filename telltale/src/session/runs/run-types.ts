@@ -51,6 +51,28 @@ export interface WorkflowRun {
   interrupt(): Promise<void>;
 }
 
+/** What a trigger outside of sessions came to. */
+export type OutsideOutcome =
+  | { readonly kind: 'started'; readonly run: string }
+  /** It starts later: its `delay`, its `debounce`, or a run that goes first. */
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'suppressed'; readonly reason: 'cooldown' | 'busy' };
+
+export interface ListenOptions {
+  /** Told of each time that a schedule was due. */
+  readonly onDue?: (trigger: string, outcome: OutsideOutcome) => void;
+}
+
+/** An agent whose workflows are started by time and by hooks, for as long as this is open. */
+export interface Listening {
+  /**
+   * Takes what was posted to `/hooks/NAME`. `signature` is the HMAC-SHA256 of the body with the trigger's secret, in
+   * hexadecimal, `sha256=` in front or not. Rejects with `hook_unknown` or `bad_signature`, and starts nothing then.
+   */
+  deliver(hook: string, body: string | Uint8Array, signature: string): Promise<OutsideOutcome>;
+  close(): void;
+}
+
 /** Workflows on their own. Those that agents set off and call run by themselves. */
 export interface Workflows {
   start(workflow: LoadedWorkflow, options?: RunOptions): WorkflowRun;
@@ -66,6 +88,8 @@ export interface Workflows {
     options?: { readonly signal?: AbortSignal },
   ): Promise<readonly RunEvent[]>;
   state(run: string, seq?: number, options?: { readonly signal?: AbortSignal }): Promise<RunState>;
+  /** Starts an agent's workflows by their schedules and hooks, until it is closed. */
+  listen(agent: LoadedAgent<unknown>, options?: ListenOptions): Listening;
   /** Resolves once every run that this process works on has ended or only waits. */
   idle(): Promise<void>;
   /** Ids of runs that are worked on here. */

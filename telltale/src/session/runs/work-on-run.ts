@@ -71,7 +71,10 @@ async function work(
     cancel: driven.cancel,
     onError: (error) => driven.letGo(toRuntimeError(error)),
   });
-  entry.cancel = driven.cancel;
+  entry.cancel = (reason, by) => {
+    if (state.cancelling === undefined) journal.append({ type: 'workflow.cancelling', reason, by });
+    driven.cancel(reason, by);
+  };
   const letGo = () => driven.letGo();
   entry.letGo = letGo;
   signal.addEventListener('abort', letGo, { once: true });
@@ -79,6 +82,7 @@ async function work(
   held.onLost(letGo);
   try {
     await inbox.drain();
+    if (state.cancelling !== undefined) driven.cancel(state.cancelling.reason, state.cancelling.by);
     return await settle(edges, entry, held, await driven.run());
   } finally {
     signal.removeEventListener('abort', letGo);

@@ -73,12 +73,14 @@ const NOT_TEMPLATES = [
 
 /** The `${…}` in a step's texts: what is left of them after the environment was filled in is resolved when it runs. */
 export function checkStepReferences(step: DocumentNode, scope: NameScope): readonly Issue[] {
-  return step
-    .entries()
-    .filter(([key]) => !NOT_TEMPLATES.includes(key))
-    .flatMap(([, node]) =>
-      [...textsUnder(node)].flatMap(([text, place]) => checkReferences(text, place, scope)),
-    );
+  const nodes = [
+    ...step.entries().flatMap(([key, node]) => (NOT_TEMPLATES.includes(key) ? [] : [node])),
+    // CEL has no templates; the arguments of an invocation in its place have.
+    ...['if', 'condition', 'while'].map((key) => step.at(key).at('args')),
+  ];
+  return nodes.flatMap((node) =>
+    [...textsUnder(node)].flatMap(([text, place]) => checkReferences(text, place, scope)),
+  );
 }
 
 function checkReferences(text: string, place: DocumentNode, scope: NameScope): readonly Issue[] {

@@ -1,11 +1,10 @@
-import type { EventOf, ObservedEvent } from '../../events/event.ts';
+import type { ObservedEvent } from '../../events/event.ts';
 import { TURN_BROKEN_OFF } from '../../events/fold-turns.ts';
-import type { JsonObject } from '../../kernel/json.ts';
 import type { Palette } from '../../manifest/palette.ts';
-import { brief, briefFields } from './brief.ts';
+import { brief } from './brief.ts';
 import { clip } from './columns.ts';
 import type { Debug } from './debug.ts';
-import { changesText, describeEvent, errorText } from './describe-event.ts';
+import { changesText, describeEvent, errorText, seenText } from './describe-event.ts';
 
 /** The line that a live view gives an event which is neither speech nor an action; undefined where it shows none. */
 export function noteLine(
@@ -48,7 +47,7 @@ export function noteLine(
     case 'trigger.fired':
       // What set it off stands right above; which run it is, the log says.
       return paint.cyan(
-        clip(`⚡ ${brief(event.workflow, columns)} starts  ${briefFields(seenOf(event), columns)}`, columns),
+        clip(`⚡ ${brief(event.workflow, columns)} starts  ${seenText(event, columns)}`, columns),
       );
     case 'workflow.completed':
       return `${paint.green('⚙ ✓')} ${ended(event.workflow, event.output === null ? '' : brief(event.output, columns), columns)}`;
@@ -110,12 +109,6 @@ export function noteLine(
 
 const ended = (workflow: string, text: string, columns: number): string =>
   clip(brief(`${workflow}  ${text}`, columns), columns - 4);
-
-/** What set a trigger off, without what says only how it is written. */
-function seenOf({ seen }: EventOf<'trigger.fired'>): JsonObject {
-  const { type: _type, ...rest } = seen;
-  return rest;
-}
 
 const CHILD_MARKS = {
   'child.response': '│ ',

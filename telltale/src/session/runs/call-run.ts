@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readRun } from '../../engine/read-run.ts';
 import type { Cause } from '../../events/event.ts';
 import type { RunOrigin } from '../../events/run-event.ts';
@@ -28,17 +27,6 @@ export interface CalledRun {
   readonly isLetGo: () => boolean;
   /** Called when the run has nothing to do before that time; what it returns, when it goes on. */
   readonly onWaiting?: (waiting: { readonly for: string; readonly due?: number }) => () => void;
-}
-
-/** Longer ids are known by their hash: addresses of steps grow with what is around them. */
-const MAX_ID_CHARS = 256;
-const HASH_CHARS = 32;
-
-/** The run that a step or an action calls. */
-export function calledId(caller: string, place: string): string {
-  const id = `${caller}.${place}`;
-  if (id.length <= MAX_ID_CHARS) return id;
-  return `run_${createHash('sha256').update(id).digest('hex').slice(0, HASH_CHARS)}`;
 }
 
 /** Calls a workflow and waits for its end: from its start, or from where its log ends. */

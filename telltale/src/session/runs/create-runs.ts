@@ -4,6 +4,7 @@ import type { RunOrigin } from '../../events/run-event.ts';
 import type { StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { createBeginnings } from './beginnings.ts';
 import { type CalledRun, callRun, cancelRun, checkInput } from './call-run.ts';
 import type { DriveRun } from './drive-run.ts';
 import { createLiveRun } from './live-run.ts';
@@ -67,13 +68,14 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     };
     return createLiveRun(edges, id, make(), { onWaiting, signal });
   };
+  const beginnings = createBeginnings(engine);
   engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive }, run, signal));
 
   return {
     call,
     pass,
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
-    async begin({ session, ground, started, balance, agents }) {
+    begin: beginnings.watch(async ({ session, ground, started, balance, agents }: TriggeredRun) => {
       const { run, trigger, seen, chain, seq, depth } = started;
       const known = await store.info(run);
       if (known === undefined || known.head === 0) {
@@ -94,7 +96,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       board.entry(run).ground = ground;
       engine.place('run', run);
       return undefined;
-    },
+    }),
     listen: (agent, options) =>
       listen(
         {
@@ -126,8 +128,8 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     },
     events: (run, from = 1, { signal } = {}) => readRunEvents(store, run, from, signal),
     state: (run, seq, { signal } = {}) => readRun(store, run, seq, signal),
-    idle: () => engine.idle(),
-    under: () => engine.busy().flatMap(({ kind, stream }) => (kind === 'run' ? [stream] : [])),
+    idle: beginnings.idle,
+    under: beginnings.under,
   };
 }
 

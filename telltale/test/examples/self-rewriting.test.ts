@@ -102,10 +102,10 @@ describe('an artifact that does what it should not', () => {
     ['throws', 'threw', 'I would rather not.'],
     ['promises', 'wrong_type', 'it is a Promise'],
     ['answers_10_mb', 'memory', 'needed more than 16 MiB'],
-    ['answers_1_mb', 'too_large', '256 KiB'],
+    ['answers_1_mb', 'too_large', 'more than 262144 bytes'],
     ['answers_nothing', 'wrong_type', 'returned nothing'],
     ['reads_files', 'threw', 'require is not defined'],
-    ['imports_files', 'threw', 'import'],
+    ['imports_files', 'wrong_type', 'it is a Promise'],
     ['reads_the_environment', 'threw', 'process is not defined'],
     ['calls_out', 'threw', 'fetch is not defined'],
   ])('comes to its fallback where it %s: %s', (method, reason, message) => {

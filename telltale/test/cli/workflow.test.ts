@@ -53,6 +53,35 @@ describe('telltale workflow run', () => {
     expect(await given('@-', '{"b": 2}')).toEqual({ input: { b: 2 }, ...others });
   });
 
+  it('takes the id of the run, and names the command that has the help where it takes no such option', async () => {
+    const { runtime } = await command(['workflow', 'run', 'a.yml', '--id', 'monday', '--json'], LIVE);
+    expect(runtime.calls.find(([name]) => name === 'workflows.start')?.[1]).toEqual({ id: 'monday' });
+    expect((await command(['workflow', 'run', 'a.yml', '--nonsense'], LIVE)).err).toContain(
+      '→ Run "telltale workflow run --help" for what it takes.',
+    );
+  });
+
+  it('shows which version decided, and with --debug invoke what that took and cost', async () => {
+    const decided = runEventList([
+      [0, runStarted()],
+      [
+        1,
+        {
+          ...{ type: 'invoke', where: 'step gate: if', artifact: 'gate', version: 2, method: 'may' },
+          ...{ args: ['x'.repeat(500)], result: true, cached: false, ms: 2, cost: 0.5 },
+        },
+      ],
+      [2, { type: 'workflow.completed', output: null }],
+    ]);
+    const fake: FakeOptions = { workflow: () => ({ events: decided, result: {} }) };
+    const line = async (...more: readonly string[]) => {
+      const { out } = await command(['workflow', 'run', 'a.yml', ...more], fake);
+      return out.split('\n').find((each) => each.startsWith('invoke'));
+    };
+    expect(await line()).toMatch(/gate@2\.may\(x+…\) = true$/);
+    expect(await line('--debug', 'invoke')).toMatch(/ = true \[2 ms, cost 0\.5\]$/);
+  });
+
   it('says what is wrong with an input', async () => {
     const cwd = temporaryProject();
     writeFileSync(join(cwd, 'bad.json'), '{');

@@ -34,7 +34,8 @@ async function whyInjected(
 ): Promise<string | undefined> {
   if (!Array.isArray(into)) {
     const asked = into as Invocation<readonly string[]>;
-    const steps = await ask(`step ${address}: component ${name}`, step, asked, { type: 'names' });
+    const where = `step ${address}: component ${name}`;
+    const steps = await ask({ where, step, locals, at: address }, asked, { type: 'names' });
     return steps.includes(step) ? nameOf(asked) : undefined;
   }
   for (const [index, entry] of into.entries()) {

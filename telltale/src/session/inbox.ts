@@ -1,8 +1,8 @@
 import type { Cause } from '../events/event.ts';
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
+import { drainInbox } from './drain-inbox.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
 import { takeAnswer } from './reviews/take-answer.ts';
-import { drainInbox } from './drain-inbox.ts';
 import type { SessionOrders } from './runs/session-orders.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';

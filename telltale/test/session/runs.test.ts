@@ -6,7 +6,10 @@ import type { RunEvent } from '../../src/events/run-event.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
+import { openSessions } from '../../src/session/open-sessions.ts';
 import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
+import { postToRun } from '../../src/session/runs/post-to-run.ts';
+import { RUN_SIGNAL } from '../../src/session/runs/run-messages.ts';
 import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -198,6 +201,36 @@ describe('a workflow on its own', () => {
     await eventually(async () => expect((await runtime.store.info('run_e'))?.status).toBe('waiting'));
     await runtime.workflows.signal('run_e', 'custom', { name: 'go' });
     expect(await run.result).toMatchObject({ status: 'completed' });
+    await runtime.close();
+  });
+
+  it('goes on where it is waited for, whoever writes to it meanwhile', async () => {
+    const { runtime, load, again } = await stage(
+      flow(
+        'asks',
+        steps(
+          '{ name: go, type: wait, event: custom, match: { name: go } }',
+          '{ name: ok, type: approval, prompt: "Ship it?" }',
+        ),
+      ),
+    );
+    const run = runtime.workflows.start(await load('asks'), { id: 'run_w', onWaiting: 'hold' });
+    const isParked = async () => {
+      const info = await runtime.store.info('run_w');
+      expect([info?.status, info?.owner]).toEqual(['waiting', undefined]);
+    };
+    await eventually(isParked);
+    const other = await again();
+    const clock = createSystemClock();
+    const go = { kind: RUN_SIGNAL, from: 'other', body: { event: 'custom', data: { name: 'go' } } };
+    expect(await postToRun({ store: other.store, clock }, 'run_w', go)).toBe('kept');
+    await eventually(async () => expect(await other.reviews()).toHaveLength(1));
+    await eventually(isParked);
+    const sessions = await openSessions({ store: other.store.location, cwd: other.store.location });
+    await sessions.answer((await other.reviews())[0]?.review ?? '', { approved: true, by: 'Ann' });
+    expect(await run.result).toMatchObject({ status: 'completed', output: { choice: 'approve', by: 'Ann' } });
+    await sessions.close();
+    await other.close();
     await runtime.close();
   });
 

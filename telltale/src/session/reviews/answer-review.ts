@@ -1,7 +1,6 @@
 import { encodeEvent } from '../../events/codec.ts';
 import { openReviews } from '../../events/fold-reviews.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store, StreamWriter } from '../../store/store.ts';
 import type { Answer } from '../../targets/target.ts';
 import { readEvents, readSession } from '../read-session.ts';

@@ -27,7 +27,11 @@ import { createRunReviews } from './run-reviews.ts';
 import { createSessionLink } from './session-link.ts';
 
 /** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
-export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm, onParked }: DriveCall): Driven {
+export function walkRun(
+  edges: RunsEdges,
+  callRun: Runs['call'],
+  { held, realm, onParked }: DriveCall,
+): Driven {
   const { journal } = held;
   const { state } = journal;
   const { clock, random } = edges;

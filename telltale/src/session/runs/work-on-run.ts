@@ -25,11 +25,17 @@ export async function workOnRun(edges: WorkEdges, run: string, signal: AbortSign
   try {
     const held = await take(edges, entry);
     if (held === undefined) return { kind: 'done' };
+    let end: WorkEnd;
     try {
-      return await work(edges, entry, held, signal);
+      end = await work(edges, entry, held, signal);
     } finally {
       await held.writer.release();
     }
+    const { waiting } = held.journal.state;
+    // Told once nobody holds it: whoever hears of it may take it up at once.
+    if (end.kind === 'waiting' && waiting !== undefined)
+      board.tell(run, ({ onWaiting }) => onWaiting?.(waiting));
+    return end;
   } catch (thrown) {
     board.tell(run, ({ onError }) => onError(thrown));
     if (entry.listeners.size === 0) edges.onError(thrown);
@@ -137,7 +143,6 @@ async function settle(
       const waiting = { for: end.for, ...(end.due === undefined ? {} : { due: end.due }) };
       journal.append({ type: 'workflow.waiting', ...waiting });
       await journal.flushed();
-      edges.board.tell(entry.run, ({ onWaiting }) => onWaiting?.(waiting));
       return { kind: 'waiting', ...(end.due === undefined ? {} : { due: end.due }) };
     }
     case 'completed':

@@ -47,7 +47,10 @@ export function noteLine(
     case 'trigger.fired':
       // What set it off stands right above; which run it is, the log says.
       return paint.cyan(
-        clip(`⚡ ${brief(event.workflow, columns)} starts  ${briefFields(seenOf(event), columns)}`, columns),
+        clip(
+          `⚡ ${brief(event.workflow, columns)} starts  ${briefFields(matched(event), columns)}`.trimEnd(),
+          columns,
+        ),
       );
     case 'workflow.completed':
       return `${paint.green('⚙ ✓')} ${ended(event.workflow, event.output === null ? '' : brief(event.output, columns), columns)}`;
@@ -110,10 +113,13 @@ export function noteLine(
 const ended = (workflow: string, text: string, columns: number): string =>
   clip(brief(`${workflow}  ${text}`, columns), columns - 4);
 
-/** What set a trigger off, without what says only how it is written. */
-function seenOf({ seen }: EventOf<'trigger.fired'>): JsonObject {
-  const { type: _type, ...rest } = seen;
-  return rest;
+/** What set a trigger off: the fields that its condition names as they are now, or the event. */
+function matched({ seen }: EventOf<'trigger.fired'>): JsonObject {
+  const { fields, event } = seen;
+  if (typeof fields !== 'object' || fields === null) return event === undefined ? {} : { event };
+  return Object.fromEntries(
+    Object.entries(fields as Readonly<Record<string, JsonObject>>).map(([name, { to = null }]) => [name, to]),
+  );
 }
 
 const CHILD_MARKS = {

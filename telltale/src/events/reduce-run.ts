@@ -145,6 +145,8 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.usage.cost_usd += event.cost_usd;
       break;
     case 'component.injected':
+      state.injected.add(`${event.component} ${event.step}`);
+      break;
     case 'audit':
     case 'custom':
       break;

@@ -19,7 +19,9 @@ export const componentsFor =
       if (because === undefined) continue;
       const where = `step ${address}: component ${component.name}: prompt`;
       fragments.push(await writtenPrompt(where, step, component, address, locals, edges));
-      edges.journal.append({ type: 'component.injected', component: component.name, step: address, because });
+      const { journal } = edges;
+      if (journal.state.injected.has(`${component.name} ${address}`)) continue;
+      journal.append({ type: 'component.injected', component: component.name, step: address, because });
     }
     return fragments;
   };

@@ -5,11 +5,12 @@ import type { StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { createBeginnings } from './beginnings.ts';
-import { type CalledRun, callRun, cancelRun, checkInput } from './call-run.ts';
+import { type CalledRun, callRun, cancelRun } from './call-run.ts';
 import type { DriveRun } from './drive-run.ts';
 import { createLiveRun } from './live-run.ts';
 import { createRun } from './open-run.ts';
 import { listen } from './outside-runs.ts';
+import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
 import { createRunBoard, type RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
@@ -54,12 +55,12 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   const parked = createParkedRuns(store, engine, given.onError);
   const drive = makeDrive(edges, call);
   const start = (
-    { manifest, agent }: LoadedWorkflow,
-    { input = {}, vars, id = ids.next('run'), signal, onWaiting }: RunOptions = {},
+    { manifest, agent }: LoadedWorkflow<unknown>,
+    { input: given = {}, vars, id = ids.next('run'), signal, onWaiting }: RunOptions<unknown> = {},
     of: Pick<RunOrigin, 'trigger'> = {},
   ): WorkflowRun => {
     signal?.throwIfAborted();
-    checkInput(manifest, input);
+    const input = readInput(agent, manifest, given as JsonObject);
     const make = async () => {
       const held = await createRun(edges, {
         ...{ id, workflow: manifest, ground: { agent }, input, vars },

@@ -20,7 +20,7 @@ import type { Runs } from './create-runs.ts';
 import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
 import { endCalled } from './end-called.ts';
 import { hookedLeaves } from './hooked-leaves.ts';
-import { workflowUnknown } from './load-workflow.ts';
+import { workflowUnknown } from './find-workflow.ts';
 import type { Realm } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { createRunReviews } from './run-reviews.ts';

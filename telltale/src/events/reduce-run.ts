@@ -54,7 +54,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       });
       forgetHooks(state, event.step);
       state.outputs.set(stepName(event.step), event.output);
-      if (event.output_key !== undefined) state.outputs.set(event.output_key, event.output);
+      if (event.output_key !== undefined) state.variables.set(event.output_key, event.output);
       break;
     case 'step.retrying':
       settle(state, event.step, (step) => {

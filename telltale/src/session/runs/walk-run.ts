@@ -57,13 +57,14 @@ export function walkRun(
   }));
   const ended = AbortSignal.any([letGo.signal, cancel.signal]);
   const metadata = async () => ((await session?.agent())?.metadata ?? {}) as JsonObject;
+  const inherited = async () => ((await scope.agent()).variables ?? {}) as JsonObject;
   const decisions = createDecisions({
     ...{ journal, scope, invoke, signal: ended },
     artifacts: { read: async (...asked) => (await prepared.desk()).artifacts.read(...asked) },
     components: [...manifest.components, ...workflow.components],
-    context: async (step) => runContext(state, step, await metadata()),
+    context: async (step) => runContext(state, step, await metadata(), await inherited()),
   });
-  const below = { run: state.id, agents: state.origin.agents };
+  const called = { run: state.id, agents: state.origin.agents };
   const leafEdges: LeafEdges = {
     ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
     targets: prepared.targets,
@@ -74,7 +75,7 @@ export function walkRun(
     runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
       runAgentStep(edges, realm, {
         ...{ session: key, step, agent, input, vars, signal, cause, isLetGo },
-        ...below,
+        ...called,
         metadata: async () => (session === undefined ? undefined : await metadata()),
         onUsage: (usage, cost_usd, model) =>
           journal.append({ type: 'model.used', step, model, usage, cost_usd }, cause),
@@ -101,10 +102,11 @@ export function walkRun(
     const lists = [manifest.hooks, workflow.hooks, ...[...allSteps(workflow)].map(({ hooks }) => hooks)];
     if (!lists.some(hasHooks)) return leaves;
     const shown = await metadata();
+    const below = await inherited();
     const hooksOf = createStepHooks({
       ...{ agent: manifest, workflow, journal, clock, invoke },
       command: prepared.targets.command,
-      context: (step) => runContext(state, step, shown),
+      context: (step) => runContext(state, step, shown, below),
       metadata: () => shown,
     });
     return hookedLeaves(leaves, hooksOf, ended);

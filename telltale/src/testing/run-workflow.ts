@@ -27,7 +27,13 @@ export interface FinishedRun {
  */
 export async function runWorkflow<Input>(
   workflow: LoadedWorkflow<Input>,
-  { runtime: options, during, after, onWaiting = 'release', ...start }: RunWorkflowOptions<NoInfer<Input>> = {},
+  {
+    runtime: options,
+    during,
+    after,
+    onWaiting = 'release',
+    ...start
+  }: RunWorkflowOptions<NoInfer<Input>> = {},
 ): Promise<FinishedRun> {
   const clock = options?.clock === undefined ? createSkippingClock() : undefined;
   const runtime = await openRuntime({

@@ -57,5 +57,13 @@ async function versionOf(artifact: DefinedArtifact): Promise<ArtifactVersion> {
       `${written.label} is wrong:\n${diagnostics.map((each) => formatDiagnostic(each)).join('\n')}`,
     );
   const { name, source = '', methods } = manifest;
-  return { name, version: 1, language: 'js', source, methods: Object.keys(methods), author: 'manifest', at: 0 };
+  return {
+    name,
+    version: 1,
+    language: 'js',
+    source,
+    methods: Object.keys(methods),
+    author: 'manifest',
+    at: 0,
+  };
 }

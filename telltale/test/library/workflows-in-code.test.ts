@@ -8,12 +8,25 @@ import { findWorkflow } from '../../src/session/runs/find-workflow.ts';
 
 describe('x', () => {
   it('y', async () => {
-    const pace = defineArtifact({ name: 'pace', methods: { go: (n, context) => n < 3 && context.balance === null, say(who) { return `Hi ${who}`; } } });
+    const pace = defineArtifact({
+      name: 'pace',
+      methods: {
+        go: (n, context) => n < 3 && context.balance === null,
+        say(who) {
+          return `Hi ${who}`;
+        },
+      },
+    });
     const w = defineWorkflow({
       name: 'greet',
       input: z.object({ who: z.string(), times: z.number().default(2) }),
       steps: [
-        { name: 'ok', type: 'script', script: 'input.times', condition: { invoke: 'pace', method: 'go', args: [2], fallback: false } },
+        {
+          name: 'ok',
+          type: 'script',
+          script: 'input.times',
+          condition: { invoke: 'pace', method: 'go', args: [2], fallback: false },
+        },
         { name: 'rest', type: 'wait', for: '2s' },
         { name: 'text', type: 'script', script: '`Hello ${input.who} ${steps.ok.output}`' },
       ],

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { compileCheck } from '../../targets/check-parameters.ts';
 import { validate } from '../../targets/code/validate.ts';
 import { plainJson } from '../../targets/output/plain-json.ts';

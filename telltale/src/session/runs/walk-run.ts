@@ -1,5 +1,6 @@
 import { emptyState } from '../../events/state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { allSteps } from '../../workflows/all-steps.ts';
 import { createScope } from '../../workflows/create-scope.ts';
 import { createDecisions } from '../../workflows/decisions/create-decisions.ts';
@@ -113,7 +114,11 @@ export function walkRun(
   };
   return {
     async run(): Promise<RunWalkEnd> {
-      refuseUnbuiltSteps(workflow);
+      try {
+        refuseUnbuiltSteps(workflow);
+      } catch (thrown) {
+        return { kind: 'failed', error: toRuntimeError(thrown).toJSON() };
+      }
       const end = await runMachine({
         ...{ workflow, journal, decisions, scope, clock, random },
         leaves: await withHooks(createLeaves(leafEdges)),

@@ -6,8 +6,8 @@ import { defineArtifact } from '../../src/session/define/define-artifact.ts';
 import { defineWorkflow } from '../../src/session/define/define-workflow.ts';
 import { findWorkflow } from '../../src/session/runs/find-workflow.ts';
 
-describe('x', () => {
-  it('y', async () => {
+describe('a workflow and an artifact in code', () => {
+  it('run as those of manifests do: input with its defaults, decisions asked, waits held', async () => {
     const pace = defineArtifact({
       name: 'pace',
       methods: {
@@ -27,15 +27,19 @@ describe('x', () => {
           script: 'input.times',
           condition: { invoke: 'pace', method: 'go', args: [2], fallback: false },
         },
-        { name: 'rest', type: 'wait', for: '2s' },
+        { name: 'rest', type: 'wait', for: '20ms' },
         { name: 'text', type: 'script', script: '`Hello ${input.who} ${steps.ok.output}`' },
       ],
     });
     const agent = await defineAgent({ name: 'a', workflows: [w], artifacts: [pace] });
     const runtime = await createRuntime({ store: 'memory' });
     const run = runtime.workflows.start(findWorkflow(agent, w), { input: { who: 'Ann' }, onWaiting: 'hold' });
-    console.log(await run.result);
-    console.log(JSON.stringify(await runtime.workflows.events(run.id), null, 1));
+    expect(await run.result).toMatchObject({ status: 'completed', output: 'Hello Ann 2' });
+    const events = await runtime.workflows.events(run.id);
+    expect(events.filter(({ type }) => type === 'invoke')).toMatchObject([
+      { where: 'step ok: condition', artifact: 'pace', version: 1, method: 'go', args: [2], result: true },
+    ]);
+    expect(events.map(({ type }) => type)).toContain('timer.fired');
     await runtime.close();
   });
 });

@@ -58,6 +58,11 @@ describe('telltale workflow run', () => {
   it('takes the id of the run, and names the command that has the help where it takes no such option', async () => {
     const { runtime } = await command(['workflow', 'run', 'a.yml', '--id', 'monday', '--json'], LIVE);
     expect(runtime.calls.find(([name]) => name === 'workflows.start')?.[1]).toEqual({ id: 'monday' });
+    for (const id of ['', 'last', '../x', 'a b', '-x', 'x'.repeat(101)]) {
+      const { code, err, runtime } = await command(['workflow', 'run', 'a.yml', `--id=${id}`], LIVE);
+      expect([code, runtime.calls]).toEqual([2, []]);
+      expect(err).toContain(`error: --id '${id}' is no id of a run.`);
+    }
     expect((await command(['workflow', 'run', 'a.yml', '--nonsense'], LIVE)).err).toContain(
       '→ Run "telltale workflow run --help" for what it takes.',
     );
@@ -92,7 +97,9 @@ describe('telltale workflow run', () => {
     expect((await wrong('[1]')).err).toContain('error: --input is no JSON object.');
     expect((await wrong('{"a": }')).err).toContain('error: --input is no JSON: ');
     expect((await wrong('@bad.json')).err).toContain("error: 'bad.json' is no JSON: ");
-    expect((await wrong('@none.json')).err).toContain("There is no file 'none.json'.");
+    const none = await wrong('@none.json');
+    expect(none.err).toContain("There is no file 'none.json'.");
+    expect(none.err).toContain('→ Name a file with JSON, or "-" for standard input.');
     expect((await wrong('[1]')).code).toBe(2);
   });
 

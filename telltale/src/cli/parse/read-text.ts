@@ -4,8 +4,11 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../usage.ts';
 
-/** The text of a file, or of standard input for `-`, piece by piece. What is no UTF-8 comes as U+FFFD. */
-export async function* readText(path: string, io: Io): AsyncGenerator<string> {
+/**
+ * The text of a file, or of standard input for `-`, piece by piece. What is no UTF-8 comes as U+FFFD. `what` it should
+ * be is for errors.
+ */
+export async function* readText(path: string, io: Io, what = 'transcript'): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   try {
     for await (const bytes of path === '-' ? io.stdin : createReadStream(resolve(io.cwd, path))) {
@@ -13,7 +16,7 @@ export async function* readText(path: string, io: Io): AsyncGenerator<string> {
       yield decoder.decode(bytes as Uint8Array, { stream: true });
     }
   } catch (thrown) {
-    throw io.signal.aborted ? thrown : cannotRead(path, thrown as NodeJS.ErrnoException);
+    throw io.signal.aborted ? thrown : cannotRead(path, what, thrown as NodeJS.ErrnoException);
   }
   yield decoder.decode();
 }
@@ -30,10 +33,10 @@ export async function* cutText(source: AsyncIterable<string>, size: number): Asy
   if (rest !== '') yield rest;
 }
 
-function cannotRead(path: string, cause: NodeJS.ErrnoException): RuntimeError {
+function cannotRead(path: string, what: string, cause: NodeJS.ErrnoException): RuntimeError {
   if (cause.code === 'ENOENT')
-    return usage(`There is no file '${path}'.`, 'Name a transcript, or "-" for standard input.');
-  if (cause.code === 'EISDIR') return usage(`'${path}' is a folder.`, 'Name a transcript in it.');
+    return usage(`There is no file '${path}'.`, `Name a ${what}, or "-" for standard input.`);
+  if (cause.code === 'EISDIR') return usage(`'${path}' is a folder.`, `Name a ${what} in it.`);
   return new RuntimeError('cannot_read', `'${path}' cannot be read (${cause.code ?? cause.message}).`, {
     hint: 'Check that the file exists and that you may read it.',
     cause,

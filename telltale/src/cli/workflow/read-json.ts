@@ -18,7 +18,7 @@ export async function readJson(
   if (!given.startsWith('@')) return parse(given, `${option} is no JSON`, hint);
   const path = given.slice(1);
   let text = '';
-  for await (const piece of readText(path === '' ? '-' : path, io)) {
+  for await (const piece of readText(path === '' ? '-' : path, io, 'file with JSON')) {
     text += piece;
     if (text.length > MAX_CHARACTERS) throw tooLong(path);
   }

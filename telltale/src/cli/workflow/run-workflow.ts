@@ -31,7 +31,7 @@ export async function runWorkflow(
   const start: RunOptions = {
     ...(input === undefined ? {} : { input }),
     ...(options.var.length === 0 ? {} : { vars }),
-    ...(options.id === undefined ? {} : { id: options.id }),
+    ...(options.id === undefined ? {} : { id: checkedId(options.id) }),
     ...(options.wait === true ? { onWaiting: 'hold' } : {}),
   };
   const early = openEarly(context, options);
@@ -83,3 +83,14 @@ const folderGiven = (path: string) =>
     `'${path}' is a folder.`,
     `Name the agent's manifest in it: telltale workflow run ${join(path, 'agent.yml')} WORKFLOW`,
   );
+
+/** What other commands can be given as it is, and what is no word of theirs. */
+const ID = /^\w[\w.:@-]{0,99}$/;
+
+function checkedId(id: string): string {
+  if (ID.test(id) && id !== 'last') return id;
+  throw usage(
+    `--id '${id}' is no id of a run.`,
+    'Write up to 100 letters, digits and . _ : @ -, with a letter or digit first; "last" is taken.',
+  );
+}

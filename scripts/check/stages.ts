@@ -91,7 +91,7 @@ async function runTests(context: CheckContext, project: string): Promise<StageRe
     context,
     'vitest/vitest.mjs',
     'run',
-    `--project=${project}`,
+    `--project=${project}*`,
     '--allowOnly=false',
     '--reporter=default',
     '--reporter=json',

@@ -23,6 +23,9 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.status = 'waiting';
       state.waiting = { for: event.for, ...(event.due === undefined ? {} : { due: event.due }) };
       break;
+    case 'workflow.cancelling':
+      state.cancelling ??= { reason: event.reason, by: event.by };
+      break;
     case 'workflow.completed':
       state.status = 'completed';
       state.output = event.output;
@@ -51,7 +54,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       });
       forgetHooks(state, event.step);
       state.outputs.set(stepName(event.step), event.output);
-      if (event.output_key !== undefined) state.outputs.set(event.output_key, event.output);
+      if (event.output_key !== undefined) state.variables.set(event.output_key, event.output);
       break;
     case 'step.retrying':
       settle(state, event.step, (step) => {
@@ -142,6 +145,8 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.usage.cost_usd += event.cost_usd;
       break;
     case 'component.injected':
+      state.injected.add(`${event.component} ${event.step}`);
+      break;
     case 'audit':
     case 'custom':
       break;

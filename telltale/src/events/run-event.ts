@@ -67,6 +67,8 @@ export type RunEventBody =
   | { readonly type: 'workflow.resumed'; readonly by: string }
   /** Nothing is to be done until a timer, an event or a person: no process holds it meanwhile. */
   | { readonly type: 'workflow.waiting'; readonly for: string; readonly due?: number }
+  /** Somebody wants it ended: what runs is stopped, and what was done is undone where it can be. */
+  | { readonly type: 'workflow.cancelling'; readonly reason: string; readonly by: string }
   | { readonly type: 'workflow.completed'; readonly output: Json }
   | { readonly type: 'workflow.failed'; readonly error: ErrorJson; readonly step?: string }
   | { readonly type: 'workflow.cancelled'; readonly reason: string; readonly by: string }

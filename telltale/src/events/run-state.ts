@@ -62,6 +62,8 @@ export interface RunState {
   origin: RunOrigin;
   status: RunStatus;
   waiting?: { readonly for: string; readonly due?: number };
+  /** Who wants it ended, and why, until it is. */
+  cancelling?: { readonly reason: string; readonly by: string };
   output?: Json;
   error?: ErrorJson;
   /** The place of the first event: what everything without a nearer cause comes from. */
@@ -89,6 +91,8 @@ export interface RunState {
   invokes: number;
   /** What came out of them, by `where`: a place is decided once in a run. */
   answers: Map<string, Json>;
+  /** `COMPONENT STEP` of what joined prompts: a step that is prepared again says so once. */
+  injected: Set<string>;
   balance?: number;
   /** What its decisions cost so far. */
   charged: number;
@@ -118,5 +122,6 @@ export const emptyRun = (): RunState => ({
   invokes: 0,
   charged: 0,
   answers: new Map(),
+  injected: new Set(),
   usage: { input: 0, output: 0, cost_usd: 0 },
 });

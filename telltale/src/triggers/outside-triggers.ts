@@ -10,9 +10,14 @@ interface Outside {
   /** `WORKFLOW#0`. */
   readonly id: string;
   readonly workflow: string;
-  readonly concurrency?:
-    | { readonly max: number; readonly when_busy: 'skip' | 'queue' | 'replace' }
-    | undefined;
+  readonly pacing: {
+    readonly debounceMs?: number | undefined;
+    readonly cooldownMs?: number | undefined;
+    readonly delayMs?: number | undefined;
+    readonly concurrency?:
+      | { readonly max: number; readonly when_busy: 'skip' | 'queue' | 'replace' }
+      | undefined;
+  };
 }
 
 /** What starts a workflow from outside of any session: no session watches for it. */
@@ -29,7 +34,9 @@ export const outsideTriggers = (workflows: readonly WorkflowManifest[]): readonl
   );
 
 function outsideTrigger(workflow: string, id: string, manifest: TriggerManifest): OutsideTrigger | undefined {
-  const of = { id, workflow, concurrency: manifest.concurrency };
+  const { concurrency } = manifest;
+  const paced = manifest.type === 'manual' ? {} : pacingOf(manifest);
+  const of = { id, workflow, pacing: { ...paced, concurrency } };
   switch (manifest.type) {
     case 'schedule': {
       const { cron, every, timezone } = manifest;
@@ -46,3 +53,9 @@ function outsideTrigger(workflow: string, id: string, manifest: TriggerManifest)
       return undefined;
   }
 }
+
+const pacingOf = ({ debounce, cooldown, delay }: Exclude<TriggerManifest, { readonly type: 'manual' }>) => ({
+  debounceMs: debounce?.ms,
+  cooldownMs: cooldown?.ms,
+  delayMs: delay?.ms,
+});

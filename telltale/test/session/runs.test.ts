@@ -1,10 +1,15 @@
+import { createHmac } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/events/run-event.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
+import { openSessions } from '../../src/session/open-sessions.ts';
 import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
+import { postToRun } from '../../src/session/runs/post-to-run.ts';
+import { RUN_SIGNAL } from '../../src/session/runs/run-messages.ts';
 import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -196,6 +201,36 @@ describe('a workflow on its own', () => {
     await eventually(async () => expect((await runtime.store.info('run_e'))?.status).toBe('waiting'));
     await runtime.workflows.signal('run_e', 'custom', { name: 'go' });
     expect(await run.result).toMatchObject({ status: 'completed' });
+    await runtime.close();
+  });
+
+  it('goes on where it is waited for, whoever writes to it meanwhile', async () => {
+    const { runtime, load, again } = await stage(
+      flow(
+        'asks',
+        steps(
+          '{ name: go, type: wait, event: custom, match: { name: go } }',
+          '{ name: ok, type: approval, prompt: "Ship it?" }',
+        ),
+      ),
+    );
+    const run = runtime.workflows.start(await load('asks'), { id: 'run_w', onWaiting: 'hold' });
+    const isParked = async () => {
+      const info = await runtime.store.info('run_w');
+      expect([info?.status, info?.owner]).toEqual(['waiting', undefined]);
+    };
+    await eventually(isParked);
+    const other = await again();
+    const clock = createSystemClock();
+    const go = { kind: RUN_SIGNAL, from: 'other', body: { event: 'custom', data: { name: 'go' } } };
+    expect(await postToRun({ store: other.store, clock }, 'run_w', go)).toBe('kept');
+    await eventually(async () => expect(await other.reviews()).toHaveLength(1));
+    await eventually(isParked);
+    const sessions = await openSessions({ store: other.store.location, cwd: other.store.location });
+    await sessions.answer((await other.reviews())[0]?.review ?? '', { approved: true, by: 'Ann' });
+    expect(await run.result).toMatchObject({ status: 'completed', output: { choice: 'approve', by: 'Ann' } });
+    await sessions.close();
+    await other.close();
     await runtime.close();
   });
 
@@ -456,5 +491,60 @@ describe('a workflow that a trigger starts', () => {
     expect(of('workflow.failed')).toMatchObject([{ workflow: 'auto', told: true }]);
     expect(prompts[1]).toContain('auto failed');
     expect(prompts[1]).toContain('no ink');
+  });
+});
+
+describe('a workflow that time or a hook starts', () => {
+  const timed = flow(
+    'timed',
+    `triggers:
+  - { type: schedule, every: 10m }
+  - { type: webhook, hook: pushed, secret: s3cret, concurrency: { max: 1, when_busy: skip } }
+${steps('{ name: write, type: tool, target: note, parameters: { text: "${trigger.type} ${trigger.body.ref ?? none}" } }', '{ name: hold, type: wait, event: custom }')}`,
+  );
+  const sign = (body: string, secret: string) => createHmac('sha256', secret).update(body).digest('hex');
+
+  it('starts at each due time, until nobody listens any more', async () => {
+    const clock = createSimulatedClock();
+    const { runtime, load, folder } = await stage(timed, '', { clock, store: 'memory' });
+    const due: string[] = [];
+    const { agent } = await load('timed');
+    const listening = runtime.workflows.listen(agent, {
+      onDue: (trigger, { kind }) => due.push(`${trigger} ${kind}`),
+    });
+    await clock.advance(25 * 60_000);
+    expect(due).toEqual(['timed#0 started', 'timed#0 started']);
+    listening.close();
+    await clock.advance(60 * 60_000);
+    expect(due).toHaveLength(2);
+    await eventually(() =>
+      expect(notes(folder).map((line) => line.split(' ')[1])).toEqual(['schedule', 'schedule']),
+    );
+    await runtime.close();
+  });
+
+  it('starts with what was posted, where it is signed with the secret', async () => {
+    const { runtime, load, folder } = await stage(timed);
+    const listening = runtime.workflows.listen((await load('timed')).agent);
+    const body = JSON.stringify({ ref: 'main' });
+    await expect(listening.deliver('pushed', body, sign(body, 'guess'))).rejects.toMatchObject({
+      code: 'bad_signature',
+    });
+    await expect(listening.deliver('pushd', body, '')).rejects.toMatchObject({
+      code: 'hook_unknown',
+      hint: expect.stringContaining('pushed'),
+    });
+    expect(await listening.deliver('pushed', body, `sha256=${sign(body, 's3cret')}`)).toMatchObject({
+      kind: 'started',
+    });
+    expect(await listening.deliver('pushed', body, sign(body, 's3cret'))).toEqual({
+      kind: 'suppressed',
+      reason: 'busy',
+    });
+    await eventually(() =>
+      expect(notes(folder).map((line) => line.slice(line.indexOf(' ') + 1))).toEqual(['webhook main']),
+    );
+    listening.close();
+    await runtime.close();
   });
 });

@@ -159,7 +159,7 @@ import: { tools: [./tools/*.yml] }
     expect(clock.pending).toBe(0);
   });
 
-  it('a function whose artifact cannot be asked gives its fallback, which is on the log', async () => {
+  it('a function whose artifact is missing gives its fallback, which is on the log', async () => {
     const ran = await runAgent({
       manifest:
         'context_variables: { derived: [{ name: mood, triggers: [{ type: function, artifact: judge, method: mood, fallback: calm }] }] }\n',
@@ -169,7 +169,7 @@ import: { tools: [./tools/*.yml] }
     expect(ran.of('invoke')[0]).toMatchObject({
       where: 'variable mood: triggers[0]',
       result: 'calm',
-      fallback: { reason: 'unavailable' },
+      fallback: { reason: 'missing' },
     });
   });
 

@@ -27,7 +27,7 @@ export interface MemoryJournal extends RunJournal {
 }
 
 /** A log in memory, folded as it grows; `flushed` resolves at once. */
-export function memoryJournal(clock: { now(): number }, before: readonly RunEvent[] = []): MemoryJournal {
+function memoryJournal(clock: { now(): number }, before: readonly RunEvent[] = []): MemoryJournal {
   const events = [...before];
   const state = foldRun(events, emptyRun());
   const journal: MemoryJournal = {
@@ -99,7 +99,7 @@ export interface Stage {
   short(): readonly string[];
 }
 
-export const workflowOf = (parts: Partial<WorkflowManifest>): WorkflowManifest =>
+const workflowOf = (parts: Partial<WorkflowManifest>): WorkflowManifest =>
   ({
     kind: 'Workflow',
     name: 'w',

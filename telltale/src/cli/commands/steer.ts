@@ -4,9 +4,9 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { readInput } from '../run/read-input.ts';
 import { findSession } from '../session/find-session.ts';
 import { SESSION_HELP } from '../session/session-help.ts';
-import { sessionToResume } from '../session/session-to-resume.ts';
 import { storeFlag } from '../session/store-location.ts';
 import { addStoreOption } from '../session/store-option.ts';
+import { streamToResume } from '../session/stream-to-resume.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
 
@@ -49,12 +49,13 @@ async function steer(
 ): Promise<ExitCode> {
   const { io } = context;
   return withStoredSessions(context, options, async (runtime) => {
-    const { stream, status } = await findSession(runtime.store, asked);
+    const info = await findSession(runtime.store, asked);
+    const { stream, status } = info;
     if (status === 'completed') throw sessionOver(stream);
     const text = await readInput(argument, io, `telltale steer ${asked}`);
     await runtime.steer(stream, text);
     const owner = (await runtime.store.info(stream))?.owner;
-    const resume = `telltale resume ${await sessionToResume(runtime.store, stream)}${storeFlag(options.store)}`;
+    const resume = `${await streamToResume(runtime.store, info)}${storeFlag(options.store)}`;
     await io.stdout.write(
       options.json === true
         ? jsonText({ session: stream, delivered: owner !== undefined, pid: owner?.pid ?? null }, 2)

@@ -2,7 +2,6 @@ import { readRun } from '../../engine/read-run.ts';
 import type { RunState } from '../../events/run-state.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
-import type { StreamInfo } from '../../store/store.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
@@ -11,7 +10,7 @@ import { errorText } from '../view/describe-event.ts';
 import { countText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { waitingText } from '../view/run-state-lines.ts';
-import { hasEnded } from '../view/status.ts';
+import type { SetOff } from './follow-session.ts';
 import type { RunMode } from './run-mode.ts';
 
 export interface AwaitRunsOptions {
@@ -30,19 +29,16 @@ const SAID = 200;
 export async function awaitRuns(
   { store, workflows }: Pick<Runtime, 'store' | 'workflows'>,
   /** Those that the session set off and whose end is not on its log. */
-  runs: readonly string[],
+  runs: readonly SetOff[],
   io: Io,
   { mode, storeFlag }: AwaitRunsOptions,
 ): Promise<void> {
   const { stdout, stderr, signal } = io;
-  const working = new Set(workflows.under());
-  const open: StreamInfo[] = [];
-  for (const run of new Set([...runs, ...working])) {
-    const info = await store.info(run);
-    if (info !== undefined && !hasEnded(info.status)) open.push(info);
-  }
-  if (open.length === 0 || signal.aborted) return;
-  const names = open.filter(({ stream }) => working.has(stream)).map(({ name }) => harmlessLine(name));
+  const working = workflows.under();
+  const all = new Map(runs.map(({ run, workflow }) => [run, workflow]));
+  for (const run of working) if (!all.has(run)) all.set(run, (await store.info(run))?.name ?? run);
+  if (all.size === 0 || signal.aborted) return;
+  const names = working.map((run) => harmlessLine(all.get(run) ?? run));
   const output = mode === 'quiet' ? stderr : stdout;
   const isTold = mode !== 'events' && mode !== 'json';
   const atWork = `${countText(names.length, 'workflow')} still at work: ${names.join(', ')}`;
@@ -55,8 +51,10 @@ export async function awaitRuns(
   if (!isTold) return;
   const paint = paletteFor(output);
   const lines: string[] = [];
-  for (const { stream } of open) lines.push(lineOf(await readRun(store, stream), storeFlag, paint));
-  await output.write(`${lines.join('\n')}\n`);
+  for (const run of all.keys())
+    if ((await store.info(run)) !== undefined)
+      lines.push(lineOf(await readRun(store, run), storeFlag, paint));
+  if (lines.length > 0) await output.write(`${lines.join('\n')}\n`);
 }
 
 function lineOf(state: RunState, storeFlag: string | undefined, paint: Palette): string {

@@ -5,6 +5,12 @@ import { type ActionView, createActionLog } from '../view/action-log.ts';
 import { createOverlapFold, type Overlap } from '../view/overlap.ts';
 import type { RunView } from './run-view.ts';
 
+/** A workflow run that a trigger started. */
+export interface SetOff {
+  readonly run: string;
+  readonly workflow: string;
+}
+
 export interface Followed {
   readonly result: SessionResult;
   readonly overlap: Overlap;
@@ -13,7 +19,7 @@ export interface Followed {
   /** Whether the reader of our output has gone away. */
   readonly unread: boolean;
   /** Workflow runs that it set off and whose end is not on its log. */
-  readonly runs: readonly string[];
+  readonly runs: readonly SetOff[];
   /** Whether it was a chat that waited for a message when it was let go of. */
   readonly idle: boolean;
 }
@@ -34,7 +40,7 @@ export async function followSession(
 ): Promise<Followed> {
   const actions = createActionLog();
   const overlap = createOverlapFold();
-  const runs = new Set<string>();
+  const runs = new Map<string, SetOff>();
   let cutOff: readonly ActionView[] = [];
   let stopped: Promise<void> | undefined;
   const stop = () => {
@@ -46,7 +52,7 @@ export async function followSession(
   const watch = async () => {
     for await (const event of session.events) {
       actions.take(event);
-      if (event.type === 'trigger.fired') runs.add(event.run);
+      if (event.type === 'trigger.fired') runs.set(event.run, { run: event.run, workflow: event.workflow });
       else if (event.type.startsWith('workflow.') && 'run' in event) runs.delete(String(event.run));
       if ('seq' in event) overlap.add(event);
       if ('seq' in event && event.seq <= seen) view.recall(event);
@@ -68,7 +74,7 @@ export async function followSession(
     await chat?.end();
     const compared = overlap.result();
     await view.end(result, compared);
-    return { result, overlap: compared, cutOff, unread: stdout.closed, runs: [...runs], idle };
+    return { result, overlap: compared, cutOff, unread: stdout.closed, runs: [...runs.values()], idle };
   } finally {
     signal.removeEventListener('abort', stop);
   }

@@ -9,8 +9,8 @@ import { timeText } from '../view/figures.ts';
 import { spelledOut } from '../view/harmless.ts';
 import { jsonText } from '../view/json-line.ts';
 import { findOpenReview } from './find-open-review.ts';
-import { streamToResume } from './session-to-resume.ts';
 import { storeFlag } from './store-location.ts';
+import { streamToResume } from './stream-to-resume.ts';
 import { withStoredSessions } from './with-runtime.ts';
 
 export interface AnswerOptions {

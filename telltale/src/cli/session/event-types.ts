@@ -65,6 +65,7 @@ const RUN_TYPES: Readonly<Record<RunEventType, true>> = {
   'workflow.started': true,
   'workflow.resumed': true,
   'workflow.waiting': true,
+  'workflow.cancelling': true,
   'workflow.completed': true,
   'workflow.failed': true,
   'workflow.cancelled': true,

@@ -66,6 +66,8 @@ const NONE: Readonly<Record<Kind, (location: string) => RuntimeError>> = {
 };
 
 const LIST: Readonly<Record<Kind, string>> = { session: 'telltale sessions', run: 'telltale workflow list' };
+const UNKNOWN: Readonly<Record<Kind, string>> = { session: 'session_unknown', run: 'run_unknown' };
+const AMBIGUOUS: Readonly<Record<Kind, string>> = { session: 'session_ambiguous', run: 'run_ambiguous' };
 const WHAT: Readonly<Record<Kind, string>> = { session: 'session', run: 'workflow run' };
 
 const isRun = (asked: string) =>
@@ -83,7 +85,7 @@ const unknown = (asked: string, known: readonly StreamInfo[], kind: Kind) => {
     asked,
     known.map(({ stream }) => stream),
   );
-  return new RuntimeError(`${kind}_unknown`, `There is no ${WHAT[kind]} '${asked}'.`, {
+  return new RuntimeError(UNKNOWN[kind], `There is no ${WHAT[kind]} '${asked}'.`, {
     hint: `${near === undefined ? '' : `Did you mean "${near}"? `}"${LIST[kind]}" lists them; "last" is the newest.`,
   });
 };
@@ -91,9 +93,7 @@ const unknown = (asked: string, known: readonly StreamInfo[], kind: Kind) => {
 const ambiguous = (asked: string, matching: readonly StreamInfo[], kind: Kind) => {
   const named = matching.slice(0, MAX_NAMED).map(({ stream }) => stream);
   const more = matching.length - named.length;
-  return new RuntimeError(
-    `${kind}_ambiguous`,
-    `'${asked}' may be any of ${matching.length} ${WHAT[kind]}s.`,
-    { hint: `Write more of the id: ${named.join(', ')}${more > 0 ? ` or ${more} more` : ''}.` },
-  );
+  return new RuntimeError(AMBIGUOUS[kind], `'${asked}' may be any of ${matching.length} ${WHAT[kind]}s.`, {
+    hint: `Write more of the id: ${named.join(', ')}${more > 0 ? ` or ${more} more` : ''}.`,
+  });
 };

@@ -10,9 +10,9 @@ import { wholeNumber } from '../whole-number.ts';
 import { EVENT_TYPES, RUN_EVENT_TYPES } from './event-types.ts';
 import { followLog } from './follow-log.ts';
 import { readStream } from './read-log.ts';
-import { streamToResume } from './session-to-resume.ts';
 import { storeFlag } from './store-location.ts';
 import type { StreamEvent } from './stream-event.ts';
+import { streamToResume } from './stream-to-resume.ts';
 import { withStoredSessions } from './with-runtime.ts';
 
 export interface LogOptions {

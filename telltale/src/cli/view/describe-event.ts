@@ -1,8 +1,10 @@
 import type { CopiedType, EventOf, HookRecord, ObservedEvent, SessionEvent } from '../../events/event.ts';
 import { FRAME_MARK } from '../../kernel/call-frames.ts';
 import type { InvokeRecord } from '../../kernel/invoke-record.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { printable } from '../../manifest/printable.ts';
+import { isGenesis } from '../../targets/artifacts/genesis.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
 import { costText, countText, spanText, timeText } from './figures.ts';
@@ -105,7 +107,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'timer.fired':
       return safe(event.id);
     case 'trigger.fired':
-      return `${safe(event.trigger)} starts ${safe(event.run)}: ${briefFields(event.seen, room)}`;
+      return `${safe(event.trigger)} starts ${safe(event.run)}: ${seenText(event, room)}`;
     case 'trigger.suppressed':
       return `${safe(event.trigger)}: ${safe(event.message)}`;
     case 'workflow.completed':
@@ -148,6 +150,17 @@ export const changesText = (
     .map(([field, { from, to }]) => `${safe(field)} ${brief(from, columns)} → ${brief(to, columns)}`)
     .join(', ');
 
+/** What set a trigger off: the fields that changed, or what there is beside what the event itself says. */
+export function seenText({ seen }: Pick<EventOf<'trigger.fired'>, 'seen'>, columns: number): string {
+  const { type: _type, trigger: _trigger, workflow: _workflow, as: _as, at: _at, fields, ...rest } = seen;
+  const isMap = fields !== null && typeof fields === 'object' && !Array.isArray(fields);
+  const changes = Object.entries(isMap ? fields : {}).map(([field, change]) => {
+    const { from = null, to = null } = (change ?? {}) as JsonObject;
+    return `${safe(field)} ${brief(from, columns)} → ${brief(to, columns)}`;
+  });
+  return [...changes, briefFields(rest, columns)].filter((part) => part !== '').join(', ');
+}
+
 /** What to do, or else the place: a tool's own error says where it was thrown in its cause. */
 export function remedy({ hint, cause }: ErrorJson): string {
   const said = hint ?? cause?.hint;
@@ -172,8 +185,11 @@ function declared({ action }: EventOf<'action.declared'>, room: number): string 
 
 /** `where: artifact.method(args) = result`, and why the fallback counts where it does. */
 export function invokeText(record: InvokeRecord, room: number): string {
-  const args = record.args.map((arg) => brief(arg, room)).join(', ');
-  const call = `${safe(record.where)}: ${safe(record.artifact)}.${safe(record.method)}(${args}) = ${brief(record.result, room)}`;
+  // What came out must not be pushed off the line by what was asked.
+  const share = Math.max(1, Math.floor(room / 3));
+  const args = clip(record.args.map((arg) => brief(arg, share)).join(', '), share);
+  const version = record.version === undefined || isGenesis(record.artifact) ? '' : `@${record.version}`;
+  const call = `${safe(record.where)}: ${safe(record.artifact)}${version}.${safe(record.method)}(${args}) = ${brief(record.result, room)}`;
   if (record.fallback === undefined) return record.cached ? `${call} (as before)` : call;
   return `${call} (fallback, ${record.fallback.reason}: ${safe(record.fallback.message)})`;
 }

@@ -24,6 +24,7 @@ function said(event: RunEvent, room: number): string {
       return brief(event.output, room);
     case 'workflow.failed':
       return `${event.step === undefined ? '' : `${safe(event.step)}: `}${errorText(event.error)}${remedy(event.error)}`;
+    case 'workflow.cancelling':
     case 'workflow.cancelled':
       return `by ${safe(event.by)}: ${safe(event.reason)}`;
     case 'state.entered':
@@ -51,7 +52,7 @@ function said(event: RunEvent, room: number): string {
     case 'hook.ran':
       return hookText(event);
     case 'component.injected':
-      return `${safe(event.component)} into ${safe(event.step)}, because of ${safe(event.because)}`;
+      return `${safe(event.component)} into ${safe(event.step)}, ${event.because === 'always' ? 'always' : `because of ${safe(event.because)}`}`;
     case 'timer.set':
       return `${safe(event.id)}, due ${timeText(event.due)}`;
     case 'timer.fired':

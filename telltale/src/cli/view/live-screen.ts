@@ -5,6 +5,7 @@ import { actionLine } from './action-line.ts';
 import { type ActionView, createActionLog, isOver } from './action-log.ts';
 import { createChangingLines } from './changing-lines.ts';
 import { clip } from './columns.ts';
+import type { Debug } from './debug.ts';
 import { noteLine } from './note-line.ts';
 import { runNote } from './run-note.ts';
 import { createRunProgress } from './run-progress.ts';
@@ -39,7 +40,7 @@ export interface LiveScreenOptions {
   readonly size: () => ScreenSize;
   /** In place of the moving line at the bottom. */
   readonly status?: () => string | undefined;
-  readonly debug?: { readonly invoke?: boolean };
+  readonly debug?: Debug;
 }
 
 const MARGIN = '  ';
@@ -143,7 +144,7 @@ export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreen
       lines.line(MARGIN + line);
     },
     note(event) {
-      const line = runNote(event, width() - MARGIN.length, paint);
+      const line = runNote(event, width() - MARGIN.length, paint, debug);
       if (line !== undefined) lines.line(MARGIN + line);
     },
     recall(event) {

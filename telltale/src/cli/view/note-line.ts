@@ -1,17 +1,17 @@
-import type { EventOf, ObservedEvent } from '../../events/event.ts';
+import type { ObservedEvent } from '../../events/event.ts';
 import { TURN_BROKEN_OFF } from '../../events/fold-turns.ts';
-import type { JsonObject } from '../../kernel/json.ts';
 import type { Palette } from '../../manifest/palette.ts';
-import { brief, briefFields } from './brief.ts';
+import { brief } from './brief.ts';
 import { clip } from './columns.ts';
-import { changesText, describeEvent, errorText } from './describe-event.ts';
+import type { Debug } from './debug.ts';
+import { changesText, describeEvent, errorText, seenText } from './describe-event.ts';
 
 /** The line that a live view gives an event which is neither speech nor an action; undefined where it shows none. */
 export function noteLine(
   event: ObservedEvent,
   columns: number,
   paint: Palette,
-  debug: { readonly invoke?: boolean } = {},
+  debug: Debug = {},
 ): string | undefined {
   const told = (before: string) => clip(`${before}${describeEvent(event, columns)}`, columns);
   switch (event.type) {
@@ -47,10 +47,7 @@ export function noteLine(
     case 'trigger.fired':
       // What set it off stands right above; which run it is, the log says.
       return paint.cyan(
-        clip(
-          `⚡ ${brief(event.workflow, columns)} starts  ${briefFields(matched(event), columns)}`.trimEnd(),
-          columns,
-        ),
+        clip(`⚡ ${brief(event.workflow, columns)} starts  ${seenText(event, columns)}`.trimEnd(), columns),
       );
     case 'workflow.completed':
       return `${paint.green('⚙ ✓')} ${ended(event.workflow, event.output === null ? '' : brief(event.output, columns), columns)}`;
@@ -112,15 +109,6 @@ export function noteLine(
 
 const ended = (workflow: string, text: string, columns: number): string =>
   clip(brief(`${workflow}  ${text}`, columns), columns - 4);
-
-/** What set a trigger off: the fields that its condition names as they are now, or the event. */
-function matched({ seen }: EventOf<'trigger.fired'>): JsonObject {
-  const { fields, event } = seen;
-  if (typeof fields !== 'object' || fields === null) return event === undefined ? {} : { event };
-  return Object.fromEntries(
-    Object.entries(fields as Readonly<Record<string, JsonObject>>).map(([name, { to = null }]) => [name, to]),
-  );
-}
 
 const CHILD_MARKS = {
   'child.response': '│ ',

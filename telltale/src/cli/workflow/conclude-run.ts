@@ -5,6 +5,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import type { RunMode } from '../run/run-mode.ts';
 import { namingStore } from '../session/store-location.ts';
+import { shellWord } from '../usage.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { waitingText } from '../view/run-state-lines.ts';
@@ -73,7 +74,9 @@ export async function concludeRun(
           `  ${harmlessLine(step)} asks: ${harmlessLine(prompt)} [${options.map(harmlessLine).join(' / ')}]`,
           ...(storeFlag === undefined
             ? []
-            : [`  ${cyan('→')} telltale reviews approve ${review}${storeFlag}   (or: reject)`]),
+            : [
+                `  ${cyan('→')} telltale reviews approve ${review}${choiceFlag(options)}${storeFlag}   (or: reject)`,
+              ]),
         ]),
         ...(asked === undefined || storeFlag === undefined
           ? []
@@ -93,6 +96,10 @@ export async function concludeRun(
   await stderr.write(`${lines.filter((line) => line !== '').join('\n')}\n`);
   return code;
 }
+
+/** Where the answers are others than yes and no, one of them has to be said. */
+const choiceFlag = ([first = '', ...others]: readonly string[]): string =>
+  [first, ...others].includes('approve') ? '' : ` --choice ${shellWord(harmlessLine(first))}`;
 
 const openReviews = (state: Pick<RunState, 'reviews'> | undefined): readonly ApprovalState[] =>
   (state?.reviews ?? []).filter(({ choice }) => choice === undefined);

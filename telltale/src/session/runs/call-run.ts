@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto';
 import { readRun } from '../../engine/read-run.ts';
 import type { Cause } from '../../events/event.ts';
 import type { RunOrigin } from '../../events/run-event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import { compileCheck } from '../../targets/check-parameters.ts';
 import { createRun } from './open-run.ts';
+import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
 import type { BoardListener, RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
-import { badInput, chainTooLong, MAX_CHAIN, runCancelled, runFailed, runIdTaken } from './run-errors.ts';
+import { chainTooLong, MAX_CHAIN, runCancelled, runFailed, runIdTaken } from './run-errors.ts';
 import { RUN_CANCEL } from './run-messages.ts';
 import type { RunResult } from './run-types.ts';
 import { isOver, resultOf } from './work-on-run.ts';
@@ -30,38 +29,27 @@ export interface CalledRun {
   readonly onWaiting?: (waiting: { readonly for: string; readonly due?: number }) => () => void;
 }
 
-/** Longer ids are known by their hash: addresses of steps grow with what is around them. */
-const MAX_ID_CHARS = 256;
-const HASH_CHARS = 32;
-
-/** The run that a step or an action calls. */
-export function calledId(caller: string, place: string): string {
-  const id = `${caller}.${place}`;
-  if (id.length <= MAX_ID_CHARS) return id;
-  return `run_${createHash('sha256').update(id).digest('hex').slice(0, HASH_CHARS)}`;
-}
-
 /** Calls a workflow and waits for its end: from its start, or from where its log ends. */
 export async function callRun(
   edges: RunsEdges & { readonly board: RunBoard },
   call: CalledRun,
 ): Promise<Json> {
   const { board, store, engine } = edges;
-  const { id, workflow, origin, signal } = call;
+  const { id, workflow, origin, signal, ground } = call;
   if (origin.chain.length > MAX_CHAIN) throw chainTooLong(origin.chain);
-  checkInput(workflow, call.input);
+  const input = readInput(ground.agent, workflow, call.input);
   signal.throwIfAborted();
   const known = await store.info(id);
   if (known === undefined || known.head === 0) {
-    const held = await createRun(edges, call);
+    const held = await createRun(edges, { ...call, input });
     const entry = board.entry(id);
-    entry.ground = call.ground;
+    entry.ground = ground;
     entry.fresh = held;
   } else {
     const state = await readRun(store, id);
     if (!isSameCall(state.origin, origin)) throw runIdTaken(workflow.name, id);
     if (isOver(state.status)) return outputOf(workflow.name, resultOf(state));
-    board.entry(id).ground ??= call.ground;
+    board.entry(id).ground ??= ground;
   }
   const ended = listen(board, call);
   engine.place('run', id, 'called');
@@ -123,12 +111,6 @@ function listen(board: RunBoard, { id, signal, isLetGo, onWaiting }: CalledRun):
     listeners.add(listener);
     signal.addEventListener('abort', abandon, { once: true });
   });
-}
-
-export function checkInput(workflow: WorkflowManifest, input: JsonObject): void {
-  if (workflow.input === undefined) return;
-  const problem = compileCheck(workflow.input as JsonObject, `workflow "${workflow.name}"`)(input);
-  if (problem !== undefined) throw badInput(workflow.name, problem);
 }
 
 /** Ids are for whoever starts a run to choose: what is found under this one may be a stranger's. */

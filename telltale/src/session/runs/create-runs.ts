@@ -1,19 +1,24 @@
 import { readRun, readRunEvents } from '../../engine/read-run.ts';
 import type { Cause } from '../../events/event.ts';
+import type { RunOrigin } from '../../events/run-event.ts';
 import type { StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import { type CalledRun, callRun, cancelRun, checkInput } from './call-run.ts';
+import { createBeginnings } from './beginnings.ts';
+import { type CalledRun, callRun, cancelRun } from './call-run.ts';
 import type { DriveRun } from './drive-run.ts';
 import { createLiveRun } from './live-run.ts';
 import { createRun } from './open-run.ts';
+import { listen } from './outside-runs.ts';
+import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
 import { createRunBoard, type RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { runEnded, runOfOther } from './run-errors.ts';
 import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
-import type { Workflows } from './run-types.ts';
+import type { LoadedWorkflow, RunOptions, WorkflowRun, Workflows } from './run-types.ts';
 import { endMessage } from './tell-end.ts';
+import { createParkedRuns } from './watch-parked.ts';
 import { isOver, workOnRun } from './work-on-run.ts';
 import { workflowsOf } from './workflow-catalog.ts';
 
@@ -28,6 +33,8 @@ export interface TriggeredRun {
 
 /** All runs of a runtime. */
 export interface Runs extends Workflows {
+  /** Looks after nothing any more; what is worked on, the engine ends. */
+  close(): void;
   /** Makes the run of a `trigger.fired` that is committed, or goes on with it. Gives its end where it has ended. */
   begin(triggered: TriggeredRun): Promise<EndMessage | undefined>;
   /** Calls a workflow for an action or a step, and waits for its end. */
@@ -41,18 +48,40 @@ export type MakeDrive = (edges: RunsEdges & { readonly board: RunBoard }, call: 
 
 export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   const edges = { ...given, board: createRunBoard() };
-  const { store, engine, board, ids } = edges;
+  const { store, engine, board, ids, clock } = edges;
   const call: Runs['call'] = (called) => callRun(edges, called);
   const pass: Runs['pass'] = (run, event, data, from) =>
     engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
+  const parked = createParkedRuns(store, engine, given.onError);
   const drive = makeDrive(edges, call);
-  engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive }, run, signal));
+  const start = (
+    { manifest, agent }: LoadedWorkflow<unknown>,
+    { input: given = {}, vars, id = ids.next('run'), signal, onWaiting }: RunOptions<unknown> = {},
+    of: Pick<RunOrigin, 'trigger'> = {},
+  ): WorkflowRun => {
+    signal?.throwIfAborted();
+    const input = readInput(agent, manifest, given as JsonObject);
+    const make = async () => {
+      const held = await createRun(edges, {
+        ...{ id, workflow: manifest, ground: { agent }, input, vars },
+        balance: agent.manifest.budget?.balance,
+        origin: { ...of, chain: [manifest.name], agents: [agent.manifest.name] },
+      });
+      const entry = board.entry(id);
+      entry.ground = { agent };
+      entry.fresh = held;
+    };
+    return createLiveRun(edges, id, make(), { onWaiting, signal });
+  };
+  const beginnings = createBeginnings(engine);
+  engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive, parked }, run, signal));
 
   return {
     call,
+    close: parked.close,
     pass,
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
-    async begin({ session, ground, started, balance, agents }) {
+    begin: beginnings.watch(async ({ session, ground, started, balance, agents }: TriggeredRun) => {
       const { run, trigger, seen, chain, seq, depth } = started;
       const known = await store.info(run);
       if (known === undefined || known.head === 0) {
@@ -73,22 +102,18 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       board.entry(run).ground = ground;
       engine.place('run', run);
       return undefined;
-    },
-    start({ manifest, agent }, { input = {}, vars, id = ids.next('run'), signal, onWaiting } = {}) {
-      signal?.throwIfAborted();
-      checkInput(manifest, input);
-      const make = async () => {
-        const held = await createRun(edges, {
-          ...{ id, workflow: manifest, ground: { agent }, input, vars },
-          balance: agent.manifest.budget?.balance,
-          origin: { chain: [manifest.name], agents: [agent.manifest.name] },
-        });
-        const entry = board.entry(id);
-        entry.ground = { agent };
-        entry.fresh = held;
-      };
-      return createLiveRun(edges, id, make(), { onWaiting, signal });
-    },
+    }),
+    listen: (agent, options) =>
+      listen(
+        {
+          ...{ engine, clock },
+          start: (manifest, id, seen) =>
+            start({ manifest, agent }, { onWaiting: 'hold' }, { trigger: { id, seen } }),
+        },
+        agent,
+        options,
+      ),
+    start: (workflow, options) => start(workflow, options),
     async resume(run, { workflow, acceptChanges, onWaiting, signal } = {}) {
       signal?.throwIfAborted();
       const state = await readRun(store, run, undefined, signal);
@@ -109,8 +134,8 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     },
     events: (run, from = 1, { signal } = {}) => readRunEvents(store, run, from, signal),
     state: (run, seq, { signal } = {}) => readRun(store, run, seq, signal),
-    idle: () => engine.idle(),
-    under: () => engine.busy().flatMap(({ kind, stream }) => (kind === 'run' ? [stream] : [])),
+    idle: beginnings.idle,
+    under: beginnings.under,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { RunEvent } from '../../events/run-event.ts';
 import type { RunState, RunStatus } from '../../events/run-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
@@ -5,14 +6,16 @@ import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 
-/** A workflow that can be run: in the name of an agent, with its tools, models and permissions. */
-export interface LoadedWorkflow {
+/** A workflow that can be run: in the name of an agent, with its tools, models and permissions. Its runs take `Input`. */
+export interface LoadedWorkflow<Input = JsonObject> {
   readonly manifest: WorkflowManifest;
   readonly agent: LoadedAgent<unknown>;
+  /** The schema of a library's own that its input is held against, where a program gave one. */
+  readonly input?: StandardSchemaV1<Input>;
 }
 
-export interface RunOptions {
-  readonly input?: JsonObject;
+export interface RunOptions<Input = JsonObject> {
+  readonly input?: Input;
   /** In place of the workflow's own variables' defaults. */
   readonly vars?: JsonObject;
   readonly id?: string;
@@ -24,7 +27,7 @@ export interface RunOptions {
 
 export interface ResumeRunOptions {
   /** Needed where parts of the agent were written in code; else the manifest is read again. */
-  readonly workflow?: LoadedWorkflow;
+  readonly workflow?: LoadedWorkflow<unknown>;
   readonly acceptChanges?: boolean;
   readonly onWaiting?: 'release' | 'hold';
   readonly signal?: AbortSignal;
@@ -51,9 +54,31 @@ export interface WorkflowRun {
   interrupt(): Promise<void>;
 }
 
+/** What a trigger outside of sessions came to. */
+export type OutsideOutcome =
+  | { readonly kind: 'started'; readonly run: string }
+  /** It starts later: its `delay`, its `debounce`, or a run that goes first. */
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'suppressed'; readonly reason: 'cooldown' | 'busy' };
+
+export interface ListenOptions {
+  /** Told of each time that a schedule was due. */
+  readonly onDue?: (trigger: string, outcome: OutsideOutcome) => void;
+}
+
+/** An agent whose workflows are started by time and by hooks, for as long as this is open. */
+export interface Listening {
+  /**
+   * Takes what was posted to `/hooks/NAME`. `signature` is the HMAC-SHA256 of the body with the trigger's secret, in
+   * hexadecimal, `sha256=` in front or not. Rejects with `hook_unknown` or `bad_signature`, and starts nothing then.
+   */
+  deliver(hook: string, body: string | Uint8Array, signature: string): Promise<OutsideOutcome>;
+  close(): void;
+}
+
 /** Workflows on their own. Those that agents set off and call run by themselves. */
 export interface Workflows {
-  start(workflow: LoadedWorkflow, options?: RunOptions): WorkflowRun;
+  start<Input>(workflow: LoadedWorkflow<Input>, options?: RunOptions<NoInfer<Input>>): WorkflowRun;
   /** Takes a run over and goes on. Refused while another process works on it. */
   resume(run: string, options?: ResumeRunOptions): Promise<WorkflowRun>;
   /** Through the inbox: works from any process. */
@@ -66,6 +91,8 @@ export interface Workflows {
     options?: { readonly signal?: AbortSignal },
   ): Promise<readonly RunEvent[]>;
   state(run: string, seq?: number, options?: { readonly signal?: AbortSignal }): Promise<RunState>;
+  /** Starts an agent's workflows by their schedules and hooks, until it is closed. */
+  listen(agent: LoadedAgent<unknown>, options?: ListenOptions): Listening;
   /** Resolves once every run that this process works on has ended or only waits. */
   idle(): Promise<void>;
   /** Ids of runs that are worked on here. */

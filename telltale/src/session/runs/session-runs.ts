@@ -9,7 +9,7 @@ import type { SessionLog } from '../session-log.ts';
 import type { Stop } from '../stop.ts';
 import { awaitedTypes } from './awaited-types.ts';
 import type { Runs } from './create-runs.ts';
-import { workflowUnknown } from './load-workflow.ts';
+import { workflowUnknown } from './find-workflow.ts';
 import type { SessionOrders } from './session-orders.ts';
 
 export interface SessionRunsEdges {

@@ -85,7 +85,7 @@ export async function readKept(
   return { values: Object.fromEntries(values), problems };
 }
 
-export function keysOf(state: SessionState): VariableKeys {
+function keysOf(state: SessionState): VariableKeys {
   const { id, agent, user = DEFAULT_USER, metadata } = state;
   return { session: id, agent, user, metadata };
 }

@@ -24,7 +24,7 @@ const MAX_TRIES = 20;
 const MAX_KEPT = 500;
 const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
 
-export const MANIFEST_AUTHOR = 'manifest';
+const MANIFEST_AUTHOR = 'manifest';
 
 export interface ArtifactsEdges {
   readonly tables: Tables;

@@ -17,7 +17,7 @@ export function stepLines(step: Step): readonly string[] {
 }
 
 /** What holds for every step, also for one with steps inside. */
-export function commonLines(step: Step): readonly string[] {
+function commonLines(step: Step): readonly string[] {
   const { if: held, condition, timeout, retry, on_error, compensate } = step;
   const lines: string[] = [];
   if (held !== undefined) lines.push(`if ${testText(held)}`);

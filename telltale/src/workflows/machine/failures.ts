@@ -1,4 +1,4 @@
-import { type ErrorJson, RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { MAX_FOREACH_ITEMS, MAX_GOTO_VISITS, MAX_STEP_INSTANCES } from './limits.ts';
 
 export const timedOut = (address: string, timeoutMs: number) =>
@@ -74,6 +74,3 @@ export const stateUnknown = (state: string, by: string, known: readonly string[]
   });
 
 export const cancelledBecause = (reason: string) => new RuntimeError('cancelled', reason);
-
-/** As the log has it, without the causes inside. */
-export const asJson = (error: RuntimeError): ErrorJson => error.toJSON();

@@ -1,11 +1,5 @@
 import type { Store, StreamInfo } from '../../store/store.ts';
 
-/** The session to resume so that this one goes on: a sub-agent's is worked on by the one that called it. */
-export async function sessionToResume(store: Pick<Store, 'info'>, session: string): Promise<string> {
-  const parent = (await store.info(session))?.parent;
-  return parent === undefined ? session : sessionToResume(store, parent);
-}
-
 /** The command that has a session or a run go on: what was called by another goes on with that one. */
 export async function streamToResume(
   store: Pick<Store, 'info'>,

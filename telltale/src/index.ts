@@ -7,8 +7,11 @@ import type { AgentDefinition, AgentOutput, ResultOf } from './session/define/ag
 import type { DefineAgentOptions } from './session/define/define-agent.ts';
 import type { LoadAgentOptions } from './session/load-agent.ts';
 import type { LoadedAgent } from './session/loaded-agent.ts';
+import type { LoadWorkflowOptions } from './session/runs/load-workflow.ts';
+import type { LoadedWorkflow } from './session/runs/run-types.ts';
 import type { Runtime, RuntimeOptions } from './session/runtime-types.ts';
 import type { OpenMcpServer } from './targets/mcp/mcp-server.ts';
+import type { WorkflowGraph } from './workflows/graph/workflow-graph.ts';
 
 export type { ActionState, ActionStatus, DeclaredAction } from './events/action.ts';
 export type {
@@ -18,6 +21,7 @@ export type {
   EventOf,
   EventType,
   FieldError,
+  HookRecord,
   LiveEvent,
   MessageFrom,
   ObservedEvent,
@@ -28,9 +32,25 @@ export type {
   Usage,
   VariableClass,
 } from './events/event.ts';
+export type {
+  ApprovalRequest,
+  RunEvent,
+  RunEventBody,
+  RunEventOf,
+  RunEventType,
+  RunOrigin,
+} from './events/run-event.ts';
+export type { ApprovalState, RunState, RunStatus, StepState } from './events/run-state.ts';
 export type { Review, SessionState, SessionStatus } from './events/state.ts';
+export {
+  type FieldMetrics,
+  stateMetrics,
+  type ValueChange,
+  type ValueMetrics,
+} from './events/state-metrics.ts';
 export type { Clock } from './kernel/clock.ts';
 export { createSystemClock, sleep } from './kernel/clock.ts';
+export type { FallbackReason, InvokeRecord } from './kernel/invoke-record.ts';
 export type { Json, JsonObject } from './kernel/json.ts';
 export { type ErrorJson, RuntimeError } from './kernel/runtime-error.ts';
 export type { Diagnostic, Excerpt } from './manifest/diagnostic.ts';
@@ -74,6 +94,12 @@ export type {
 } from './session/define/agent-definition.ts';
 export type { DefineAgentOptions } from './session/define/define-agent.ts';
 export {
+  type ArtifactDefinition,
+  type ArtifactMethod,
+  type DefinedArtifact,
+  defineArtifact,
+} from './session/define/define-artifact.ts';
+export {
   type DefinedRelic,
   defineRelic,
   type RelicDefinition,
@@ -86,11 +112,32 @@ export {
   type ToolDefinition,
   type ToolOutput,
 } from './session/define/define-tool.ts';
+export {
+  type DefinedWorkflow,
+  defineWorkflow,
+  type InputOf,
+  type StateDefinition,
+  type StepDefinition,
+  type WorkflowDefinition,
+} from './session/define/define-workflow.ts';
 export type { Schema } from './session/define/schema.ts';
 export type { LoadAgentOptions } from './session/load-agent.ts';
 export type { LoadedAgent } from './session/loaded-agent.ts';
 export type { AnsweredReview } from './session/reviews/answer-review.ts';
 export type { OpenReview } from './session/reviews/review-table.ts';
+export { findWorkflow } from './session/runs/find-workflow.ts';
+export type { LoadWorkflowOptions } from './session/runs/load-workflow.ts';
+export type {
+  Listening,
+  ListenOptions,
+  LoadedWorkflow,
+  OutsideOutcome,
+  ResumeRunOptions,
+  RunOptions,
+  RunResult,
+  WorkflowRun,
+  Workflows,
+} from './session/runs/run-types.ts';
 export type {
   OnWaiting,
   ReadOptions,
@@ -101,7 +148,9 @@ export type {
   SessionResult,
   StartOptions,
 } from './session/runtime-types.ts';
+export type { DerivedTriggers, RegisteredTriggerType } from './session/variables/derived-triggers.ts';
 export type { Store, StreamInfo } from './store/store.ts';
+export type { ArtifactVersion, DecisionContext } from './targets/artifacts/artifacts.ts';
 export type {
   McpAnswer,
   McpCall,
@@ -111,6 +160,16 @@ export type {
   OpenMcpServer,
 } from './targets/mcp/mcp-server.ts';
 export type { Answer, Approve } from './targets/target.ts';
+export { graphOf } from './workflows/graph/graph-of.ts';
+export { mermaidOf } from './workflows/graph/mermaid-of.ts';
+export type {
+  EdgeKind,
+  GraphEdge,
+  GraphGroup,
+  GraphNode,
+  NodeKind,
+  WorkflowGraph,
+} from './workflows/graph/workflow-graph.ts';
 
 // YAML, the schemas and the glob matcher take 0.3 s to load (measured): whoever only imports the package does not wait.
 
@@ -129,6 +188,12 @@ const openMcpServer: OpenMcpServer = async (start) => {
 /** Reads an agent's manifest and all it imports. Throws an error of code `bad_manifest` with all that is wrong. */
 export async function loadAgent(path: string, options?: LoadAgentOptions): Promise<LoadedAgent> {
   const { loadAgent: load } = await import('./session/load-agent.ts');
+  return load(path, options);
+}
+
+/** Reads an agent's manifest and finds one of its workflows: the one that `workflow` names, or the only one. */
+export async function loadWorkflow(path: string, options?: LoadWorkflowOptions): Promise<LoadedWorkflow> {
+  const { loadWorkflow: load } = await import('./session/runs/load-workflow.ts');
   return load(path, options);
 }
 
@@ -163,4 +228,10 @@ export async function validateManifests(
 export async function manifestJsonSchema(kind: ManifestKind): Promise<JsonObject> {
   const { manifestJsonSchema: schemaOf } = await import('./manifest/check-manifest.ts');
   return schemaOf(kind);
+}
+
+/** The graph as an SVG that follows the reader's light or dark. */
+export async function svgOf(graph: WorkflowGraph): Promise<string> {
+  const { svgOf: draw } = await import('./workflows/graph/svg/svg-of.ts');
+  return draw(graph);
 }

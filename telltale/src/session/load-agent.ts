@@ -8,8 +8,10 @@ import { loadManifests } from '../manifest/load-manifests.ts';
 import type { CodeImport, FileWithCode } from '../manifest/project/code-manifest.ts';
 import type { ImportList, LoadedManifest, Project } from '../manifest/project/project.ts';
 import { codeImport } from './define/agent-manifest.ts';
+import type { DefinedArtifact } from './define/define-artifact.ts';
 import type { DefinedRelic } from './define/define-relic.ts';
 import type { DefinedTool } from './define/define-tool.ts';
+import type { DefinedWorkflow } from './define/define-workflow.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 
 export interface LoadAgentOptions {
@@ -22,6 +24,8 @@ export interface LoadAgentOptions {
   readonly tools?: readonly DefinedTool[];
   readonly relics?: readonly DefinedRelic[];
   readonly agents?: readonly LoadedAgent<unknown>[];
+  readonly workflows?: readonly DefinedWorkflow<unknown>[];
+  readonly artifacts?: readonly DefinedArtifact[];
   readonly signal?: AbortSignal;
 }
 
@@ -49,9 +53,10 @@ export async function loadAgent(path: string, options: LoadAgentOptions = {}): P
 }
 
 async function importsOf(options: LoadAgentOptions, folder: string): Promise<readonly CodeImport[]> {
-  const { tools = [], relics = [], agents = [] } = options;
+  const { tools = [], relics = [], agents = [], workflows = [], artifacts = [] } = options;
+  const lists = { tools, relics, agents, workflows, artifacts };
   const imports: CodeImport[] = [];
-  for (const [list, entries] of Object.entries({ tools, relics, agents }) as [ImportList, unknown[]][])
+  for (const [list, entries] of Object.entries(lists) as [ImportList, unknown[]][])
     for (const [index, entry] of entries.entries()) {
       const imported = await codeImport(list, entry, folder);
       if (typeof imported !== 'object') throw notFromCode(list, index);
@@ -114,7 +119,7 @@ const noAgent = (path: string) =>
 
 const notFromCode = (list: string, index: number) =>
   new RuntimeError('bad_option', `loadAgent: "/${list}/${index}" was not made by code.`, {
-    hint: 'Give what defineTool, defineRelic, defineAgent or loadAgent returned; manifests are imported by manifests.',
+    hint: 'Give what defineTool, defineRelic, defineWorkflow, defineArtifact, defineAgent or loadAgent returned; manifests are imported by manifests.',
   });
 
 const agentUnknown = (path: string, asked: string, known: readonly string[]) =>

@@ -1,6 +1,8 @@
 import type { ObservedEvent } from '../events/event.ts';
+import type { RunEvent } from '../events/run-event.ts';
 
-type ObservedType = ObservedEvent['type'];
+/** What happens in sessions, and in runs of workflows. */
+export type AnyEvent = ObservedEvent | RunEvent;
 
 /** What must be there; what is not named may be anything. Lists count as a whole. */
 type Part<T> = T extends readonly unknown[]
@@ -10,14 +12,14 @@ type Part<T> = T extends readonly unknown[]
     : T;
 
 /** A type of event, some of its members, or a test of one's own. */
-export type EventPattern =
-  | ObservedType
+export type EventPattern<Event extends AnyEvent = ObservedEvent> =
+  | Event['type']
   | {
-      [Type in ObservedType]: { readonly type: Type } & Part<Extract<ObservedEvent, { type: Type }>>;
-    }[ObservedType]
-  | ((event: ObservedEvent) => boolean);
+      [Type in Event['type']]: { readonly type: Type } & Part<Extract<Event, { type: Type }>>;
+    }[Event['type']]
+  | ((event: Event) => boolean);
 
-export function matches(event: ObservedEvent, pattern: EventPattern): boolean {
+export function matches<Event extends AnyEvent>(event: Event, pattern: EventPattern<Event>): boolean {
   if (typeof pattern === 'string') return event.type === pattern;
   return typeof pattern === 'function' ? pattern(event) : holds(event, pattern);
 }
@@ -39,7 +41,7 @@ function holds(value: unknown, part: unknown): boolean {
 const MAX_SHOWN = 160;
 const clip = (text: string) => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 
-export function showPattern(pattern: EventPattern): string {
+export function showPattern<Event extends AnyEvent>(pattern: EventPattern<Event>): string {
   if (typeof pattern === 'string') return pattern;
   if (typeof pattern === 'function') return clip(pattern.name || String(pattern).replaceAll(/\s+/g, ' '));
   const { type, ...rest } = pattern;
@@ -47,10 +49,10 @@ export function showPattern(pattern: EventPattern): string {
 }
 
 /** Without what every event has. */
-export function showEvent(event: ObservedEvent): string {
+export function showEvent(event: AnyEvent): string {
   const { type, ...all } = event;
   const rest: Record<string, unknown> = { ...all };
-  for (const key of ['seq', 'at', 'session', 'turn', 'cause']) delete rest[key];
+  for (const key of ['seq', 'at', 'session', 'run', 'turn', 'cause']) delete rest[key];
   const seq = 'seq' in event ? `${event.seq}` : 'live';
   return clip(`${seq.padStart(4)} ${type} ${JSON.stringify(rest)}`);
 }

@@ -1,25 +1,33 @@
 import type { ObservedEvent } from '../events/event.ts';
+import type { RunEvent } from '../events/run-event.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
-import { type EventPattern, matches, showEvent, showPattern } from './event-pattern.ts';
+import { type AnyEvent, type EventPattern, matches, showEvent, showPattern } from './event-pattern.ts';
 
 /** Claims about events; each throws `events_differ`, with the events in its message, unless it holds. */
-export interface EventExpectations {
+export interface EventExpectations<Event extends AnyEvent = ObservedEvent> {
   /** Each pattern fits an event, and each of these comes behind the one before. Others may stand between. */
-  inOrder(...patterns: readonly EventPattern[]): EventExpectations;
+  inOrder(...patterns: readonly EventPattern<Event>[]): EventExpectations<Event>;
   /** Each event fits its pattern, and there is no other. */
-  exactly(...patterns: readonly EventPattern[]): EventExpectations;
+  exactly(...patterns: readonly EventPattern<Event>[]): EventExpectations<Event>;
   /** No event fits. */
-  never(...patterns: readonly EventPattern[]): EventExpectations;
+  never(...patterns: readonly EventPattern<Event>[]): EventExpectations<Event>;
   /** So many events fit. */
-  times(count: number, pattern: EventPattern): EventExpectations;
+  times(count: number, pattern: EventPattern<Event>): EventExpectations<Event>;
   /** The same of those events only that fit one of the patterns. */
-  of(...patterns: readonly EventPattern[]): EventExpectations;
+  of(...patterns: readonly EventPattern<Event>[]): EventExpectations<Event>;
 }
 
-/** Looks at events of a log, or at those that were observed. Needs no test framework. */
-export function expectEvents(events: Iterable<ObservedEvent>): EventExpectations {
-  const all = [...events];
-  const claims: EventExpectations = {
+/** Looks at events of a log, of a session or a run, or at those that were observed. Needs no test framework. */
+export function expectEvents(events: Iterable<ObservedEvent>): EventExpectations;
+export function expectEvents(events: Iterable<RunEvent>): EventExpectations<RunEvent>;
+export function expectEvents(
+  events: Iterable<ObservedEvent> | Iterable<RunEvent>,
+): EventExpectations | EventExpectations<RunEvent> {
+  return claimsAbout([...(events as Iterable<ObservedEvent>)]);
+}
+
+function claimsAbout<Event extends AnyEvent>(all: readonly Event[]): EventExpectations<Event> {
+  const claims: EventExpectations<Event> = {
     inOrder(...patterns) {
       let from = 0;
       const found: number[] = [];
@@ -59,18 +67,18 @@ export function expectEvents(events: Iterable<ObservedEvent>): EventExpectations
       return claims;
     },
     of: (...patterns) =>
-      expectEvents(all.filter((event) => patterns.some((pattern) => matches(event, pattern)))),
+      claimsAbout(all.filter((event) => patterns.some((pattern) => matches(event, pattern)))),
   };
   return claims;
 }
 
-function notInOrder(
-  all: readonly ObservedEvent[],
-  patterns: readonly EventPattern[],
+function notInOrder<Event extends AnyEvent>(
+  all: readonly Event[],
+  patterns: readonly EventPattern<Event>[],
   found: readonly number[],
   missing: number,
 ): RuntimeError {
-  const wanted = patterns[missing] as EventPattern;
+  const wanted = patterns[missing] as EventPattern<Event>;
   const before = patterns[missing - 1];
   const earlier = all.findIndex((event) => matches(event, wanted));
   const where = before === undefined ? '' : ` behind ${showPattern(before)}`;
@@ -78,9 +86,9 @@ function notInOrder(
   return differ(`There is no ${showPattern(wanted)}${where}.${elsewhere}`, all, new Set(found));
 }
 
-function notExactly(
-  all: readonly ObservedEvent[],
-  patterns: readonly EventPattern[],
+function notExactly<Event extends AnyEvent>(
+  all: readonly Event[],
+  patterns: readonly EventPattern<Event>[],
   at: number,
 ): RuntimeError {
   const pattern = patterns[at];
@@ -100,7 +108,7 @@ const MAX_LINES = 40;
 /** What fits has a `✓`, where the claim ends a `✗`. */
 function differ(
   message: string,
-  all: readonly ObservedEvent[],
+  all: readonly AnyEvent[],
   fitting: ReadonlySet<number>,
   wrong = -1,
 ): RuntimeError {

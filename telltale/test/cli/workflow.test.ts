@@ -443,14 +443,18 @@ describe('telltale workflow resume, signal and cancel', () => {
     expect(out.split('\n')[0]).toBe('step.completed    review@1/ask in 40 ms: approve');
   });
 
-  it('signal puts an event into the inbox, and says who takes it or how to go on', async () => {
+  it('signal puts an event on the log of a run that nobody works on, else into its inbox, and says so', async () => {
     const kept = await command(['workflow', 'signal', RUN, 'paid', '{"amount": 3}'], FAKE);
-    expect(kept.runtime.sent).toEqual([
-      [RUN, { kind: 'signal', from: 'user', body: { event: 'paid', data: { amount: 3 } } }],
-    ]);
+    expect(kept.runtime.sent).toEqual([]);
+    expect(JSON.parse(kept.runtime.appended[0]?.events[0] ?? '{}')).toMatchObject({
+      ...{ type: 'signal.received', event: 'paid', data: { amount: 3 }, from: 'user' },
+    });
     expect(kept.out).toContain(`telltale workflow resume ${RUN}`);
     const delivered = await command(['workflow', 'signal', RUN, 'paid', '--json', '--from', 'ann'], OWNED);
     expect(JSON.parse(delivered.out)).toEqual({ run: RUN, event: 'paid', outcome: 'delivered', pid: 4711 });
+    expect(delivered.runtime.sent).toEqual([
+      [RUN, { kind: 'signal', from: 'ann', body: { event: 'paid', data: {} } }],
+    ]);
     const late = await command(['workflow', 'signal', RUN, 'paid'], { runs: [DONE] });
     expect(late.code).toBe(1);
     expect(late.err).toContain('nothing waits there');

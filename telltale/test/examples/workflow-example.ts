@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { RunEvent, RunEventOf, RunEventType } from '../../src/events/run-event.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
-import type { LoadedWorkflow, RunResult } from '../../src/session/runs/run-types.ts';
+import type { LoadedWorkflow, RunOptions, RunResult } from '../../src/session/runs/run-types.ts';
 import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';
 import { examples } from './example-run.ts';
 
@@ -35,7 +35,7 @@ export interface FinishedRun {
 
 export async function finish(
   { runtime, workflow }: WorkflowExample,
-  options: Parameters<Runtime['workflows']['start']>[1] = {},
+  options: RunOptions = {},
 ): Promise<FinishedRun> {
   const run = runtime.workflows.start(workflow, options);
   const result = await run.result;

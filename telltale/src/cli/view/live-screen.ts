@@ -53,6 +53,10 @@ const ECHO = 2;
 /** Lines that may still change, at the most: a screen that is redrawn whole flickers. */
 const MAX_LIVE = 20;
 
+/** What a workflow does comes at any time: it stands above the row that is being spoken, and breaks none off. */
+const isBeside = (event: ObservedEvent): boolean =>
+  event.type === 'custom' || event.type.startsWith('workflow.');
+
 export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreenOptions): LiveScreen {
   const actions = createActionLog();
   const speech = createSpeech();
@@ -136,14 +140,12 @@ export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreen
       if (showAction(event) || showSpeech(event)) return;
       const line = noteLine(event, width() - MARGIN.length, paint, debug);
       if (line === undefined) return;
-      push(speech.close());
+      if (!isBeside(event)) push(speech.close());
       lines.line(MARGIN + line);
     },
     note(event) {
       const line = runNote(event, width() - MARGIN.length, paint, debug);
-      if (line === undefined) return;
-      push(speech.close());
-      lines.line(MARGIN + line);
+      if (line !== undefined) lines.line(MARGIN + line);
     },
     recall(event) {
       follow(event);

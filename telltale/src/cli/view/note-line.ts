@@ -47,7 +47,7 @@ export function noteLine(
     case 'trigger.fired':
       // What set it off stands right above; which run it is, the log says.
       return paint.cyan(
-        clip(`⚡ ${brief(event.workflow, columns)} starts  ${seenText(event, columns)}`, columns),
+        clip(`⚡ ${brief(event.workflow, columns)} starts  ${seenText(event, columns)}`.trimEnd(), columns),
       );
     case 'workflow.completed':
       return `${paint.green('⚙ ✓')} ${ended(event.workflow, event.output === null ? '' : brief(event.output, columns), columns)}`;

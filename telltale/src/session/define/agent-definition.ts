@@ -4,8 +4,10 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { agent } from '../../manifest/schema/agent.ts';
 import type { Model } from '../../models/model.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
+import type { DefinedArtifact } from './define-artifact.ts';
 import type { DefinedRelic } from './define-relic.ts';
 import type { DefinedTool } from './define-tool.ts';
+import type { DefinedWorkflow } from './define-workflow.ts';
 import type { Written } from './written.ts';
 
 type AgentDocument = z.input<typeof agent>;
@@ -30,8 +32,10 @@ export interface AgentDefinition<Output extends AgentOutput | undefined> extends
   readonly relics?: readonly (DefinedRelic | string)[];
   /** Agents that were defined or loaded, or paths of manifests. */
   readonly agents?: readonly (LoadedAgent<unknown> | string)[];
-  readonly workflows?: readonly string[];
-  readonly artifacts?: readonly string[];
+  /** Workflows made with `defineWorkflow`, or paths of manifests. */
+  readonly workflows?: readonly (DefinedWorkflow<unknown> | string)[];
+  /** Artifacts made with `defineArtifact`, or paths of manifests. */
+  readonly artifacts?: readonly (DefinedArtifact | string)[];
 }
 
 export type AgentOutput =

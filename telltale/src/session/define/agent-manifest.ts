@@ -1,16 +1,21 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import type { CodeImport, CodeManifest } from '../../manifest/project/code-manifest.ts';
 import type { ImportList } from '../../manifest/project/project.ts';
+import type { ManifestKind } from '../../manifest/schema/kinds.ts';
 import type { Model } from '../../models/model.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { AgentCode } from './agent-code.ts';
+import { artifactManifest } from './artifact-manifest.ts';
 import { type Found, importsInCode, notAList, notAModel, notImportable } from './code-findings.ts';
+import type { DefinedArtifact } from './define-artifact.ts';
 import type { DefinedRelic } from './define-relic.ts';
 import type { DefinedTool } from './define-tool.ts';
+import type { DefinedWorkflow } from './define-workflow.ts';
 import { jsonSchemaOf } from './json-schema-of.ts';
 import { relicManifest } from './relic-manifest.ts';
 import { isStandardSchema } from './schema.ts';
 import { toolManifest } from './tool-manifest.ts';
+import { workflowManifest } from './workflow-manifest.ts';
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -53,8 +58,8 @@ const MADE: Readonly<Record<ImportList, string>> = {
   tools: 'a tool (defineTool), a path, "builtin:NAME" or { mcp: { … } }',
   relics: 'a relic (defineRelic) or a path',
   agents: 'an agent (defineAgent, loadAgent) or a path',
-  workflows: 'a path',
-  artifacts: 'a path',
+  workflows: 'a workflow (defineWorkflow) or a path',
+  artifacts: 'an artifact (defineArtifact) or a path',
 };
 
 interface ReadImports {
@@ -103,11 +108,19 @@ export async function codeImport(
   folder: string,
 ): Promise<CodeImport | 'refused' | undefined> {
   if (typeof entry !== 'object' || entry === null) return typeof entry === 'string' ? undefined : 'refused';
-  const { kind, source, mcp } = entry as Partial<DefinedTool & DefinedRelic & LoadedAgent & { mcp: unknown }>;
+  const { kind, source, mcp } = entry as {
+    readonly kind?: ManifestKind;
+    readonly source?: NonNullable<LoadedAgent['source']>;
+    readonly mcp?: unknown;
+  };
   if (list === 'tools' && kind === 'Tool')
     return { list, entry: await toolManifest(entry as DefinedTool, folder) };
   if (list === 'relics' && kind === 'Relic')
     return { list, entry: await relicManifest(entry as DefinedRelic, folder) };
+  if (list === 'workflows' && kind === 'Workflow')
+    return { list, entry: await workflowManifest(entry as DefinedWorkflow<unknown>, folder) };
+  if (list === 'artifacts' && kind === 'Artifact')
+    return { list, entry: artifactManifest(entry as DefinedArtifact, folder) };
   if (list === 'agents' && source !== undefined) return { list, entry: source };
   return list === 'tools' && mcp !== undefined ? undefined : 'refused';
 }

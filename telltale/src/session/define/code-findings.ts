@@ -73,3 +73,38 @@ export const notAModel = (found: unknown) =>
     `This is no model: ${showValue(found)}.`,
     'Give "provider/model", "scripted:FILE", or an object with "id" and "stream(request, sink)".',
   );
+
+export const moduleInCode = () =>
+  error(
+    'unknown_key',
+    'An artifact in code has no "module".',
+    'Give its text: source: await readFile("./pacing.js", "utf8"). Or give functions in "methods".',
+  );
+
+export const functionWithSource = () =>
+  error(
+    'wrong_type',
+    'Where there is "source", the methods are in it.',
+    'Write methods: { name: { description } } beside "source", or leave "source" out and give functions.',
+  );
+
+export const notAMethod = (found: unknown) =>
+  error(
+    'wrong_type',
+    `A method without "source" must be a function; found ${showValue(found)}.`,
+    'Give it: should_continue: (rounds, context) => rounds < 3. Or give the text of all methods as "source".',
+  );
+
+export const badMethodName = (name: string) =>
+  error(
+    'not_allowed',
+    `No function can be named ${showValue(name)}.`,
+    'Use letters, digits and "_", and no word of the language.',
+  );
+
+export const notPlain = (why: string) =>
+  error(
+    'not_plain',
+    `The function ${why}, so it cannot be taken into the sandbox.`,
+    'Give a plain function that uses nothing but its arguments, or "source".',
+  );

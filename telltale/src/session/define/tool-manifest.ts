@@ -1,10 +1,10 @@
-import type { JsonObject } from '../../kernel/json.ts';
 import type { CodeManifest } from '../../manifest/project/code-manifest.ts';
 import type { CodeTool } from '../../targets/code/code-tool.ts';
 import { type Found, notAFunction } from './code-findings.ts';
 import type { DefinedTool } from './define-tool.ts';
 import { jsonSchemaOf } from './json-schema-of.ts';
 import { isStandardSchema, standardOf } from './schema.ts';
+import { shownSchema } from './shown-schema.ts';
 
 /** A tool as the checks of manifests see it. */
 export async function toolManifest(tool: DefinedTool, folder: string): Promise<CodeManifest> {
@@ -15,9 +15,7 @@ export async function toolManifest(tool: DefinedTool, folder: string): Promise<C
   const findings: Found[] = [];
   if (typeof run !== 'function') findings.push({ path: ['run'], finding: notAFunction(run) });
   const results = await readOutput(output);
-  const shown = isStandardSchema(parameters)
-    ? (jsonSchema ?? (await shownParameters(parameters, findings)))
-    : parameters;
+  const shown = await shownSchema(parameters, jsonSchema, ['parameters'], findings);
   const code: CodeTool = {
     run: run as CodeTool['run'],
     parameters: standardOf(parameters),
@@ -43,16 +41,6 @@ export async function toolManifest(tool: DefinedTool, folder: string): Promise<C
     findings,
     imports: [],
   };
-}
-
-async function shownParameters(
-  parameters: Parameters<typeof jsonSchemaOf>[0],
-  findings: Found[],
-): Promise<JsonObject | undefined> {
-  const made = await jsonSchemaOf(parameters, 'input');
-  if (made.ok) return made.schema;
-  findings.push({ path: ['parameters'], finding: made.finding });
-  return undefined;
 }
 
 /** A schema alone, or `{ schema, max_bytes }`. One that cannot be written as JSON Schema is not in the document. */

@@ -3,12 +3,12 @@ import type { Cause } from '../../events/event.ts';
 import type { RunOrigin } from '../../events/run-event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import { compileCheck } from '../../targets/check-parameters.ts';
 import { createRun } from './open-run.ts';
+import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
 import type { BoardListener, RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
-import { badInput, chainTooLong, MAX_CHAIN, runCancelled, runFailed, runIdTaken } from './run-errors.ts';
+import { chainTooLong, MAX_CHAIN, runCancelled, runFailed, runIdTaken } from './run-errors.ts';
 import { RUN_CANCEL } from './run-messages.ts';
 import type { RunResult } from './run-types.ts';
 import { isOver, resultOf } from './work-on-run.ts';
@@ -35,21 +35,21 @@ export async function callRun(
   call: CalledRun,
 ): Promise<Json> {
   const { board, store, engine } = edges;
-  const { id, workflow, origin, signal } = call;
+  const { id, workflow, origin, signal, ground } = call;
   if (origin.chain.length > MAX_CHAIN) throw chainTooLong(origin.chain);
-  checkInput(workflow, call.input);
+  const input = readInput(ground.agent, workflow, call.input);
   signal.throwIfAborted();
   const known = await store.info(id);
   if (known === undefined || known.head === 0) {
-    const held = await createRun(edges, call);
+    const held = await createRun(edges, { ...call, input });
     const entry = board.entry(id);
-    entry.ground = call.ground;
+    entry.ground = ground;
     entry.fresh = held;
   } else {
     const state = await readRun(store, id);
     if (!isSameCall(state.origin, origin)) throw runIdTaken(workflow.name, id);
     if (isOver(state.status)) return outputOf(workflow.name, resultOf(state));
-    board.entry(id).ground ??= call.ground;
+    board.entry(id).ground ??= ground;
   }
   const ended = listen(board, call);
   engine.place('run', id, 'called');
@@ -111,12 +111,6 @@ function listen(board: RunBoard, { id, signal, isLetGo, onWaiting }: CalledRun):
     listeners.add(listener);
     signal.addEventListener('abort', abandon, { once: true });
   });
-}
-
-export function checkInput(workflow: WorkflowManifest, input: JsonObject): void {
-  if (workflow.input === undefined) return;
-  const problem = compileCheck(workflow.input as JsonObject, `workflow "${workflow.name}"`)(input);
-  if (problem !== undefined) throw badInput(workflow.name, problem);
 }
 
 /** Ids are for whoever starts a run to choose: what is found under this one may be a stranger's. */

@@ -5,11 +5,12 @@ import type { StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { createBeginnings } from './beginnings.ts';
-import { type CalledRun, callRun, cancelRun, checkInput } from './call-run.ts';
+import { type CalledRun, callRun, cancelRun } from './call-run.ts';
 import type { DriveRun } from './drive-run.ts';
 import { createLiveRun } from './live-run.ts';
 import { createRun } from './open-run.ts';
 import { listen } from './outside-runs.ts';
+import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
 import { createRunBoard, type RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
@@ -17,6 +18,7 @@ import { runEnded, runOfOther } from './run-errors.ts';
 import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
 import type { LoadedWorkflow, RunOptions, WorkflowRun, Workflows } from './run-types.ts';
 import { endMessage } from './tell-end.ts';
+import { createParkedRuns } from './watch-parked.ts';
 import { isOver, workOnRun } from './work-on-run.ts';
 import { workflowsOf } from './workflow-catalog.ts';
 
@@ -31,6 +33,8 @@ export interface TriggeredRun {
 
 /** All runs of a runtime. */
 export interface Runs extends Workflows {
+  /** Looks after nothing any more; what is worked on, the engine ends. */
+  close(): void;
   /** Makes the run of a `trigger.fired` that is committed, or goes on with it. Gives its end where it has ended. */
   begin(triggered: TriggeredRun): Promise<EndMessage | undefined>;
   /** Calls a workflow for an action or a step, and waits for its end. */
@@ -48,14 +52,15 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   const call: Runs['call'] = (called) => callRun(edges, called);
   const pass: Runs['pass'] = (run, event, data, from) =>
     engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
+  const parked = createParkedRuns(store, engine, given.onError);
   const drive = makeDrive(edges, call);
   const start = (
-    { manifest, agent }: LoadedWorkflow,
-    { input = {}, vars, id = ids.next('run'), signal, onWaiting }: RunOptions = {},
+    { manifest, agent }: LoadedWorkflow<unknown>,
+    { input: given = {}, vars, id = ids.next('run'), signal, onWaiting }: RunOptions<unknown> = {},
     of: Pick<RunOrigin, 'trigger'> = {},
   ): WorkflowRun => {
     signal?.throwIfAborted();
-    checkInput(manifest, input);
+    const input = readInput(agent, manifest, given as JsonObject);
     const make = async () => {
       const held = await createRun(edges, {
         ...{ id, workflow: manifest, ground: { agent }, input, vars },
@@ -69,10 +74,11 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     return createLiveRun(edges, id, make(), { onWaiting, signal });
   };
   const beginnings = createBeginnings(engine);
-  engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive }, run, signal));
+  engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive, parked }, run, signal));
 
   return {
     call,
+    close: parked.close,
     pass,
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
     begin: beginnings.watch(async ({ session, ground, started, balance, agents }: TriggeredRun) => {

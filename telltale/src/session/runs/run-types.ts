@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { RunEvent } from '../../events/run-event.ts';
 import type { RunState, RunStatus } from '../../events/run-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
@@ -5,14 +6,16 @@ import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 
-/** A workflow that can be run: in the name of an agent, with its tools, models and permissions. */
-export interface LoadedWorkflow {
+/** A workflow that can be run: in the name of an agent, with its tools, models and permissions. Its runs take `Input`. */
+export interface LoadedWorkflow<Input = JsonObject> {
   readonly manifest: WorkflowManifest;
   readonly agent: LoadedAgent<unknown>;
+  /** The schema of a library's own that its input is held against, where a program gave one. */
+  readonly input?: StandardSchemaV1<Input>;
 }
 
-export interface RunOptions {
-  readonly input?: JsonObject;
+export interface RunOptions<Input = JsonObject> {
+  readonly input?: Input;
   /** In place of the workflow's own variables' defaults. */
   readonly vars?: JsonObject;
   readonly id?: string;
@@ -24,7 +27,7 @@ export interface RunOptions {
 
 export interface ResumeRunOptions {
   /** Needed where parts of the agent were written in code; else the manifest is read again. */
-  readonly workflow?: LoadedWorkflow;
+  readonly workflow?: LoadedWorkflow<unknown>;
   readonly acceptChanges?: boolean;
   readonly onWaiting?: 'release' | 'hold';
   readonly signal?: AbortSignal;
@@ -75,7 +78,7 @@ export interface Listening {
 
 /** Workflows on their own. Those that agents set off and call run by themselves. */
 export interface Workflows {
-  start(workflow: LoadedWorkflow, options?: RunOptions): WorkflowRun;
+  start<Input>(workflow: LoadedWorkflow<Input>, options?: RunOptions<NoInfer<Input>>): WorkflowRun;
   /** Takes a run over and goes on. Refused while another process works on it. */
   resume(run: string, options?: ResumeRunOptions): Promise<WorkflowRun>;
   /** Through the inbox: works from any process. */

@@ -15,20 +15,23 @@ import { costWith } from '../cost.ts';
 import { createStepHooks } from '../hooks/create-step-hooks.ts';
 import { hasHooks } from '../hooks/hook-types.ts';
 import { createLateInvoke } from '../session-invoke.ts';
-import { agentSnapshot, shownManifest } from './agent-snapshot.ts';
 import { runAgentStep } from './agent-step.ts';
 import type { Runs } from './create-runs.ts';
 import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
 import { endCalled } from './end-called.ts';
+import { workflowUnknown } from './find-workflow.ts';
 import { hookedLeaves } from './hooked-leaves.ts';
-import { workflowUnknown } from './load-workflow.ts';
 import type { Realm } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { createRunReviews } from './run-reviews.ts';
 import { createSessionLink } from './session-link.ts';
 
 /** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
-export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }: DriveCall): Driven {
+export function walkRun(
+  edges: RunsEdges,
+  callRun: Runs['call'],
+  { held, realm, onParked }: DriveCall,
+): Driven {
   const { journal } = held;
   const { state } = journal;
   const { clock, random } = edges;
@@ -118,6 +121,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
         cancel: cancel.signal,
         onParked() {
           released = true;
+          onParked();
           return 'release';
         },
       });
@@ -134,14 +138,14 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
 }
 
 function linkOf(
-  { store, env }: RunsEdges,
+  { store, snapshots }: RunsEdges,
   of: { readonly id: string; readonly seq: number } | undefined,
   run: string,
   workflow: string,
   prepared: Realm['prepared'],
 ): SessionLink | undefined {
   if (of === undefined) return undefined;
-  const readAgent = () => agentSnapshot(store, of.id, of.seq, prepared, env);
+  const readAgent = () => snapshots(of.id, of.seq, prepared);
   return createSessionLink({ store, run, workflow, session: of.id, readAgent });
 }
 
@@ -152,6 +156,6 @@ function ownView({ agent, prepared }: Realm, env: RunsEdges['env']): JsonObject 
   return {
     ...createAgentView({ state, prepared, env, parent: undefined })(),
     ...{ session_id: null, started_at: null, thoughts: [], responses: [] },
-    manifest: shownManifest(manifest),
+    manifest: prepared.shownManifest(),
   };
 }

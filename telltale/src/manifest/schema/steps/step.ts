@@ -41,6 +41,29 @@ export type TryStep = Own<'try', 'body' | 'catch' | 'finally'> & {
 /** A step of a workflow, told apart by `type`. */
 export type Step = SimpleStep | ParallelStep | RaceStep | ForeachStep | LoopStep | SwitchStep | TryStep;
 
+type Given<Type extends keyof Composite, Nested extends string> = Omit<z.input<Composite[Type]>, Nested>;
+type WrittenBranches = { readonly branches: readonly (WrittenStep | readonly WrittenStep[])[] };
+
+/** A step as it stands in a manifest. */
+export type WrittenStep =
+  | z.input<Simple[keyof Simple]>
+  | (Given<'parallel', 'branches'> & WrittenBranches)
+  | (Given<'race', 'branches'> & WrittenBranches)
+  | (Given<'foreach', 'body'> & { readonly body: readonly WrittenStep[] })
+  | (Given<'loop', 'body'> & { readonly body: readonly WrittenStep[] })
+  | (Given<'switch', 'cases' | 'default'> & {
+      readonly cases: readonly {
+        readonly if: NonNullable<z.input<Simple['tool']>['if']>;
+        readonly body: readonly WrittenStep[];
+      }[];
+      readonly default?: readonly WrittenStep[] | undefined;
+    })
+  | (Given<'try', 'body' | 'catch' | 'finally'> & {
+      readonly body: readonly WrittenStep[];
+      readonly catch?: readonly WrittenStep[] | undefined;
+      readonly finally?: readonly WrittenStep[] | undefined;
+    });
+
 /** Every type of step. */
 export const step: () => z.ZodType<Step> = once(() => {
   const nested: z.ZodType<Step> = z.lazy(() => step());

@@ -1,0 +1,69 @@
+import { createSystemClock } from '../kernel/clock.ts';
+import type { Json } from '../kernel/json.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
+import { formatDiagnostic } from '../manifest/format-diagnostic.ts';
+import type { ArtifactManifest } from '../manifest/schema/kinds.ts';
+import type { DefinedArtifact } from '../session/define/define-artifact.ts';
+import type { ArtifactVersion, DecisionContext } from '../targets/artifacts/artifacts.ts';
+import type { ArtifactTested } from '../targets/artifacts/test-artifact.ts';
+
+export interface TestArtifactOptions {
+  readonly method: string;
+  readonly args?: readonly Json[];
+  /** In place of what the context says by default. */
+  readonly context?: Partial<DecisionContext>;
+  /** Of its `Math.random`: the same gives the same answer. */
+  readonly seed?: string;
+  /** What it may ask beside the genesis artifacts. */
+  readonly others?: readonly DefinedArtifact[];
+}
+
+/** Asks an artifact in the sandbox, as a run would. That it throws or answers with nonsense is data: `answer.ok` is false. */
+export async function testArtifact(
+  artifact: DefinedArtifact,
+  { others = [], ...test }: TestArtifactOptions,
+): Promise<ArtifactTested> {
+  const [{ createSandbox }, { testArtifact: ask }] = await Promise.all([
+    import('../targets/sandbox/create-sandbox.ts'),
+    import('../targets/artifacts/test-artifact.ts'),
+  ]);
+  const { name, source } = await versionOf(artifact);
+  const beside = new Map<string, ArtifactVersion>();
+  for (const other of others) beside.set(other.name, await versionOf(other));
+  const clock = createSystemClock();
+  const sandbox = createSandbox({ clock });
+  try {
+    return await ask(
+      { ...test, name, source, others: { read: async (asked) => beside.get(asked) } },
+      { sandbox, clock },
+    );
+  } finally {
+    await sandbox.close();
+  }
+}
+
+/** As a store would have it. */
+async function versionOf(artifact: DefinedArtifact): Promise<ArtifactVersion> {
+  const [{ artifactManifest }, { readCode }] = await Promise.all([
+    import('../session/define/artifact-manifest.ts'),
+    import('../manifest/project/read-code.ts'),
+  ]);
+  const written = artifactManifest(artifact, '.');
+  const { documents, diagnostics } = readCode(written, written.label);
+  const manifest = documents[0]?.manifest as ArtifactManifest | undefined;
+  if (manifest === undefined)
+    throw new RuntimeError(
+      'bad_manifest',
+      `${written.label} is wrong:\n${diagnostics.map((each) => formatDiagnostic(each)).join('\n')}`,
+    );
+  const { name, source = '', methods } = manifest;
+  return {
+    name,
+    version: 1,
+    language: 'js',
+    source,
+    methods: Object.keys(methods ?? {}),
+    author: 'manifest',
+    at: 0,
+  };
+}

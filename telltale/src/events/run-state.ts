@@ -73,7 +73,7 @@ export interface RunState {
   startedAt: number;
   /** By address, in the order of their first start. */
   steps: Map<string, StepState>;
-  /** What `output_key` names, and `${steps.NAME}`: the last that completed under the step's own name. */
+  /** `${steps.NAME}`: the last that completed under the step's own name. */
   outputs: Map<string, Json>;
   /** Tests that came out, by `at_step`. */
   decided: Map<string, boolean>;

@@ -107,9 +107,15 @@ function noSuchCommand(program: Command, argv: readonly string[]): RuntimeError 
   return usage(`There is no command '${asked}'.`, suggest(asked, known));
 }
 
+/** `telltale workflow run`: the command that was called, with its subcommand, where options stand before that one, too. */
 function helpCommand(program: Command, argv: readonly string[]): string {
   const command = program.commands.find((known) => known.name() === argv[0]);
-  return command === undefined ? 'telltale' : `telltale ${command.name()}`;
+  if (command === undefined) return 'telltale';
+  const below = argv
+    .slice(1)
+    .flatMap((word) => command.commands.filter((known) => known.name() === word))
+    .at(0);
+  return ['telltale', command.name(), ...(below === undefined ? [] : [below.name()])].join(' ');
 }
 
 /** With --json one JSON value on stdout, so that a script reads one place; else three lines on stderr. */

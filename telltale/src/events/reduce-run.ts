@@ -54,7 +54,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       });
       forgetHooks(state, event.step);
       state.outputs.set(stepName(event.step), event.output);
-      if (event.output_key !== undefined) state.outputs.set(event.output_key, event.output);
+      if (event.output_key !== undefined) state.variables.set(event.output_key, event.output);
       break;
     case 'step.retrying':
       settle(state, event.step, (step) => {
@@ -145,6 +145,8 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.usage.cost_usd += event.cost_usd;
       break;
     case 'component.injected':
+      state.injected.add(`${event.component} ${event.step}`);
+      break;
     case 'audit':
     case 'custom':
       break;

@@ -91,6 +91,8 @@ export interface RunState {
   invokes: number;
   /** What came out of them, by `where`: a place is decided once in a run. */
   answers: Map<string, Json>;
+  /** `COMPONENT STEP` of what joined prompts: a step that is prepared again says so once. */
+  injected: Set<string>;
   balance?: number;
   /** What its decisions cost so far. */
   charged: number;
@@ -120,5 +122,6 @@ export const emptyRun = (): RunState => ({
   invokes: 0,
   charged: 0,
   answers: new Map(),
+  injected: new Set(),
   usage: { input: 0, output: 0, cost_usd: 0 },
 });

@@ -18,6 +18,7 @@ import type { LoadedAgent } from './loaded-agent.ts';
 import { readEvents, readSession } from './read-session.ts';
 import { answerReview } from './reviews/answer-review.ts';
 import { listReviews } from './reviews/review-table.ts';
+import { createAgentSnapshots } from './runs/agent-snapshot.ts';
 import { createRuns } from './runs/create-runs.ts';
 import { createLateModels } from './runs/late-model.ts';
 import type { ResumeOptions, Runtime, RuntimeOptions, Session, StartOptions } from './runtime-types.ts';
@@ -54,9 +55,31 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const spawn: Spawn = (begin) => createLiveSession(edges, begin);
   const lateModel = createLateModels((ref, folder) => openModel(ref, { env, folder, clock }));
   const runs = createRuns(
-    { lateModel, store, engine, clock, random, env, cwd, shelf, spawn, ids, approve, crashPoint, onError },
-    (runEdges, call) => async (driven) =>
-      (await import('./runs/walk-run.ts')).walkRun(runEdges, call, driven),
+    {
+      ...{
+        lateModel,
+        store,
+        engine,
+        clock,
+        random,
+        env,
+        cwd,
+        shelf,
+        spawn,
+        ids,
+        approve,
+        crashPoint,
+        onError,
+      },
+      snapshots: createAgentSnapshots(store, env),
+    },
+    (runEdges, call) => {
+      let walking: Promise<typeof import('./runs/walk-run.ts')> | undefined;
+      return async (driven) => {
+        walking ??= import('./runs/walk-run.ts');
+        return (await walking).walkRun(runEdges, call, driven);
+      };
+    },
   );
   const edges: RuntimeEdges = {
     ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
@@ -80,6 +103,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   };
   const closeAll = async () => {
     await Promise.all([...live].map((session) => session.interrupt()));
+    runs.close();
     await engine.close();
     await shelf.close();
     await sandbox.close();

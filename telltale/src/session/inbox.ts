@@ -1,5 +1,6 @@
 import type { Cause } from '../events/event.ts';
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
+import { drainInbox } from './drain-inbox.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
 import { takeAnswer } from './reviews/take-answer.ts';
 import type { SessionOrders } from './runs/session-orders.ts';
@@ -32,10 +33,6 @@ export function createInbox(
   },
   onError: (error: unknown) => void,
 ): Inbox {
-  let handled = 0;
-  let draining: Promise<void> | undefined;
-  let again = false;
-  let closed = false;
   let last: Cause | undefined;
   const waiting = new Set<() => void>();
 
@@ -56,41 +53,14 @@ export function createInbox(
     if (kind === 'cancel') stop.now({ kind: 'cancel', reason: text, by: from });
   };
 
-  const drainOnce = async () => {
-    do {
-      again = false;
-      for (const message of await writer.inbox()) {
-        if (closed || message.id <= handled) continue;
-        handled = message.id;
-        receive(message);
-      }
-    } while (again && !closed);
-  };
-
-  const drain = (): Promise<void> => {
-    if (draining !== undefined) {
-      again = true;
-      return draining;
-    }
-    draining = drainOnce().finally(() => {
-      draining = undefined;
-    });
-    return draining;
-  };
-
-  const forget = writer.onWake(() => {
-    drain().catch(onError);
-  });
+  const drain = drainInbox(writer, receive, onError);
   return {
-    drain,
+    drain: drain.now,
     onMessage(then) {
       waiting.add(then);
       return () => waiting.delete(then);
     },
     lastMessage: () => last,
-    close() {
-      closed = true;
-      forget();
-    },
+    close: drain.close,
   };
 }

@@ -1,6 +1,8 @@
 import type { Clock } from '../kernel/clock.ts';
+import type { JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
+import { once } from '../manifest/schema/once.ts';
 import type { Model } from '../models/model.ts';
 import { openModel } from '../models/open-model.ts';
 import { type Opening, openingOf } from '../prompt/conversation.ts';
@@ -26,6 +28,7 @@ import type { LoadedAgent } from './loaded-agent.ts';
 import { createMetadata, type Metadata } from './metadata/metadata.ts';
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts';
 import { refuseNotBuilt } from './refuse-not-built.ts';
+import { shownManifest } from './runs/shown-manifest.ts';
 import { isManual, workflowsOf } from './runs/workflow-catalog.ts';
 import { workflowTarget } from './runs/workflow-target.ts';
 import { createToAction, type ToAction } from './to-action.ts';
@@ -48,6 +51,8 @@ export interface PreparedAgent {
   readonly internal: readonly InternalAction[];
   /** Decision artifacts, and the way to ask them. */
   readonly desk: OpenDesk;
+  /** What `${agent.manifest}` shows. */
+  readonly shownManifest: () => JsonObject;
   readonly metadata: Metadata;
   /** Where it has derived variables. */
   readonly derived: DerivedVariables | undefined;
@@ -132,6 +137,7 @@ export async function prepareAgent(
     triggers: await triggersOf([...workflows.values()]),
     internal,
     desk,
+    shownManifest: once(() => shownManifest(manifest)),
     metadata: createMetadata(manifest.metadata),
     derived,
     toAction: createToAction(manifest.action_templates),

@@ -187,6 +187,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
         : await runLoop(context, conversation, left, refresh);
     await variablesOut(edges, end);
     if (end.kind === 'completed') triggers?.end();
+    // A session that has completed is not taken up again: what it has set off must be there before.
+    await sessionRuns.settled();
     return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
@@ -195,6 +197,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   } finally {
     disarm();
     triggers?.close();
+    await sessionRuns.settled();
     reactions?.close();
     inbox.close();
   }

@@ -62,7 +62,7 @@ async function versionOf(artifact: DefinedArtifact): Promise<ArtifactVersion> {
     version: 1,
     language: 'js',
     source,
-    methods: Object.keys(methods),
+    methods: Object.keys(methods ?? {}),
     author: 'manifest',
     at: 0,
   };

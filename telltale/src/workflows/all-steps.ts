@@ -1,5 +1,6 @@
 import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
 import type { Step } from '../manifest/schema/steps/step.ts';
+import { listsInside } from './machine/composite.ts';
 
 /** What of a workflow holds its steps. */
 export type Stepped = Pick<WorkflowManifest, 'steps' | 'states'>;
@@ -13,38 +14,6 @@ export function* allSteps({ steps = [], states = {} }: Stepped): Generator<Step>
 function* within(steps: readonly Step[]): Generator<Step> {
   for (const step of steps) {
     yield step;
-    for (const inner of listsIn(step)) yield* within(inner);
-  }
-}
-
-/** The lists of steps that stand in a step. */
-function listsIn(step: Step): readonly (readonly Step[])[] {
-  switch (step.type) {
-    case 'parallel':
-    case 'race':
-      return step.branches;
-    case 'foreach':
-    case 'loop':
-      return [step.body];
-    case 'switch':
-      return [...step.cases.map(({ body }) => body), step.default ?? []];
-    case 'try':
-      return [step.body, step.catch ?? [], step.finally ?? []];
-    case 'tool':
-    case 'relic':
-    case 'agent':
-    case 'workflow':
-    case 'llm':
-    case 'task':
-    case 'plan':
-    case 'script':
-    case 'transition':
-    case 'set_metadata':
-    case 'set_variable':
-    case 'notify':
-    case 'emit':
-    case 'approval':
-    case 'wait':
-      return [];
+    for (const inner of listsInside(step)) yield* within(inner);
   }
 }

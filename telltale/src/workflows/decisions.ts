@@ -22,5 +22,10 @@ export interface Decisions {
     locals: Locals,
   ): Promise<string>;
   /** The state that an artifact names; one of `states`, or the fallback. */
-  state(at: string, invocation: Invocation<string>, states: readonly string[]): Promise<string>;
+  state(
+    at: string,
+    invocation: Invocation<string>,
+    states: readonly string[],
+    locals?: Locals,
+  ): Promise<string>;
 }

@@ -2,12 +2,11 @@ import type { RunState } from '../events/run-state.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { isMap } from '../manifest/schema/is-map.ts';
 import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
-import { allSteps } from './all-steps.ts';
 import { allThere, entry, type MemberNames } from './member-names.ts';
 
 /**
- * The variables that a run sees: what steps have stored by `output_key`, what the run has set or declares itself, and
- * below them the session's, as of the run's start.
+ * The variables that a run sees: what it has set or declares itself, or a step has stored by `output_key`, the newest
+ * counting; and below them the session's, as of the run's start.
  */
 export interface RunVariables {
   /** Those of these names at least; the session's log is read only for one that is not the run's own. */
@@ -16,18 +15,16 @@ export interface RunVariables {
 }
 
 export function createRunVariables(
-  state: Pick<RunState, 'outputs' | 'variables'>,
-  workflow: Pick<WorkflowManifest, 'context_variables' | 'steps' | 'states'>,
+  state: Pick<RunState, 'variables'>,
+  workflow: Pick<WorkflowManifest, 'context_variables'>,
   agent: () => Promise<JsonObject>,
 ): RunVariables {
   const declared = new Set(workflow.context_variables.runtime.map(({ name }) => name));
-  const outputKeys = new Set([...allSteps(workflow)].flatMap(({ output_key: key }) => key ?? []));
 
   const own = (name: string): Json | undefined => {
-    if (outputKeys.has(name) && state.outputs.has(name)) return state.outputs.get(name);
     return state.variables.get(name) ?? (declared.has(name) ? null : undefined);
   };
-  const ownNames = () => [...new Set([...declared, ...state.variables.keys(), ...outputKeys])];
+  const ownNames = () => [...new Set([...declared, ...state.variables.keys()])];
   const inherited = async (): Promise<JsonObject> => {
     const { variables } = await agent();
     return isMap(variables) ? (variables as JsonObject) : {};

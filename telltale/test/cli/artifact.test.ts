@@ -77,6 +77,27 @@ describe('telltale artifact test', { timeout: 60_000 }, () => {
       '--args is no JSON',
     );
   });
+
+  it('refuses a context that no run has, and a text that has nothing to ask', async () => {
+    const text = 'kind: Artifact\nname: greeting\nsource: Dear reader\n';
+    const cwd = temporaryProject({ 'gate.yml': GATE, 'greeting.yml': text });
+    const slip = await artifact(['test', 'gate.yml', 'may', '--context', '{"balnce": 1}'], cwd);
+    expect(slip.code).toBe(2);
+    expect(slip.err).toContain('→ Did you mean "balance"?');
+    expect((await artifact(['test', 'greeting.yml'], cwd)).err).toContain(
+      'The artifact "greeting" has no methods: it is the text of a prompt, 11 characters long.',
+    );
+  });
+
+  it('asks the genesis artifacts by their names, chance by its seed', async () => {
+    const cwd = temporaryProject({});
+    const decide = async (...more: readonly string[]) =>
+      (await artifact(['test', 'genesis_random_decider', 'decide', '--json', ...more], cwd)).out;
+    expect(JSON.parse(await decide('--args', '[1]'))).toMatchObject({ ok: true, value: true });
+    const seeds = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const said = await Promise.all(seeds.map(async (seed) => JSON.parse(await decide('--seed', seed)).value));
+    expect(new Set(said)).toEqual(new Set([true, false]));
+  });
 });
 
 describe('the artifacts of a store', () => {

@@ -32,14 +32,22 @@ describe('telltale demo', { timeout: TIMEOUT_MS }, () => {
     expect(await main(['demo', '--dir', folder], io)).toBe(0);
     const out = recorded.out();
     expect(out).toContain('status PLANNING → CODING');
+    expect(out).toMatch(/trigger\.fired +keep_changelog#0 starts run_/);
+    expect(out).toMatch(/trigger\.fired +keep_docs#0 starts run_/);
     expect(out).toContain('run run_tests in ');
     expect(out).toContain('1 of 4 failed: --json gives amounts as the table does (1250 !== 12.5)');
     expect(out).toContain('The tests: all 4 passed.');
     expect(out).toMatch(/diff git in .*report\.js/);
-    expect(out).toContain('  project/src/report.js        +3 -2\n');
+    expect(out).toContain(
+      '  project/CHANGELOG.md         +1 -0  by the workflow keep_changelog\n  project/README.md            +1 -1  by the workflow keep_docs\n  project/src/report.js        +3 -2\n',
+    );
     expect(out).toContain(`export TELLTALE_STORE=${join(folder, 'demo.db')}\n`);
     expect(recorded.err()).toBe('');
-    expect(readFileSync(join(folder, 'project', 'README.md'), 'utf8')).toContain('with --json');
+    const text = (name: string) => readFileSync(join(folder, 'project', name), 'utf8');
+    expect(text('README.md')).toContain('and the total; with --json, the expenses as JSON.\n');
+    expect(text('CHANGELOG.md')).toContain(
+      '## Unreleased\n\n- report --json prints the expenses as JSON.\n- The table',
+    );
 
     const looked = realIo();
     const store = ['--store', join(folder, 'demo.db')];
@@ -54,6 +62,11 @@ describe('telltale demo', { timeout: TIMEOUT_MS }, () => {
     expect(code).toBe(0);
     const hasPath = (line: string) => /telltale-demo-|\/again/.test(line);
     expect(lines.filter((line) => line.length > 80 && !hasPath(line))).toEqual([]);
+    const ends = lines.filter((line) => /^ *⚙ ✓ keep_(?:docs|changelog) /.test(line));
+    expect(ends.map((line) => /project\/[A-Z]+\.md/.exec(line)?.[0]).toSorted()).toEqual([
+      'project/CHANGELOG.md',
+      'project/README.md',
+    ]);
     await expect(`${steadyScreen(lines.join('\n'))}\n`).toMatchFileSnapshot(
       fileURLToPath(new URL('../../../examples/coding/expected.screen.txt', import.meta.url)),
     );

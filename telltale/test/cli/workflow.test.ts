@@ -53,6 +53,35 @@ describe('telltale workflow run', () => {
     expect(await given('@-', '{"b": 2}')).toEqual({ input: { b: 2 }, ...others });
   });
 
+  it('takes the id of the run, and names the command that has the help where it takes no such option', async () => {
+    const { runtime } = await command(['workflow', 'run', 'a.yml', '--id', 'monday', '--json'], LIVE);
+    expect(runtime.calls.find(([name]) => name === 'workflows.start')?.[1]).toEqual({ id: 'monday' });
+    expect((await command(['workflow', 'run', 'a.yml', '--nonsense'], LIVE)).err).toContain(
+      '→ Run "telltale workflow run --help" for what it takes.',
+    );
+  });
+
+  it('shows which version decided, and with --debug invoke what that took and cost', async () => {
+    const decided = runEventList([
+      [0, runStarted()],
+      [
+        1,
+        {
+          ...{ type: 'invoke', where: 'step gate: if', artifact: 'gate', version: 2, method: 'may' },
+          ...{ args: ['x'.repeat(500)], result: true, cached: false, ms: 2, cost: 0.5 },
+        },
+      ],
+      [2, { type: 'workflow.completed', output: null }],
+    ]);
+    const fake: FakeOptions = { workflow: () => ({ events: decided, result: {} }) };
+    const line = async (...more: readonly string[]) => {
+      const { out } = await command(['workflow', 'run', 'a.yml', ...more], fake);
+      return out.split('\n').find((each) => each.startsWith('invoke'));
+    };
+    expect(await line()).toMatch(/gate@2\.may\(x+…\) = true$/);
+    expect(await line('--debug', 'invoke')).toMatch(/ = true \[2 ms, cost 0\.5\]$/);
+  });
+
   it('says what is wrong with an input', async () => {
     const cwd = temporaryProject();
     writeFileSync(join(cwd, 'bad.json'), '{');
@@ -404,14 +433,18 @@ describe('telltale workflow resume, signal and cancel', () => {
     expect(out.split('\n')[0]).toBe('step.completed    review@1/ask in 40 ms: approve');
   });
 
-  it('signal puts an event into the inbox, and says who takes it or how to go on', async () => {
+  it('signal puts an event on the log of a run that nobody works on, else into its inbox, and says so', async () => {
     const kept = await command(['workflow', 'signal', RUN, 'paid', '{"amount": 3}'], FAKE);
-    expect(kept.runtime.sent).toEqual([
-      [RUN, { kind: 'signal', from: 'user', body: { event: 'paid', data: { amount: 3 } } }],
-    ]);
+    expect(kept.runtime.sent).toEqual([]);
+    expect(JSON.parse(kept.runtime.appended[0]?.events[0] ?? '{}')).toMatchObject({
+      ...{ type: 'signal.received', event: 'paid', data: { amount: 3 }, from: 'user' },
+    });
     expect(kept.out).toContain(`telltale workflow resume ${RUN}`);
     const delivered = await command(['workflow', 'signal', RUN, 'paid', '--json', '--from', 'ann'], OWNED);
     expect(JSON.parse(delivered.out)).toEqual({ run: RUN, event: 'paid', outcome: 'delivered', pid: 4711 });
+    expect(delivered.runtime.sent).toEqual([
+      [RUN, { kind: 'signal', from: 'ann', body: { event: 'paid', data: {} } }],
+    ]);
     const late = await command(['workflow', 'signal', RUN, 'paid'], { runs: [DONE] });
     expect(late.code).toBe(1);
     expect(late.err).toContain('nothing waits there');

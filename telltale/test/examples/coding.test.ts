@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, realpathSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 describe('examples/coding', () => {
   it('does what expected.events.jsonl says', async () => {
-    await expectEvents('coding', run.events, { FOLDER: folder });
+    await expectEvents('coding', run.events, { FOLDER: folder }, run.runs);
   });
 
   it('has a log that is sound', () => expectSoundLog(run.events));
@@ -39,6 +39,13 @@ describe('examples/coding', () => {
       { day: '2026-07-19', what: 'coffee', amount: 3.8 },
     ]);
     await node('--test'); // rejects where a test fails
+  });
+
+  it('has README and changelog changed by workflows, not by the agent', () => {
+    const text = (name: string) => readFileSync(join(folder, 'project', name), 'utf8');
+    expect(text('README.md')).toContain('with --json, the expenses as JSON.');
+    expect(text('CHANGELOG.md')).toContain('- report --json prints the expenses as JSON.\n');
+    expect(run.runs.map((log) => log.at(-1)?.type)).toEqual(['workflow.completed', 'workflow.completed']);
   });
 
   it('saw one test fail before it mended the code', () => {

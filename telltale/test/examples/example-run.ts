@@ -4,6 +4,7 @@ import { pacedModel } from '../../src/cli/demo/paced-model.ts';
 import type { DeclaredAction } from '../../src/events/action.ts';
 import type { ObservedEvent, SessionEvent } from '../../src/events/event.ts';
 import { fold } from '../../src/events/reduce.ts';
+import type { RunEvent } from '../../src/events/run-event.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
@@ -16,6 +17,8 @@ export const examples = fileURLToPath(new URL('../../../examples', import.meta.u
 export interface ExampleOptions {
   /** Where `agent.yml` is. */
   readonly folder: string;
+  /** `agent.yml`, if absent. */
+  readonly manifest?: string;
   readonly input: string;
   readonly vars?: JsonObject;
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -30,11 +33,17 @@ export interface ExampleOptions {
 export interface ExampleRun {
   readonly result: SessionResult;
   readonly events: readonly SessionEvent[];
+  /** The logs of the workflow runs that it set off, oldest first. */
+  readonly runs: readonly (readonly RunEvent[])[];
 }
 
-/** Runs an example to its end: its own manifest, tools and script, which says all at once what it says at a pace. */
+/**
+ * Runs an example to its end, and the workflows that it set off to theirs: its own manifest, tools and script, which
+ * says all at once what it says at a pace.
+ */
 export async function runExample({
   folder,
+  manifest = 'agent.yml',
   input,
   vars,
   env = {},
@@ -44,7 +53,7 @@ export async function runExample({
 }: ExampleOptions): Promise<ExampleRun> {
   const clock = createSystemClock();
   const all = { PATH: process.env.PATH, ...env };
-  const agent = await loadAgent('agent.yml', { cwd: folder, env: all });
+  const agent = await loadAgent(manifest, { cwd: folder, env: all });
   // Without jitter: a retry comes at once.
   const runtime = await createRuntime({ store, clock, cwd: folder, env: all, random: () => 0 });
   try {
@@ -52,7 +61,14 @@ export async function runExample({
     const session = runtime.start(agent, { input, model, ...(vars === undefined ? {} : { vars }) });
     if (watch !== undefined) session.subscribe(watch);
     const result = await session.result;
-    return { result, events: await runtime.events(session.id) };
+    await runtime.workflows.idle();
+    const events = await runtime.events(session.id);
+    const fired = events.flatMap((event) => (event.type === 'trigger.fired' ? [event.run] : []));
+    return {
+      result,
+      events,
+      runs: await Promise.all(fired.map((each) => runtime.workflows.events(each))),
+    };
   } finally {
     await runtime.close();
   }
@@ -98,5 +114,8 @@ export const expectEvents = (
   name: string,
   events: readonly SessionEvent[],
   places: Readonly<Record<string, string>>,
+  runs: readonly (readonly RunEvent[])[] = [],
 ): Promise<void> =>
-  expect(normaliseEvents(events, places)).toMatchFileSnapshot(`${examples}/${name}/expected.events.jsonl`);
+  expect(normaliseEvents(events, places, runs)).toMatchFileSnapshot(
+    `${examples}/${name}/expected.events.jsonl`,
+  );

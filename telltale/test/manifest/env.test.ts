@@ -196,3 +196,17 @@ it('what a foreach names by "as" is no environment variable in that document', a
   expect(await codes('file')).toEqual([]);
   expect(await codes('fiel')).toContain('env_unset');
 });
+
+it('what a step brought is "output" where it is undone, and nowhere else', async () => {
+  const workflow = (inCompensate: string, inStep: string) =>
+    `kind: Workflow\nname: w\nsteps:\n  - name: a\n    type: tool\n    target: t\n    parameters: { x: "${inStep}" }\n    compensate: { target: t, parameters: { whole: "${inCompensate}", part: "\${output.id}" } }\n`;
+  const found = async (inCompensate: string, inStep: string) => {
+    const cwd = temporaryProject({ 'w.yml': workflow(inCompensate, inStep) });
+    const { diagnostics } = await loadManifests(['w.yml'], { env: { output: 'not this' }, cwd });
+    // No agent brings the tool along.
+    return diagnostics.flatMap(({ code, line }) => (code === 'unknown_tool' ? [] : [`${code} ${line}`]));
+  };
+  expect(await found('${output}', 'plain')).toEqual([]);
+  expect(await found('${outpt.id}', 'plain')).toEqual(['bad_reference 8']);
+  expect(await found('${output}', '${output.id}')).toEqual(['bad_reference 7']);
+});

@@ -55,9 +55,10 @@ export async function openStage(
       testContext: () => ({ agent: { iteration_count: log.state.turn }, actions: {} }),
       invoke,
       decisionContext: () => ({ metadata: { ...log.state.metadata } }) as unknown as DecisionContext,
-      startRun: (run) => {
-        if (!started.some((each) => each.run === run.run)) started.push(run);
-      },
+      startRun: (run) =>
+        log.committed(run.seq, (error) => {
+          if (error === undefined && !started.some((each) => each.run === run.run)) started.push(run);
+        }),
       cancelRun: (run, reason) => {
         if (!cancelled.includes(run)) cancelled.push(run);
         if (reason === '') throw new Error('A cancellation without a reason.');

@@ -3,10 +3,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/events/run-event.ts';
+import { createSystemClock } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
+import { openSessions } from '../../src/session/open-sessions.ts';
 import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
+import { postToRun } from '../../src/session/runs/post-to-run.ts';
+import { RUN_SIGNAL } from '../../src/session/runs/run-messages.ts';
 import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';
+import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../store/eventually.ts';
 import { agentFolder, runAgent, tool } from './run-agent.ts';
 
@@ -198,6 +204,36 @@ describe('a workflow on its own', () => {
     await runtime.close();
   });
 
+  it('goes on where it is waited for, whoever writes to it meanwhile', async () => {
+    const { runtime, load, again } = await stage(
+      flow(
+        'asks',
+        steps(
+          '{ name: go, type: wait, event: custom, match: { name: go } }',
+          '{ name: ok, type: approval, prompt: "Ship it?" }',
+        ),
+      ),
+    );
+    const run = runtime.workflows.start(await load('asks'), { id: 'run_w', onWaiting: 'hold' });
+    const isParked = async () => {
+      const info = await runtime.store.info('run_w');
+      expect([info?.status, info?.owner]).toEqual(['waiting', undefined]);
+    };
+    await eventually(isParked);
+    const other = await again();
+    const clock = createSystemClock();
+    const go = { kind: RUN_SIGNAL, from: 'other', body: { event: 'custom', data: { name: 'go' } } };
+    expect(await postToRun({ store: other.store, clock }, 'run_w', go)).toBe('kept');
+    await eventually(async () => expect(await other.reviews()).toHaveLength(1));
+    await eventually(isParked);
+    const sessions = await openSessions({ store: other.store.location, cwd: other.store.location });
+    await sessions.answer((await other.reviews())[0]?.review ?? '', { approved: true, by: 'Ann' });
+    expect(await run.result).toMatchObject({ status: 'completed', output: { choice: 'approve', by: 'Ann' } });
+    await sessions.close();
+    await other.close();
+    await runtime.close();
+  });
+
   it('is cancelled from anywhere, and what it called with it', async () => {
     const { runtime, load } = await stage({
       ...flow('outer', steps('{ name: call, type: workflow, target: inner }')),
@@ -383,6 +419,56 @@ describe('a workflow that a trigger starts', () => {
     const [fired] = of('trigger.fired');
     expect(fired).toMatchObject({ trigger: 'auto#0', workflow: 'auto', chain: ['auto'] });
     expect(notes(folder)).toEqual([`${fired?.run}:write IDLE CODING`]);
+  });
+
+  it('is there when the session that set it off in its last words has ended, however slow the store', async () => {
+    const store = createMemoryStore({ clock: createSystemClock() });
+    const slow: Store = {
+      ...store,
+      async create(stream, about) {
+        if (about.kind === 'run') await new Promise((resolve) => setTimeout(resolve, 50));
+        return store.create(stream, about);
+      },
+    };
+    const { of, folder, result } = await runAgent({
+      manifest: `${IMPORTS}${STATUS}`,
+      files: {
+        ...note,
+        ...onCoding(steps('{ name: write, type: tool, target: note, parameters: { text: a } }')),
+      },
+      runtime: { store: slow },
+      turns: ['<metadata>{"status":"CODING"}</metadata><response final="true">done</response>'],
+      async after(_session, runtime) {
+        expect(runtime.workflows.under()).toHaveLength(1);
+        await runtime.workflows.idle();
+      },
+    });
+    expect(result.status).toBe('completed');
+    expect(notes(folder)).toEqual([`${of('trigger.fired')[0]?.run}:write a`]);
+  });
+
+  it('can be cancelled in the same breath that sets it off', async () => {
+    const { of, result } = await runAgent({
+      manifest: `${IMPORTS}${STATUS}`,
+      files: {
+        ...note,
+        ...flow(
+          'auto',
+          `trigger: { type: metadata_match, conditions: { status: CODING }, cancel_on_exit: true }\n${steps('{ name: hour, type: wait, for: 1h }')}`,
+        ),
+      },
+      runtime: { store: 'sqlite:runs.db' },
+      turns: [
+        '<metadata>{"status":"CODING"}</metadata><metadata>{"status":"DONE"}</metadata><response final="true">done</response>',
+      ],
+      async after(session, runtime) {
+        await runtime.workflows.idle();
+        const run = (await runtime.state(session)).runs[0]?.run ?? '';
+        expect((await runtime.store.info(run))?.status).toBe('cancelled');
+      },
+    });
+    expect(of('trigger.fired')).toHaveLength(1);
+    expect(result).toMatchObject({ status: 'completed', result: 'done' });
   });
 
   it('has the agent hear of its failure in the next turn, where the workflow says so', async () => {

@@ -180,6 +180,23 @@ describe('a test by an artifact', () => {
   });
 });
 
+describe('the arguments of an invocation', () => {
+  const about = (arg: Json) => ({ ...invocation('gate', false), args: [arg] });
+
+  it('have their references resolved, and a text that is one reference keeps its type', async () => {
+    await decisions().test('each[0]/write:if', about({ goal: '${vars.goal}', file: '${file}' }), {
+      file: 'a',
+    });
+    await decisions().test('each[1]/write:if', about('${vars.score}'), {});
+    expect(asked.map((question) => question.invocation.args)).toEqual([[{ goal: 'ship', file: 'a' }], [3]]);
+    expect(bodies()[0]).toMatchObject({ type: 'invoke', args: [{ goal: 'ship', file: 'a' }] });
+  });
+  it('that lead nowhere are a reason for the fallback, with the path that is nearest', async () => {
+    await decisions().test('write:if', about('${vars.goall}'), {});
+    expect(asked).toMatchObject([{ unasked: expect.stringMatching(/goall.*goal/s) }]);
+  });
+});
+
 describe('the state that an artifact names', () => {
   it('is one of those there are, and the same after a restart', async () => {
     answers.strategy = { result: 'shipping' };
@@ -210,8 +227,13 @@ describe('a prompt', () => {
     expect([await prompt(step), await prompt(step)]).toEqual(['Say ${this}.', 'Say ${this}.']);
     expect(asked).toMatchObject([{ where: 'step write: prompt', wanted: { type: 'string' } }]);
   });
+  it('falls back on text that is written like any prompt', async () => {
+    await prompt({ prompt: invocation('maker', 'Reach ${vars.goal} for ${file}.') }, [], { file: 'a' });
+    expect(asked).toMatchObject([{ invocation: { fallback: 'Reach ship for a.' } }]);
+  });
   it.each([
     [{ prompt: '${vars.goall}' }, 'bad_prompt', /goal/],
+    [{ prompt: invocation('maker', '${vars.goall}') }, 'bad_prompt', /goal/],
     [{ prompt_artifact_id: 'none' }, 'artifact_unknown', /"none"/],
   ])('that cannot be made is an error: %j', async (step, code, words) => {
     await expect(prompt(step)).rejects.toMatchObject({ code, message: expect.stringMatching(words) });

@@ -61,6 +61,17 @@ describe('a list of steps', () => {
     expect(stage.performed).toEqual(['a', 'b', 'c']);
   });
 
+  it('previous_steps_success holds where no step before it failed, handled or not', async () => {
+    const wanted = { condition: 'previous_steps_success' };
+    const stage = createStage(
+      [step('a', wanted), step('b', { on_error: 'continue' }), step('c', wanted), step('d')],
+      { steps: { b: () => boom() } },
+    );
+    expect(await stage.run()).toEqual({ kind: 'completed', output: 'd' });
+    expect(stage.performed).toEqual(['a', 'b', 'd']);
+    expect(stage.short()).toContain('skipped c condition');
+  });
+
   it('goes to the step that on_error names, and skips those between', async () => {
     const stage = createStage([step('a', { on_error: { goto: 'c' } }), step('b'), step('c')], {
       steps: { a: () => boom() },

@@ -102,7 +102,7 @@ test('an agent that could not be read is read again', async () => {
   expect(Object.isFrozen(await scope.agent())).toBe(true);
 });
 
-test('what the run has set itself stands above the session, and what a step stored by output_key above both', async () => {
+test('what the run has set itself stands above the session, and so does what a step stored by output_key', async () => {
   const { resolve, test: check, journal } = given({ vars: { count: 1 } });
   journal.append({ type: 'variable.changed', name: 'phase', from: 'build', to: 'test', by: 'step a' });
   expect(await resolve('${vars.phase}')).toBe('test');
@@ -117,6 +117,15 @@ test('what the run has set itself stands above the session, and what a step stor
     unset: null,
     report: { pages: 2 },
   });
+});
+
+test('a variable that a step stored into by output_key can be set again, and the newest counts', async () => {
+  const { resolve, journal } = given({ vars: { count: 1 } });
+  completed(journal, 'named', 5, { output_key: 'count' });
+  expect(await resolve('${vars.count}')).toBe(5);
+  expect(journal.state.variables.get('count')).toBe(5);
+  journal.append({ type: 'variable.changed', name: 'count', from: 5, to: 6, by: 'step b' });
+  expect(await resolve('${vars.count}')).toBe(6);
 });
 
 test('in a round the step of the same round counts, else that of the rounds around it, else the latest', async () => {

@@ -3,6 +3,7 @@ import { basename, resolve } from 'node:path';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ArtifactDraft, Artifacts, ArtifactVersion } from '../../targets/artifacts/artifacts.ts';
+import { GENESIS } from '../../targets/artifacts/genesis.ts';
 import { readDraft } from '../../targets/artifacts/read-drafts.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../usage.ts';
@@ -15,8 +16,11 @@ export interface ReadArtifact {
 
 const SCRIPT = /\.[cm]?js$/i;
 
+/** Whether a file is a source alone, which does not say what its methods are. */
+export const isSource = (path: string): boolean => SCRIPT.test(path);
+
 /**
- * The artifact of a file: a manifest, or its source alone. Where the manifest is wrong, all of its mistakes are printed
+ * The artifact of a file: a manifest, or its source alone; or a genesis artifact by its name. Where the manifest is wrong, all of its mistakes are printed
  * as `telltale validate` does, and nothing is returned.
  */
 export async function readArtifact(
@@ -25,7 +29,9 @@ export async function readArtifact(
   io: Io,
   options: { readonly json?: true },
 ): Promise<ReadArtifact | undefined> {
-  if (SCRIPT.test(path)) {
+  const builtIn = GENESIS.get(path);
+  if (builtIn !== undefined) return { draft: builtIn, others: { read: async () => undefined } };
+  if (isSource(path)) {
     const source = await readFile(resolve(io.cwd, path), 'utf8').catch((cause) => {
       throw unreadable(path, cause);
     });

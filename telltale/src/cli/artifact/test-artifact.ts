@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { ArtifactDraft } from '../../targets/artifacts/artifacts.ts';
 import type { ArtifactTested } from '../../targets/artifacts/test-artifact.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
@@ -8,11 +9,11 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { startProgress } from '../progress.ts';
 import { usage } from '../usage.ts';
 import { brief } from '../view/brief.ts';
-import { spanText } from '../view/figures.ts';
+import { countText, spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { jsonText } from '../view/json-line.ts';
 import { readJson, readObject } from '../workflow/read-json.ts';
-import { readArtifact } from './read-artifact.ts';
+import { isSource, readArtifact } from './read-artifact.ts';
 
 export interface TestOptions {
   readonly args?: string;
@@ -34,6 +35,11 @@ export async function testFile(
   const args = options.args === undefined ? [] : await readArgs(options.args, io);
   const context =
     options.context === undefined ? undefined : await readObject('--context', options.context, io);
+  const [{ createSandbox }, { testArtifact, TEST_CONTEXT }] = await Promise.all([
+    import('../../targets/sandbox/create-sandbox.ts'),
+    import('../../targets/artifacts/test-artifact.ts'),
+  ]);
+  refuseUnknown(Object.keys(context ?? {}), Object.keys(TEST_CONTEXT));
   const read = await readArtifact(file, options.name, io, options);
   if (read === undefined) return EXIT.usage;
   const { draft, others } = read;
@@ -43,10 +49,6 @@ export async function testFile(
   return tested.answer.ok ? EXIT.ok : EXIT.failed;
 
   async function ask(): Promise<ArtifactTested> {
-    const [{ createSandbox }, { testArtifact }] = await Promise.all([
-      import('../../targets/sandbox/create-sandbox.ts'),
-      import('../../targets/artifacts/test-artifact.ts'),
-    ]);
     const sandbox = createSandbox({ clock: io.clock });
     const stopProgress = startProgress(io, () => `Asking ${draft.name}…`);
     try {
@@ -96,11 +98,13 @@ async function readArgs(given: string, io: CommandContext['io']): Promise<readon
   return Array.isArray(args) ? args : [args as Json | JsonObject];
 }
 
-function methodOf(
-  { name, methods }: { readonly name: string; readonly methods: readonly string[] },
-  asked: string | undefined,
-  file: string,
-): string {
+/** A key that no run's context has would be seen by the artifact here, and nowhere else. */
+function refuseUnknown(given: readonly string[], known: readonly string[]): void {
+  const wrong = given.find((key) => !known.includes(key));
+  if (wrong !== undefined) throw usage(`A context has no key '${wrong}'.`, suggest(wrong, known, 'It has'));
+}
+
+function methodOf({ name, methods, source }: ArtifactDraft, asked: string | undefined, file: string): string {
   const [only, other] = methods;
   if (asked !== undefined) {
     if (methods.length > 0 && !methods.includes(asked))
@@ -109,6 +113,11 @@ function methodOf(
       });
     return asked;
   }
+  if (only === undefined && !isSource(file))
+    throw usage(
+      `The artifact "${name}" has no methods: it is the text of a prompt, ${countText(source.length, 'character')} long.`,
+      'A step uses it by "prompt_artifact_id". Where it is code, name its functions under "methods".',
+    );
   if (only === undefined)
     throw usage('Which method is to be asked?', `Name it: telltale artifact test ${file} METHOD`);
   if (other !== undefined)

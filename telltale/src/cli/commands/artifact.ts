@@ -17,6 +17,17 @@ Examples:
   $ telltale artifact rollback release_gate 1
 `;
 
+const TEST_EXAMPLES = `
+What --context does not say is as at the start of a run: {"agent_id": "test",
+"current_state": null, "step_name": null, "balance": null, "success_rate": 1,
+"recent_actions": [], "last_result": null, "metadata": {}, "variables": {}}
+Ends with 0 where it answered, 1 where the fallback would count, 2 bad usage or manifest.
+
+Examples:
+  $ telltale artifact test gate.yml may_release --args '[3]' --context '{"balance": 2}'
+  $ telltale artifact test genesis_random_decider decide --args '[0.3]' --seed monday
+`;
+
 /** Options that stand before the subcommand are the parent's to commander, and the user's all the same. */
 interface WithOptions {
   optsWithGlobals<Options>(): Options;
@@ -39,13 +50,14 @@ export const registerArtifact: RegisterCommand = (program, context) => {
   artifact
     .command('test')
     .description('Asks an artifact of a file, as a run would. No store is needed.')
-    .argument('<file>', 'its manifest, or its source: a .js file')
+    .argument('<file>', 'its manifest, its source (a .js file), or a genesis artifact by its name')
     .argument('[method]', 'which of its methods; the only one if absent')
     .option('--args <json>', 'its arguments: a JSON list, or @FILE')
     .option('--context <json>', 'what it sees as the last argument: a JSON object, or @FILE')
     .option('--name <name>', 'which artifact, where the file holds several')
     .option('--seed <text>', 'of its random numbers: the same gives the same answer')
     .option('--json', 'print the answer as JSON')
+    .addHelpText('after', TEST_EXAMPLES)
     .action(
       context.run(async (file: string, method: string | undefined, _own: unknown, command: WithOptions) =>
         (await import('../artifact/test-artifact.ts')).testFile(

@@ -36,6 +36,7 @@ Examples:
   $ telltale workflow run agent.yml
   $ telltale workflow run agent.yml release --input '{"version": "1.2.0"}' --var dry=true
   $ telltale workflow run agent.yml release --quiet > notes.md
+  $ telltale workflow run agent.yml walk --id monday --debug invoke
 `;
 
 /** Options that stand before the subcommand are the parent's to commander, and the user's all the same. */
@@ -72,6 +73,7 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
       [],
     )
     .option('--agent <name>', 'which agent, where the file holds several')
+    .option('--id <id>', 'the id of the run, which also decides what chance brings (default: a new one)')
     .addHelpText('after', RUN_EXAMPLES)
     .action(
       context.run(async (manifest: string, name: string | undefined, _own: unknown, command: WithOptions) =>
@@ -185,6 +187,11 @@ const addListOptions = (command: Command): Command =>
 const addWorkOptions = (command: Command): Command =>
   addModeOptions(command)
     .option('--wait', 'stay while it only waits, in place of letting go of it')
+    .addOption(
+      new Option('--debug <what>', 'also show what each decision of an artifact took and cost').choices([
+        'invoke',
+      ]),
+    )
     .addOption(
       new Option('--durability <level>', 'what the log survives: a pulled plug or a killed process').choices([
         'power',

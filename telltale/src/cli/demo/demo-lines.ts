@@ -19,7 +19,7 @@ export function openingLines({ folder }: Workspace, input: string, { columns, pa
   return [
     paint.bold(`An agent at work: "${input}"`),
     ...wrap(
-      'The files, the commands and the tests are real; the model is scripted, so no key is needed. An action (▶) starts the moment its tag closes, while the model still speaks.',
+      'The files, the commands and the tests are real; the model is scripted, so no key is needed. An action (▶) starts the moment its tag closes, while the model still speaks; a workflow (⚡) goes off with what the agent declares (●), and nobody waits for it.',
       columns,
     ).map(paint.dim),
     paint.dim(folder),
@@ -31,6 +31,8 @@ export function openingLines({ folder }: Workspace, input: string, { columns, pa
 export function closingLines(
   { result, overlap }: Pick<Followed, 'result' | 'overlap'>,
   changed: readonly ChangedFile[],
+  /** Which workflow changed a file, by its path. */
+  byWorkflow: ReadonlyMap<string, string>,
   isPaced: boolean,
   { columns, paint }: DemoLines,
 ): readonly string[] {
@@ -53,10 +55,11 @@ export function closingLines(
         ).map((line) => paint.dim(`  ${line}`))),
     '',
     'Changed on disk:',
-    ...changed.map(
-      ({ path, added, removed }) =>
-        `  ${path.padEnd(widest)}  ${paint.green(`+${added}`)} ${paint.red(`-${removed}`)}`,
-    ),
+    ...changed.map(({ path, added, removed }) => {
+      const workflow = byWorkflow.get(path);
+      const by = workflow === undefined ? '' : paint.dim(`  by the workflow ${workflow}`);
+      return `  ${path.padEnd(widest)}  ${paint.green(`+${added}`)} ${paint.red(`-${removed}`)}${by}`;
+    }),
   ];
 }
 
@@ -70,6 +73,7 @@ export function nextLines({ folder, store }: Workspace, template: string = TEMPL
     `  export TELLTALE_STORE=${shellWord(store)}`,
     `  ${command} logs last      # every event of this run, and when it came`,
     `  ${command} show last      # what the session is: a fold of that log`,
+    `  ${command} workflow       # the runs of workflows that it set off`,
     `  ${command} replay last    # the run again, event by event`,
     `  ${command} --help         # everything else`,
     '',

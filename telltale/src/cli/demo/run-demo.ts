@@ -4,6 +4,7 @@ import type { CommandContext } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { EXIT } from '../exit-code.ts';
 import type { Io } from '../io.ts';
+import { awaitRuns } from '../run/await-runs.ts';
 import { conclude } from '../run/conclude.ts';
 import { createRunView } from '../run/create-run-view.ts';
 import { followSession } from '../run/follow-session.ts';
@@ -12,6 +13,7 @@ import type { RunMode } from '../run/run-mode.ts';
 import type { RunView } from '../run/run-view.ts';
 import { createTerminalView } from '../run/terminal-view.ts';
 import { withRuntime } from '../session/with-runtime.ts';
+import { changedByWorkflows } from './changed-by-workflows.ts';
 import { changedFiles } from './changed-files.ts';
 import { closingLines, nextLines, openingLines, resumeLines } from './demo-lines.ts';
 import { makeRepository } from './make-repository.ts';
@@ -54,9 +56,12 @@ export async function runDemo(
   if (agent === undefined) return EXIT.usage;
   const model = isPaced && rate === undefined ? undefined : await pacedModel(agent, rate, clock);
   const view = await demoView(mode, io);
-  const followed = await withRuntime(context, { store: workspace.store }, (runtime) => {
+  const storeFlag = ` --store ${workspace.store}`;
+  const [followed, byWorkflow] = await withRuntime(context, { store: workspace.store }, async (runtime) => {
     const start = { input: INPUT, vars: { git }, ...(model === undefined ? {} : { model }) };
-    return followSession(runtime.start(agent, start), io, { view, seen: 0 });
+    const seen = await followSession(runtime.start(agent, start), io, { view, seen: 0 });
+    if (seen.result.status !== 'interrupted') await awaitRuns(runtime, seen.runs, io, { mode, storeFlag });
+    return [seen, await changedByWorkflows(runtime, seen.result.session)] as const;
   });
 
   const { result } = followed;
@@ -64,10 +69,10 @@ export async function runDemo(
     await io.stderr.write(`${resumeLines(workspace).join('\n')}\n`);
     return EXIT.interrupted;
   }
-  const code = await conclude(followed, io, { mode, storeFlag: ` --store ${workspace.store}` });
+  const code = await conclude(followed, io, { mode, storeFlag });
   if (result.status === 'completed')
     await print([
-      ...closingLines(followed, await changedFiles(files, workspace.folder), isPaced, look),
+      ...closingLines(followed, await changedFiles(files, workspace.folder), byWorkflow, isPaced, look),
       ...nextLines(workspace),
     ]);
   return code;

@@ -73,7 +73,7 @@ function ownFacts(manifest: Manifest): readonly Fact[] {
               `in the manifest, ${countText((manifest.source ?? '').split('\n').length, 'line')}`,
           ],
         ],
-        ['methods', namedLines(manifest.methods)],
+        ['methods', namedLines(manifest.methods ?? {})],
       ];
     case 'Workflow':
       return workflowFacts(manifest);

@@ -4,12 +4,13 @@ import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
 import { closingLines } from '../view/closing-lines.ts';
+import type { Debug } from '../view/debug.ts';
 import { eventJson, jsonText } from '../view/json-line.ts';
 import { createPlainLines } from '../view/plain-lines.ts';
 import { plainRunLine } from '../view/plain-run-lines.ts';
 import { resultText } from '../view/result-text.ts';
 import type { RunMode } from './run-mode.ts';
-import type { Debug, RunView } from './run-view.ts';
+import type { RunView } from './run-view.ts';
 
 /** The view that a mode stands for. */
 export async function createRunView(mode: RunMode, io: Io, debug: Debug = {}): Promise<RunView> {
@@ -45,7 +46,7 @@ function plainView({ stdout }: Io, debug: Debug): RunView {
       ),
     recall: (event) => void lines(event),
     async note(event) {
-      const line = plainRunLine(event, event.run);
+      const line = plainRunLine(event, event.run, debug);
       if (line !== undefined) await stdout.write(`${line}\n`);
     },
     end: (result, overlap) =>

@@ -3,12 +3,6 @@ import type { RunEvent } from '../../events/run-event.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
 import type { Overlap } from '../view/overlap.ts';
 
-/** What else is shown: `--debug`. */
-export interface Debug {
-  /** Each decision that an artifact is asked for. */
-  readonly invoke?: boolean;
-}
-
 /** Where the events of a run go. */
 export interface RunView {
   /** Resolves when the reader can take more. */

@@ -3,8 +3,9 @@ import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
 import { closingLines } from '../view/closing-lines.ts';
 import { clip } from '../view/columns.ts';
+import type { Debug } from '../view/debug.ts';
 import { createLiveScreen } from '../view/live-screen.ts';
-import type { Debug, RunView } from './run-view.ts';
+import type { RunView } from './run-view.ts';
 import { createTerminalFrames, type FramesOptions, type TerminalFrames } from './terminal-frames.ts';
 
 export interface TerminalView extends RunView, Pick<TerminalFrames, 'draw' | 'entered'> {}

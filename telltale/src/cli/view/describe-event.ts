@@ -4,6 +4,7 @@ import type { InvokeRecord } from '../../kernel/invoke-record.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { printable } from '../../manifest/printable.ts';
+import { isGenesis } from '../../targets/artifacts/genesis.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
 import { costText, countText, spanText, timeText } from './figures.ts';
@@ -184,8 +185,11 @@ function declared({ action }: EventOf<'action.declared'>, room: number): string 
 
 /** `where: artifact.method(args) = result`, and why the fallback counts where it does. */
 export function invokeText(record: InvokeRecord, room: number): string {
-  const args = record.args.map((arg) => brief(arg, room)).join(', ');
-  const call = `${safe(record.where)}: ${safe(record.artifact)}.${safe(record.method)}(${args}) = ${brief(record.result, room)}`;
+  // What came out must not be pushed off the line by what was asked.
+  const share = Math.max(1, Math.floor(room / 3));
+  const args = clip(record.args.map((arg) => brief(arg, share)).join(', '), share);
+  const version = record.version === undefined || isGenesis(record.artifact) ? '' : `@${record.version}`;
+  const call = `${safe(record.where)}: ${safe(record.artifact)}${version}.${safe(record.method)}(${args}) = ${brief(record.result, room)}`;
   if (record.fallback === undefined) return record.cached ? `${call} (as before)` : call;
   return `${call} (fallback, ${record.fallback.reason}: ${safe(record.fallback.message)})`;
 }

@@ -52,7 +52,7 @@ function said(event: RunEvent, room: number): string {
     case 'hook.ran':
       return hookText(event);
     case 'component.injected':
-      return `${safe(event.component)} into ${safe(event.step)}, because of ${safe(event.because)}`;
+      return `${safe(event.component)} into ${safe(event.step)}, ${event.because === 'always' ? 'always' : `because of ${safe(event.because)}`}`;
     case 'timer.set':
       return `${safe(event.id)}, due ${timeText(event.due)}`;
     case 'timer.fired':

@@ -5,6 +5,7 @@ import { actionLine } from './action-line.ts';
 import { type ActionView, createActionLog, isOver } from './action-log.ts';
 import { createChangingLines } from './changing-lines.ts';
 import { clip } from './columns.ts';
+import type { Debug } from './debug.ts';
 import { noteLine } from './note-line.ts';
 import { runNote } from './run-note.ts';
 import { createRunProgress } from './run-progress.ts';
@@ -39,7 +40,7 @@ export interface LiveScreenOptions {
   readonly size: () => ScreenSize;
   /** In place of the moving line at the bottom. */
   readonly status?: () => string | undefined;
-  readonly debug?: { readonly invoke?: boolean };
+  readonly debug?: Debug;
 }
 
 const MARGIN = '  ';
@@ -51,6 +52,10 @@ const MIN_COLUMNS = 10;
 const ECHO = 2;
 /** Lines that may still change, at the most: a screen that is redrawn whole flickers. */
 const MAX_LIVE = 20;
+
+/** What a workflow does comes at any time: it stands above the row that is being spoken, and breaks none off. */
+const isBeside = (event: ObservedEvent): boolean =>
+  event.type === 'custom' || event.type.startsWith('workflow.');
 
 export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreenOptions): LiveScreen {
   const actions = createActionLog();
@@ -135,14 +140,12 @@ export function createLiveScreen({ paint, size, status, debug = {} }: LiveScreen
       if (showAction(event) || showSpeech(event)) return;
       const line = noteLine(event, width() - MARGIN.length, paint, debug);
       if (line === undefined) return;
-      push(speech.close());
+      if (!isBeside(event)) push(speech.close());
       lines.line(MARGIN + line);
     },
     note(event) {
-      const line = runNote(event, width() - MARGIN.length, paint);
-      if (line === undefined) return;
-      push(speech.close());
-      lines.line(MARGIN + line);
+      const line = runNote(event, width() - MARGIN.length, paint, debug);
+      if (line !== undefined) lines.line(MARGIN + line);
     },
     recall(event) {
       follow(event);

@@ -3,6 +3,7 @@ import { TURN_BROKEN_OFF } from '../../events/fold-turns.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { brief } from './brief.ts';
 import { clip } from './columns.ts';
+import type { Debug } from './debug.ts';
 import { changesText, describeEvent, errorText, seenText } from './describe-event.ts';
 
 /** The line that a live view gives an event which is neither speech nor an action; undefined where it shows none. */
@@ -10,7 +11,7 @@ export function noteLine(
   event: ObservedEvent,
   columns: number,
   paint: Palette,
-  debug: { readonly invoke?: boolean } = {},
+  debug: Debug = {},
 ): string | undefined {
   const told = (before: string) => clip(`${before}${describeEvent(event, columns)}`, columns);
   switch (event.type) {
@@ -46,7 +47,7 @@ export function noteLine(
     case 'trigger.fired':
       // What set it off stands right above; which run it is, the log says.
       return paint.cyan(
-        clip(`⚡ ${brief(event.workflow, columns)} starts  ${seenText(event, columns)}`, columns),
+        clip(`⚡ ${brief(event.workflow, columns)} starts  ${seenText(event, columns)}`.trimEnd(), columns),
       );
     case 'workflow.completed':
       return `${paint.green('⚙ ✓')} ${ended(event.workflow, event.output === null ? '' : brief(event.output, columns), columns)}`;

@@ -2,11 +2,20 @@ import type { RunEvent } from '../../events/run-event.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { brief } from './brief.ts';
 import { clip } from './columns.ts';
+import type { Debug } from './debug.ts';
 import { describeRunEvent } from './describe-run-event.ts';
+import { figuresOf } from './invoke-figures.ts';
 
 /** The line that a live view gives an event of a run which is about no step; undefined where it shows none. */
-export function runNote(event: RunEvent, columns: number, paint: Palette): string | undefined {
-  const told = (before: string) => clip(`${before}${describeRunEvent(event, columns)}`, columns);
+export function runNote(
+  event: RunEvent,
+  columns: number,
+  paint: Palette,
+  debug: Debug = {},
+): string | undefined {
+  const figures = figuresOf(event, debug);
+  const told = (before: string) =>
+    clip(`${before}${describeRunEvent(event, columns - before.length - figures.length)}${figures}`, columns);
   switch (event.type) {
     case 'workflow.started':
       return paint.dim(

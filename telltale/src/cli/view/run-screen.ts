@@ -23,7 +23,7 @@ const MIN_COLUMNS = 10;
 const ECHO = 2;
 const MAX_LIVE = 20;
 
-export function createRunScreen({ paint, size, status }: LiveScreenOptions): RunScreen {
+export function createRunScreen({ paint, size, status, debug = {} }: LiveScreenOptions): RunScreen {
   const steps = createStepLog();
   const width = () => Math.max(MIN_COLUMNS, size().columns - 1);
   const lines = createChangingLines<StepView>(
@@ -50,7 +50,7 @@ export function createRunScreen({ paint, size, status }: LiveScreenOptions): Run
     show(event) {
       const step = follow(event);
       if (step === undefined) {
-        const note = runNote(event, width() - MARGIN.length, paint);
+        const note = runNote(event, width() - MARGIN.length, paint, debug);
         if (note !== undefined) lines.line(MARGIN + note);
         return;
       }

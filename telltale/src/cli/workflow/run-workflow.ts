@@ -14,6 +14,7 @@ export interface RunWorkflowOptions extends WorkRunOptions {
   readonly input?: string;
   readonly var: readonly string[];
   readonly agent?: string;
+  readonly id?: string;
 }
 
 /** `telltale workflow run`. */
@@ -30,6 +31,7 @@ export async function runWorkflow(
   const start: RunOptions = {
     ...(input === undefined ? {} : { input }),
     ...(options.var.length === 0 ? {} : { vars }),
+    ...(options.id === undefined ? {} : { id: options.id }),
     ...(options.wait === true ? { onWaiting: 'hold' } : {}),
   };
   const early = openEarly(context, options);

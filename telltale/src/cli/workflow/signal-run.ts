@@ -1,4 +1,6 @@
+import { createSystemClock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { postToRun } from '../../session/runs/post-to-run.ts';
 import { RUN_SIGNAL } from '../../session/runs/run-messages.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -30,7 +32,8 @@ export async function signalRun(
     const info = await findRun(store, asked);
     const { stream, status } = info;
     if (hasEnded(status)) throw ended(stream, status);
-    await store.send(stream, { kind: RUN_SIGNAL, from: options.from ?? 'user', body: { event, data } });
+    const message = { kind: RUN_SIGNAL, from: options.from ?? 'user', body: { event, data } };
+    await postToRun({ store, clock: createSystemClock() }, stream, message);
     const pid = (await store.info(stream))?.owner?.pid;
     const json = { run: stream, event, outcome: pid === undefined ? 'kept' : 'delivered', pid: pid ?? null };
     const text =

@@ -16,6 +16,7 @@ import { createWorkflowView } from './workflow-view.ts';
 export interface WorkRunOptions extends ModeOptions {
   readonly store?: string;
   readonly durability?: 'power' | 'process';
+  readonly debug?: 'invoke';
   /** Stays while the run only waits. */
   readonly wait?: true;
   /** The store, where it is being opened already. */
@@ -36,7 +37,7 @@ export async function workRun(
 ): Promise<ExitCode> {
   const { io } = context;
   const mode = runMode(options, io);
-  const view = createWorkflowView(mode, io);
+  const view = createWorkflowView(mode, io, { invoke: options.debug === 'invoke' });
   const approve = askPerson(io, view);
   const settings: Pick<RuntimeOptions, 'durability' | 'approve'> = {
     ...(options.durability === undefined ? {} : { durability: options.durability }),

@@ -6,6 +6,7 @@ import { startProgress } from '../progress.ts';
 import type { RunMode } from '../run/run-mode.ts';
 import { createTerminalFrames } from '../run/terminal-frames.ts';
 import { clip } from '../view/columns.ts';
+import type { Debug } from '../view/debug.ts';
 import { eventJson, jsonText } from '../view/json-line.ts';
 import { plainRunLine } from '../view/plain-run-lines.ts';
 import { resultText } from '../view/result-text.ts';
@@ -27,16 +28,16 @@ export interface WorkflowView {
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 
-export function createWorkflowView(mode: RunMode, io: Io): WorkflowView {
+export function createWorkflowView(mode: RunMode, io: Io, debug: Debug = {}): WorkflowView {
   const { stdout } = io;
   switch (mode) {
     case 'live':
-      return liveView(io);
+      return liveView(io, debug);
     case 'plain':
       return {
         ...inPipe,
         async show(event) {
-          const line = plainRunLine(event);
+          const line = plainRunLine(event, undefined, debug);
           if (line !== undefined) await stdout.write(`${line}\n`);
         },
         end: (result, totals) =>
@@ -57,12 +58,13 @@ const inPipe: Pick<WorkflowView, 'recall' | 'leave' | 'aside'> = {
   aside: (ask) => ask(),
 };
 
-function liveView(io: Io): WorkflowView {
+function liveView(io: Io, debug: Debug): WorkflowView {
   const { stdout, signal } = io;
   const paint = paletteFor(stdout);
   const columns = () => stdout.columns ?? DEFAULT_COLUMNS;
   const screen = createRunScreen({
     paint,
+    debug,
     size: () => ({ columns: columns(), rows: stdout.rows ?? DEFAULT_ROWS }),
     status: () =>
       signal.aborted ? paint.yellow(clip('stopping; Ctrl-C again ends at once', columns() - 1)) : undefined,

@@ -30,10 +30,17 @@ export const artifact = closed(
     version: version().optional(),
     description: text('What it decides.').optional(),
     language: z.enum(['js']).default('js').describe('The language of the source.'),
-    source: nonEmptyText('Sandboxed JavaScript that exports the methods.').optional(),
+    source: nonEmptyText(
+      'Sandboxed JavaScript that exports the methods, or the text of a prompt.',
+    ).optional(),
     module: nonEmptyText('A file with that source, relative to this manifest.').optional(),
     methods: z
       .record(name('A method.'), method)
-      .meta({ description: 'The methods, by name; at least one.', minProperties: 1 }),
+      .meta({
+        description:
+          'The methods, by name. Without it the source is text: a prompt for "prompt_artifact_id".',
+        minProperties: 1,
+      })
+      .optional(),
   },
 );

@@ -180,13 +180,17 @@ export function readValue(
   };
 }
 
-/** Names that a foreach gives its items (`as: file`): in this document `${file}` is no environment variable. */
+/**
+ * Names that a foreach gives its items (`as: file`), and `output` where something is undone by `compensate`: in this
+ * document `${file}` is no environment variable.
+ */
 function itemNames(root: ParsedNode | null): ReadonlySet<string> {
   const names = new Set<string>();
   visit(root, {
     Pair(_key, { key, value }) {
       if (isScalar(key) && key.value === 'as' && isScalar(value) && typeof value.value === 'string')
         names.add(value.value);
+      if (isScalar(key) && key.value === 'compensate') names.add('output');
     },
   });
   return names;

@@ -47,7 +47,7 @@ type Suppressed = Extract<EventBody, { readonly type: 'trigger.suppressed' }>;
 
 export interface FiringEdges {
   readonly triggers: CompiledTriggers;
-  readonly log: Pick<SessionLog, 'state' | 'append' | 'committed'>;
+  readonly log: Pick<SessionLog, 'state' | 'append'>;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly chains: Chains;
@@ -117,12 +117,9 @@ export function createFirings(edges: FiringEdges): Firings {
       seen,
       chain,
     } as const;
-    const { seq } = append(body, attempt);
+    append(body, attempt);
     const started = state.runs.find((each) => each.run === run);
-    if (started === undefined) return; // the log is sealed: another process goes on
-    log.committed(seq, (error) => {
-      if (error === undefined) edges.startRun(started);
-    });
+    if (started !== undefined) edges.startRun(started); // else the log is sealed: another process goes on
   };
 
   const suppress = (

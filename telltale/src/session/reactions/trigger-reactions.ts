@@ -36,8 +36,8 @@ export interface TriggerReactionEdges {
   /** What artifacts are given. */
   readonly decisionContext: () => DecisionContext;
   /**
-   * Called once its `trigger.fired` is committed, and again for each run that has not ended when a session is taken up:
-   * a run that is there already is left alone.
+   * Called with its `trigger.fired`, whose commit it has to wait for, and again for each run that has not ended when a
+   * session is taken up: a run that is there already is left alone.
    */
   readonly startRun: (run: StartedRun) => void;
   /** Asks for the end of a run; it may have ended already. */

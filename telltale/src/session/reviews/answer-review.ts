@@ -1,11 +1,11 @@
 import { encodeEvent } from '../../events/codec.ts';
 import { openReviews } from '../../events/fold-reviews.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store, StreamWriter } from '../../store/store.ts';
 import type { Answer } from '../../targets/target.ts';
 import { readEvents, readSession } from '../read-session.ts';
 import { writeRunAnswer } from '../runs/answer-run.ts';
+import { takeUnowned } from '../runs/post-to-run.ts';
 import { mustBeOption, reviewAnswered, reviewUnknown } from './review-errors.ts';
 import { findReview, listReviews, type OpenReview, withoutRow } from './review-table.ts';
 import type { AnswerMessage } from './take-answer.ts';
@@ -62,16 +62,6 @@ export async function answerReview(
   const outcome = (await isTaken(store, clock, review)) ? 'resolved' : 'delivered';
   if (outcome === 'resolved' && review.options === undefined) await mustBeOurs(store, review, said, by);
   return { review, outcome, ...(pid === undefined ? {} : { pid }) };
-}
-
-/** Undefined where somebody works on it. */
-async function takeUnowned(store: Store, session: string): Promise<StreamWriter | undefined> {
-  try {
-    return await store.acquire(session);
-  } catch (thrown) {
-    if (thrown instanceof RuntimeError && thrown.code === 'stream_owned') return undefined;
-    throw thrown;
-  }
 }
 
 async function writeAnswer(

@@ -18,6 +18,7 @@ import { runEnded, runOfOther } from './run-errors.ts';
 import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
 import type { LoadedWorkflow, RunOptions, WorkflowRun, Workflows } from './run-types.ts';
 import { endMessage } from './tell-end.ts';
+import { createParkedRuns } from './watch-parked.ts';
 import { isOver, workOnRun } from './work-on-run.ts';
 import { workflowsOf } from './workflow-catalog.ts';
 
@@ -32,6 +33,8 @@ export interface TriggeredRun {
 
 /** All runs of a runtime. */
 export interface Runs extends Workflows {
+  /** Looks after nothing any more; what is worked on, the engine ends. */
+  close(): void;
   /** Makes the run of a `trigger.fired` that is committed, or goes on with it. Gives its end where it has ended. */
   begin(triggered: TriggeredRun): Promise<EndMessage | undefined>;
   /** Calls a workflow for an action or a step, and waits for its end. */
@@ -49,6 +52,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   const call: Runs['call'] = (called) => callRun(edges, called);
   const pass: Runs['pass'] = (run, event, data, from) =>
     engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
+  const parked = createParkedRuns(store, engine, given.onError);
   const drive = makeDrive(edges, call);
   const start = (
     { manifest, agent }: LoadedWorkflow<unknown>,
@@ -70,10 +74,11 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     return createLiveRun(edges, id, make(), { onWaiting, signal });
   };
   const beginnings = createBeginnings(engine);
-  engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive }, run, signal));
+  engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive, parked }, run, signal));
 
   return {
     call,
+    close: parked.close,
     pass,
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
     begin: beginnings.watch(async ({ session, ground, started, balance, agents }: TriggeredRun) => {

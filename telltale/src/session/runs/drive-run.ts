@@ -8,6 +8,8 @@ export interface DriveCall {
   readonly held: HeldRun;
   readonly realm: Realm;
   readonly entry: BoardEntry;
+  /** Called when all steps in hand only wait: from there on none of them hears of anything. */
+  readonly onParked: () => void;
 }
 
 /** How a walk ended; who cancelled it, where somebody did. */

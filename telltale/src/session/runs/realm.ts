@@ -7,7 +7,6 @@ import { loadAgent } from '../load-agent.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
 import { runChanged, runInCode } from './run-errors.ts';
-import { workflowsOf } from './workflow-catalog.ts';
 
 /** In whose name a run works: found in this process, or read again from where its manifest was read. */
 export interface Ground {
@@ -43,10 +42,12 @@ export async function readGround(
 /** To be given back to the shelf when the work is done. */
 export async function enterRealm(edges: RealmEdges, ground: Ground, workflow: string): Promise<Realm> {
   const { agent } = ground;
-  const manifest = workflowsOf(agent).get(workflow);
-  if (manifest === undefined) throw workflowGone(workflow, agent);
   const model = ground.model ?? (ground.ofSession === true ? undefined : edges.lateModel(agent));
-  return { ...ground, workflow: manifest, prepared: await edges.shelf.prepare(agent, model) };
+  const prepared = await edges.shelf.prepare(agent, model);
+  const manifest = prepared.workflows.get(workflow);
+  if (manifest !== undefined) return { ...ground, workflow: manifest, prepared };
+  edges.shelf.release(prepared);
+  throw workflowGone(workflow, agent);
 }
 
 const workflowGone = (workflow: string, { manifest: { name }, path }: LoadedAgent<unknown>) =>

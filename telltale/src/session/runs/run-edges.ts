@@ -5,6 +5,7 @@ import type { Store } from '../../store/store.ts';
 import type { Approve } from '../../targets/target.ts';
 import type { AgentShelf } from '../agent-shelf.ts';
 import type { Spawn } from '../children/lineage.ts';
+import type { AgentSnapshots } from './agent-snapshot.ts';
 import type { RealmEdges } from './realm.ts';
 
 /** What runs have of the runtime. */
@@ -18,6 +19,7 @@ export interface RunsEdges {
   readonly shelf: AgentShelf;
   readonly lateModel: RealmEdges['lateModel'];
   readonly spawn: Spawn;
+  readonly snapshots: AgentSnapshots;
   readonly ids: IdSource;
   readonly approve?: Approve | undefined;
   readonly crashPoint?: ((name: string) => void) | undefined;

@@ -31,6 +31,11 @@ export interface SessionRuns {
   call(call: PerformCall): Promise<Json>;
   /** Ends what its triggers started: the session is cancelled. */
   cancelAll(reason: string): void;
+  /**
+   * Resolves once every run that was started is there, or cannot be, and every cancellation is on its way: who ends
+   * before that leaves behind a log that tells of runs which nobody will ever make. Undefined where that is so now.
+   */
+  settled(): Promise<unknown> | undefined;
 }
 
 export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
@@ -40,6 +45,18 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
   const model = prepared.model.id === agent.manifest.model ? undefined : prepared.model;
   const ground = { agent, model, ofSession: true } as const;
   const fail = (error: unknown) => stop.now({ kind: 'lost', error: toRuntimeError(error) });
+  const underWay = new Set<Promise<void>>();
+  const keep = (work: Promise<void>): Promise<void> => {
+    const kept = work.catch(fail).finally(() => underWay.delete(kept));
+    underWay.add(kept);
+    return kept;
+  };
+  /** Runs whose streams are being made: nobody can be told to end them before that. */
+  const beginning = new Map<string, Promise<void>>();
+  const end = async (run: string, reason: string, by: string) => {
+    await beginning.get(run);
+    await runs.end(run, reason, by);
+  };
 
   const begin = async (started: StartedRun) => {
     const ended = await runs.begin({
@@ -51,20 +68,25 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
   forwardAwaited(edges, fail);
   return {
     start(started) {
-      log.committed(started.seq, (error) => {
-        if (error === undefined) begin(started).catch(fail);
-      });
+      const committed = new Promise<boolean>((resolve) =>
+        log.committed(started.seq, (error) => resolve(error === undefined)),
+      );
+      const { run } = started;
+      const begun = keep(committed.then((isCommitted) => (isCommitted ? begin(started) : undefined)));
+      beginning.set(run, begun);
+      void begun.then(() => beginning.delete(run));
     },
     cancel(run, reason) {
-      runs.end(run, reason, 'trigger').catch(fail);
+      void keep(end(run, reason, 'trigger'));
     },
     async reconcile() {
       for (const started of state.runs) await begin(started);
     },
     cancelAll(reason) {
       for (const { run } of state.runs)
-        runs.end(run, `Its session was cancelled: ${reason}`, 'session').catch(fail);
+        void keep(end(run, `Its session was cancelled: ${reason}`, 'session'));
     },
+    settled: () => (underWay.size === 0 ? undefined : allSettled(underWay)),
     async call({ action, input, cause, signal }) {
       const workflow = prepared.workflows.get(action.name);
       if (workflow === undefined) throw workflowUnknown(agent, action.name, [...prepared.workflows.keys()]);
@@ -83,6 +105,11 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
       });
     },
   };
+}
+
+/** What is kept while it waits counts, too. */
+async function allSettled(underWay: ReadonlySet<Promise<void>>): Promise<void> {
+  while (underWay.size > 0) await Promise.all(underWay);
 }
 
 const agentsAbove = ({ parent, agent }: SessionState): readonly string[] => [

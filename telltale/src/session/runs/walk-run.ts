@@ -15,7 +15,6 @@ import { costWith } from '../cost.ts';
 import { createStepHooks } from '../hooks/create-step-hooks.ts';
 import { hasHooks } from '../hooks/hook-types.ts';
 import { createLateInvoke } from '../session-invoke.ts';
-import { agentSnapshot, shownManifest } from './agent-snapshot.ts';
 import { runAgentStep } from './agent-step.ts';
 import type { Runs } from './create-runs.ts';
 import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
@@ -28,7 +27,11 @@ import { createRunReviews } from './run-reviews.ts';
 import { createSessionLink } from './session-link.ts';
 
 /** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
-export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }: DriveCall): Driven {
+export function walkRun(
+  edges: RunsEdges,
+  callRun: Runs['call'],
+  { held, realm, onParked }: DriveCall,
+): Driven {
   const { journal } = held;
   const { state } = journal;
   const { clock, random } = edges;
@@ -54,13 +57,14 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
   }));
   const ended = AbortSignal.any([letGo.signal, cancel.signal]);
   const metadata = async () => ((await session?.agent())?.metadata ?? {}) as JsonObject;
+  const inherited = async () => ((await scope.agent()).variables ?? {}) as JsonObject;
   const decisions = createDecisions({
     ...{ journal, scope, invoke, signal: ended },
     artifacts: { read: async (...asked) => (await prepared.desk()).artifacts.read(...asked) },
     components: [...manifest.components, ...workflow.components],
-    context: async (step) => runContext(state, step, await metadata()),
+    context: async (step) => runContext(state, step, await metadata(), await inherited()),
   });
-  const below = { run: state.id, agents: state.origin.agents };
+  const called = { run: state.id, agents: state.origin.agents };
   const leafEdges: LeafEdges = {
     ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
     targets: prepared.targets,
@@ -71,7 +75,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
       runAgentStep(edges, realm, {
         ...{ session: key, step, agent, input, vars, signal, cause, isLetGo },
-        ...below,
+        ...called,
         metadata: async () => (session === undefined ? undefined : await metadata()),
         onUsage: (usage, cost_usd, model) =>
           journal.append({ type: 'model.used', step, model, usage, cost_usd }, cause),
@@ -98,10 +102,11 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     const lists = [manifest.hooks, workflow.hooks, ...[...allSteps(workflow)].map(({ hooks }) => hooks)];
     if (!lists.some(hasHooks)) return leaves;
     const shown = await metadata();
+    const below = await inherited();
     const hooksOf = createStepHooks({
       ...{ agent: manifest, workflow, journal, clock, invoke },
       command: prepared.targets.command,
-      context: (step) => runContext(state, step, shown),
+      context: (step) => runContext(state, step, shown, below),
       metadata: () => shown,
     });
     return hookedLeaves(leaves, hooksOf, ended);
@@ -116,6 +121,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
         cancel: cancel.signal,
         onParked() {
           released = true;
+          onParked();
           return 'release';
         },
       });
@@ -132,14 +138,14 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
 }
 
 function linkOf(
-  { store, env }: RunsEdges,
+  { store, snapshots }: RunsEdges,
   of: { readonly id: string; readonly seq: number } | undefined,
   run: string,
   workflow: string,
   prepared: Realm['prepared'],
 ): SessionLink | undefined {
   if (of === undefined) return undefined;
-  const readAgent = () => agentSnapshot(store, of.id, of.seq, prepared, env);
+  const readAgent = () => snapshots(of.id, of.seq, prepared);
   return createSessionLink({ store, run, workflow, session: of.id, readAgent });
 }
 
@@ -150,6 +156,6 @@ function ownView({ agent, prepared }: Realm, env: RunsEdges['env']): JsonObject 
   return {
     ...createAgentView({ state, prepared, env, parent: undefined })(),
     ...{ session_id: null, started_at: null, thoughts: [], responses: [] },
-    manifest: shownManifest(manifest),
+    manifest: prepared.shownManifest(),
   };
 }

@@ -1,6 +1,7 @@
 import type { WorkEnd } from '../../engine/engine.ts';
 import type { RunState, RunStatus } from '../../events/run-state.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { Drain } from '../drain-inbox.ts';
 import type { DriveRun, RunWalkEnd } from './drive-run.ts';
 import { acquireRun, type HeldRun } from './open-run.ts';
 import { enterRealm, type Realm, readGround } from './realm.ts';
@@ -9,9 +10,11 @@ import type { RunsEdges } from './run-edges.ts';
 import { createRunInbox } from './run-inbox.ts';
 import type { RunResult } from './run-types.ts';
 import { tellEnd } from './tell-end.ts';
+import type { ParkedRuns } from './watch-parked.ts';
 
 export interface WorkEdges extends RunsEdges {
   readonly board: RunBoard;
+  readonly parked: ParkedRuns;
   readonly drive: DriveRun;
 }
 
@@ -22,11 +25,17 @@ export async function workOnRun(edges: WorkEdges, run: string, signal: AbortSign
   try {
     const held = await take(edges, entry);
     if (held === undefined) return { kind: 'done' };
+    let end: WorkEnd;
     try {
-      return await work(edges, entry, held, signal);
+      end = await work(edges, entry, held, signal);
     } finally {
       await held.writer.release();
     }
+    const { waiting } = held.journal.state;
+    // Told once nobody holds it: whoever hears of it may take it up at once.
+    if (end.kind === 'waiting' && waiting !== undefined)
+      board.tell(run, ({ onWaiting }) => onWaiting?.(waiting));
+    return end;
   } catch (thrown) {
     board.tell(run, ({ onError }) => onError(thrown));
     if (entry.listeners.size === 0) edges.onError(thrown);
@@ -58,14 +67,21 @@ async function work(
 ): Promise<WorkEnd> {
   const { journal, writer } = held;
   const { state } = journal;
+  edges.parked.forget(entry.run);
   if (isOver(state.status)) return conclude(edges, entry, state);
   const ground = entry.ground ?? (await readGround(state, edges, entry.acceptChanges));
   entry.ground = ground;
   const realm: Realm = await enterRealm(edges, ground, state.workflow);
   edges.board.tell(entry.run, ({ onWork }) => onWork?.());
   if (state.seq > 1) journal.append({ type: 'workflow.resumed', by: 'runtime' });
-  const driven = await edges.drive({ held, realm, entry });
-  const inbox = createRunInbox({
+  let heard = 0;
+  const driven = await edges.drive({
+    ...{ held, realm, entry },
+    onParked() {
+      heard = inbox.received;
+    },
+  });
+  const inbox: Drain = createRunInbox({
     writer,
     journal,
     cancel: driven.cancel,
@@ -81,9 +97,19 @@ async function work(
   if (signal.aborted) letGo();
   held.onLost(letGo);
   try {
-    await inbox.drain();
+    const known = inbox.now();
+    // Nobody can have written to a run before it was there: what comes now is taken as it comes.
+    if (state.seq > 1) await known;
+    else known.catch((thrown) => driven.letGo(toRuntimeError(thrown)));
     if (state.cancelling !== undefined) driven.cancel(state.cancelling.reason, state.cancelling.by);
-    return await settle(edges, entry, held, await driven.run());
+    const end = await settle(edges, entry, held, await driven.run());
+    if (end.kind === 'done') return end;
+    // What came while it was being let go of is on its log, and no step has seen it.
+    await inbox.now();
+    await journal.flushed();
+    if (inbox.received > heard) return { kind: 'waiting', due: edges.clock.now() };
+    edges.parked.watch(entry.run, state.seq);
+    return end;
   } finally {
     signal.removeEventListener('abort', letGo);
     entry.cancel = undefined;
@@ -117,7 +143,6 @@ async function settle(
       const waiting = { for: end.for, ...(end.due === undefined ? {} : { due: end.due }) };
       journal.append({ type: 'workflow.waiting', ...waiting });
       await journal.flushed();
-      edges.board.tell(entry.run, ({ onWaiting }) => onWaiting?.(waiting));
       return { kind: 'waiting', ...(end.due === undefined ? {} : { due: end.due }) };
     }
     case 'completed':

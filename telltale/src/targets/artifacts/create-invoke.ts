@@ -67,6 +67,7 @@ export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: 
       ms: spent.ms,
       cost: spent.cost,
     });
+    if (question.unasked !== undefined) return fallback('unavailable', question.unasked);
     const newest = (await artifacts.read(artifact))?.version;
     const isCached = mayCache && artifact !== NEVER_CACHED && newest !== undefined;
     const about = () => hash([artifact, newest, method, args, context]);

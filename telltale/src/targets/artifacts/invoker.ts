@@ -20,6 +20,8 @@ export interface Question {
   /** What is decided, for the log: `step build: condition`. */
   readonly where: string;
   readonly invocation: Invocation;
+  /** Why it cannot be asked at all, where the caller knows already: the fallback counts. */
+  readonly unasked?: string;
   readonly wanted: Wanted;
   readonly context: DecisionContext;
   readonly signal: AbortSignal;

@@ -19,7 +19,7 @@ export function artifactsOf(agent: LoadedManifest, project: Project): readonly L
 /** What a manifest says. A `module` is read from its file, relative to the manifest. */
 export async function readDraft({ manifest, file }: LoadedManifest): Promise<ArtifactDraft | undefined> {
   if (manifest.kind !== 'Artifact') return undefined;
-  const { name, source, module, methods, description } = manifest;
+  const { name, source, module, methods = {}, description } = manifest;
   return {
     name,
     source: source ?? (module === undefined ? '' : await readModule(name, module, file)),

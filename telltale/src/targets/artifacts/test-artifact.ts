@@ -28,7 +28,8 @@ export interface ArtifactTested {
   readonly context: DecisionContext;
 }
 
-const CONTEXT: DecisionContext = {
+/** What one is shown where the test does not say otherwise: every key that a run's context has. */
+export const TEST_CONTEXT: DecisionContext = {
   agent_id: 'test',
   current_state: null,
   step_name: null,
@@ -53,7 +54,7 @@ export async function testArtifact(
       read: async (asked) => (asked === name ? own : (GENESIS.get(asked) ?? others?.read(asked))),
     },
   });
-  const context = { ...CONTEXT, ...test.context } as DecisionContext;
+  const context = { ...TEST_CONTEXT, ...test.context } as DecisionContext;
   const signal = test.signal ?? new AbortController().signal;
   const answer = await call({ artifact: name, method, args, context, seed, signal });
   const meant = answer.ok ? unwrapAnswer(answer.value) : undefined;

@@ -19,7 +19,9 @@ export const componentsFor =
       if (because === undefined) continue;
       const where = `step ${address}: component ${component.name}: prompt`;
       fragments.push(await writtenPrompt(where, step, component, address, locals, edges));
-      edges.journal.append({ type: 'component.injected', component: component.name, step: address, because });
+      const { journal } = edges;
+      if (journal.state.injected.has(`${component.name} ${address}`)) continue;
+      journal.append({ type: 'component.injected', component: component.name, step: address, because });
     }
     return fragments;
   };
@@ -34,7 +36,8 @@ async function whyInjected(
 ): Promise<string | undefined> {
   if (!Array.isArray(into)) {
     const asked = into as Invocation<readonly string[]>;
-    const steps = await ask(`step ${address}: component ${name}`, step, asked, { type: 'names' });
+    const where = `step ${address}: component ${name}`;
+    const steps = await ask({ where, step, locals, at: address }, asked, { type: 'names' });
     return steps.includes(step) ? nameOf(asked) : undefined;
   }
   for (const [index, entry] of into.entries()) {

@@ -1,12 +1,15 @@
 import { evaluateTest } from '../../conditions/cel/evaluate.ts';
 import { type Expression, parseExpression } from '../../conditions/cel/parse-expression.ts';
 import type { Issue } from '../../conditions/issue.ts';
-import type { Result } from '../../kernel/result.ts';
+import type { Json } from '../../kernel/json.ts';
+import { err, ok, type Result } from '../../kernel/result.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Invocation, Wanted } from '../../targets/artifacts/invoker.ts';
 import type { Decisions, Test } from '../decisions.ts';
-import type { Locals } from '../scope.ts';
+import { type ResolvePlace, resolveDeep } from '../resolve-deep.ts';
+import type { Locals, Scope } from '../scope.ts';
 import { componentsFor } from './components.ts';
-import { type Ask, type DecisionEdges, nameOf } from './decision-edges.ts';
+import { type Ask, type Asker, type DecisionEdges, nameOf } from './decision-edges.ts';
 import { writtenPrompt } from './written-prompt.ts';
 
 /** Kept for as long as the run is worked on; a workflow has so many tests at most. */
@@ -18,16 +21,17 @@ export function createDecisions(edges: DecisionEdges): Decisions {
   const parsed = new Map<string, Result<Expression, Issue>>();
 
   const ask: Ask = async <Answer>(
-    where: string,
-    step: string | null,
+    { where, step, locals, at }: Asker,
     invocation: Invocation<Answer>,
     wanted: Wanted,
   ) => {
     const known = state.answers.get(where);
     if (known !== undefined) return known as Answer;
+    const args = await resolvedArgs(invocation.args, scope, { what: where, locals, at });
     const record = await invoke({
       where,
-      invocation: invocation as Invocation,
+      invocation: { ...invocation, args: args.ok ? args.value : invocation.args } as Invocation,
+      ...(args.ok ? {} : { unasked: args.error }),
       wanted,
       context: await context(step),
       signal,
@@ -67,7 +71,7 @@ export function createDecisions(edges: DecisionEdges): Decisions {
       journal.append({ type: 'if.decided', at_step: at, test: given, held, ...problem });
       return held;
     }
-    const held = await ask(whereOf(at), stepAt(at), given, { type: 'boolean' });
+    const held = await ask(askerAt(at, locals), given, { type: 'boolean' });
     journal.append({ type: 'if.decided', at_step: at, test: nameOf(given), held });
     return held;
   };
@@ -83,12 +87,28 @@ export function createDecisions(edges: DecisionEdges): Decisions {
       const fragments = await components(step.name, address, locals);
       return [own, ...fragments].join('\n\n');
     },
-    state: (at, invocation, states) =>
-      ask(whereOf(at), stepAt(at), invocation, { type: 'one_of', values: states }),
+    state: (at, invocation, states, locals = {}) =>
+      ask(askerAt(at, locals), invocation, { type: 'one_of', values: states }),
   };
 }
 
 const TRANSITION = /^transition\b/;
+
+const askerAt = (at: string, locals: Locals): Asker => ({ where: whereOf(at), step: stepAt(at), locals, at });
+
+/** The arguments with their `${…}` resolved, or why that is not possible: then the fallback counts. */
+async function resolvedArgs(
+  args: readonly Json[],
+  scope: Scope,
+  place: ResolvePlace,
+): Promise<Result<readonly Json[], string>> {
+  try {
+    return ok((await resolveDeep(args as Json, scope, place)) as readonly Json[]);
+  } catch (thrown) {
+    const { message, hint } = toRuntimeError(thrown);
+    return err(hint === undefined ? message : `${message} ${hint}`);
+  }
+}
 
 /** `write@2:if` is `step write@2: if`, `drafting@3:transition 0` is `state drafting@3: transition 0`. */
 function whereOf(at: string): string {

@@ -8,9 +8,14 @@ const RECENT = 10;
 
 /**
  * What decisions of a run are given: its steps are its actions. `metadata` is the session's, as of the run's start, or
- * nothing where no session is involved.
+ * nothing where no session is involved; `below` are the agent's variables, which those of the run hide.
  */
-export function runContext(state: RunState, step: string | null, metadata: JsonObject = {}): DecisionContext {
+export function runContext(
+  state: RunState,
+  step: string | null,
+  metadata: JsonObject = {},
+  below: JsonObject = {},
+): DecisionContext {
   const ended = [...state.steps.values()].filter(({ status }) => ENDED.has(status));
   const good = ended.filter(({ status }) => !BAD.has(status));
   return {
@@ -22,7 +27,7 @@ export function runContext(state: RunState, step: string | null, metadata: JsonO
     recent_actions: ended.slice(-RECENT).map(shown),
     last_result: ended.findLast(({ output }) => output !== undefined)?.output ?? null,
     metadata,
-    variables: Object.fromEntries(state.variables),
+    variables: { ...below, ...Object.fromEntries(state.variables) },
   };
 }
 

@@ -14,7 +14,7 @@ export interface PromptKeys {
 
 /**
  * Text as it was written, or as an artifact holds it, with its `${…}` resolved; or what an artifact's method makes, as
- * it is. Rejects where a path does not exist, or the artifact that holds the text.
+ * it is, with the fallback as written text. Rejects where a path does not exist, or the artifact that holds the text.
  */
 export async function writtenPrompt(
   where: string,
@@ -24,8 +24,20 @@ export async function writtenPrompt(
   locals: Locals,
   edges: Pick<DecisionEdges, 'scope' | 'artifacts'> & { readonly ask: Ask },
 ): Promise<string> {
-  if (typeof prompt === 'object') return edges.ask(where, step, prompt, { type: 'string' });
-  const text = artifact === undefined ? (prompt ?? '') : await sourceOf(artifact, where, edges);
+  const written = (text: string) => filled(text, where, address, locals, edges);
+  if (typeof prompt !== 'object')
+    return written(artifact === undefined ? (prompt ?? '') : await sourceOf(artifact, where, edges));
+  const fallback = await written(prompt.fallback);
+  return edges.ask({ where, step, locals, at: address }, { ...prompt, fallback }, { type: 'string' });
+}
+
+async function filled(
+  text: string,
+  where: string,
+  address: string,
+  locals: Locals,
+  edges: Pick<DecisionEdges, 'scope'>,
+): Promise<string> {
   const template = parseTemplate(text, { names: Object.keys(locals) });
   if (!template.ok) throw badPrompt(where, template.error[0]);
   const resolved = resolveTemplate(template.value, await edges.scope.forTemplate(text, locals, address));

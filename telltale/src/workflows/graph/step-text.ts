@@ -2,6 +2,9 @@ import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { Invocation } from '../../targets/artifacts/invoker.ts';
 import type { Test } from '../decisions.ts';
 
+/** Conditions that are no expressions. */
+const BY_NAME: ReadonlySet<string> = new Set(['previous_steps_success', 'always', 'on_failure']);
+
 /** A test in a few words: CEL as it is written, or which artifact is asked. */
 export function testText(test: Test | Invocation): string {
   if (typeof test !== 'object') return String(test);
@@ -18,9 +21,9 @@ function commonLines(step: Step): readonly string[] {
   const { if: held, condition, timeout, retry, on_error, compensate } = step;
   const lines: string[] = [];
   if (held !== undefined) lines.push(`if ${testText(held)}`);
-  if (condition !== undefined && condition !== 'previous_steps_success')
+  if (condition !== undefined)
     lines.push(
-      condition === 'always' || condition === 'on_failure' ? condition : `if ${testText(condition)}`,
+      typeof condition === 'string' && BY_NAME.has(condition) ? condition : `if ${testText(condition)}`,
     );
   const bounds = [
     ...(timeout === undefined || step.type === 'approval' ? [] : [`timeout ${durationText(timeout.ms)}`]),

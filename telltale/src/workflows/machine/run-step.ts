@@ -70,7 +70,10 @@ async function whyNot(
     if (failed === undefined) return { reason: 'condition', because: 'no step before it failed' };
   } else if (condition !== 'always') {
     if (unhandled !== undefined) return { reason, because: unhandled };
-    if (condition !== undefined && condition !== 'previous_steps_success') {
+    if (condition === 'previous_steps_success') {
+      // Also one that the run went on after: who writes it down means every one.
+      if (failed !== undefined) return { reason: 'condition', because: failed };
+    } else if (condition !== undefined) {
       const at = `${address}:condition`;
       if (!(await takeTest(walk, at, condition, locals)))
         return { reason: 'condition', because: showTest(condition) };

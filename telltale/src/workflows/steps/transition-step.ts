@@ -15,7 +15,7 @@ export const prepareTransition: PrepareLeaf<'transition'> = async (step, place, 
       async run() {
         const states = Object.keys(workflow.states ?? {});
         const at = `${place.address}:transition_source`;
-        return { state: await decisions.state(at, step.transition_source, states) };
+        return { state: await decisions.state(at, step.transition_source, states, place.locals) };
       },
     };
   const { transition_map: map, model } = step;

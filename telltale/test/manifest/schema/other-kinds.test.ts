@@ -204,13 +204,20 @@ describe('relics', () => {
 });
 
 describe('artifacts', () => {
-  it('have a source or a module, and a method', () => {
+  it('have a source or a module, and no empty list of methods', () => {
     expect(found({ kind: 'Artifact', name: 'a', methods: {} })).toEqual([
       'missing (root)',
       'missing methods',
     ]);
     expect(found({ kind: 'Artifact', name: 'a', source: 'x', module: 'y', methods: { m: {} } })).toEqual([
       'exclusive module',
+    ]);
+  });
+
+  it('without methods are the text of a prompt; code that names none is warned of', () => {
+    expect(found({ kind: 'Artifact', name: 'a', source: 'Dear reader, export nothing.' })).toEqual([]);
+    expect(found({ kind: 'Artifact', name: 'a', source: 'export function go() {}' })).toEqual([
+      'warning no_methods source',
     ]);
   });
 });

@@ -172,6 +172,13 @@ describe('names in conditions and references', () => {
     ]);
   });
 
+  it('are read in the arguments of an invocation, too', () => {
+    const ask = (arg: string) => ({ invoke: 'gate', method: 'go', args: [arg], fallback: true });
+    expect(found(steps(step('a', { if: ask('${input.x}'), condition: ask('${steps.b.output}') })))).toEqual([
+      'unknown_step steps.0.condition.args.0',
+    ]);
+  });
+
   it('are read in the default of a reference too', () => {
     expect(
       found(steps(step('a'), step('b', { parameters: { p: '${steps.a.output ?? steps.c.output}' } }))),

@@ -1,14 +1,36 @@
 import type { Issue } from '../../issue.ts';
-import { type DocumentNode, errorAt } from './document-node.ts';
+import { type DocumentNode, errorAt, warningAt } from './document-node.ts';
 
 const RESERVED = /^genesis_/;
 /** What a function can be named; names elsewhere may have a dash, too. */
 const FUNCTION = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** An artifact is not the runtime's own, and has methods, each of which can be a function's name. */
+/** An artifact is not the runtime's own; where it has methods, each can be a function's name. */
 export function checkArtifact(artifact: DocumentNode): readonly Issue[] {
-  return [...checkName(artifact.at('name')), ...checkMethods(artifact.at('methods'))];
+  return [
+    ...checkName(artifact.at('name')),
+    ...checkMethods(artifact.at('methods')),
+    ...(artifact.has('methods') ? [] : checkText(artifact.at('source'))),
+  ];
 }
+
+const CODE = /^\s*export\s+(?:async\s+)?(?:function|const|let)\b/m;
+
+/** Code whose methods were forgotten would be taken for a prompt, and every decision come to its fallback. */
+const checkText = (source: DocumentNode): readonly Issue[] =>
+  CODE.test(source.text() ?? '')
+    ? [
+        warningAt(
+          source,
+          'no_methods',
+          'Without "methods" this is the text of a prompt: no decision can ask it.',
+          {
+            hint: 'Name its functions: "methods: { should_continue: { description: … } }".',
+            at: 'key',
+          },
+        ),
+      ]
+    : [];
 
 function checkName(name: DocumentNode): readonly Issue[] {
   const found = name.text();
@@ -25,8 +47,8 @@ function checkMethods(methods: DocumentNode): readonly Issue[] {
   const named = methods.entries();
   if (named.length === 0)
     return [
-      errorAt(methods, 'missing', 'An Artifact needs at least one method.', {
-        hint: 'Write "methods: { should_continue: { description: … } }".',
+      errorAt(methods, 'missing', '"methods" names no method.', {
+        hint: 'Write "methods: { should_continue: { description: … } }", or leave "methods" out where the source is the text of a prompt.',
         at: 'key',
       }),
     ];

@@ -73,12 +73,17 @@ const NOT_TEMPLATES = [
 
 /** The `${…}` in a step's texts: what is left of them after the environment was filled in is resolved when it runs. */
 export function checkStepReferences(step: DocumentNode, scope: NameScope): readonly Issue[] {
-  return step
-    .entries()
-    .filter(([key]) => !NOT_TEMPLATES.includes(key))
-    .flatMap(([, node]) =>
-      [...textsUnder(node)].flatMap(([text, place]) => checkReferences(text, place, scope)),
-    );
+  const own = step.entries().flatMap(([key, node]) => {
+    if (NOT_TEMPLATES.includes(key)) return [];
+    // What undoes a step sees what the step has brought.
+    const seen = key === 'compensate' ? { ...scope, items: [...scope.items, 'output'] } : scope;
+    return [{ node, seen }];
+  });
+  // CEL has no templates; the arguments of an invocation in its place have.
+  const asked = ['if', 'condition', 'while'].map((key) => ({ node: step.at(key).at('args'), seen: scope }));
+  return [...own, ...asked].flatMap(({ node, seen }) =>
+    [...textsUnder(node)].flatMap(([text, place]) => checkReferences(text, place, seen)),
+  );
 }
 
 function checkReferences(text: string, place: DocumentNode, scope: NameScope): readonly Issue[] {

@@ -18,21 +18,28 @@ export interface TestArtifactOptions {
   readonly others?: readonly DefinedArtifact[];
 }
 
-/** Asks an artifact in the sandbox, as a run would. That it throws or answers with nonsense is data: `answer.ok` is false. */
+/**
+ * Asks an artifact in the sandbox, as a run would. That a method throws or answers with nonsense is data: `answer.ok` is
+ * false. Rejects with what is wrong with the artifact, where no store would keep it.
+ */
 export async function testArtifact(
   artifact: DefinedArtifact,
   { others = [], ...test }: TestArtifactOptions,
 ): Promise<ArtifactTested> {
-  const [{ createSandbox }, { testArtifact: ask }] = await Promise.all([
+  const [{ createSandbox }, { testArtifact: ask }, { createDraftCheck }] = await Promise.all([
     import('../targets/sandbox/create-sandbox.ts'),
     import('../targets/artifacts/test-artifact.ts'),
+    import('../targets/artifacts/check-draft.ts'),
   ]);
-  const { name, source } = await versionOf(artifact);
+  const own = await versionOf(artifact);
+  const { name, source } = own;
   const beside = new Map<string, ArtifactVersion>();
   for (const other of others) beside.set(other.name, await versionOf(other));
   const clock = createSystemClock();
   const sandbox = createSandbox({ clock });
   try {
+    // As every store does before it keeps one. And whoever is asked next does not pay for the engine's start.
+    await createDraftCheck(sandbox)(own);
     return await ask(
       { ...test, name, source, others: { read: async (asked) => beside.get(asked) } },
       { sandbox, clock },

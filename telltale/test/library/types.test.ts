@@ -254,8 +254,9 @@ describe('the types of an artifact', () => {
       defineArtifact({ name: 'a', methods: { go: {} } }),
       // @ts-expect-error both
       defineArtifact({ name: 'a', source: '', methods: { go: () => 1 } }),
-      // @ts-expect-error no methods
-      defineArtifact({ name: 'a', source: '' }),
+      defineArtifact({ name: 'a', source: 'Be kind.' }),
+      // @ts-expect-error neither
+      defineArtifact({ name: 'a' }),
     ];
     expectTypeOf(artifacts).toBeFunction();
   });

@@ -333,11 +333,25 @@ describe('an artifact in code', () => {
       methods: { go: { description: 'Asks.' }, bad: {} },
     });
     expect((await testArtifact(boss, { method: 'go', args: [1], others: [pacing] })).meant).toBe(true);
+    const lacking = defineArtifact({ name: 'lacking', source: 'function a() {}', methods: { b: {} } });
+    await expect(testArtifact(lacking, { method: 'b' })).rejects.toThrow(/"b"/);
     expect((await testArtifact(boss, { method: 'bad' })).answer).toMatchObject({
       ok: false,
       reason: 'threw',
       message: expect.stringContaining('nowhere'),
     });
+  });
+
+  it('without methods is text: a prompt', async () => {
+    const greeting = defineArtifact({ name: 'greeting', source: 'Greet ${input.who}.' });
+    const workflow = defineWorkflow({
+      name: 'w',
+      steps: [{ name: 'ask', type: 'llm', prompt_artifact_id: 'greeting' }],
+    });
+    const model = scripted(['Good day!']);
+    const agent = await defineAgent({ name: 'bot', model, workflows: [workflow], artifacts: [greeting] });
+    await runWorkflow(findWorkflow(agent, workflow), { input: { who: 'Ann' } });
+    expect(model.prompts).toEqual(['Greet Ann.']);
   });
 
   it('leaves behind what a function closes over', async () => {
@@ -358,7 +372,8 @@ describe('an artifact in code', () => {
     ['no function', { methods: { a: { description: 'a' } } }, '/methods/a', /must be a function/],
     ['a function beside source', { source: 'x', methods: { a: () => 1 } }, '/methods/a', /"source"/],
     ['a name that none can have', { methods: { for: () => 1 } }, '/methods/for', /named "for"/],
-    ['no methods', {}, '', /"methods"/],
+    ['nothing in it', {}, '', /neither methods nor source/],
+    ['no methods', { methods: {} }, '', /neither methods nor source/],
     ['a module', { module: './a.js', methods: { a: () => 1 } }, '/module', /no "module"/],
     ['a slip', { methods: { a: () => 1 }, cost: 3 }, '/cost', /no key "cost"/],
   ])('with %s is refused', async (_, definition, path, message) => {

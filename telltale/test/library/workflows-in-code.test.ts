@@ -354,6 +354,18 @@ describe('an artifact in code', () => {
     expect(model.prompts).toEqual(['Greet Ann.']);
   });
 
+  it('that does not end has timed out, in a test, too', async () => {
+    const endless = defineArtifact({
+      name: 'endless',
+      source: 'function go() { for (;;); }',
+      methods: { go: {} },
+    });
+    expect((await testArtifact(endless, { method: 'go' })).answer).toMatchObject({
+      ok: false,
+      reason: 'timeout',
+    });
+  });
+
   it('leaves behind what a function closes over', async () => {
     const limit = 3;
     const closing = defineArtifact({ name: 'closing', methods: { go: (n: number) => n < limit } });

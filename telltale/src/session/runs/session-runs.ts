@@ -41,29 +41,45 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
   const ground = { agent, model, ofSession: true } as const;
   const fail = (error: unknown) => stop.now({ kind: 'lost', error: toRuntimeError(error) });
 
-  const begin = async (started: StartedRun) => {
+  /** Runs whose streams are being made, or looked for. */
+  const beginning = new Map<string, Promise<void>>();
+
+  const makeOrFind = async (started: StartedRun) => {
     const ended = await runs.begin({
       ...{ session: state.id, ground, started, balance: state.balance },
       agents: agentsAbove(state),
     });
     if (ended !== undefined) orders.ended(ended);
   };
-  forwardAwaited(edges, fail);
+  const begin = (started: StartedRun): Promise<void> => {
+    const begun = makeOrFind(started);
+    const forget = () => beginning.delete(started.run);
+    begun.then(forget, forget);
+    beginning.set(started.run, begun);
+    return begun;
+  };
+  /** Nothing can be said to a run before its stream is there, which a `trigger.fired` is ahead of. */
+  const whenThere = (run: string, then: () => Promise<void>) => {
+    const started = state.runs.find((each) => each.run === run);
+    if (started === undefined) return;
+    log.committed(started.seq, (error) => {
+      if (error === undefined) Promise.resolve(beginning.get(run)).then(then).catch(fail);
+    });
+  };
+  const end = (run: string, reason: string, by: string) => whenThere(run, () => runs.end(run, reason, by));
+  forwardAwaited(edges, whenThere);
   return {
     start(started) {
       log.committed(started.seq, (error) => {
         if (error === undefined) begin(started).catch(fail);
       });
     },
-    cancel(run, reason) {
-      runs.end(run, reason, 'trigger').catch(fail);
-    },
+    cancel: (run, reason) => end(run, reason, 'trigger'),
     async reconcile() {
-      for (const started of state.runs) await begin(started);
+      await Promise.all(state.runs.map(begin));
     },
     cancelAll(reason) {
-      for (const { run } of state.runs)
-        runs.end(run, `Its session was cancelled: ${reason}`, 'session').catch(fail);
+      for (const { run } of state.runs) end(run, `Its session was cancelled: ${reason}`, 'session');
     },
     async call({ action, input, cause, signal }) {
       const workflow = prepared.workflows.get(action.name);
@@ -94,7 +110,10 @@ const isLetGo = ({ reason }: Stop): boolean =>
   reason?.kind === 'interrupt' || reason?.kind === 'lost' || reason?.kind === 'wait';
 
 /** Passes on events of the session that steps of its runs wait for. */
-function forwardAwaited({ prepared, log, runs }: SessionRunsEdges, fail: (error: unknown) => void): void {
+function forwardAwaited(
+  { prepared, log, runs }: SessionRunsEdges,
+  whenThere: (run: string, then: () => Promise<void>) => void,
+): void {
   const awaited = new Map<string, ReadonlySet<string>>();
   for (const [name, workflow] of prepared.workflows) {
     const types = awaitedTypes(workflow, prepared.workflows);
@@ -108,7 +127,7 @@ function forwardAwaited({ prepared, log, runs }: SessionRunsEdges, fail: (error:
     log.committed(event.seq, (error) => {
       if (error !== undefined) return;
       const data = JSON.parse(JSON.stringify(event)) as JsonObject;
-      for (const { run } of waiting) runs.pass(run, event.type, data, state.id).catch(fail);
+      for (const { run } of waiting) whenThere(run, () => runs.pass(run, event.type, data, state.id));
     });
   });
 }

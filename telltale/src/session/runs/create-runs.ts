@@ -4,6 +4,7 @@ import type { RunOrigin } from '../../events/run-event.ts';
 import type { StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { refuseUnbuiltSteps } from '../../workflows/steps/refuse-unbuilt-steps.ts';
 import { createBeginnings } from './beginnings.ts';
 import { type CalledRun, callRun, cancelRun, checkInput } from './call-run.ts';
 import type { DriveRun } from './drive-run.ts';
@@ -57,6 +58,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     signal?.throwIfAborted();
     checkInput(manifest, input);
     const make = async () => {
+      refuseUnbuiltSteps(manifest);
       const held = await createRun(edges, {
         ...{ id, workflow: manifest, ground: { agent }, input, vars },
         balance: agent.manifest.budget?.balance,

@@ -20,6 +20,8 @@ export interface Driven {
   /** Begins it, once. */
   run(): Promise<RunWalkEnd>;
   cancel(reason: string, by: string): void;
+  /** The last event that its steps have heard of: what came later is news to the next walk. */
+  seen(): number;
   /** Stops at once, and writes nothing more. */
   letGo(error?: RuntimeError): void;
 }

@@ -26,8 +26,17 @@ export function createLiveRun(
     refuse = reject;
   });
   result.catch(() => undefined); // a caller that only reads events is not ended by it
+  let begun = false;
   const listener: BoardListener = {
     onEnd: finish,
+    onWork() {
+      begun = true;
+    },
+    onOwned(error) {
+      if (begun) return; // somebody else goes on with it
+      entry.listeners.delete(listener);
+      refuse(error);
+    },
     onWaiting(waiting) {
       if (onWaiting === 'release') finish({ run: id, status: 'waiting', waiting });
     },

@@ -15,6 +15,8 @@ export interface RunInboxEdges {
 /** Moves what others put into a run's inbox onto its log, in order, each once. */
 export interface RunInbox {
   drain(): Promise<void>;
+  /** The last event that a step may wait for. */
+  lastNews(): number;
   close(): void;
 }
 
@@ -23,6 +25,7 @@ export function createRunInbox({ writer, journal, cancel, onError }: RunInboxEdg
   let closed = false;
   let again = false;
   let draining: Promise<void> | undefined;
+  let news = 0;
   const outside = { stream: writer.stream, seq: 0, depth: 0 };
 
   const receive = ({ id, kind, from, body }: InboxMessage) => {
@@ -58,6 +61,7 @@ export function createRunInbox({ writer, journal, cancel, onError }: RunInboxEdg
         if (closed || message.id <= handled) continue;
         handled = message.id;
         receive(message);
+        if (message.kind !== RUN_CHILD) news = journal.state.seq;
       }
     } while (again && !closed);
   };
@@ -76,6 +80,7 @@ export function createRunInbox({ writer, journal, cancel, onError }: RunInboxEdg
   });
   return {
     drain,
+    lastNews: () => news,
     close() {
       closed = true;
       forget();

@@ -52,6 +52,7 @@ export function runNote(event: RunEvent, columns: number, paint: Palette): strin
     case 'step.skipped':
     case 'step.cancelled':
     case 'step.interrupted':
+    case 'step.compensating':
     case 'step.compensated':
     case 'timer.set':
     case 'timer.fired':

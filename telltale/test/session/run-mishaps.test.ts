@@ -1,9 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
+import { loadAgent } from '../../src/session/load-agent.ts';
 import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { Store, StreamWriter } from '../../src/store/store.ts';
 import { eventually } from '../store/eventually.ts';
 import { agentFolder, type RunOptions, runAgent, tool } from './run-agent.ts';
 
@@ -12,6 +18,13 @@ const STATUS = 'metadata: { fields: { status: { values: [IDLE, CODING, DONE], de
 
 const TOOLS = {
   ...tool('slow', 'await new Promise((resolve) => setTimeout(resolve, 300)); return 1;'),
+  // Until a run's end is on the session's log; not for ever, where there is none.
+  ...tool(
+    'until_ended',
+    `for (let left = 200; left > 0 && globalThis.isRunEnded !== true; left--)
+       await new Promise((resolve) => setTimeout(resolve, 10));
+     return 1;`,
+  ),
   ...tool(
     'note',
     `const { appendFileSync } = await import('node:fs');
@@ -32,9 +45,10 @@ const steps = (...lines: readonly string[]) => `steps:\n${lines.map((line) => ` 
 const says = (...states: readonly string[]) =>
   states.map((status) => `<metadata>{"status":"${status}"}</metadata>`).join('');
 const SLOW = '<action mode="sync" id="s">{"name":"slow"}</action>';
+const UNTIL_ENDED = '<action mode="sync" id="s">{"name":"until_ended"}</action>';
 const DONE = '<response final="true">done</response>';
 
-/** An agent that says what states it is in, all in one go, then waits for a tool and ends. */
+/** An agent that says what states it is in, all in one go, and ends when it has heard of the end of a run. */
 const goesThrough = (
   states: readonly string[],
   files: Readonly<Record<string, string>>,
@@ -43,7 +57,14 @@ const goesThrough = (
   runAgent({
     manifest: `${IMPORTS}${STATUS}`,
     files: { ...TOOLS, ...files },
-    turns: [`${says(...states)}${SLOW}`, DONE],
+    turns: [`${says(...states)}${UNTIL_ENDED}`, DONE],
+    during(session) {
+      const seen = globalThis as { isRunEnded?: boolean };
+      seen.isRunEnded = false;
+      session.subscribe(({ type }) => {
+        if (/^workflow\.(completed|failed|cancelled)$/.test(type)) seen.isRunEnded = true;
+      });
+    },
     ...options,
   });
 
@@ -133,6 +154,134 @@ describe('a run that cannot be worked on', () => {
   });
 });
 
+describe('a store that fails', () => {
+  /** Refuses what `isRefused` says of the streams of runs. */
+  const failing = (store: Store, isRefused: (line: string) => boolean): Store => {
+    const around = (writer: StreamWriter): StreamWriter => ({
+      ...writer,
+      append(append, settled) {
+        if (writer.stream.startsWith('run_') && append.events.some(isRefused))
+          queueMicrotask(() => settled(new RuntimeError('store_full', 'No space.', { retryable: true })));
+        else writer.append(append, settled);
+      },
+    });
+    return {
+      ...store,
+      create: async (...given) => around(await store.create(...given)),
+      acquire: async (...given) => around(await store.acquire(...given)),
+    };
+  };
+
+  it('lets go of a run wherever it is, and neither its session nor its process ends with it', async () => {
+    for (const type of ['workflow.started', 'step.started', 'workflow.completed']) {
+      const store = await openStore('memory', {
+        cwd: '.',
+        clock: createSystemClock(),
+        durability: 'process',
+      });
+      const { result } = await goesThrough(
+        ['CODING'],
+        onCoding('', steps('{ name: a, type: tool, target: slow }')),
+        {
+          turns: [`${says('CODING')}${SLOW}`, DONE],
+          runtime: { store: failing(store, (line) => line.includes(`"${type}"`)) },
+          after: (_session, runtime) => runtime.workflows.idle(),
+        },
+      );
+      expect(result).toMatchObject({ status: 'completed' });
+      expect(await store.list({ kind: 'run' })).toMatchObject([{ status: 'running' }]);
+      await store.close();
+    }
+  });
+
+  it('leaves a run to the session that set it off, also where another was forked from it before it began', async () => {
+    const folder = agentFolder(`${IMPORTS}${STATUS}`, {
+      ...TOOLS,
+      'script.yml': JSON.stringify({
+        turns: [`${says('CODING')}${SLOW}`, DONE],
+      }),
+      ...onCoding('', steps('{ name: a, type: script, script: "1" }')),
+    });
+    const clock = createSystemClock();
+    const store = await openStore('memory', { cwd: folder, clock, durability: 'process' });
+    // As if it were killed between `trigger.fired` and the run's stream.
+    const dying: Store = {
+      ...store,
+      create: (stream, head) =>
+        head.kind === 'run' ? Promise.reject(new Error('dead')) : store.create(stream, head),
+    };
+    const model = 'scripted:script.yml';
+    const first = await createRuntime({ store: dying, cwd: folder });
+    const session = first.start(await loadAgent('agent.yml', { cwd: folder }), { input: 'x', model });
+    expect(await session.result).toMatchObject({ status: 'interrupted' });
+    await first.close();
+    const runtime = await createRuntime({ store, cwd: folder });
+    const fired = (await runtime.events(session.id)).find(({ type }) => type === 'trigger.fired');
+    const forked = await runtime.fork(session.id, fired?.seq ?? 0);
+    await (await runtime.resume(forked, { model })).result;
+    expect(await store.list({ kind: 'run' })).toEqual([]);
+    await (await runtime.resume(session.id, { model })).result;
+    await runtime.workflows.idle();
+    expect(await store.list({ kind: 'run' })).toMatchObject([{ parent: session.id, status: 'completed' }]);
+    await runtime.close();
+  });
+});
+
+describe('a run that is started wrongly', () => {
+  const TIMED = flow(
+    'timed',
+    `input: { type: object, required: [n], properties: { n: { type: number } } }
+trigger: { type: schedule, every: 10m }
+${steps('{ name: a, type: script, script: "parameters.n", parameters: { n: "${input.n}" } }')}`,
+  );
+
+  it('fails on its log where time starts it without the input that it needs', async () => {
+    const clock = createSimulatedClock();
+    const { runtime, load } = await stage(TIMED, { clock, store: 'memory' });
+    const due: string[] = [];
+    const { agent } = await load('timed');
+    runtime.workflows.listen(agent, { onDue: (_trigger, { kind }) => due.push(kind) });
+    await clock.advance(11 * 60_000);
+    expect(due).toEqual(['started']);
+    await runtime.workflows.idle();
+    await eventually(async () =>
+      expect(await runtime.store.list({ kind: 'run' })).toMatchObject([{ status: 'failed' }]),
+    );
+    await runtime.close();
+  });
+
+  it('is refused under an id that is taken, also where it is cancelled at once', async () => {
+    const { runtime, load } = await stage(flow('long', steps('{ name: a, type: wait, for: 1h }')));
+    const workflow = await load('long');
+    await runtime.workflows.start(workflow, { id: 'run_l' }).result;
+    const control = new AbortController();
+    const second = runtime.workflows.start(workflow, { id: 'run_l', signal: control.signal });
+    control.abort();
+    await expect(second.result).rejects.toMatchObject({ code: 'stream_exists' });
+    expect(await runtime.workflows.state('run_l')).toMatchObject({ status: 'waiting' });
+    await runtime.close();
+  });
+
+  it('is left as it is where its manifest is another one, and whoever signals it is none the worse', async () => {
+    const { runtime, load, open, folder } = await stage(
+      flow('ask', steps('{ name: a, type: approval, prompt: ok }')),
+    );
+    await runtime.workflows.start(await load('ask'), { id: 'run_a' }).result;
+    await runtime.close();
+    appendFileSync(join(folder, 'flows/ask.yml'), '  - { name: b, type: wait, for: 1h }\n');
+    const other = await open();
+    await other.workflows.signal('run_a', 'custom');
+    await other.workflows.idle();
+    const events = await other.workflows.events('run_a');
+    expect(events.at(-1)).toMatchObject({
+      type: 'audit',
+      what: expect.stringContaining('--accept-changes'),
+    });
+    expect(await other.workflows.state('run_a')).toMatchObject({ status: 'waiting' });
+    await other.close();
+  });
+});
+
 describe('a run that calls another', () => {
   it('tells its session of its end once', async () => {
     const { of } = await goesThrough(['CODING'], {
@@ -160,14 +309,18 @@ describe('a run that asks a person', () => {
 });
 
 describe('two processes', () => {
-  const ASKS = flow(
-    'inner',
-    steps('{ name: ok, type: approval, prompt: "Ship it?" }', '{ name: s, type: tool, target: slow }'),
-  );
+  const asks = (seconds: number) =>
+    flow(
+      'inner',
+      steps(
+        '{ name: ok, type: approval, prompt: "Ship it?" }',
+        `{ name: s, type: script, command: [sleep, "${seconds}"] }`,
+      ),
+    );
 
   it('share a run and the one that it called: what one brings to its end the other hears of', async () => {
     const { runtime, load, open } = await stage({
-      ...ASKS,
+      ...asks(0.2),
       ...flow(
         'outer',
         `steps:
@@ -193,7 +346,7 @@ describe('two processes', () => {
 
   it('wait for each other: a run that another one works on is no failure of its caller', async () => {
     const { runtime, load, open } = await stage({
-      ...ASKS,
+      ...asks(1.5),
       ...flow('outer', steps('{ name: call, type: workflow, target: inner }')),
     });
     await runtime.workflows.start(await load('outer'), { id: 'run_o' }).result;

@@ -55,10 +55,9 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     { input = {}, vars, id = ids.next('run'), signal, onWaiting }: RunOptions = {},
     of: Pick<RunOrigin, 'trigger'> = {},
   ): WorkflowRun => {
-    signal?.throwIfAborted();
-    checkInput(manifest, input);
     const make = async () => {
-      refuseUnbuiltSteps(manifest);
+      // What a trigger starts fails on its log: nobody is there to be told.
+      if (of.trigger === undefined) refuseUnbuiltSteps(manifest);
       const held = await createRun(edges, {
         ...{ id, workflow: manifest, ground: { agent }, input, vars },
         balance: agent.manifest.budget?.balance,
@@ -109,7 +108,11 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
         agent,
         options,
       ),
-    start: (workflow, options) => start(workflow, options),
+    start(workflow, options) {
+      options?.signal?.throwIfAborted();
+      checkInput(workflow.manifest, options?.input ?? {});
+      return start(workflow, options);
+    },
     async resume(run, { workflow, acceptChanges, onWaiting, signal } = {}) {
       signal?.throwIfAborted();
       const state = await readRun(store, run, undefined, signal);

@@ -43,7 +43,7 @@ export function createLiveRun(
     onError: refuse,
   };
   entry.listeners.add(listener);
-  const abort = () => cancel(reasonOf(signal?.reason)).catch(edges.onError);
+  const abort = () => void cancel(reasonOf(signal?.reason)).catch(refuse);
   const leave = () => {
     entry.listeners.delete(listener);
     signal?.removeEventListener('abort', abort);
@@ -55,7 +55,7 @@ export function createLiveRun(
     await cancelRun(edges, id, reason, 'user');
   };
   signal?.addEventListener('abort', abort, { once: true });
-  if (signal?.aborted === true) void abort();
+  if (signal?.aborted === true) abort();
   return {
     id,
     result,

@@ -35,6 +35,8 @@ export interface StepState {
   input?: JsonObject;
   output?: Json;
   error?: ErrorJson;
+  /** What undoes it was begun, and has no end on the log. */
+  undoing?: { readonly repeatable: boolean };
   /** What the run did about its failure. */
   policy?: 'fail' | 'continue' | 'goto';
   /** When its next try is due. */

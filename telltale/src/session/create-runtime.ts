@@ -103,7 +103,6 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   };
   const closeAll = async () => {
     await Promise.all([...live].map((session) => session.interrupt()));
-    runs.close();
     await engine.close();
     await shelf.close();
     await sandbox.close();

@@ -141,6 +141,7 @@ async function given({
         { step: workflow.steps?.find((each) => each.name === name) as never, address: name, locals: {} },
         output,
         new AbortController().signal,
+        () => Promise.resolve(),
       ),
     /** The process lets go of the run, and another takes it up. */
     restart() {

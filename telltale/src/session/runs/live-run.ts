@@ -26,15 +26,24 @@ export function createLiveRun(
     refuse = reject;
   });
   result.catch(() => undefined); // a caller that only reads events is not ended by it
+  let begun = false;
   const listener: BoardListener = {
     onEnd: finish,
+    onWork() {
+      begun = true;
+    },
+    onOwned(error) {
+      if (begun) return; // somebody else goes on with it
+      entry.listeners.delete(listener);
+      refuse(error);
+    },
     onWaiting(waiting) {
       if (onWaiting === 'release') finish({ run: id, status: 'waiting', waiting });
     },
     onError: refuse,
   };
   entry.listeners.add(listener);
-  const abort = () => cancel(reasonOf(signal?.reason)).catch(edges.onError);
+  const abort = () => void cancel(reasonOf(signal?.reason)).catch(refuse);
   const leave = () => {
     entry.listeners.delete(listener);
     signal?.removeEventListener('abort', abort);
@@ -46,7 +55,7 @@ export function createLiveRun(
     await cancelRun(edges, id, reason, 'user');
   };
   signal?.addEventListener('abort', abort, { once: true });
-  if (signal?.aborted === true) void abort();
+  if (signal?.aborted === true) abort();
   return {
     id,
     result,

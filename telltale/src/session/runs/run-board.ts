@@ -15,6 +15,10 @@ export interface BoardEntry {
   cancel?: ((reason: string, by: string) => void) | undefined;
   /** While it is worked on: stops at once, and writes nothing more. */
   letGo?: (() => void) | undefined;
+  /** While it only waits, and this process would go on with it: up to where its log went, and what watches it. */
+  parked?: { readonly seq: number; readonly unwatch: () => void } | undefined;
+  /** Whether another process had it when it was looked at. */
+  wasOwned?: boolean;
   readonly listeners: Set<BoardListener>;
 }
 
@@ -25,6 +29,8 @@ export interface BoardListener {
   onWaiting?(waiting: { readonly for: string; readonly due?: number }): void;
   /** It goes on. */
   onWork?(): void;
+  /** Another process works on it: whoever does not leave waits for that. */
+  onOwned?(error: unknown): void;
   /** It cannot be worked on here. */
   onError(error: unknown): void;
 }
@@ -33,6 +39,8 @@ export interface BoardListener {
 export interface RunBoard {
   entry(run: string): BoardEntry;
   find(run: string): BoardEntry | undefined;
+  /** How many of them wait and are watched. */
+  parked(): number;
   tell(run: string, what: (listener: BoardListener) => void): void;
   /** Forgets a run that has ended, unless somebody has taken it up again. */
   forget(run: string): void;
@@ -49,12 +57,20 @@ export function createRunBoard(): RunBoard {
       return made;
     },
     find: (run) => entries.get(run),
+    parked: () => {
+      let count = 0;
+      for (const { parked } of entries.values()) if (parked !== undefined) count++;
+      return count;
+    },
     tell(run, what) {
       for (const listener of [...(entries.get(run)?.listeners ?? [])]) what(listener);
     },
     forget(run) {
       const entry = entries.get(run);
-      if (entry !== undefined && entry.fresh === undefined) entries.delete(run);
+      if (entry === undefined || entry.fresh !== undefined) return;
+      entry.parked?.unwatch();
+      entry.parked = undefined;
+      entries.delete(run);
     },
   };
 }

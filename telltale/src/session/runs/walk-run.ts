@@ -30,7 +30,7 @@ import { createSessionLink } from './session-link.ts';
 export function walkRun(
   edges: RunsEdges,
   callRun: Runs['call'],
-  { held, realm, onParked }: DriveCall,
+  { held, realm }: DriveCall,
 ): Driven {
   const { journal } = held;
   const { state } = journal;
@@ -40,6 +40,8 @@ export function walkRun(
   const cancel = new AbortController();
   let cancelledBy = 'runtime';
   let released = false;
+  let heard = state.seq;
+  let seen = heard;
   const isLetGo = () => released || letGo.signal.aborted;
   const session = linkOf(edges, state.origin.session, state.id, workflow.name, prepared);
   const scope = createScope({
@@ -114,6 +116,10 @@ export function walkRun(
   return {
     async run(): Promise<RunWalkEnd> {
       refuseUnbuiltSteps(workflow);
+      heard = state.seq;
+      journal.subscribe(({ seq }) => {
+        heard = seq;
+      });
       const end = await runMachine({
         ...{ workflow, journal, decisions, scope, clock, random },
         leaves: await withHooks(createLeaves(leafEdges)),
@@ -121,11 +127,15 @@ export function walkRun(
         cancel: cancel.signal,
         onParked() {
           released = true;
-          onParked();
+          seen = heard;
           return 'release';
         },
       });
-      if (end.kind === 'failed' || end.kind === 'cancelled') await endCalled(edges, state, workflow);
+      if (end.kind === 'parked' || end.kind === 'stopped') return end;
+      await endCalled(edges, state, workflow);
+      // A step that was not walked to again cannot withdraw its question itself.
+      for (const { review, answer } of state.reviews)
+        if (answer === undefined) leafEdges.reviews.close(review, RUN_OVER);
       return end.kind === 'cancelled' ? { ...end, by: cancelledBy } : end;
     },
     cancel(reason, by) {
@@ -133,9 +143,17 @@ export function walkRun(
       cancelledBy = by;
       cancel.abort(reason);
     },
+    seen: () => seen,
     letGo: (error) => letGo.abort(error),
   };
 }
+
+const RUN_OVER = {
+  answer: 'withdrawn',
+  choice: 'withdrawn',
+  by: 'runtime',
+  note: 'The run has ended.',
+} as const;
 
 function linkOf(
   { store, snapshots }: RunsEdges,

@@ -38,6 +38,6 @@ export async function agentSnapshot(
 const lastTexts = (events: readonly SessionEvent[], type: 'thought' | 'response'): string[] =>
   events.flatMap((event) => (event.type === type ? [event.text] : [])).slice(-MAX_SAID);
 
-/** Without what may hold secrets of the environment: imports name the variables of MCP servers. */
-export const shownManifest = ({ import: _, ...manifest }: AgentManifest): JsonObject =>
+/** Without what may hold secrets of the environment: imports name the variables of MCP servers, hooks those of programs. */
+export const shownManifest = ({ import: _, hooks: __, ...manifest }: AgentManifest): JsonObject =>
   JSON.parse(JSON.stringify(manifest)) as JsonObject;

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createTerminalView } from '../../src/cli/run/terminal-view.ts';
 import { describeRunEvent } from '../../src/cli/view/describe-run-event.ts';
 import { createRunScreen } from '../../src/cli/view/run-screen.ts';
 import type { RunEventBody } from '../../src/events/run-event.ts';
@@ -10,6 +11,7 @@ import { plainPalette as paint } from '../../src/manifest/palette.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { BEGAN, eventList, SESSION, SHORT_RUN, started, turnStarted } from './event-list.ts';
 import { type FakeOptions, RUN } from './fake-runtime.ts';
+import { recordedIo } from './recorded-io.ts';
 import { begin, command } from './run-command.ts';
 import { runEventList, runStarted, stepCompleted, stepStarted, WAITING_RUN } from './run-event-list.ts';
 
@@ -132,6 +134,25 @@ describe('telltale workflow run', () => {
       `Go on with: telltale workflow resume ${RUN}`,
       '',
     ]);
+  });
+
+  it.each([
+    [{ event: 'custom', match: { name: 'payment' } }, `payment '{}'`],
+    [{ event: 'custom', match: { name: 'payment', 'data.amount': 12 } }, `payment '{"amount":12}'`],
+    [{ event: 'paid', match: { amount: 12, by: { in: ['ann'] } } }, `paid '{"amount":12}'`],
+    [{ event: "it's" }, `'it'\\''s' '{}'`],
+  ])('says how to send the event that a run waits for: %j', async (input, sent) => {
+    const waits = { for: `event ${input.event}` };
+    const events = runEventList([
+      [0, runStarted()],
+      [1, { type: 'step.started', step: 'paid', attempt: 1, repeatable: true, input }],
+      [2, { type: 'workflow.waiting', ...waits }],
+    ]);
+    const { err } = await command(['workflow', 'run', 'a.yml'], {
+      runs: [events],
+      workflow: () => ({ events, result: { status: 'waiting', waiting: waits } }),
+    });
+    expect(err).toContain(`  → telltale workflow signal ${RUN} ${sent}\n`);
   });
 
   it('ends with 1 where the run fails, in three lines', async () => {
@@ -421,6 +442,18 @@ describe('a run beside sessions', () => {
     );
     expect(out).toContain(`invoke            ${RUN} step gate: condition: gate.may(3) = false`);
     expect((await command(['run', 'a.yml', 'Go'], fake)).out).not.toContain('gate.may');
+  });
+
+  it('shows decisions on a terminal also when the session, and with it its screen, is over', async () => {
+    const io = recordedIo({ terminal: true });
+    const view = createTerminalView(io, { debug: { invoke: true } });
+    const usage = { input: 0, output: 0 };
+    const overlap = { early: 0, leadMs: 0, actualMs: 0, waitingMs: 0 };
+    await view.end({ session: SESSION, status: 'completed', turns: 1, usage, cost_usd: 0 }, overlap);
+    for (const event of WAITING_RUN) if (event.type === 'invoke') await view.note(event);
+    expect(io.out().split('✓ completed')[1]).toContain(
+      '⚖ step gate: condition: gate.may(3) = false (fallback, threw: no)',
+    );
   });
 });
 

@@ -210,3 +210,11 @@ it('what a step brought is "output" where it is undone, and nowhere else', async
   expect(await found('${outpt.id}', 'plain')).toEqual(['bad_reference 8']);
   expect(await found('${output}', '${output.id}')).toEqual(['bad_reference 7']);
 });
+
+it('what failed is "error" where it is caught', async () => {
+  const cwd = temporaryProject({
+    'w.yml':
+      'kind: Workflow\nname: w\nsteps:\n  - name: t\n    type: try\n    body: [{ name: a, type: notify, message: x }]\n    catch: [{ name: b, type: notify, message: "${error}" }]\n',
+  });
+  expect((await loadManifests(['w.yml'], { env: { error: 'not this' }, cwd })).diagnostics).toEqual([]);
+});

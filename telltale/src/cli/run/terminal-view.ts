@@ -5,6 +5,7 @@ import { closingLines } from '../view/closing-lines.ts';
 import { clip } from '../view/columns.ts';
 import type { Debug } from '../view/debug.ts';
 import { createLiveScreen } from '../view/live-screen.ts';
+import { runNote } from '../view/run-note.ts';
 import type { RunView } from './run-view.ts';
 import { createTerminalFrames, type FramesOptions, type TerminalFrames } from './terminal-frames.ts';
 
@@ -18,6 +19,8 @@ export interface TerminalViewOptions extends FramesOptions {
 
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
+/** A line of progress may stand where the next line goes. */
+const CLEAR_LINE = '\r\u001b[K';
 
 /** The live view of a run. */
 export function createTerminalView(io: Io, options: TerminalViewOptions = {}): TerminalView {
@@ -33,6 +36,7 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
     debug: options.debug ?? {},
   });
   const frames = createTerminalFrames(io, screen, options);
+  let hasEnded = false;
   return {
     ...frames,
     async show(event: ObservedEvent) {
@@ -41,10 +45,17 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
     },
     recall: (event) => screen.recall(event),
     async note(event) {
+      // Runs go on when the session is over, and with it the screen.
+      if (hasEnded) {
+        const line = runNote(event, columns() - 1, paint, options.debug);
+        if (line !== undefined) await stdout.write(`${CLEAR_LINE}${line}\n`);
+        return;
+      }
       screen.note(event);
       frames.changed();
     },
     async end(result, overlap) {
+      hasEnded = true;
       await frames.leave();
       await stdout.write(`\n${closingLines(result, overlap, paint, columns() - 1).join('\n')}\n`);
     },

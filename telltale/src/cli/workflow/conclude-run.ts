@@ -10,6 +10,7 @@ import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { waitingText } from '../view/run-state-lines.ts';
 import type { FollowedRun } from './follow-workflow.ts';
+import { wantedSignals } from './wanted-signals.ts';
 
 const EXITS: Readonly<Record<RunResult['status'], ExitCode>> = {
   completed: EXIT.ok,
@@ -24,10 +25,8 @@ export interface ConcludeRunOptions {
   /** ` --store X` where commands about this run need it; undefined where the run is gone with this process. */
   readonly storeFlag: string | undefined;
   /** The run as it is on the log. */
-  readonly state: Pick<RunState, 'reviews'> | undefined;
+  readonly state: Pick<RunState, 'reviews' | 'steps'> | undefined;
 }
-
-const EVENT = /^event (\S+)/;
 
 /** Says on stderr what a person has to know of a run that did not come to its good end, and gives the exit code. */
 export async function concludeRun(
@@ -67,7 +66,6 @@ export async function concludeRun(
       break;
     case 'waiting': {
       const what = waiting === undefined ? 'something' : waitingText(waiting);
-      const asked = EVENT.exec(waiting?.for ?? '')?.[1];
       lines.push(
         `${yellow('waiting')}: ${bold(`The run waits for ${harmlessLine(what)}.`)}`,
         ...openReviews(state).flatMap(({ review, step, prompt, options }) => [
@@ -78,9 +76,10 @@ export async function concludeRun(
                 `  ${cyan('→')} telltale reviews approve ${review}${choiceFlag(options)}${storeFlag}   (or: reject)`,
               ]),
         ]),
-        ...(asked === undefined || storeFlag === undefined
-          ? []
-          : [`  ${cyan('→')} telltale workflow signal ${run} ${harmlessLine(asked)} '{}'${storeFlag}`]),
+        ...(state === undefined || storeFlag === undefined ? [] : wantedSignals(state)).map(
+          ({ event, data }) =>
+            `  ${cyan('→')} telltale workflow signal ${run} ${shellWord(harmlessLine(event))} ${shellWord(harmlessLine(JSON.stringify(data)))}${storeFlag}`,
+        ),
         resume,
       );
       break;

@@ -181,8 +181,8 @@ export function readValue(
 }
 
 /**
- * Names that a foreach gives its items (`as: file`), and `output` where something is undone by `compensate`: in this
- * document `${file}` is no environment variable.
+ * Names that a foreach gives its items (`as: file`), `output` where something is undone by `compensate`, and `error`
+ * where something is caught: in this document `${file}` is no environment variable.
  */
 function itemNames(root: ParsedNode | null): ReadonlySet<string> {
   const names = new Set<string>();
@@ -191,6 +191,7 @@ function itemNames(root: ParsedNode | null): ReadonlySet<string> {
       if (isScalar(key) && key.value === 'as' && isScalar(value) && typeof value.value === 'string')
         names.add(value.value);
       if (isScalar(key) && key.value === 'compensate') names.add('output');
+      if (isScalar(key) && key.value === 'catch') names.add('error');
     },
   });
   return names;

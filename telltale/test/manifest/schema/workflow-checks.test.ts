@@ -172,6 +172,15 @@ describe('names in conditions and references', () => {
     ]);
   });
 
+  it('of what failed are known in "catch" only', () => {
+    const told = { parameters: { p: '${error.message}' }, if: "error.code == 'timeout'" };
+    const attempt = (more: object) => ({ name: 't', type: 'try', body: [step('a')], ...more });
+    expect(found(steps(attempt({ catch: [step('b', told)] })))).toEqual([]);
+    expect(found(steps(attempt({ catch: [step('b')], finally: [step('c', told)] })))).toEqual([
+      'bad_reference steps.0.finally.0.parameters.p',
+    ]);
+  });
+
   it('are read in the arguments of an invocation, too', () => {
     const ask = (arg: string) => ({ invoke: 'gate', method: 'go', args: [arg], fallback: true });
     expect(found(steps(step('a', { if: ask('${input.x}'), condition: ask('${steps.b.output}') })))).toEqual([

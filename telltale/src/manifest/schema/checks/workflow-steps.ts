@@ -11,7 +11,7 @@ export interface StepList {
   readonly state: string | undefined;
   /** How many steps they stand in. */
   readonly depth: number;
-  /** The names of the items of the `foreach` steps around them. */
+  /** The names of the items of the `foreach` steps around them; in the `catch` of a `try`, `error`. */
   readonly items: readonly string[];
 }
 
@@ -30,14 +30,16 @@ function collect(list: StepList, into: StepList[]): void {
   for (const step of list.steps) {
     const items =
       step.at('type').value === 'foreach' ? [...list.items, step.at('as').text() ?? 'item'] : list.items;
-    for (const steps of listsInside(step))
-      collect({ steps, state: list.state, depth: list.depth + 1, items }, into);
+    const inside = { state: list.state, depth: list.depth + 1 };
+    for (const steps of listsInside(step)) collect({ ...inside, steps, items }, into);
+    collect({ ...inside, steps: step.at('catch').items(), items: [...items, 'error'] }, into);
   }
 }
 
+/** All but `catch`, which sees a name more. */
 function listsInside(step: DocumentNode): readonly (readonly DocumentNode[])[] {
   return [
-    ...['body', 'catch', 'finally', 'default'].map((key) => step.at(key).items()),
+    ...['body', 'finally', 'default'].map((key) => step.at(key).items()),
     ...step
       .at('branches')
       .items()

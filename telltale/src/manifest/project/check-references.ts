@@ -79,7 +79,7 @@ function methodMissing({ to, name, method }: Reference, scopes: readonly AgentSc
   for (const { documents } of scopes)
     for (const { kind, name: own, document } of documents) {
       if (kind !== 'Artifact' || own !== name || document.manifest?.kind !== 'Artifact') continue;
-      const methods = Object.keys(document.manifest.methods);
+      const methods = Object.keys(document.manifest.methods ?? {});
       if (methods.includes(method)) continue;
       const near = nearest(method, methods);
       return {

@@ -1,6 +1,6 @@
 import type { CodeManifest } from '../../manifest/project/code-manifest.ts';
+import { isFunctionName } from '../../manifest/schema/function-name.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
-import { isMethodName } from '../../targets/artifacts/artifact-module.ts';
 import {
   badMethodName,
   type Found,
@@ -54,7 +54,7 @@ function sourceOf(methods: readonly (readonly [string, unknown])[], findings: Fo
     const path = ['methods', name];
     const made = functionOf(method);
     if (made === undefined) findings.push({ path, finding: notAMethod(method) });
-    else if (!isMethodName(name)) findings.push({ path, finding: badMethodName(name) });
+    else if (!isFunctionName(name)) findings.push({ path, finding: badMethodName(name) });
     else {
       const text = functionText(made);
       if (text.ok) lines.push(`export const ${name} = ${text.expression};`);

@@ -27,11 +27,7 @@ import { createRunReviews } from './run-reviews.ts';
 import { createSessionLink } from './session-link.ts';
 
 /** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
-export function walkRun(
-  edges: RunsEdges,
-  callRun: Runs['call'],
-  { held, realm }: DriveCall,
-): Driven {
+export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }: DriveCall): Driven {
   const { journal } = held;
   const { state } = journal;
   const { clock, random } = edges;

@@ -368,13 +368,15 @@ describe('two processes', () => {
     );
     const other = await open();
     const workflow = await load('early');
-    const signalled = async (id: string) => {
+    const signalled = async (id: string, status: RegExp) => {
       const run = runtime.workflows.start(workflow, { id, onWaiting: 'hold' });
-      await eventually(async () => expect(await other.store.info(id)).toMatchObject({ kind: 'run' }));
+      await eventually(async () => expect((await other.store.info(id))?.status).toMatch(status));
       await other.workflows.signal(id, 'custom');
       expect(await Promise.race([run.result, later(4_000)])).toMatchObject({ run: id, status: 'completed' });
     };
-    await Promise.all(Array.from({ length: 12 }, (_, at) => signalled(`run_${at}`)));
+    await Promise.all(
+      Array.from({ length: 12 }, (_, at) => signalled(`run_${at}`, at % 2 === 0 ? /running/ : /waiting/)),
+    );
     await other.close();
     await runtime.close();
   });

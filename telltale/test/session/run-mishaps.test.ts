@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +11,7 @@ import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store, StreamWriter } from '../../src/store/store.ts';
-import { eventually } from '../store/eventually.ts';
+import { eventually, PATIENT } from '../store/eventually.ts';
 import { agentFolder, type RunOptions, runAgent, tool } from './run-agent.ts';
 
 const IMPORTS = 'import: { tools: [./tools/*.yml], workflows: [./flows/*.yml] }\n';
@@ -154,7 +155,7 @@ describe('a run that cannot be worked on', () => {
   });
 });
 
-describe('a store that fails', () => {
+describe('a store that fails', PATIENT, () => {
   /** Refuses what `isRefused` says of the streams of runs. */
   const failing = (store: Store, isRefused: (line: string) => boolean): Store => {
     const around = (writer: StreamWriter): StreamWriter => ({
@@ -227,7 +228,7 @@ describe('a store that fails', () => {
   });
 });
 
-describe('a run that is started wrongly', () => {
+describe('a run that is started wrongly', PATIENT, () => {
   const TIMED = flow(
     'timed',
     `input: { type: object, required: [n], properties: { n: { type: number } } }
@@ -308,7 +309,54 @@ describe('a run that asks a person', () => {
   });
 });
 
-describe('two processes', () => {
+describe('a run that is held', PATIENT, () => {
+  it('is let go of when its runtime is closed while it only waits', async () => {
+    const { runtime, load } = await stage(flow('long', steps('{ name: a, type: wait, event: custom }')));
+    const run = runtime.workflows.start(await load('long'), { id: 'run_h', onWaiting: 'hold' });
+    await eventually(async () => expect((await runtime.store.info('run_h'))?.status).toBe('waiting'));
+    await runtime.close();
+    expect(await run.result).toMatchObject({ status: 'interrupted' });
+  });
+
+  it('keeps its process, and goes on with a signal that another one leaves in its inbox', async () => {
+    const { folder, runtime } = await stage(
+      flow(
+        'long',
+        steps('{ name: a, type: wait, event: custom }', '{ name: b, type: script, script: "42" }'),
+      ),
+    );
+    const module = (path: string) => JSON.stringify(join(import.meta.dirname, '../../src', path));
+    const child = spawn(
+      process.execPath,
+      [
+        '--input-type=module',
+        '-e',
+        `import { createRuntime } from ${module('session/create-runtime.ts')};
+         import { loadWorkflow } from ${module('session/runs/load-workflow.ts')};
+         const runtime = await createRuntime({ store: 'sqlite:runs.db', durability: 'process' });
+         const workflow = await loadWorkflow('agent.yml', { workflow: 'long' });
+         const run = runtime.workflows.start(workflow, { id: 'run_h', onWaiting: 'hold' });
+         console.log(JSON.stringify(await run.result));
+         await runtime.close();`,
+      ],
+      { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    const { store } = runtime;
+    await eventually(async () => expect((await store.info('run_h'))?.status).toBe('waiting'));
+    await eventually(async () => expect((await store.info('run_h'))?.owner).toBeUndefined());
+    await store.send('run_h', { kind: 'signal', from: 'user', body: { event: 'custom', data: {} } });
+    expect(await ended).toBe(0);
+    expect(JSON.parse(said)).toMatchObject({ status: 'completed', output: 42 });
+    await runtime.close();
+  });
+});
+
+describe('two processes', PATIENT, () => {
   const asks = (seconds: number) =>
     flow(
       'inner',
@@ -368,13 +416,15 @@ describe('two processes', () => {
     );
     const other = await open();
     const workflow = await load('early');
-    const signalled = async (id: string) => {
+    const signalled = async (id: string, status: RegExp) => {
       const run = runtime.workflows.start(workflow, { id, onWaiting: 'hold' });
-      await eventually(async () => expect(await other.store.info(id)).toMatchObject({ kind: 'run' }));
+      await eventually(async () => expect((await other.store.info(id))?.status).toMatch(status));
       await other.workflows.signal(id, 'custom');
       expect(await Promise.race([run.result, later(4_000)])).toMatchObject({ run: id, status: 'completed' });
     };
-    await Promise.all(Array.from({ length: 12 }, (_, at) => signalled(`run_${at}`)));
+    await Promise.all(
+      Array.from({ length: 12 }, (_, at) => signalled(`run_${at}`, at % 2 === 0 ? /running/ : /waiting/)),
+    );
     await other.close();
     await runtime.close();
   });

@@ -38,6 +38,8 @@ export interface Runs extends Workflows {
   /** Calls a workflow for an action or a step, and waits for its end. */
   call(call: CalledRun): Promise<Json>;
   end(run: string, reason: string, by: string): Promise<void>;
+  /** Once nothing is worked on any more. */
+  close(): void;
   /** Passes an event on to a run that is known to be there. */
   pass(run: string, event: string, data: JsonObject, from: string): Promise<void>;
 }
@@ -77,6 +79,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   return {
     call,
     pass,
+    close: board.close,
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
     begin: beginnings.watch(async ({ session, ground, started, balance, agents }: TriggeredRun) => {
       const { run, trigger, seen, chain, seq, depth } = started;

@@ -10,6 +10,8 @@ export interface LiveRunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const STAY_MS = 3_600_000;
+
 /** A run as its starter holds it. `ready` resolves once its stream is this process's own. */
 export function createLiveRun(
   edges: RunsEdges & { readonly board: RunBoard },
@@ -44,7 +46,14 @@ export function createLiveRun(
   };
   entry.listeners.add(listener);
   const abort = () => void cancel(reasonOf(signal?.reason)).catch(refuse);
+  // A run that is held may wait for a message only, and nothing else may keep the process.
+  let disarm: () => void = () => undefined;
+  const stay = () => {
+    disarm = edges.clock.after(STAY_MS, stay);
+  };
+  if (onWaiting === 'hold') stay();
   const leave = () => {
+    disarm();
     entry.listeners.delete(listener);
     signal?.removeEventListener('abort', abort);
   };

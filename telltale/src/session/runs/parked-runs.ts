@@ -30,12 +30,12 @@ export function park(
   };
   // A look that a store cannot answer is one look less: the next comes when something moves.
   const unwatch = store.watch(run, () => void look().catch(() => undefined));
-  entry.parked = { seq, unwatch };
+  board.park(entry, { seq, unwatch });
 }
 
 /** Until when it goes on waiting, where nothing has come since this process parked it, or since its owner let go of it. */
 export async function stillWaits(
-  { store, clock }: Pick<RunsEdges, 'store' | 'clock'>,
+  { store, clock, board }: Pick<RunsEdges, 'store' | 'clock'> & { readonly board: RunBoard },
   entry: BoardEntry,
   { journal: { state }, writer }: HeldRun,
 ): Promise<WorkEnd | undefined> {
@@ -48,7 +48,7 @@ export async function stillWaits(
   if (parked !== undefined) {
     const since = await readRunEvents(store, state.id, parked.seq + 1);
     if (!since.every(({ type }) => QUIET.has(type))) return undefined;
-    entry.parked = { ...parked, seq };
+    board.park(entry, { ...parked, seq });
   } else if (entry.listeners.size > 0) return undefined;
   return { kind: 'waiting', ...(waiting?.due === undefined ? {} : { due: waiting.due }) };
 }

@@ -41,13 +41,25 @@ export interface RunBoard {
   find(run: string): BoardEntry | undefined;
   /** How many of them wait and are watched. */
   parked(): number;
+  park(entry: BoardEntry, parked: NonNullable<BoardEntry['parked']>): void;
+  /** It is worked on again, or has ended. */
+  unpark(entry: BoardEntry): void;
   tell(run: string, what: (listener: BoardListener) => void): void;
+  /** This process lets go of all of them: whoever waits for one hears so. */
+  close(): void;
   /** Forgets a run that has ended, unless somebody has taken it up again. */
   forget(run: string): void;
 }
 
 export function createRunBoard(): RunBoard {
   const entries = new Map<string, BoardEntry>();
+  let parked = 0;
+  const unpark = (entry: BoardEntry) => {
+    if (entry.parked === undefined) return;
+    entry.parked.unwatch();
+    entry.parked = undefined;
+    parked--;
+  };
   return {
     entry(run) {
       const known = entries.get(run);
@@ -57,19 +69,23 @@ export function createRunBoard(): RunBoard {
       return made;
     },
     find: (run) => entries.get(run),
-    parked: () => {
-      let count = 0;
-      for (const { parked } of entries.values()) if (parked !== undefined) count++;
-      return count;
+    parked: () => parked,
+    park(entry, as) {
+      if (entry.parked === undefined) parked++;
+      entry.parked = as;
     },
+    unpark,
     tell(run, what) {
       for (const listener of [...(entries.get(run)?.listeners ?? [])]) what(listener);
+    },
+    close() {
+      for (const { run, listeners } of entries.values())
+        for (const listener of [...listeners]) listener.onEnd({ run, status: 'interrupted' });
     },
     forget(run) {
       const entry = entries.get(run);
       if (entry === undefined || entry.fresh !== undefined) return;
-      entry.parked?.unwatch();
-      entry.parked = undefined;
+      unpark(entry);
       entries.delete(run);
     },
   };

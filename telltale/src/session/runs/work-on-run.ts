@@ -83,8 +83,7 @@ async function work(
   if (isOver(state.status)) return leave(edges, entry, resultOf(state));
   const wait = await stillWaits(edges, entry, held);
   if (wait !== undefined) return wait;
-  entry.parked?.unwatch();
-  entry.parked = undefined;
+  edges.board.unpark(entry);
   const realm = await findRealm(edges, entry, held);
   if (realm === undefined) return { kind: 'done' };
   edges.board.tell(entry.run, ({ onWork }) => onWork?.());

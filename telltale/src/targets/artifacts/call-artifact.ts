@@ -5,7 +5,12 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { ARTIFACT_LIMITS, MAX_ARTIFACT_DEPTH, MAX_ARTIFACT_QUESTIONS } from './artifact-limits.ts';
+import {
+  ARTIFACT_LIMITS,
+  MAX_ARTIFACT_DEPTH,
+  MAX_ARTIFACT_QUESTIONS,
+  MAX_ARTIFACT_WAIT_MS,
+} from './artifact-limits.ts';
 import { artifactModule, CALL_METHOD, readSaid, type Said } from './artifact-module.ts';
 import type { ArtifactAnswer, ArtifactCall, Artifacts, ArtifactVersion, CallArtifact } from './artifacts.ts';
 import { unwrapAnswer } from './unwrap-answer.ts';
@@ -55,6 +60,7 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallEdges): Ca
       now: 0,
       seed: seedOf(seed),
       signal,
+      waitMs: MAX_ARTIFACT_WAIT_MS,
       onTime(ms) {
         tree.leftMs -= ms;
       },

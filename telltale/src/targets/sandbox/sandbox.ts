@@ -14,6 +14,8 @@ export interface SandboxJob {
   readonly frozen?: readonly string[];
   readonly limits: SandboxLimits;
   readonly signal: AbortSignal;
+  /** How long it waits for a thread while others hold them all; as long as it takes if absent. */
+  readonly waitMs?: number;
   /** What it writes by `console.log`, as it comes; thrown away where absent. */
   readonly onLog?: ((text: string) => void) | undefined;
   /** What of its time limit it used, once it has ended: on a busy machine less than the time that passed. */

@@ -114,7 +114,7 @@ export function badManifest(
 
 const noAgent = (path: string) =>
   new RuntimeError('no_agent', `${path} holds no Agent.`, {
-    hint: 'Name a file with a document of "kind: Agent".',
+    hint: 'Name a file with a document of "kind: Agent"; what it imports is run in its name, workflows too.',
   });
 
 const notFromCode = (list: string, index: number) =>

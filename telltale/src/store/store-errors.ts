@@ -16,7 +16,7 @@ export const streamOwned = (stream: string, pid: number, byThisProcess: boolean)
   new RuntimeError('stream_owned', `Stream "${stream}" is being written by process ${pid}.`, {
     hint: byThisProcess
       ? 'That is this process: use the writer it has, or release that first.'
-      : `Send it a message instead (telltale steer ${stream} "…"), or end process ${pid} and try again.`,
+      : `It is at work there: telltale logs ${stream} -f shows it. Or end process ${pid}, and try again.`,
     retryable: true,
   });
 

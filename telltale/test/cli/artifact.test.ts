@@ -73,9 +73,9 @@ describe('telltale artifact test', { timeout: 60_000 }, () => {
     expect(wrong.code).toBe(2);
     expect(wrong.err).toContain('Did you mean "may"?');
     expect((await artifact(['test', 'none.js', 'x'], cwd)).err).toContain("There is no file 'none.js'.");
-    expect((await artifact(['test', 'gate.yml', 'may', '--args', '{'], cwd)).err).toContain(
-      '--args is no JSON',
-    );
+    const { err } = await artifact(['test', 'gate.yml', 'may', '--args', '['], cwd);
+    expect(err).toContain('--args is no JSON');
+    expect(err).toContain(`Write --args '[3, "text"]'`);
   });
 
   it('refuses a context that no run has, and a text that has nothing to ask', async () => {

@@ -150,9 +150,10 @@ describe('telltale logs', () => {
       '    8     +0.500  fault               stray_close: There was a </b>.',
       '   10     +1.101  action.completed    a1 run_tests in 800 ms: 12 passed',
     ]);
-    expect((await command(['logs', 'last', '--type', 'actoin'], BOTH)).err).toContain(
-      'There is no type of event',
-    );
+    const typed = async (type: string) => (await command(['logs', 'last', '--type', type], BOTH)).err;
+    expect(await typed('actoin')).toContain('There is no type of event');
+    expect(await typed('stepp')).toContain('→ Did you mean "step"?');
+    expect(await typed('nonsense')).toContain('→ Groups of types: session, turn, ');
   });
 
   it('with --json prints the very lines of run --events', async () => {

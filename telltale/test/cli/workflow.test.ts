@@ -483,6 +483,7 @@ describe('telltale workflow resume, signal and cancel', () => {
       ...{ type: 'signal.received', event: 'paid', data: { amount: 3 }, from: 'user' },
     });
     expect(kept.out).toContain(`telltale workflow resume ${RUN}`);
+    expect(kept.out).toContain('a process that stays with it (--wait) goes on by itself');
     const delivered = await command(['workflow', 'signal', RUN, 'paid', '--json', '--from', 'ann'], OWNED);
     expect(JSON.parse(delivered.out)).toEqual({ run: RUN, event: 'paid', outcome: 'delivered', pid: 4711 });
     expect(delivered.runtime.sent).toEqual([

@@ -143,8 +143,9 @@ describe('a workflow on its own', () => {
       ),
     );
     const run = runtime.workflows.start(await load('guided'), { id: 'run_g' });
-    await expect(run.result).rejects.toMatchObject({ code: 'not_built' });
+    expect(await run.result).toMatchObject({ status: 'failed', error: { code: 'not_built' } });
     expect(notes(folder)).toEqual([]);
+    expect((await runtime.workflows.state('run_g')).status).toBe('failed');
     await runtime.close();
   });
 
@@ -419,6 +420,25 @@ describe('a workflow that a trigger starts', () => {
     const [fired] = of('trigger.fired');
     expect(fired).toMatchObject({ trigger: 'auto#0', workflow: 'auto', chain: ['auto'] });
     expect(notes(folder)).toEqual([`${fired?.run}:write IDLE CODING`]);
+  });
+
+  it('fails alone where it has steps that cannot be run yet: the agent goes on', async () => {
+    const { of, result } = await runAgent({
+      manifest: `${IMPORTS}${STATUS}`,
+      files: onCoding(steps('{ name: think, type: task, prompt: "Think." }')),
+      turns: [
+        '<metadata>{"status":"CODING"}</metadata><response final="false">wait</response>',
+        '<response final="true">done</response>',
+      ],
+      async after(_session, runtime) {
+        await runtime.workflows.idle();
+        const [run] = await runtime.store.list({ kind: 'run' });
+        const { status, error } = await runtime.workflows.state(run?.stream ?? '');
+        expect([status, error?.code]).toEqual(['failed', 'not_built']);
+      },
+    });
+    expect(result.status).toBe('completed');
+    expect(of('trigger.fired')).toHaveLength(1);
   });
 
   it('is there when the session that set it off in its last words has ended, however slow the store', async () => {

@@ -44,6 +44,8 @@ test(
     await expect(store.acquire('s')).rejects.toMatchObject({
       code: 'stream_owned',
       message: expect.stringContaining(`process ${other.pid}`),
+      // Of sessions and of workflow runs: what it says has to work for both.
+      hint: expect.stringContaining('telltale logs s -f'),
     });
     expect((await store.info('s'))?.owner).toMatchObject({ pid: other.pid, epoch: 1 });
     await other.kill();

@@ -94,7 +94,7 @@ export async function testFile(
 }
 
 async function readArgs(given: string, io: CommandContext['io']): Promise<readonly Json[]> {
-  const args = await readJson('--args', given, io);
+  const args = await readJson('--args', given, io, '[3, "text"]');
   return Array.isArray(args) ? args : [args as Json | JsonObject];
 }
 

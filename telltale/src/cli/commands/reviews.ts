@@ -47,8 +47,8 @@ export const registerReviews: RegisterCommand = (program, context) => {
           answer(review, name, command.optsWithGlobals(), context),
         ),
       );
-  decision('approve', 'Lets the action start.');
-  decision('reject', 'Refuses the action: the agent is told.');
+  decision('approve', 'Lets the action start, or answers the question of a workflow.');
+  decision('reject', 'Refuses the action: the agent is told. To the question of a workflow it says no.');
   addStoreOption(reviews.command('show'))
     .description('Shows all of what would be done.')
     .argument('<review>', 'which one')

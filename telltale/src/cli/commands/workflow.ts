@@ -24,7 +24,7 @@ Examples:
   $ telltale workflow run agent.yml release --input '{"version": "1.2.0"}'
   $ telltale workflow run agent.yml release --input @release.json --events
   $ telltale workflow list --status waiting
-  $ telltale workflow signal last payment.received '{"amount": 12}'
+  $ telltale workflow signal last payment '{"amount": 12}'
   $ telltale workflow resume last
 `;
 
@@ -145,7 +145,10 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
     );
   sub('signal', 'send an event to a run', 'Sends an event that a "wait" step waits for, now or later.')
     .argument('<run>', RUN_HELP)
-    .argument('<event>', 'the event: what the step\'s "event" says')
+    .argument(
+      '<event>',
+      'the event: what the step\'s "event" says; for "custom", the name that its "match" wants',
+    )
     .argument('[data]', 'what it carries: a JSON object, or @FILE')
     .option('--from <name>', 'who sends it (default: user)')
     .option('--json', 'print {"run", "event", "outcome", "pid"}')
@@ -184,7 +187,7 @@ const addListOptions = (command: Command): Command =>
     .option('--json', 'print them as JSON');
 
 const addWorkOptions = (command: Command): Command =>
-  addModeOptions(command)
+  addModeOptions(command, 'output')
     .option('--wait', 'stay while it only waits, in place of letting go of it')
     .addOption(
       new Option('--debug <what>', 'also show what each decision of an artifact took and cost').choices([

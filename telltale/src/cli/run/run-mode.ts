@@ -11,11 +11,11 @@ export interface ModeOptions {
   readonly quiet?: true;
 }
 
-export const addModeOptions = (command: Command): Command =>
+export const addModeOptions = (command: Command, result = 'final response'): Command =>
   command
     .option('--events', 'print every event as it comes, one JSON object a line')
     .option('--json', 'print the result as one JSON object at the end')
-    .option('-q, --quiet', 'print nothing but the final response');
+    .option('-q, --quiet', `print nothing but the ${result}`);
 
 export function runMode(options: ModeOptions, { stdout }: Pick<Io, 'stdout'>): RunMode {
   const asked = (['events', 'json', 'quiet'] as const).filter((mode) => options[mode] === true);

@@ -46,7 +46,7 @@ export async function answer(
     const json = { review, session, answer: word, outcome, pid: pid ?? null };
     const text =
       pid === undefined
-        ? `${review} is ${word}. Nobody works on ${session} now; go on with:\n  ${resume}${storeFlag(options.store)}\n`
+        ? `${review} is ${word}. Nobody works on ${session} now; ${info?.kind === 'run' ? 'a process that stays with it (--wait) goes on by itself, else:' : 'go on with:'}\n  ${resume}${storeFlag(options.store)}\n`
         : outcome === 'resolved'
           ? `${review} is ${word}: process ${pid} goes on with ${session}.\n`
           : `Delivered to process ${pid}, which works on ${session}: ${review} will be ${word}.\n`;

@@ -1,4 +1,4 @@
-import { suggest } from '../../kernel/nearest.ts';
+import { nearest } from '../../kernel/nearest.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
@@ -58,12 +58,24 @@ export async function printLog(
 
 const ALL_TYPES: readonly string[] = [...new Set<string>([...EVENT_TYPES, ...RUN_EVENT_TYPES])];
 
+/** All of `step.*` is `step`. */
+const GROUPS: readonly string[] = [
+  ...new Set(ALL_TYPES.flatMap((type) => (type.includes('.') ? [type.slice(0, type.indexOf('.'))] : []))),
+];
+
+/** There are too many types to read through: groups are named, and a type where it is nearly right. */
+function typeHint(asked: string): string {
+  const near = nearest(asked, [...GROUPS, ...ALL_TYPES]);
+  return near === undefined
+    ? `Groups of types: ${GROUPS.join(', ')}. "step" is all of them, "step.failed" one.`
+    : `Did you mean "${near}"?`;
+}
+
 function readTypes(text: string): ReadonlySet<string> {
   const wanted = new Set<string>();
   for (const asked of text.split(',').map((each) => each.trim())) {
     const found = ALL_TYPES.filter((type) => type === asked || type.startsWith(`${asked}.`));
-    if (found.length === 0)
-      throw usage(`There is no type of event '${asked}'.`, suggest(asked, ALL_TYPES, 'Types'));
+    if (found.length === 0) throw usage(`There is no type of event '${asked}'.`, typeHint(asked));
     for (const type of found) wanted.add(type);
   }
   return wanted;

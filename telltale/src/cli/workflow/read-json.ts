@@ -7,16 +7,22 @@ import { usage } from '../usage.ts';
 /** What is longer is data for a file or a store, not for a command line. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
-/** JSON as it is written in an argument: itself, `@FILE`, or `@-` for standard input. `option` names it in errors. */
-export async function readJson(option: string, given: string, io: Io): Promise<Json> {
-  if (!given.startsWith('@')) return parse(option, given, `${option} is no JSON`);
+/** JSON as it is written in an argument: itself, `@FILE`, or `@-` for standard input. `option` and `example` are for errors. */
+export async function readJson(
+  option: string,
+  given: string,
+  io: Io,
+  example = '{"name": "value"}',
+): Promise<Json> {
+  const hint = `Write ${option} '${example}', or @FILE for a file.`;
+  if (!given.startsWith('@')) return parse(given, `${option} is no JSON`, hint);
   const path = given.slice(1);
   let text = '';
   for await (const piece of readText(path === '' ? '-' : path, io)) {
     text += piece;
     if (text.length > MAX_CHARACTERS) throw tooLong(path);
   }
-  return parse(option, text, `${path === '-' ? 'Standard input' : `'${path}'`} is no JSON`);
+  return parse(text, `${path === '-' ? 'Standard input' : `'${path}'`} is no JSON`, hint);
 }
 
 /** The same where it has to be a map. */
@@ -26,14 +32,11 @@ export async function readObject(option: string, given: string, io: Io): Promise
   throw usage(`${option} is no JSON object.`, `Write ${option} '{"name": "value"}', or ${option} @FILE.`);
 }
 
-function parse(option: string, text: string, what: string): Json {
+function parse(text: string, what: string, hint: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (thrown) {
-    throw usage(
-      `${what}: ${(thrown as Error).message}.`,
-      `Write ${option} '{"name": "value"}', or @FILE for a file.`,
-    );
+    throw usage(`${what}: ${(thrown as Error).message}.`, hint);
   }
 }
 

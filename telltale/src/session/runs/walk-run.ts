@@ -1,5 +1,6 @@
 import { emptyState } from '../../events/state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { allSteps } from '../../workflows/all-steps.ts';
 import { createScope } from '../../workflows/create-scope.ts';
 import { createDecisions } from '../../workflows/decisions/create-decisions.ts';
@@ -111,7 +112,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
   };
   return {
     async run(): Promise<RunWalkEnd> {
-      refuseUnbuiltSteps(workflow);
+      refuseUnbuiltSteps(workflow); // a run that was begun fails with it
       heard = state.seq;
       journal.subscribe(({ seq }) => {
         heard = seq;

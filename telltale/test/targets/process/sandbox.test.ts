@@ -177,6 +177,8 @@ inSandbox('in the sandbox', () => {
     expect(await code('[./plain.txt]')).toBe('command_missing');
     expect(await code('["true"], cwd: nowhere')).toBe('folder_missing');
     expect(await code('[sh, -c, "exit 42"]')).toBe('command_failed');
+    const { failure } = await given('', { files: { 'x.yml': tool('[touch, /etc/telltale-was-here]') } });
+    expect((await failure('x')).hint).toContain('permissions: { paths }');
   });
 
   test('git works in a permitted repository, and knows who commits', async () => {

@@ -1,6 +1,5 @@
 import { emptyState } from '../../events/state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { allSteps } from '../../workflows/all-steps.ts';
 import { createScope } from '../../workflows/create-scope.ts';
 import { createDecisions } from '../../workflows/decisions/create-decisions.ts';

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
@@ -310,6 +310,24 @@ describe('a run that asks a person', () => {
 });
 
 describe('a run that is held', PATIENT, () => {
+  it('says that it waits to whoever takes it up again where nothing has come', async () => {
+    const { runtime, load } = await stage({
+      ...flow('outer', steps('{ name: call, type: workflow, target: inner }')),
+      ...flow('inner', steps('{ name: a, type: wait, event: custom }')),
+    });
+    const started = await runtime.workflows.start(await load('outer'), { id: 'run_h' }).result;
+    const resumed = await (await runtime.workflows.resume('run_h')).result;
+    expect(resumed).toEqual(started);
+    await runtime.workflows.signal('run_h', 'custom', { name: 'another' });
+    await runtime.workflows.idle();
+    expect(await runtime.workflows.state('run_h')).toMatchObject({ status: 'waiting' });
+    await runtime.workflows.signal('run_h.call', 'custom');
+    await eventually(async () =>
+      expect(await runtime.workflows.state('run_h')).toMatchObject({ status: 'completed' }),
+    );
+    await runtime.close();
+  });
+
   it('is let go of when its runtime is closed while it only waits', async () => {
     const { runtime, load } = await stage(flow('long', steps('{ name: a, type: wait, event: custom }')));
     const run = runtime.workflows.start(await load('long'), { id: 'run_h', onWaiting: 'hold' });
@@ -357,18 +375,19 @@ describe('a run that is held', PATIENT, () => {
 });
 
 describe('two processes', PATIENT, () => {
-  const asks = (seconds: number) =>
-    flow(
-      'inner',
-      steps(
-        '{ name: ok, type: approval, prompt: "Ship it?" }',
-        `{ name: s, type: script, command: [sleep, "${seconds}"] }`,
-      ),
-    );
+  /** Asks a person, and then goes on until there is a file. */
+  const ASKS = flow(
+    'inner',
+    steps(
+      '{ name: ok, type: approval, prompt: "Ship it?" }',
+      '{ name: s, type: script, command: [sh, -c, "until [ -f go ]; do sleep 0.05; done"] }',
+    ),
+  );
+  const letGo = (folder: string) => writeFileSync(join(folder, 'go'), '');
 
   it('share a run and the one that it called: what one brings to its end the other hears of', async () => {
-    const { runtime, load, open } = await stage({
-      ...asks(0.2),
+    const { runtime, load, open, folder } = await stage({
+      ...ASKS,
       ...flow(
         'outer',
         `steps:
@@ -380,6 +399,7 @@ describe('two processes', PATIENT, () => {
 `,
       ),
     });
+    letGo(folder);
     const run = runtime.workflows.start(await load('outer'), { id: 'run_o', onWaiting: 'hold' });
     const other = await open();
     await eventually(async () => expect(await other.reviews()).toHaveLength(1));
@@ -393,8 +413,8 @@ describe('two processes', PATIENT, () => {
   });
 
   it('wait for each other: a run that another one works on is no failure of its caller', async () => {
-    const { runtime, load, open } = await stage({
-      ...asks(1.5),
+    const { runtime, load, open, folder } = await stage({
+      ...ASKS,
       ...flow('outer', steps('{ name: call, type: workflow, target: inner }')),
     });
     await runtime.workflows.start(await load('outer'), { id: 'run_o' }).result;
@@ -405,6 +425,9 @@ describe('two processes', PATIENT, () => {
       expect((await runtime.workflows.state('run_o.call')).steps.get('s')?.status).toBe('running'),
     );
     const run = await runtime.workflows.resume('run_o', { onWaiting: 'hold' });
+    await runtime.workflows.signal('run_o', 'custom'); // it has to look
+    await eventually(async () => expect((await other.store.info('run_o'))?.status).toBe('running'));
+    letGo(folder);
     expect(await run.result).toMatchObject({ status: 'completed' });
     await other.close();
     await runtime.close();

@@ -82,7 +82,11 @@ async function work(
   const { state } = journal;
   if (isOver(state.status)) return leave(edges, entry, resultOf(state));
   const wait = await stillWaits(edges, entry, held);
-  if (wait !== undefined) return wait;
+  if (wait !== undefined) {
+    const waiting = state.waiting ?? { for: 'nothing' };
+    edges.board.tell(entry.run, ({ onWaiting }) => onWaiting?.(waiting));
+    return wait;
+  }
   edges.board.unpark(entry);
   const realm = await findRealm(edges, entry, held);
   if (realm === undefined) return { kind: 'done' };

@@ -158,6 +158,10 @@ const STATES: readonly Mistake[] = [
 
 const VARIABLES: readonly Mistake[] = [
   [
+    "an approval that goes by a variable in the hand of the agent's model",
+    steps('name: ask, type: approval, prompt: "Go on after ${vars.attempts}?", if: "attempts > 3"'),
+  ],
+  [
     'derived variables that define each other',
     STEP,
     derived('{ name: a, expression: b }, { name: b, expression: "!a" }'),
@@ -188,7 +192,17 @@ describe('what a person reads about', () => {
 });
 
 describe('nothing is said of', () => {
-  it.each([
+  it.each<[string, string, Files?]>([
+    [
+      "an approval that tells of a model's variable, or goes by one that the model cannot write",
+      steps('name: ask, type: approval, prompt: "Go on after ${vars.attempts}?", if: "release"'),
+      {
+        'agent.yml': AGENT.replace(
+          'runtime: [',
+          'runtime: [{ name: release, type: boolean, default: true, writers: [user] }, ',
+        ),
+      },
+    ],
     [
       'conditions that can hold',
       metadata(
@@ -201,8 +215,8 @@ describe('nothing is said of', () => {
       "a workflow's own variables",
       `context_variables: { runtime: [{ name: own }] }\n${set('{ own: [1] }', 'set_variable')}`,
     ],
-  ])('%s', async (_, workflow) => {
-    expect(await said(workflow)).toBe('');
+  ])('%s', async (_, workflow, files) => {
+    expect(await said(workflow, files)).toBe('');
   });
 
   it('workflows that call each other in a row', async () => {

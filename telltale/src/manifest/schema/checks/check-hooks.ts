@@ -26,7 +26,7 @@ const checkFallbacks = (hooks: DocumentNode): readonly Issue[] =>
       .map((fallback) =>
         errorAt(
           fallback,
-          'not_allowed',
+          'bad_fallback',
           `The fallback of a hook of "${kind}" cannot be ${showValue(fallback.value)}.`,
           {
             hint: `Allowed: ${ALLOWED[kind]}.`,

@@ -11,7 +11,7 @@ export function checkProgram(step: DocumentNode): readonly Issue[] {
   if (name === '') return [noProgram(program)];
   if (!name.includes('${')) return [];
   return [
-    errorAt(program, 'not_allowed', `The program of a step cannot be a reference: "${name}".`, {
+    errorAt(program, 'bad_command', `The program of a step cannot be a reference: "${name}".`, {
       hint: 'Write the program itself; its arguments, "cwd", "env" and "stdin" may hold references.',
     }),
   ];
@@ -37,7 +37,7 @@ export function checkHookCommand(hook: DocumentNode): readonly Issue[] {
       const [reference] = REFERENCE.exec(place.text() ?? '') ?? [];
       if (reference === undefined) return [];
       return [
-        errorAt(place, 'not_allowed', `The command of a hook cannot hold the reference "${reference}".`, {
+        errorAt(place, 'bad_command', `The command of a hook cannot hold the reference "${reference}".`, {
           hint: 'It gets the call, the metadata and the variables as JSON on its standard input: read them there.',
         }),
       ];
@@ -46,6 +46,6 @@ export function checkHookCommand(hook: DocumentNode): readonly Issue[] {
 }
 
 const noProgram = (place: DocumentNode) =>
-  errorAt(place, 'not_allowed', 'The program of a command cannot be "".', {
+  errorAt(place, 'bad_command', 'The program of a command cannot be "".', {
     hint: 'Write the program to start, like "git" or "./check.sh".',
   });

@@ -222,6 +222,8 @@ describe('artifacts that ask others', () => {
     );
     expect(await ask('top', 'decide', ['bad'])).toMatchObject({ value: expect.stringContaining('no data') });
     expect(await ask('top', 'decide', ['gone'])).toMatchObject({ value: 'No artifact is named "gone".' });
+    await write('careless', 'export const decide = () =>\n  invoke("gone", "decide")');
+    expect(JSON.stringify(await ask('careless', 'decide'))).toContain('(line 2, column 3)');
   });
   test('have the time of one decision together', async () => {
     await write(

@@ -42,6 +42,7 @@ export function overlapText({ early, leadMs, actualMs, waitingMs }: Overlap): st
   if (early === 0 || leadMs < 1) return undefined;
   const first = early === 1 ? '' : 'the first ';
   const started = `${countText(early, 'action')} started while the model was speaking, ${first}${spanText(leadMs)} before the response ended`;
-  if (waitingMs - actualMs < 1) return `${started}.`;
-  return `${started}; waiting for the end would have taken ${spanText(waitingMs)} instead of ${spanText(actualMs)}.`;
+  const [waiting, actual] = [spanText(waitingMs), spanText(actualMs)];
+  if (waitingMs - actualMs < 1 || waiting === actual) return `${started}.`;
+  return `${started}; waiting for the end would have taken ${waiting} instead of ${actual}.`;
 }

@@ -1,7 +1,7 @@
 import type { CopiedType, EventOf, HookRecord, ObservedEvent, SessionEvent } from '../../events/event.ts';
 import { FRAME_MARK } from '../../kernel/call-frames.ts';
 import type { InvokeRecord } from '../../kernel/invoke-record.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { printable } from '../../manifest/printable.ts';
 import { isGenesis } from '../../targets/artifacts/genesis.ts';
@@ -125,7 +125,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'artifact.written':
       return `${safe(event.artifact)} version ${event.version}${event.restores === undefined ? '' : `, as version ${event.restores} was`}, by ${safe(event.by)}`;
     case 'custom':
-      return `${safe(event.name)} ${brief(event.data, room)}`;
+      return customText(event, room);
     case 'child.usage':
       return `${called(event.action)}: ${usageText(event)}`;
     case 'child.thought':
@@ -226,4 +226,17 @@ function turnEnd({ usage, cost_usd, ms, finish }: EventOf<'turn.completed'>): st
   if (cost_usd > 0) parts.push(costText(cost_usd));
   if (finish !== 'stop') parts.push(finish === 'cut' ? 'cut by the runtime' : 'cut at its greatest length');
   return parts.join(', ');
+}
+
+/** What a `notify` step says is said to people: its words, not their JSON. */
+export function customText(
+  { name, data }: { readonly name: string; readonly data: Json },
+  room: number,
+): string {
+  if (name !== 'notify' || typeof data !== 'object' || data === null || Array.isArray(data))
+    return `${safe(name)} ${brief(data, room)}`;
+  const { message, to, ...rest } = data as JsonObject;
+  if (typeof message !== 'string') return `${safe(name)} ${brief(data, room)}`;
+  const more = Object.keys(rest).length === 0 ? '' : ` ${briefFields(rest, room)}`;
+  return `notify${to === undefined ? '' : ` ${brief(to, room)}`}: ${brief(message, room)}${more}`;
 }

@@ -2,7 +2,7 @@ import type { RunEvent, RunEventOf } from '../../events/run-event.ts';
 import { printable } from '../../manifest/printable.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
-import { errorText, hookText, invokeText, remedy } from './describe-event.ts';
+import { customText, errorText, hookText, invokeText, remedy } from './describe-event.ts';
 import { costText, countText, spanText, timeText } from './figures.ts';
 import { harmlessLine as safe } from './harmless.ts';
 
@@ -76,7 +76,7 @@ function said(event: RunEvent, room: number): string {
     case 'audit':
       return `${safe(event.who)}: ${safe(event.what)}`;
     case 'custom':
-      return `${safe(event.name)} ${brief(event.data, room)}`;
+      return customText(event, room);
   }
 }
 

@@ -44,7 +44,11 @@ globalThis.invoke = (artifact, method, ...args) => {
     wanted ??= { artifact: String(artifact), method: String(method), args };
     throw new Error('the answer is not there yet');
   }
-  if (answer.error !== undefined) throw new Error(answer.error);
+  if (answer.error !== undefined) {
+    const error = new Error(answer.error);
+    error.stack = error.stack.slice(error.stack.indexOf('\\n') + 1); // the place of the question, not of this line
+    throw error;
+  }
   return answer.value;
 };
 const found = ${METHODS}[method];

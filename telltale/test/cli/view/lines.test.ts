@@ -135,6 +135,12 @@ describe('an event in words', () => {
     ['t, due 1e+300', { type: 'timer.set', id: 't', due: 1e300 }],
     ['t', { type: 'timer.fired', id: 't' }],
     ['note {"a":1}', { type: 'custom', name: 'note', data: { a: 1 } }],
+    ['notify: All is well.', { type: 'custom', name: 'notify', data: { message: 'All is well.' } }],
+    [
+      'notify ann: Fire! data={"floor":3}',
+      { type: 'custom', name: 'notify', data: { message: 'Fire!', to: 'ann', data: { floor: 3 } } },
+    ],
+    ['notify {"message":1}', { type: 'custom', name: 'notify', data: { message: 1 } }],
   ])('says "%s"', (said, body) => {
     expect(describeEvent(eventList([[0, body]])[0] as never, 100)).toBe(said);
   });

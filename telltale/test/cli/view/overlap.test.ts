@@ -139,6 +139,8 @@ describe('the line about it', () => {
     expect(overlapText({ early: 1, leadMs: 10, actualMs: 4000, waitingMs: 4000 })).toBe(
       '1 action started while the model was speaking, 10 ms before the response ended.',
     );
+    // Nor one that cannot be seen in the figures.
+    expect(overlapText({ early: 1, leadMs: 10, actualMs: 4000, waitingMs: 4010 })).toMatch(/ended\.$/);
     expect(overlapText({ early: 0, leadMs: 0, actualMs: 4000, waitingMs: 4000 })).toBeUndefined();
   });
 });

@@ -162,14 +162,7 @@ export type {
 export type { Answer, Approve } from './targets/target.ts';
 export { graphOf } from './workflows/graph/graph-of.ts';
 export { mermaidOf } from './workflows/graph/mermaid-of.ts';
-export type {
-  EdgeKind,
-  GraphEdge,
-  GraphGroup,
-  GraphNode,
-  NodeKind,
-  WorkflowGraph,
-} from './workflows/graph/workflow-graph.ts';
+export type { GraphEdge, GraphGroup, GraphNode, WorkflowGraph } from './workflows/graph/workflow-graph.ts';
 
 // YAML, the schemas and the glob matcher take 0.3 s to load (measured): whoever only imports the package does not wait.
 

@@ -70,9 +70,14 @@ export function formatPath(path: readonly PathSegment[]): string {
   return text;
 }
 
+/** `a.b + 1`: somebody takes a reference for an expression. */
+const EXPRESSION = /^\s*[-+*/%<>=!&|?(]/;
+
 const badPath = (text: string, offset: number, why: string): Issue<'bad_path'> => ({
   code: 'bad_path',
   message: `The path ${quote(text)} ${why}.`,
-  hint: 'Write it like a.b[0].c; a key with other characters goes in brackets and quotes: a["b.c"].',
+  hint: EXPRESSION.test(text.slice(offset))
+    ? 'A reference is a path like a.b[0].c and computes nothing: have a step of type script compute the value.'
+    : 'Write it like a.b[0].c; a key with other characters goes in brackets and quotes: a["b.c"].',
   offset,
 });

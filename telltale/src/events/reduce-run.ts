@@ -94,9 +94,15 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
         step.status = 'interrupted';
       });
       break;
+    case 'step.compensating':
+      settle(state, event.step, (step) => {
+        step.undoing = { repeatable: event.repeatable };
+      });
+      break;
     case 'step.compensated':
       settle(state, event.step, (step) => {
         step.status = 'compensated';
+        delete step.undoing;
         if (event.error !== undefined) step.error = event.error;
       });
       break;

@@ -124,6 +124,8 @@ export type RunEventBody =
   | { readonly type: 'step.cancelled'; readonly step: string; readonly reason: string }
   /** A crash left it in doubt, and it is not one to do twice. `step.failed` with code `interrupted` follows. */
   | { readonly type: 'step.interrupted'; readonly step: string; readonly attempt: number }
+  /** A completed step is about to be undone; not `repeatable`: what a crash leaves in doubt then is not done again. */
+  | { readonly type: 'step.compensating'; readonly step: string; readonly repeatable: boolean }
   /** What undoes a completed step was done, or failed. */
   | { readonly type: 'step.compensated'; readonly step: string; readonly error?: ErrorJson }
   /** A test came out, for good: `at_step` is `ADDRESS:if`, `ADDRESS:while#2`, `STATE@3:transition 0`. */

@@ -35,6 +35,8 @@ export interface StepState {
   input?: JsonObject;
   output?: Json;
   error?: ErrorJson;
+  /** What undoes it was begun, and has no end on the log. */
+  undoing?: { readonly repeatable: boolean };
   /** What the run did about its failure. */
   policy?: 'fail' | 'continue' | 'goto';
   /** When its next try is due. */
@@ -73,7 +75,7 @@ export interface RunState {
   startedAt: number;
   /** By address, in the order of their first start. */
   steps: Map<string, StepState>;
-  /** What `output_key` names, and `${steps.NAME}`: the last that completed under the step's own name. */
+  /** `${steps.NAME}`: the last that completed under the step's own name. */
   outputs: Map<string, Json>;
   /** Tests that came out, by `at_step`. */
   decided: Map<string, boolean>;

@@ -127,11 +127,14 @@ function renderWorkflows(ended: readonly WorkflowNews[], { safe }: BlockStyle): 
       : typeof about === 'string'
         ? about
         : JSON.stringify(about);
-    return `- ${clip(workflow, MAX_NAME_SHOWN)} ${status}: ${clip(said, MAX_ERROR_SHOWN)}`;
+    return `- ${clip(workflow, MAX_NAME_SHOWN)} ${status}: ${clip(oneLine(said), MAX_ERROR_SHOWN)}`;
   });
   if (ended.length > lines.length) lines.unshift(`- and ${ended.length - lines.length} before these`);
   return safe(`Workflows in the background have ended:\n${lines.join('\n')}`);
 }
+
+/** What a workflow brings from outside cannot look like a line of the block, such as a message of the user. */
+const oneLine = (text: string) => text.trim().replaceAll(/\s*[\r\n\u2028\u2029\v\f\u0085]\s*/g, ' ');
 
 const isErrorJson = (about: WorkflowNews['about']): about is ErrorJson =>
   typeof about === 'object' &&

@@ -103,8 +103,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   };
   const closeAll = async () => {
     await Promise.all([...live].map((session) => session.interrupt()));
-    runs.close();
     await engine.close();
+    runs.close();
     await shelf.close();
     await sandbox.close();
     if (typeof given === 'string') await store.close();

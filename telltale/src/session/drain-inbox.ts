@@ -4,8 +4,6 @@ import type { InboxMessage, StreamWriter } from '../store/store.ts';
 export interface Drain {
   /** Resolves when all that waits has been received. */
   now(): Promise<void>;
-  /** How many were received so far. */
-  readonly received: number;
   close(): void;
 }
 
@@ -25,7 +23,6 @@ export function drainInbox(
       for (const message of await writer.inbox()) {
         if (closed || message.id <= handled) continue;
         handled = message.id;
-        drain.received++;
         receive(message);
       }
     } while (again && !closed);
@@ -43,13 +40,11 @@ export function drainInbox(
   const forget = writer.onWake(() => {
     now().catch(onError);
   });
-  const drain: Drain & { received: number } = {
+  return {
     now,
-    received: 0,
     close() {
       closed = true;
       forget();
     },
   };
-  return drain;
 }

@@ -32,10 +32,20 @@ export async function forkSession(
     const cause: Cause = { stream: session, seq, depth: last.cause.depth + 1 };
     const forked: EventBody = { type: 'audit', who: 'fork', what: `branched off from ${session} at ${seq}` };
     // Its questions are the other session's: this one asks its own.
-    const withdrawn = openReviews(fold(events)).map(
+    const state = fold(events);
+    const withdrawn = openReviews(state).map(
       ({ review }): EventBody => ({ type: 'review.resolved', review, answer: 'withdrawn', by: 'fork' }),
     );
-    for (const [index, body] of [forked, ...withdrawn].entries())
+    // Also the runs under way: one whose stream is not there yet would else be begun by this one.
+    const cancelled = state.runs.map(
+      ({ run, workflow }): EventBody => ({
+        type: 'workflow.cancelled',
+        run,
+        workflow,
+        reason: 'It belongs to the session that this one was forked from.',
+      }),
+    );
+    for (const [index, body] of [forked, ...withdrawn, ...cancelled].entries())
       lines.push(
         encodeEvent({ seq: seq + 1 + index, at: clock.now(), session: id, turn: last.turn, cause }, body),
       );

@@ -18,6 +18,8 @@ export interface StreamInfo {
   readonly head: number;
   /** Who is writing it now, if anybody is alive. */
   readonly owner?: StreamOwner;
+  /** How many messages wait in its inbox; absent where none does. */
+  readonly messages?: number;
 }
 
 export interface StreamOwner {
@@ -121,7 +123,7 @@ export interface Store {
   }): Promise<readonly StreamInfo[]>;
   /** Puts a message into a stream's inbox and wakes its owner. Durable when it resolves. */
   send(stream: string, message: Omit<InboxMessage, 'id' | 'at'>): Promise<number>;
-  /** Calls `moved` whenever a stream may have new committed events, whoever wrote them. */
+  /** Calls `moved` whenever a stream may have new committed events or messages, whoever wrote them. */
   watch(stream: string, moved: () => void): () => void;
   /** Tables beside the log: `kv`, `log` and `queue` relics, metadata of `scope: agent`. */
   readonly tables: Tables;

@@ -18,25 +18,38 @@ export interface TestArtifactOptions {
   readonly others?: readonly DefinedArtifact[];
 }
 
-/** Asks an artifact in the sandbox, as a run would. That it throws or answers with nonsense is data: `answer.ok` is false. */
+/** Its 100 ms are those of the wall: on a busy machine a method that is quick may take them. Asked again, it says the same. */
+const MAX_TRIES = 5;
+
+/**
+ * Asks an artifact in the sandbox, as a run would. That a method throws or answers with nonsense is data: `answer.ok` is
+ * false. Rejects with what is wrong with the artifact, where no store would keep it.
+ */
 export async function testArtifact(
   artifact: DefinedArtifact,
   { others = [], ...test }: TestArtifactOptions,
 ): Promise<ArtifactTested> {
-  const [{ createSandbox }, { testArtifact: ask }] = await Promise.all([
+  const [{ createSandbox }, { testArtifact: ask }, { createDraftCheck }] = await Promise.all([
     import('../targets/sandbox/create-sandbox.ts'),
     import('../targets/artifacts/test-artifact.ts'),
+    import('../targets/artifacts/check-draft.ts'),
   ]);
-  const { name, source } = await versionOf(artifact);
+  const own = await versionOf(artifact);
+  const { name, source } = own;
   const beside = new Map<string, ArtifactVersion>();
   for (const other of others) beside.set(other.name, await versionOf(other));
   const clock = createSystemClock();
   const sandbox = createSandbox({ clock });
   try {
-    return await ask(
-      { ...test, name, source, others: { read: async (asked) => beside.get(asked) } },
-      { sandbox, clock },
-    );
+    // As every store does before it keeps one. And whoever is asked next does not pay for the engine's start.
+    await createDraftCheck(sandbox)(own);
+    for (let tries = 1; ; tries++) {
+      const tested = await ask(
+        { ...test, name, source, others: { read: async (asked) => beside.get(asked) } },
+        { sandbox, clock },
+      );
+      if (tested.answer.ok || tested.answer.reason !== 'timeout' || tries === MAX_TRIES) return tested;
+    }
   } finally {
     await sandbox.close();
   }

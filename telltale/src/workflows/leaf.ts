@@ -51,6 +51,14 @@ export interface ReadyLeaf {
 export interface Leaves {
   /** Resolves what the step was written with. Rejects where a path does not exist or a target is not there. */
   ready(place: LeafPlace): Promise<ReadyLeaf>;
-  /** Undoes a completed step by its `compensate`; one with steps inside may have it as well. */
-  compensate(place: UndoPlace, output: Json, signal: AbortSignal): Promise<void>;
+  /**
+   * Undoes a completed step by its `compensate`; one with steps inside may have it as well. Nothing is called before
+   * `begin` resolves, which is told whether it may be done again where a crash left it in doubt.
+   */
+  compensate(
+    place: UndoPlace,
+    output: Json,
+    signal: AbortSignal,
+    begin: (repeatable: boolean) => Promise<void>,
+  ): Promise<void>;
 }

@@ -25,10 +25,17 @@ describe('telltale init', () => {
       },
     );
     const folder = join(cwd, 'My Agent');
-    expect((await telltale(['validate'], folder)).out).toContain('2 manifests in 2 files: no errors');
+    expect((await telltale(['validate'], folder)).out).toContain('3 manifests in 3 files: no errors');
     const ran = await telltale(['run', 'agent.yml', 'How long is README.md?', '--quiet'], folder);
     const words = readFileSync(join(folder, 'README.md'), 'utf8').split(/\s+/).filter(Boolean).length;
     expect(ran).toMatchObject({ code: 0, out: expect.stringContaining(`README.md has ${words} words`) });
+    const notes = () =>
+      readFileSync(join(folder, 'reading-log.md'), 'utf8').match(/^- README\.md, in turn 1$/gm);
+    expect(notes()).toHaveLength(1);
+    expect((await telltale(['workflow'], folder)).out).toMatch(/reading_log +completed/);
+    const again = await telltale(['run', 'agent.yml', 'How long is README.md?', '--quiet'], folder);
+    expect(again.code).toBe(0);
+    expect(notes()).toHaveLength(2);
     expect(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))).toMatchObject({
       name: 'my-agent',
       type: 'module',
@@ -44,7 +51,7 @@ describe('telltale init', () => {
       folder: cwd,
       name: 'helper',
       model: TRANSCRIPT,
-      files: expect.arrayContaining(['agent.yml', 'test/agent.test.js']),
+      files: expect.arrayContaining(['agent.yml', 'workflows/reading_log.yml', 'test/agent.test.js']),
       next: ['npm install', 'npm start', 'npm test'],
     });
   });

@@ -68,6 +68,16 @@ describe('telltale workflow run', () => {
     );
   });
 
+  it('says in whose name a workflow runs, where the file is the workflow’s own', async () => {
+    const cwd = temporaryProject({
+      'w.yml': 'kind: Workflow\nname: w\nsteps: [{ name: a, type: wait, for: 1s }]\n',
+    });
+    const loadError = new RuntimeError('no_agent', 'w.yml holds no Agent.');
+    const { code, err } = await command(['workflow', 'run', 'w.yml'], { ...LIVE, loadError }, { cwd });
+    expect(code).toBe(2);
+    expect(err).toContain('→ Name the manifest of an agent that imports the workflow');
+  });
+
   it('shows which version decided, and with --debug invoke what that took and cost', async () => {
     const decided = runEventList([
       [0, runStarted()],

@@ -5,15 +5,22 @@ import { z } from 'zod';
 import {
   createRuntime,
   defineAgent,
+  defineArtifact,
   defineRelic,
   defineTool,
+  defineWorkflow,
+  findWorkflow,
   type Json,
   type JsonObject,
   type LoadedAgent,
+  type LoadedWorkflow,
   loadAgent,
+  loadWorkflow,
+  type RunEvent,
+  type Runtime,
   type Session,
 } from '../../src/index.ts';
-import { expectEvents, scripted } from '../../src/testing/index.ts';
+import { expectEvents, runWorkflow, scripted } from '../../src/testing/index.ts';
 
 // What is not called here is only compiled: what must not compile stands behind @ts-expect-error.
 
@@ -183,7 +190,90 @@ describe('the types of an agent', () => {
   });
 });
 
+describe('the types of a workflow', () => {
+  const date = z.iso.date().transform((day) => new Date(day));
+  const steps = [{ name: 'a', type: 'wait', for: 1 }] as const;
+
+  it('say what its runs take: what its schema does', () => {
+    const workflows = async (runtime: Runtime, agent: LoadedAgent) => {
+      const zod = defineWorkflow({
+        name: 'w',
+        input: z.object({ on: date, n: z.number().default(1) }),
+        steps,
+      });
+      const loaded = findWorkflow(agent, zod);
+      expectTypeOf(loaded).toEqualTypeOf<LoadedWorkflow<{ on: string; n?: number | undefined }>>();
+      runtime.workflows.start(loaded, { input: { on: '2026-01-01' } });
+      await runWorkflow(loaded, { input: { on: '2026-01-01', n: 2 } });
+      // @ts-expect-error it is text that the schema takes
+      runtime.workflows.start(loaded, { input: { on: new Date() } });
+      // @ts-expect-error it is missing
+      await runWorkflow(loaded, { input: {} });
+      await runtime.workflows.resume('x', { workflow: loaded });
+      const ark = defineWorkflow({ name: 'w', input: type({ n: 'number' }), steps });
+      expectTypeOf(findWorkflow(agent, ark)).toEqualTypeOf<LoadedWorkflow<{ n: number }>>();
+      const json = defineWorkflow({ name: 'w', input: { type: 'object' }, steps });
+      expectTypeOf(findWorkflow(agent, json)).toEqualTypeOf<LoadedWorkflow>();
+      expectTypeOf(findWorkflow(agent, 'w')).toEqualTypeOf<LoadedWorkflow>();
+      expectTypeOf(await loadWorkflow('x.yml')).toEqualTypeOf<LoadedWorkflow>();
+      runtime.workflows.start(findWorkflow(agent), { input: { any: 'json' } });
+      await defineAgent({ name: 'a', workflows: [zod, ark, json, './w.yml'] });
+    };
+    expectTypeOf(workflows).toBeFunction();
+  });
+
+  it('refuse what a manifest refuses, steps inside of steps included', () => {
+    const loop = { name: 'l', type: 'loop', until: 'true', max: 3 } as const;
+    const wrong = () => [
+      // @ts-expect-error a slip
+      defineWorkflow({ name: 'w', stps: [] }),
+      // @ts-expect-error no such type of step
+      defineWorkflow({ name: 'w', steps: [{ name: 'a', type: 'nap' }] }),
+      // @ts-expect-error a tool step has a target
+      defineWorkflow({ name: 'w', steps: [{ name: 'a', type: 'tool' }] }),
+      // @ts-expect-error so has one in a loop
+      defineWorkflow({ name: 'w', steps: [{ ...loop, body: [{ name: 'a', type: 'tool' }] }] }),
+      // @ts-expect-error an invocation has a fallback
+      defineWorkflow({ name: 'w', steps: [{ name: 'a', type: 'wait', if: { invoke: 'x', method: 'y' } }] }),
+      // @ts-expect-error an entry of a state that is none
+      defineWorkflow({ name: 'w', initial: 'a', states: { a: { finl: true } } }),
+      // @ts-expect-error a workflow is made with defineWorkflow
+      defineAgent({ name: 'a', workflows: [{ name: 'w', steps }] }),
+    ];
+    expectTypeOf(wrong).toBeFunction();
+  });
+});
+
+describe('the types of an artifact', () => {
+  it('take functions of any arguments, or source', () => {
+    const artifacts = () => [
+      defineArtifact({ name: 'a', methods: { go: (n: number, { balance }) => n < balance, on() {} } }),
+      defineArtifact({ name: 'a', methods: { go: { description: 'Goes.', run: (n) => n } } }),
+      defineArtifact({ name: 'a', source: 'function go() {}', methods: { go: {} } }),
+      // @ts-expect-error neither a function nor source
+      defineArtifact({ name: 'a', methods: { go: {} } }),
+      // @ts-expect-error both
+      defineArtifact({ name: 'a', source: '', methods: { go: () => 1 } }),
+      defineArtifact({ name: 'a', source: 'Be kind.' }),
+      // @ts-expect-error neither
+      defineArtifact({ name: 'a' }),
+    ];
+    expectTypeOf(artifacts).toBeFunction();
+  });
+});
+
 describe('the types of expectations', () => {
+  it('know the events of runs', () => {
+    const claims = (events: readonly RunEvent[]) => {
+      expectEvents(events).inOrder('workflow.started', { type: 'step.completed', step: 'a' });
+      // @ts-expect-error an event of sessions
+      expectEvents(events).never('session.started');
+      // @ts-expect-error no such member
+      expectEvents(events).never({ type: 'step.completed', id: 'a' });
+    };
+    expectTypeOf(claims).toBeFunction();
+  });
+
   it('know the events', () => {
     const claims = () => {
       expectEvents([]).inOrder('session.started', { type: 'action.completed', id: 'a' }, () => true);

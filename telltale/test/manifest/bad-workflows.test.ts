@@ -55,6 +55,10 @@ const other: Files = {
 type Mistake = readonly [mistake: string, workflow: string, files?: Files];
 
 const TRIGGERS: readonly Mistake[] = [
+  [
+    'two webhooks of one name',
+    `triggers: [{ type: webhook, hook: push, secret: a }, { type: webhook, hook: push, secret: b }]\n${STEP}`,
+  ],
   ['a field that the agent does not declare', metadata('{ staus: CODING }')],
   ['the same deep inside', metadata('{ any: [{ status: IDLE }, { not: { phase: x } }] }')],
   ['the same in CEL', `trigger: { type: metadata_match, test: "metadata.prgress > 3.0" }\n${STEP}`],
@@ -113,6 +117,25 @@ const STEPS: readonly Mistake[] = [
   ['a hook without a fallback', `hooks: { before_action: [{ command: [check] }] }\n${STEP}`],
 ];
 
+const PROGRAMS: readonly Mistake[] = [
+  ['a program that is a reference', steps('name: s, type: script, command: ["${input.program}", x]')],
+  ['no program at all', steps('name: s, type: script, command: ["", x]')],
+  ['a script that is none', steps('name: s, type: script, script: "return ("')],
+  [
+    'a hook with a reference',
+    `hooks: { before_action: [{ command: [check, "${'${vars.attempts}'}"], fallback: true }] }\n${STEP}`,
+  ],
+  [
+    'a method that the artifact lacks',
+    steps('name: s, type: script, script: "1", if: { invoke: gate, method: may_strat, fallback: true }'),
+    {
+      'agent.yml': AGENT.replace('tools:', 'artifacts: [./gate.yml], tools:'),
+      'gate.yml':
+        'kind: Artifact\nname: gate\nmethods: { may_start: {} }\nsource: "export const may_start = () => true"\n',
+    },
+  ],
+];
+
 const STATES: readonly Mistake[] = [
   ['a state that cannot be reached', states('draft: { final: true }', 'lost: { final: true }')],
   [
@@ -135,6 +158,10 @@ const STATES: readonly Mistake[] = [
 
 const VARIABLES: readonly Mistake[] = [
   [
+    "an approval that goes by a variable in the hand of the agent's model",
+    steps('name: ask, type: approval, prompt: "Go on after ${vars.attempts}?", if: "attempts > 3"'),
+  ],
+  [
     'derived variables that define each other',
     STEP,
     derived('{ name: a, expression: b }, { name: b, expression: "!a" }'),
@@ -150,6 +177,7 @@ describe('what a person reads about', () => {
   it.each([
     ['triggers', TRIGGERS],
     ['steps', STEPS],
+    ['programs', PROGRAMS],
     ['states', STATES],
     ['variables', VARIABLES],
   ])('%s that cannot be right', async (name, mistakes) => {
@@ -164,7 +192,17 @@ describe('what a person reads about', () => {
 });
 
 describe('nothing is said of', () => {
-  it.each([
+  it.each<[string, string, Files?]>([
+    [
+      "an approval that tells of a model's variable, or goes by one that the model cannot write",
+      steps('name: ask, type: approval, prompt: "Go on after ${vars.attempts}?", if: "release"'),
+      {
+        'agent.yml': AGENT.replace(
+          'runtime: [',
+          'runtime: [{ name: release, type: boolean, default: true, writers: [user] }, ',
+        ),
+      },
+    ],
     [
       'conditions that can hold',
       metadata(
@@ -177,8 +215,8 @@ describe('nothing is said of', () => {
       "a workflow's own variables",
       `context_variables: { runtime: [{ name: own }] }\n${set('{ own: [1] }', 'set_variable')}`,
     ],
-  ])('%s', async (_, workflow) => {
-    expect(await said(workflow)).toBe('');
+  ])('%s', async (_, workflow, files) => {
+    expect(await said(workflow, files)).toBe('');
   });
 
   it('workflows that call each other in a row', async () => {

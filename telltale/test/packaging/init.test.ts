@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -33,6 +33,12 @@ test('a project that init made runs at once', async () => {
     code: 0,
     output: expect.stringMatching(/README\.md has \d+ words/),
   });
+});
+
+test('its workflow goes off beside the agent, and really writes a file', () => {
+  expect(readFileSync(join(project, 'reading-log.md'), 'utf8')).toContain(
+    'first\n\n- README.md, in turn 1\n',
+  );
 });
 
 test('and passes its test', async () => {

@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import { readRunEvents } from '../../src/engine/read-run.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createRuntime } from '../../src/session/create-runtime.ts';
 import type { RunResult } from '../../src/session/runs/run-types.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { checkRunSurvival, type RunScene, type SurvivedRun } from './check-run-survival.ts';
 import { readJournal } from './scene.ts';
 import { seeded } from './seeded.ts';
 import { drawKill, type KillPlan, MAX_KILLS, spendKills } from './spend-kills.ts';
-import { type Kill, type Life, startVictim } from './victim-process.ts';
+import { type Life, startVictim, type VictimOptions } from './victim-process.ts';
 import { LAB_RUNS, makeWorkflowLab, WORKFLOW_TOOLS } from './workflow-lab.ts';
 
 const RUN = 'run_lab';
@@ -21,13 +22,11 @@ export interface WorkflowKillRun extends SurvivedRun {
   readonly events: number;
 }
 
-const live = (folder: string, kill?: Kill): Promise<Life<RunEvent, RunResult>> =>
-  startVictim<RunEvent, RunResult>({
-    folder,
-    session: RUN,
-    program: PROGRAM,
-    ...(kill === undefined ? {} : { kill }),
-  }).life;
+const live = (
+  folder: string,
+  end: Pick<VictimOptions, 'kill' | 'crashAt'> = {},
+): Promise<Life<RunEvent, RunResult>> =>
+  startVictim<RunEvent, RunResult>({ folder, session: RUN, program: PROGRAM, ...end }).life;
 
 async function inspectRuns(folder: string): Promise<RunScene> {
   const store = await openSqliteStore({
@@ -56,13 +55,23 @@ async function killRun(seed: number, most: number, undisturbed: unknown): Promis
   for (let kills = 0; ; ) {
     const kill = kills < planned ? drawKill(random) : undefined;
     const looks = random() < 0.7;
-    const life = await live(folder, kill);
+    const life = await live(folder, kill === undefined ? {} : { kill });
     lives.push(life);
     if (!life.killed) break;
     kills++;
     // Where nobody looks, the next process is the first to open the file that the kill left.
     if (looks) scenes.push(await inspectRuns(folder));
   }
+  const survived = await checkLives(folder, lives, scenes, undisturbed);
+  return { seed, kills: lives.length - 1, ...survived };
+}
+
+async function checkLives(
+  folder: string,
+  lives: readonly Life<RunEvent, RunResult>[],
+  scenes: readonly RunScene[],
+  undisturbed: unknown,
+): Promise<SurvivedRun & { readonly events: number }> {
   const last = lives.at(-1);
   if (last?.refused !== undefined)
     throw new Error(`It was refused: ${last.refused.code} ${last.refused.message}`);
@@ -78,17 +87,42 @@ async function killRun(seed: number, most: number, undisturbed: unknown): Promis
   });
   rmSync(folder, { recursive: true });
   const events = [...logs.values()].reduce((sum, log) => sum + log.length, 0);
-  return { seed, kills: lives.length - 1, events, ...survived };
+  return { events, ...survived };
 }
 
-/** Kills processes that work on a workflow until so many kills have been survived. */
-export async function killWorkflowsUntil(
-  plan: KillPlan<WorkflowKillRun>,
-): Promise<readonly WorkflowKillRun[]> {
+/** Longer than a run is held for: it is let go of, and taken up again. */
+const NAP_MS = 1_100;
+
+/** Lets a process kill itself at a point, goes on in this one, and checks that nothing was lost or done twice. */
+export async function crashWorkflowAt(point: string, nth: number, undisturbed: unknown): Promise<void> {
+  const folder = makeWorkflowLab(NAP_MS);
+  const crashed = await live(folder, { crashAt: { point, nth } });
+  if (!crashed.killed) throw new Error(`${point} was not passed ${nth} times.`);
+  const scene = await inspectRuns(folder);
+  const runtime = await createRuntime({ store: 'sqlite:store.db', durability: 'process', cwd: folder });
+  try {
+    await (await runtime.workflows.resume(RUN, { onWaiting: 'hold' })).result;
+  } finally {
+    await runtime.close();
+  }
+  await checkLives(folder, [crashed], [scene], undisturbed);
+}
+
+/** What the lab's workflow gives where nothing happens to it. */
+export async function undisturbedOutput(): Promise<unknown> {
   const folder = makeWorkflowLab();
   const { ended } = await live(folder);
   if (ended?.status !== 'completed')
     throw new Error(`The lab's workflow does not work: ${JSON.stringify(ended)}`);
   rmSync(folder, { recursive: true });
-  return spendKills('workflows', plan, (seed, most) => killRun(seed, most, ended.output));
+  return ended.output;
+}
+
+/** Kills processes that work on a workflow until so many kills have been survived. */
+export async function killWorkflowsUntil(
+  plan: KillPlan<WorkflowKillRun>,
+  known?: unknown,
+): Promise<readonly WorkflowKillRun[]> {
+  const undisturbed = known ?? (await undisturbedOutput());
+  return spendKills('workflows', plan, (seed, most) => killRun(seed, most, undisturbed));
 }

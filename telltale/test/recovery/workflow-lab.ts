@@ -28,7 +28,7 @@ const wait = (name: string, ms: number) => ({ name, type: 'wait', for: `${ms}ms`
 const said = (name: string) => `${name} \${steps.${name}.output ?? 'lost'}`;
 const retry = { max: 4, backoff: '40ms' };
 
-const STEPS = [
+const stepsWith = (napMs: number) => [
   keep('first', 'the items', 'list'),
   once('pay', `for \${steps.first.output[0]}`),
   {
@@ -51,7 +51,7 @@ const STEPS = [
     max_parallel: 2,
     body: [keep('feed', `\${animal}`), wait('digest', 15), once('count', `\${animal}`)],
   },
-  wait('nap', 70),
+  wait('nap', napMs),
   { name: 'below', type: 'workflow', target: 'below', parameters: { of: `\${steps.first.output[1]}` } },
   {
     name: 'subs',
@@ -74,12 +74,12 @@ const BELOW = [
 const workflow = (name: string, steps: readonly object[]) =>
   `---\n${JSON.stringify({ kind: 'Workflow', name, steps })}\n`;
 
-/** A whole run takes a good second. */
-export const makeWorkflowLab = (): string =>
+/** A whole run takes a good second. With a nap of more than one it is let go of meanwhile, and taken up again. */
+export const makeWorkflowLab = (napMs = 70): string =>
   labFolder(
     WORKFLOW_TOOLS,
     { turns: ['Nobody asks.'] },
-    [workflow('lab', STEPS), workflow('below', BELOW)].join(''),
+    [workflow('lab', stepsWith(napMs)), workflow('below', BELOW)].join(''),
   );
 
 /** The runs that a whole run consists of: its own, and those that it calls. */

@@ -1,10 +1,11 @@
-// A program that works on one workflow run until it is done or killed: `node workflow-victim.ts FOLDER RUN`. Starts the
-// run, or takes it up where its log ends, and prints each committed event as a line of JSON.
+// A program that works on one workflow run until it is done or killed: `node workflow-victim.ts FOLDER RUN [POINT NTH]`.
+// Starts the run, or takes it up where its log ends, and prints each committed event as a line of JSON. With POINT it
+// kills itself at the NTH time that it passes that point, in this run or in one that it called.
 import { writeSync } from 'node:fs';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 
-const [folder = '.', id = 'run_lab'] = process.argv.slice(2);
+const [folder = '.', id = 'run_lab', point = '', nth = '1'] = process.argv.slice(2);
 
 // Synchronous: what was printed has left the process before anything else happens in it.
 const print = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`);
@@ -13,7 +14,17 @@ const print = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`);
 const { ppid } = process;
 setInterval(() => process.ppid === ppid || process.exit(1), 500).unref();
 
-const runtime = await createRuntime({ store: 'sqlite:store.db', durability: 'process', cwd: folder });
+let passed = 0;
+const crashPoint = (name: string) => {
+  if (name === point && ++passed === Number(nth)) process.kill(process.pid, 'SIGKILL');
+};
+
+const runtime = await createRuntime({
+  store: 'sqlite:store.db',
+  durability: 'process',
+  cwd: folder,
+  ...(point === '' ? {} : { crashPoint }),
+});
 try {
   const workflow = await loadWorkflow('agent.yml', { cwd: folder, workflow: 'lab' });
   const known = await runtime.store.info(id);

@@ -103,7 +103,7 @@ describe('before_action', () => {
       action: 'one',
       outcome: 'passed',
     });
-    expect(record?.by).toContain('sh -c cat');
+    expect(record?.by).toBe('sh');
     expect(record).not.toHaveProperty('input');
     const declared = ran.of('action.declared')[0];
     expect(record?.cause.seq).toBe(declared?.seq);
@@ -214,9 +214,16 @@ describe('before_action', () => {
       [turn, DONE],
       'context_variables: { runtime: [{ name: list, type: array, default: [a, b] }] }\n',
     );
-    expect(ran.seen().map(({ action }) => (action as JsonObject).id)).toEqual(['set', 'each[0]', 'each[1]']);
+    // The rounds are asked about side by side, each by a process of its own.
+    const [first, ...rounds] = ran.seen().map(({ action }) => (action as JsonObject).id);
+    expect([first, ...rounds.toSorted()]).toEqual(['set', 'each[0]', 'each[1]']);
     const records = ran.of('hook.ran').filter(({ action }) => action !== 'set');
-    expect(records.map(({ input }) => input)).toEqual([{ text: 'a' }, { text: 'b' }]);
+    expect(new Map(records.map(({ action, input }) => [action, input]))).toEqual(
+      new Map([
+        ['each[0]', { text: 'a' }],
+        ['each[1]', { text: 'b' }],
+      ]),
+    );
   });
 });
 
@@ -403,7 +410,7 @@ const invocation = (invoke: string, fallback: Json = true) => ({
   ...{ invoke, method: 'judge', args: ['strict'], cache: true, fallback },
 });
 
-function fakeHooks(sources: HookSources, decide: (question: Question) => Partial<InvokeRecord>) {
+function fakeHooks(sources: HookSources, decide: (question: Question) => Partial<InvokeRecord>, start = 5) {
   const log: HookEvent[] = [];
   const questions: Question[] = [];
   const edges: HookEdges = {
@@ -432,7 +439,7 @@ function fakeHooks(sources: HookSources, decide: (question: Question) => Partial
     }),
     marks: () => [],
     surroundings: () => ({ agent: 'tester', run: 'run_1', metadata: {}, variables: {} }),
-    balance: () => 5,
+    balance: () => log.findLast((event) => event.type === 'budget.charged')?.balance ?? start,
     append(body) {
       log.push(body);
       return { stream: 'run_1', seq: log.length, depth: 1 };
@@ -474,6 +481,38 @@ describe('hooks of a call in a workflow', () => {
       { hook: 'before_action', run: 'run_1', action: { id: 'build' } },
       'strict',
     ]);
+  });
+
+  it('that are asked about one result are each paid from what the one before left', async () => {
+    const { hooks, log } = fakeHooks(
+      { agent: lists({ after_action: [invocation('first'), invocation('second')] }) },
+      () => ({ result: true, cost: 2 }),
+      5,
+    );
+    const looked = await hooks?.after(STEP_CALL, 'made');
+    expect(log.flatMap((event) => (event.type === 'budget.charged' ? [event.balance] : []))).toEqual([3, 1]);
+    expect(looked?.records.map(({ type }) => type)).toEqual(['hook.ran', 'hook.ran']);
+  });
+
+  it('that are programs are named without their arguments, which may hold secrets', async () => {
+    const command = (...parts: string[]) => ({ command: parts, env: {}, fallback: true });
+    const { hooks, log } = fakeHooks(
+      {
+        agent: lists({
+          before_action: [
+            command('node', 'hooks/guard.mjs', '--key', 'hunter2'),
+            command('curl', '-H', 'Authorization: hunter2'),
+          ] as HookLists['before_action'],
+        }),
+      },
+      () => ({}),
+    );
+    await hooks?.before(STEP_CALL, undefined);
+    expect(log.map((event) => (event.type === 'hook.ran' ? event.by : event.type))).toEqual([
+      'node hooks/guard.mjs',
+      'curl',
+    ]);
+    expect(JSON.stringify(log)).not.toContain('hunter2');
   });
 
   it('that are told of nothing new write the parameters once', async () => {

@@ -143,9 +143,9 @@ describe('a workflow on its own', () => {
       ),
     );
     const run = runtime.workflows.start(await load('guided'), { id: 'run_g' });
-    expect(await run.result).toMatchObject({ status: 'failed', error: { code: 'not_built' } });
+    await expect(run.result).rejects.toMatchObject({ code: 'not_built' });
     expect(notes(folder)).toEqual([]);
-    expect((await runtime.workflows.state('run_g')).status).toBe('failed');
+    expect(await runtime.store.info('run_g')).toBeUndefined();
     await runtime.close();
   });
 
@@ -543,6 +543,35 @@ ${steps('{ name: write, type: tool, target: note, parameters: { text: "${trigger
     await runtime.close();
   });
 
+  it('is refused where two wait for the same hook: one of them would never be started', async () => {
+    const { runtime, load } = await stage({
+      ...timed,
+      ...flow(
+        'second',
+        `trigger: { type: webhook, hook: pushed, secret: other }\n${steps('{ name: hold, type: wait, event: custom }')}`,
+      ),
+    });
+    const { agent } = await load('timed');
+    expect(() => runtime.workflows.listen(agent)).toThrow(/Two triggers listen to the hook "pushed"/);
+    await runtime.close();
+  });
+
+  it('shows its steps the manifest without the environment of hooks', async () => {
+    const looks = flow(
+      'looks',
+      `trigger: { type: manual }\n${steps('{ name: look, type: script, script: "Object.keys(agent.manifest)" }')}`,
+    );
+    const { runtime, load } = await stage(
+      looks,
+      'hooks: { on_error: [{ command: [tell], env: { KEY: hunter2 }, fallback: null }] }\n',
+    );
+    const run = runtime.workflows.start(await load('looks'));
+    const { output } = (await run.result) as { output?: unknown };
+    expect(output).toContain('name');
+    expect(output).not.toContain('hooks');
+    await runtime.close();
+  });
+
   it('starts with what was posted, where it is signed with the secret', async () => {
     const { runtime, load, folder } = await stage(timed);
     const listening = runtime.workflows.listen((await load('timed')).agent);
@@ -553,6 +582,10 @@ ${steps('{ name: write, type: tool, target: note, parameters: { text: "${trigger
     await expect(listening.deliver('pushd', body, '')).rejects.toMatchObject({
       code: 'hook_unknown',
       hint: expect.stringContaining('pushed'),
+    });
+    const long = 'x'.repeat(1024 * 1024 + 1);
+    await expect(listening.deliver('pushed', long, sign(long, 's3cret'))).rejects.toMatchObject({
+      code: 'bad_parameters',
     });
     expect(await listening.deliver('pushed', body, `sha256=${sign(body, 's3cret')}`)).toMatchObject({
       kind: 'started',

@@ -163,9 +163,9 @@ import: { tools: [./tools/*.yml] }
     const ran = await runAgent({
       manifest:
         'context_variables: { derived: [{ name: mood, triggers: [{ type: function, artifact: judge, method: mood, fallback: calm }] }] }\n',
-      turns: ['<response final="false">Hm.</response>', '<response>$mood</response>'],
+      turns: ['<response final="false">Hm.</response>', '<response>Done.</response>'],
     });
-    expect(ran.result.result).toBe('calm');
+    expect(ran.of('variable.changed')).toMatchObject([{ name: 'mood', to: 'calm' }]);
     expect(ran.of('invoke')[0]).toMatchObject({
       where: 'variable mood: triggers[0]',
       result: 'calm',

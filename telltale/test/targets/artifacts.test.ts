@@ -134,6 +134,18 @@ describe('a hostile artifact ends with its reason', () => {
     ['returns 10 MB', 'memory', 'export const decide = () => "x".repeat(1e7)'],
     ['has no such function', 'no_method', 'export const other = () => true'],
     ['has a value of that name', 'no_method', 'export const decide = true'],
+    ...['5', 'null', '({ wanted: null })', '({ wanted: { artifact: {}, method: "m", args: 5 } })'].map(
+      (json): [string, string, string] => [
+        `has its answer written as ${json}`,
+        'wrong_type',
+        `Object.prototype.toJSON = () => { delete Object.prototype.toJSON; return ${json} }; export const decide = () => true`,
+      ],
+    ),
+    [
+      'asks with a name that is no text',
+      'wrong_type',
+      'globalThis.String = (it) => it; export const decide = () => invoke(["it"], "decide")',
+    ],
     [
       'asks itself',
       'cycle',
@@ -447,6 +459,18 @@ describe('an invocation', () => {
     });
     await write('it', 'export const decide = () => 3');
     expect(await asked()).toMatchObject({ cached: false, version: 2, result: 3 });
+  });
+  it('that asked for an artifact which is missing is asked again once there is one', async () => {
+    await write(
+      'it',
+      'export const decide = () => { try { return invoke("late", "decide") } catch { return "none" } }',
+    );
+    const invoke = invoker();
+    const asked = () => invoke(question({ invoke: 'it' }, { type: 'any' }));
+    expect(await asked()).toMatchObject({ cached: false, result: 'none' });
+    expect(await asked()).toMatchObject({ cached: true, result: 'none' });
+    await write('late', 'export const decide = () => "there"');
+    expect(await asked()).toMatchObject({ cached: false, result: 'there' });
   });
   it('of chance is never answered from memory, is free, and repeats with the run and its number', async () => {
     const roll = question(

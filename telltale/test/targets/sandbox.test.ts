@@ -383,3 +383,16 @@ test.each([
   expect(error.code).toBe('script_error');
   expect(error.message).toContain(words);
 });
+
+test('one that waits for a thread gives up after its own time, and takes no place from the next', async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const held = Array.from({ length: 5 }, () => failure('for (;;);', { signal }));
+  const late = await failure('1', { waitMs: 30 });
+  expect(late).toMatchObject({ code: 'sandbox_busy', retryable: true });
+  expect(late.message).toContain('was not begun within 0.03 s');
+  const patient = value('2', { waitMs: 60_000 });
+  controller.abort(new RuntimeError('cancelled', 'enough'));
+  await Promise.all(held);
+  expect(await patient).toBe(2);
+});

@@ -180,6 +180,17 @@ describe('a test by an artifact', () => {
   });
 });
 
+describe('the variables that a decision sees', () => {
+  it('are those of the run, above the agent’s', () => {
+    const { state } = journalOf([]);
+    state.variables.set('goal', 'ship');
+    expect(runContext(state, null, {}, { goal: 'rest', tone: 'calm' }).variables).toEqual({
+      goal: 'ship',
+      tone: 'calm',
+    });
+  });
+});
+
 describe('the arguments of an invocation', () => {
   const about = (arg: Json) => ({ ...invocation('gate', false), args: [arg] });
 

@@ -136,7 +136,8 @@ export function createStage(
               return script === undefined ? name : await script(call, clock);
             },
           }),
-    async compensate({ address, locals }, output) {
+    async compensate({ address, locals }, output, _signal, begin) {
+      await begin(scripts.repeatable?.('undo') ?? true);
       undone.push(address);
       await scripts.compensate?.(address, output, locals);
     },

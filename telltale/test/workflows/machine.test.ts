@@ -780,7 +780,12 @@ describe('cancelling and undoing', () => {
     await stage.clock.advance(0);
     cancel.abort('no longer wanted');
     expect(await end).toEqual({ kind: 'cancelled', reason: 'no longer wanted' });
-    expect(stage.short().slice(-3)).toEqual(['cancelled t/b', 'cancelled t', 'compensated a']);
+    expect(stage.short().slice(-4)).toEqual([
+      'cancelled t/b',
+      'cancelled t',
+      'compensating a',
+      'compensated a',
+    ]);
     expect(stage.performed).toEqual(['a', 't/b']);
   });
 
@@ -835,6 +840,29 @@ describe('cancelling and undoing', () => {
     const last = createStage(steps, {}, { events: stage.journal.events });
     expect(await last.run()).toMatchObject({ kind: 'failed', step: 'c' });
     expect([...last.undone, ...last.performed]).toEqual([]);
+  });
+
+  it('what undoes a step and may not be done twice is left in doubt by a crash, and the others are undone', async () => {
+    const steps = [step('a', undoable), step('b', undoable), step('c')];
+    const scripts = { repeatable: (name: string) => name !== 'undo', steps: { c: () => boom() } };
+    const stage = createStage(steps, scripts);
+    expect(await stage.run()).toMatchObject({ kind: 'failed', step: 'c' });
+    expect(stage.undone).toEqual(['b', 'a']);
+    const begun = stage.journal.events.findIndex(({ type }) => type === 'step.compensating');
+    const again = createStage(steps, scripts, { events: stage.journal.events.slice(0, begun + 1) });
+    expect(await again.run()).toMatchObject({ kind: 'failed', step: 'c' });
+    expect(again.undone).toEqual(['a']);
+    expect(again.journal.events.filter(({ type }) => type === 'step.compensated')).toMatchObject([
+      { step: 'b', error: { code: 'interrupted' } },
+      { step: 'a' },
+    ]);
+    const may = createStage(
+      steps,
+      { steps: scripts.steps },
+      { events: stage.journal.events.slice(0, begun) },
+    );
+    await may.run();
+    expect(may.undone).toEqual(['b', 'a']);
   });
 
   it('a run that completes undoes nothing, also where a failure was handled', async () => {

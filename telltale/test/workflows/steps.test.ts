@@ -141,6 +141,7 @@ async function given({
         { step: workflow.steps?.find((each) => each.name === name) as never, address: name, locals: {} },
         output,
         new AbortController().signal,
+        () => Promise.resolve(),
       ),
     /** The process lets go of the run, and another takes it up. */
     restart() {
@@ -480,6 +481,12 @@ test('a command gets its arguments as they are, never through a shell', async ()
         env: { X: '${input.list[0]}' },
       },
       {
+        name: 'sealed',
+        type: 'script',
+        command: [NODE, '-e', 'console.log(process.env.KEY, process.env.X)'],
+        env: { KEY: 'hunter2', X: '${input.list[1]}' },
+      },
+      {
         name: 'in',
         type: 'script',
         command: [NODE, '-e', 'process.stdin.pipe(process.stdout); console.error("note")'],
@@ -497,6 +504,10 @@ test('a command gets its arguments as they are, never through a shell', async ()
   expect(result.exit_code).toBe(0);
   expect(await run.do('in')).toEqual({ exit_code: 0, stdout: '$(id); "x"', stderr: 'note\n' });
   expect((await run.ready('c')).repeatable).toBe(false);
+  // What the manifest took from the environment reaches the program, and neither the log nor hooks.
+  expect(await run.do('sealed')).toEqual({ exit_code: 0, stdout: 'hunter2 2' });
+  expect((await run.ready('sealed')).input).toMatchObject({ env: { X: '2' } });
+  expect(JSON.stringify((await run.ready('sealed')).input)).not.toContain('hunter2');
 });
 
 test('a command that exits with another code than 0 fails its step', async () => {

@@ -66,11 +66,10 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
     .argument('<manifest>', "the agent's manifest")
     .argument('[workflow]', 'which of its workflows')
     .option('--input <json>', 'its input: a JSON object, @FILE, or @- for standard input')
-    .option(
-      '--var <name=value>',
-      'set a variable (repeatable); JSON where it is JSON, else text',
-      collect,
-      [],
+    .addOption(
+      new Option('--var <name=value>', 'set a variable (repeatable); JSON where it is JSON, else text')
+        .argParser(collect)
+        .default([], 'none'),
     )
     .option('--agent <name>', 'which agent, where the file holds several')
     .option('--id <id>', 'the id of the run, which also decides what chance brings (default: a new one)')

@@ -25,15 +25,14 @@ const PROVIDER_PACKAGES: Readonly<Record<string, readonly [name: string, range: 
   'openai-compatible': ['@ai-sdk/openai-compatible', '>=3'],
 };
 
-/**
- * A project that runs as it is: an agent, a tool, a transcript in place of a model, and a test. A workflow joins them
- * once agents run with one beside them.
- */
+/** A project that runs as it is: an agent, a tool, a workflow, a transcript in place of a model, and a test. */
 export const projectFiles = (choice: ProjectChoice): readonly ProjectFile[] => [
   { path: 'package.json', text: packageJson(choice) },
   { path: 'agent.yml', text: agentYml(choice) },
   { path: 'tools/count_words.yml', text: TOOL_YML },
   { path: 'tools/count-words.js', text: TOOL_JS },
+  { path: 'workflows/reading_log.yml', text: WORKFLOW_YML },
+  { path: 'reading-log.md', text: READING_LOG },
   { path: 'transcripts/first-run.yml', text: TRANSCRIPT_YML },
   { path: 'test/agent.test.js', text: TEST_JS },
   { path: 'README.md', text: readme(choice) },
@@ -79,9 +78,12 @@ limits: { turns: 10, wall: 5m }
 metadata:
   fields:
     status: { type: enum, values: [IDLE, READING], default: IDLE, description: What you are doing }
+    file: { type: string, description: The file that it is about }
 
 import:
-  tools: [./tools/*.yml]
+  tools: [./tools/*.yml, builtin:filesystem]
+  workflows: [./workflows/*.yml]
+permissions: { paths: [reading-log.md] }
 `;
 
 const TOOL_YML = `kind: Tool
@@ -116,38 +118,75 @@ export async function run({ path }, { signal }) {
 }
 `;
 
+const WORKFLOW_YML = `kind: Workflow
+name: reading_log
+description: Notes in reading-log.md what the agent reads. It goes off by itself, beside the agent, which does not wait for it.
+trigger:
+  type: metadata_match
+  conditions: { status: READING, file: { exists: true } }
+  fire: on_change # for each file
+  concurrency: { max: 1, when_busy: queue } # one after the other
+steps:
+  - name: note
+    type: tool
+    target: filesystem
+    parameters:
+      operation: edit
+      path: reading-log.md
+      old_text: "the newest first\\n\\n"
+      new_text: "the newest first\\n\\n- \${agent.metadata.file}, in turn \${agent.iteration_count}\\n"
+`;
+
+const READING_LOG = '# What the agent has read, the newest first\n\n';
+
 const TRANSCRIPT_YML = `# What a model would have said. "telltale run agent.yml … --record FILE" writes such a file from a real one.
 tokens_per_second: 60
 turns:
   - |
     <thought>I am asked how long a file is. count_words starts as soon as I have closed its tag.</thought>
-    <metadata>{"status": "READING"}</metadata>
+    <metadata>{"status": "READING", "file": "README.md"}</metadata>
     <action id="count">{"name": "count_words", "parameters": {"path": "README.md"}}</action>
     <response final="true">README.md has $count.words words on $count.lines lines.</response>
 `;
 
 const TEST_JS = `import assert from 'node:assert/strict';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createRuntime, loadAgent } from 'telltale';
 import { run } from '../tools/count-words.js';
 
-const manifest = fileURLToPath(new URL('../agent.yml', import.meta.url));
+const project = fileURLToPath(new URL('..', import.meta.url));
 
-test('the agent counts the words before it answers', async () => {
-  const runtime = await createRuntime({ store: 'memory' });
-  const session = runtime.start(await loadAgent(manifest), {
+/** A copy: the workflow really writes a file. */
+async function copied() {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-'));
+  const needed = ['agent.yml', 'tools', 'workflows', 'transcripts', 'README.md', 'reading-log.md', 'package.json'];
+  for (const name of needed) await cp(join(project, name), join(folder, name), { recursive: true });
+  return folder;
+}
+
+test('the agent counts the words before it answers, and the workflow notes what it read', async () => {
+  const folder = await copied();
+  const runtime = await createRuntime({ store: 'memory', cwd: folder });
+  const session = runtime.start(await loadAgent('agent.yml', { cwd: folder }), {
     input: '${QUESTION}',
     model: '${TRANSCRIPT}',
   });
   const events = await Array.fromAsync(session.events);
   const { status, result } = await session.result;
+  await runtime.workflows.idle(); // the agent does not wait for its workflows; this test does
   await runtime.close();
+  const log = await readFile(join(folder, 'reading-log.md'), 'utf8');
+  await rm(folder, { recursive: true });
 
   const counted = events.find(({ type }) => type === 'action.completed');
   assert.equal(status, 'completed');
   assert.ok(counted.output.words > 0);
   assert.equal(result, \`README.md has \${counted.output.words} words on \${counted.output.lines} lines.\`);
+  assert.match(log, /^- README\\.md, in turn 1$/m);
 });
 
 test('count_words stays inside the project', async () => {
@@ -167,10 +206,12 @@ npm test             # the same, checked
 npm run chat         # talk to it
 npx telltale sessions
 npx telltale logs last
+npx telltale workflow
 \`\`\`
 
 - \`agent.yml\`: the agent: its model, its instructions, what it may call
 - \`tools/\`: a tool: its manifest and the module that it runs
+- \`workflows/\`: a workflow: it goes off when the agent declares that it reads, and notes that in \`reading-log.md\`
 - \`transcripts/\`: what the model says in tests
-- \`test/\`: a test of both
+- \`test/\`: a test of all of them
 `;

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { StartOptions } from '../../session/runtime-types.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../usage.ts';
@@ -20,11 +20,10 @@ export const addBeginOptions = (command: Command, resumeHelp: string): Command =
   addWorkOptions(command)
     .option('--resume <session>', resumeHelp)
     .option('--accept-changes', 'with --resume: go on although the manifest has changed')
-    .option(
-      '--var <name=value>',
-      'set a variable (repeatable); JSON where it is JSON, else text',
-      collect,
-      [],
+    .addOption(
+      new Option('--var <name=value>', 'set a variable (repeatable); JSON where it is JSON, else text')
+        .argParser(collect)
+        .default([], 'none'),
     );
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];

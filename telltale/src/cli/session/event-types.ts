@@ -77,6 +77,7 @@ const RUN_TYPES: Readonly<Record<RunEventType, true>> = {
   'step.skipped': true,
   'step.cancelled': true,
   'step.interrupted': true,
+  'step.compensating': true,
   'step.compensated': true,
   'if.decided': true,
   invoke: true,

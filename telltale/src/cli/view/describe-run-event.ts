@@ -43,6 +43,8 @@ function said(event: RunEvent, room: number): string {
       return `${safe(event.step)}: ${safe(event.reason)}`;
     case 'step.interrupted':
       return `${safe(event.step)} in try ${event.attempt}`;
+    case 'step.compensating':
+      return safe(event.step);
     case 'step.compensated':
       return `${safe(event.step)}${event.error === undefined ? '' : `, but that failed: ${errorText(event.error)}`}`;
     case 'if.decided':

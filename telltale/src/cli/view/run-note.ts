@@ -61,6 +61,7 @@ export function runNote(
     case 'step.skipped':
     case 'step.cancelled':
     case 'step.interrupted':
+    case 'step.compensating':
     case 'step.compensated':
     case 'timer.set':
     case 'timer.fired':

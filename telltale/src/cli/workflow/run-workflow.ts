@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { LoadedWorkflow, RunOptions } from '../../session/runs/run-types.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -67,6 +68,7 @@ async function loadForWorkflow(
     });
   } catch (thrown) {
     signal.throwIfAborted();
+    if (thrown instanceof RuntimeError && thrown.code === 'no_agent') throw noAgent(path);
     const [{ validateManifests }, { printJson, printText }] = await Promise.all([
       import('../../manifest/validate-manifests.ts'),
       import('../validate/print-result.ts'),
@@ -77,6 +79,11 @@ async function loadForWorkflow(
     return undefined;
   }
 }
+
+const noAgent = (path: string) =>
+  new RuntimeError('no_agent', `'${path}' holds no Agent, in whose name the workflow could run.`, {
+    hint: 'Name the manifest of an agent that imports the workflow, with "import: { workflows: [FILE] }".',
+  });
 
 const folderGiven = (path: string) =>
   usage(

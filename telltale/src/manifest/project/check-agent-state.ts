@@ -9,6 +9,7 @@ import {
   unknownName,
 } from '../schema/checks/check-condition-values.ts';
 import { fieldViolation } from '../schema/checks/check-field-value.ts';
+import { checkGuardedVariables } from '../schema/checks/check-guarded-variables.ts';
 import { declaredVariables } from '../schema/checks/check-variables.ts';
 import { type DocumentNode, documentNode, errorAt } from '../schema/checks/document-node.ts';
 import { stepLists } from '../schema/checks/workflow-steps.ts';
@@ -77,6 +78,29 @@ function checkAgainst(workflow: DocumentNode, { agent }: AgentScope): readonly I
       if (type === 'set_metadata') return checkSet(step.at('values'), metadata);
       return type === 'set_variable' ? checkSet(step.at('values'), variables) : [];
     }),
+    ...checkGuards(workflow, manifest, steps),
+  ];
+}
+
+/** Of an approval, what decides whether, of whom and for how long it is asked. What it tells that person may be anything. */
+const DECIDES = ['if', 'condition', 'assignee', 'options', 'timeout', 'on_timeout'];
+
+/** What the agent's variables decide of its approvals and verifiers must not be in its model's hand. */
+function checkGuards(
+  workflow: DocumentNode,
+  agent: DocumentNode,
+  steps: readonly DocumentNode[],
+): readonly Issue[] {
+  const own = declaredVariables(workflow.at('context_variables')).map(({ name }) => name);
+  const above = declaredVariables(agent.at('context_variables')).filter(({ name }) => !own.includes(name));
+  if (above.length === 0) return [];
+  const approvals = steps
+    .filter((step) => step.at('type').value === 'approval')
+    .flatMap((step) => DECIDES.map((key) => step.at(key)));
+  const verifiers = steps.map((step) => step.at('verify'));
+  return [
+    ...checkGuardedVariables(approvals, 'an approval', above),
+    ...checkGuardedVariables(verifiers, 'a verifier', above),
   ];
 }
 

@@ -43,9 +43,11 @@ export function checkReferences(
     return collectReferences(each).flatMap((reference) => {
       const isPlaced = own.length > 0 && reference.to !== 'viewer';
       const finding = isPlaced ? missing(reference, own, documents) : unplaced(reference, documents);
-      return finding === undefined
-        ? []
-        : [each.document.diagnose({ path: reference.path, at: 'value' }, finding)];
+      if (finding !== undefined)
+        return [each.document.diagnose({ path: reference.path, at: 'value' }, finding)];
+      const noMethod = isPlaced ? methodMissing(reference, own) : undefined;
+      const path = [...reference.path.slice(0, -1), 'method'];
+      return noMethod === undefined ? [] : [each.document.diagnose({ path, at: 'value' }, noMethod)];
     });
   });
 }
@@ -69,6 +71,28 @@ function missing(
     message: `The agent ${quoted(scope.agent.name ?? '?')} ${HAS[to]} no ${WORD[to]} named ${quoted(name)}.`,
     hint: hintFor(reference, known, scope, documents),
   };
+}
+
+/** A method that the artifact's manifest does not name. A version that is written later may have it. */
+function methodMissing({ to, name, method }: Reference, scopes: readonly AgentScope[]): Finding | undefined {
+  if (to !== 'artifact' || method === undefined) return undefined;
+  for (const { documents } of scopes)
+    for (const { kind, name: own, document } of documents) {
+      if (kind !== 'Artifact' || own !== name || document.manifest?.kind !== 'Artifact') continue;
+      const methods = Object.keys(document.manifest.methods ?? {});
+      if (methods.includes(method)) continue;
+      const near = nearest(method, methods);
+      return {
+        severity: 'warning',
+        code: 'unknown_method',
+        message: `The artifact ${quoted(name)} has no method ${quoted(method)}.`,
+        hint:
+          near === undefined
+            ? `It has: ${methods.join(', ')}. Until it has that one the fallback counts.`
+            : `Did you mean ${quoted(near)}?`,
+      };
+    }
+  return undefined;
 }
 
 const HAS: Record<ReferenceTo, string> = {

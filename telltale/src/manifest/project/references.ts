@@ -20,6 +20,8 @@ export interface Reference {
   readonly to: ReferenceTo;
   readonly name: string;
   readonly path: IssuePath;
+  /** The method that is asked of an artifact. */
+  readonly method?: string;
 }
 
 /** What `type` of an action, a step, a compensation or a feed's source refers to; others refer to nothing by name. */
@@ -57,8 +59,9 @@ export function collectReferences({
   document,
 }: Pick<ProjectDocument, 'kind' | 'document'>): readonly Reference[] {
   const found: Reference[] = [];
-  const add = (to: ReferenceTo, name: Json | undefined, path: IssuePath) => {
-    if (typeof name === 'string' && name !== '' && !name.includes('${')) found.push({ to, name, path });
+  const add = (to: ReferenceTo, name: Json | undefined, path: IssuePath, method?: Json) => {
+    if (typeof name !== 'string' || name === '' || name.includes('${')) return;
+    found.push({ to, name, path, ...(typeof method === 'string' ? { method } : {}) });
   };
   const visit = (value: Json, path: IssuePath): void => {
     if (Array.isArray(value)) {
@@ -85,11 +88,11 @@ export function collectReferences({
     if (type === 'task' || type === 'plan' || type === 'agent_text' || type === 'agent_turn_count')
       add('agent', map.agent, at('agent'));
     if (type === 'tool_response') add('tool', map.tool, at('tool'));
-    if (type === 'function') add('artifact', map.artifact, at('artifact'));
+    if (type === 'function') add('artifact', map.artifact, at('artifact'), map.method);
     if (section === 'context_variables' && Array.isArray(map.expose))
       for (const [index, name] of map.expose.entries()) add('viewer', name as Json, [...at('expose'), index]);
     if (section === 'context_variables' && path[1] === 'defined') add('relic', map.store, at('store'));
-    add('artifact', map.invoke, at('invoke'));
+    add('artifact', map.invoke, at('invoke'), map.method);
     add('artifact', map.prompt_artifact_id, at('prompt_artifact_id'));
     if (path.length > 0 && typeof map.model === 'string' && kind === 'Workflow')
       add('model', map.model, at('model'));

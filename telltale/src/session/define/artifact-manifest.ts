@@ -1,7 +1,14 @@
 import type { CodeManifest } from '../../manifest/project/code-manifest.ts';
+import { isFunctionName } from '../../manifest/schema/function-name.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
-import { isMethodName } from '../../targets/artifacts/artifact-module.ts';
-import { badMethodName, type Found, functionWithSource, moduleInCode, notAMethod } from './code-findings.ts';
+import {
+  badMethodName,
+  type Found,
+  functionWithSource,
+  moduleInCode,
+  noSource,
+  notAMethod,
+} from './code-findings.ts';
 import type { DefinedArtifact } from './define-artifact.ts';
 import { functionText } from './function-text.ts';
 
@@ -14,6 +21,7 @@ export function artifactManifest(artifact: DefinedArtifact, folder: string): Cod
   for (const [name, method] of given)
     if (source !== undefined && functionOf(method) !== undefined)
       findings.push({ path: ['methods', name], finding: functionWithSource() });
+  if (source === undefined && given.length === 0) findings.push({ path: [], finding: noSource() });
   const made = source === undefined ? sourceOf(given, findings) : source;
   return {
     label: `defineArtifact(${JSON.stringify(artifact.name) ?? ''})`,
@@ -46,7 +54,7 @@ function sourceOf(methods: readonly (readonly [string, unknown])[], findings: Fo
     const path = ['methods', name];
     const made = functionOf(method);
     if (made === undefined) findings.push({ path, finding: notAMethod(method) });
-    else if (!isMethodName(name)) findings.push({ path, finding: badMethodName(name) });
+    else if (!isFunctionName(name)) findings.push({ path, finding: badMethodName(name) });
     else {
       const text = functionText(made);
       if (text.ok) lines.push(`export const ${name} = ${text.expression};`);
@@ -55,7 +63,7 @@ function sourceOf(methods: readonly (readonly [string, unknown])[], findings: Fo
   }
   // esbuild's keepNames, which tsx uses, wraps functions inside of functions.
   if (lines.some((line) => line.includes('__name('))) lines.unshift('const __name = (made) => made;');
-  // Something has to stand there; what is missing is said of "methods".
+  // Something has to stand there; what is missing has been said.
   return lines.length === 0 ? '// no methods' : lines.join('\n');
 }
 

@@ -81,6 +81,13 @@ export const moduleInCode = () =>
     'Give its text: source: await readFile("./pacing.js", "utf8"). Or give functions in "methods".',
   );
 
+export const noSource = () =>
+  error(
+    'missing',
+    'The artifact has neither methods nor source.',
+    'Give functions: methods: { should_continue: (rounds, context) => rounds < 3 }. Or give their text as "source".',
+  );
+
 export const functionWithSource = () =>
   error(
     'wrong_type',

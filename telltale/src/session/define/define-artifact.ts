@@ -17,9 +17,9 @@ export type ArtifactMethod = (...args: any[]) => unknown;
 export type ArtifactDefinition = About &
   (
     | {
-        /** JavaScript that defines the methods. */
+        /** JavaScript that defines the methods; without any, the text of a prompt (`prompt_artifact_id`). */
         readonly source: string;
-        readonly methods: Readonly<Record<string, { readonly description?: string }>>;
+        readonly methods?: Readonly<Record<string, { readonly description?: string }>>;
       }
     | {
         readonly source?: never;

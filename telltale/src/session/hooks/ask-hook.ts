@@ -39,10 +39,19 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 /** Of what a command prints. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_NAME = 120;
+/** A file that an interpreter is given: `guard.mjs`, `hooks/check.py`. */
+const SCRIPT_FILE = /^[\w./-]{1,80}\.[a-z]{1,4}$/;
 
-/** What is asked, for the log: `gate.may_start`, or the program with its arguments. */
+/**
+ * What is asked, for the log and for the model: `gate.may_start`, or the program, with the file it runs. Its further
+ * arguments may hold secrets of the environment.
+ */
 export const nameOf = (hook: Hook): string =>
-  'invoke' in hook ? `${hook.invoke}.${hook.method}` : clip(hook.command.join(' '), MAX_NAME);
+  'invoke' in hook ? `${hook.invoke}.${hook.method}` : programOf(hook.command);
+
+function programOf([program = '', first]: readonly string[]): string {
+  return clip(first !== undefined && SCRIPT_FILE.test(first) ? `${program} ${first}` : program, MAX_NAME);
+}
 
 /** Asks one hook. Rejects with the signal's reason, and with nothing else. */
 export async function askHook(hook: Hook, question: HookQuestion, edges: AskEdges): Promise<HookReply> {
@@ -82,7 +91,7 @@ async function askCommand(
   { kind, payload, key, signal }: HookQuestion,
   edges: AskEdges,
 ): Promise<Pick<HookReply, 'answer' | 'fallback'>> {
-  const what = `the ${kind} hook "${clip(command.join(' '), MAX_NAME)}"`;
+  const what = `the ${kind} hook "${programOf(command)}"`;
   const ended = await edges.command(
     {
       ...{ what, command, cwd, signal },

@@ -124,7 +124,10 @@ export function createHooks(sources: HookSources, edges: HookEdges, gate?: Gate)
         const { verdict, fallback } = judge(kind, each, reply, { now: output });
         if (verdict.outcome === 'changed') output = verdict.to;
         const record = recordOf(kind, each, { reply, verdict, fallback, action: call.id });
-        records.push(...bodiesOf(reply, record, edges));
+        // What was asked is paid at once: whatever the next one costs is taken from what is left.
+        for (const body of bodiesOf(reply, record, edges))
+          if (body.type === 'hook.ran') records.push(body);
+          else edges.append(body, call.cause);
       }
       return { output, records };
     },

@@ -92,6 +92,7 @@ function listen(board: RunBoard, { id, signal, isLetGo, onWaiting }: CalledRun):
       reject(signal.reason);
     };
     const listener: BoardListener = {
+      // Where another process works on it, its end is waited for.
       onEnd(result) {
         leave();
         resolve(result);

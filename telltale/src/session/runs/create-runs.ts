@@ -4,6 +4,7 @@ import type { RunOrigin } from '../../events/run-event.ts';
 import type { StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { refuseUnbuiltSteps } from '../../workflows/steps/refuse-unbuilt-steps.ts';
 import { createBeginnings } from './beginnings.ts';
 import { type CalledRun, callRun, cancelRun } from './call-run.ts';
 import type { DriveRun } from './drive-run.ts';
@@ -18,7 +19,6 @@ import { runEnded, runOfOther } from './run-errors.ts';
 import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
 import type { LoadedWorkflow, RunOptions, WorkflowRun, Workflows } from './run-types.ts';
 import { endMessage } from './tell-end.ts';
-import { createParkedRuns } from './watch-parked.ts';
 import { isOver, workOnRun } from './work-on-run.ts';
 import { workflowsOf } from './workflow-catalog.ts';
 
@@ -33,13 +33,13 @@ export interface TriggeredRun {
 
 /** All runs of a runtime. */
 export interface Runs extends Workflows {
-  /** Looks after nothing any more; what is worked on, the engine ends. */
-  close(): void;
   /** Makes the run of a `trigger.fired` that is committed, or goes on with it. Gives its end where it has ended. */
   begin(triggered: TriggeredRun): Promise<EndMessage | undefined>;
   /** Calls a workflow for an action or a step, and waits for its end. */
   call(call: CalledRun): Promise<Json>;
   end(run: string, reason: string, by: string): Promise<void>;
+  /** Once nothing is worked on any more. */
+  close(): void;
   /** Passes an event on to a run that is known to be there. */
   pass(run: string, event: string, data: JsonObject, from: string): Promise<void>;
 }
@@ -52,16 +52,16 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   const call: Runs['call'] = (called) => callRun(edges, called);
   const pass: Runs['pass'] = (run, event, data, from) =>
     engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
-  const parked = createParkedRuns(store, engine, given.onError);
   const drive = makeDrive(edges, call);
   const start = (
     { manifest, agent }: LoadedWorkflow<unknown>,
     { input: given = {}, vars, id = ids.next('run'), signal, onWaiting }: RunOptions<unknown> = {},
     of: Pick<RunOrigin, 'trigger'> = {},
   ): WorkflowRun => {
-    signal?.throwIfAborted();
-    const input = readInput(agent, manifest, given as JsonObject);
+    const input = given as JsonObject;
     const make = async () => {
+      // What a trigger starts fails on its log: nobody is there to be told.
+      if (of.trigger === undefined) refuseUnbuiltSteps(manifest);
       const held = await createRun(edges, {
         ...{ id, workflow: manifest, ground: { agent }, input, vars },
         balance: agent.manifest.budget?.balance,
@@ -74,12 +74,12 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     return createLiveRun(edges, id, make(), { onWaiting, signal });
   };
   const beginnings = createBeginnings(engine);
-  engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive, parked }, run, signal));
+  engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive }, run, signal));
 
   return {
     call,
-    close: parked.close,
     pass,
+    close: board.close,
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
     begin: beginnings.watch(async ({ session, ground, started, balance, agents }: TriggeredRun) => {
       const { run, trigger, seen, chain, seq, depth } = started;
@@ -113,7 +113,12 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
         agent,
         options,
       ),
-    start: (workflow, options) => start(workflow, options),
+    start(workflow, options) {
+      options?.signal?.throwIfAborted();
+      const { manifest, agent } = workflow;
+      const input = readInput(agent, manifest, (options?.input ?? {}) as JsonObject);
+      return start(workflow, { ...options, input });
+    },
     async resume(run, { workflow, acceptChanges, onWaiting, signal } = {}) {
       signal?.throwIfAborted();
       const state = await readRun(store, run, undefined, signal);

@@ -8,8 +8,6 @@ export interface DriveCall {
   readonly held: HeldRun;
   readonly realm: Realm;
   readonly entry: BoardEntry;
-  /** Called when all steps in hand only wait: from there on none of them hears of anything. */
-  readonly onParked: () => void;
 }
 
 /** How a walk ended; who cancelled it, where somebody did. */
@@ -22,6 +20,8 @@ export interface Driven {
   /** Begins it, once. */
   run(): Promise<RunWalkEnd>;
   cancel(reason: string, by: string): void;
+  /** The last event that its steps have heard of: what came later is news to the next walk. */
+  seen(): number;
   /** Stops at once, and writes nothing more. */
   letGo(error?: RuntimeError): void;
 }

@@ -10,6 +10,8 @@ export interface LiveRunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const STAY_MS = 3_600_000;
+
 /** A run as its starter holds it. `ready` resolves once its stream is this process's own. */
 export function createLiveRun(
   edges: RunsEdges & { readonly board: RunBoard },
@@ -26,16 +28,32 @@ export function createLiveRun(
     refuse = reject;
   });
   result.catch(() => undefined); // a caller that only reads events is not ended by it
+  let begun = false;
   const listener: BoardListener = {
     onEnd: finish,
+    onWork() {
+      begun = true;
+    },
+    onOwned(error) {
+      if (begun) return; // somebody else goes on with it
+      entry.listeners.delete(listener);
+      refuse(error);
+    },
     onWaiting(waiting) {
       if (onWaiting === 'release') finish({ run: id, status: 'waiting', waiting });
     },
     onError: refuse,
   };
   entry.listeners.add(listener);
-  const abort = () => cancel(reasonOf(signal?.reason)).catch(edges.onError);
+  const abort = () => void cancel(reasonOf(signal?.reason)).catch(refuse);
+  // A run that is held may wait for a message only, and nothing else may keep the process.
+  let disarm: () => void = () => undefined;
+  const stay = () => {
+    disarm = edges.clock.after(STAY_MS, stay);
+  };
+  if (onWaiting === 'hold') stay();
   const leave = () => {
+    disarm();
     entry.listeners.delete(listener);
     signal?.removeEventListener('abort', abort);
   };
@@ -46,7 +64,7 @@ export function createLiveRun(
     await cancelRun(edges, id, reason, 'user');
   };
   signal?.addEventListener('abort', abort, { once: true });
-  if (signal?.aborted === true) void abort();
+  if (signal?.aborted === true) abort();
   return {
     id,
     result,

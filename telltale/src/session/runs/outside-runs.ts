@@ -17,6 +17,9 @@ export interface OutsideEdges {
   readonly start: (workflow: WorkflowManifest, trigger: string, seen: JsonObject) => WorkflowRun;
 }
 
+/** Of what is posted to a hook: it goes on the log of the run whole. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
 export function listen(
   { engine, clock, start }: OutsideEdges,
   agent: LoadedAgent<unknown>,
@@ -24,6 +27,13 @@ export function listen(
 ): Listening {
   const workflows = workflowsOf(agent);
   const triggers = outsideTriggers([...workflows.values()]);
+  const hooks = new Map<string, Webhook>();
+  for (const trigger of triggers) {
+    if (trigger.type !== 'webhook') continue;
+    const other = hooks.get(trigger.hook);
+    if (other !== undefined) throw hookTwice(trigger.hook, [other.workflow, trigger.workflow]);
+    hooks.set(trigger.hook, trigger);
+  }
   const stiles = new Map(triggers.map((trigger) => [trigger.id, createTurnstile(clock, trigger.pacing)]));
   const set = (trigger: OutsideTrigger, seen: JsonObject): OutsideOutcome => {
     const workflow = workflows.get(trigger.workflow) as WorkflowManifest; // it is where the trigger stands
@@ -39,13 +49,9 @@ export function listen(
   });
   return {
     deliver: async (hook, body, signature) => {
-      const hooks = triggers.filter((trigger) => trigger.type === 'webhook');
-      const found = hooks.find((trigger) => trigger.hook === hook);
-      if (found === undefined)
-        throw hookUnknown(
-          hook,
-          hooks.map((trigger) => trigger.hook),
-        );
+      const found = hooks.get(hook);
+      if (found === undefined) throw hookUnknown(hook, [...hooks.keys()]);
+      if (Buffer.byteLength(body) > MAX_BODY_BYTES) throw bodyTooLarge(hook, Buffer.byteLength(body));
       if (!isSigned(body, signature, found.secret)) throw badSignature(hook);
       return set(found, { hook, body: bodyOf(body) });
     },
@@ -55,6 +61,8 @@ export function listen(
     },
   };
 }
+
+type Webhook = Extract<OutsideTrigger, { readonly type: 'webhook' }>;
 
 function isSigned(body: string | Uint8Array, signature: string, secret: string): boolean {
   const expected = createHmac('sha256', secret).update(body).digest();
@@ -81,3 +89,19 @@ const badSignature = (hook: string) =>
   new RuntimeError('bad_signature', `What came to the hook "${hook}" is not signed with its secret.`, {
     hint: 'Send the HMAC-SHA256 of the body with the trigger\'s "secret", in hexadecimal.',
   });
+
+const hookTwice = (hook: string, workflows: readonly string[]) =>
+  new RuntimeError(
+    'bad_manifest',
+    `Two triggers listen to the hook "${hook}": of ${workflows.join(' and ')}.`,
+    {
+      hint: 'Give one of them another "hook", or let one workflow start the other.',
+    },
+  );
+
+const bodyTooLarge = (hook: string, bytes: number) =>
+  new RuntimeError(
+    'bad_parameters',
+    `What came to the hook "${hook}" has ${bytes} bytes; ${MAX_BODY_BYTES} are allowed.`,
+    { hint: 'Send where it can be found instead of the whole of it.' },
+  );

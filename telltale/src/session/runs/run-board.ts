@@ -15,6 +15,10 @@ export interface BoardEntry {
   cancel?: ((reason: string, by: string) => void) | undefined;
   /** While it is worked on: stops at once, and writes nothing more. */
   letGo?: (() => void) | undefined;
+  /** While it only waits, and this process would go on with it: up to where its log went, and what watches it. */
+  parked?: { readonly seq: number; readonly unwatch: () => void } | undefined;
+  /** Whether another process had it when it was looked at. */
+  wasOwned?: boolean;
   readonly listeners: Set<BoardListener>;
 }
 
@@ -25,6 +29,8 @@ export interface BoardListener {
   onWaiting?(waiting: { readonly for: string; readonly due?: number }): void;
   /** It goes on. */
   onWork?(): void;
+  /** Another process works on it: whoever does not leave waits for that. */
+  onOwned?(error: unknown): void;
   /** It cannot be worked on here. */
   onError(error: unknown): void;
 }
@@ -33,13 +39,27 @@ export interface BoardListener {
 export interface RunBoard {
   entry(run: string): BoardEntry;
   find(run: string): BoardEntry | undefined;
+  /** How many of them wait and are watched. */
+  parked(): number;
+  park(entry: BoardEntry, parked: NonNullable<BoardEntry['parked']>): void;
+  /** It is worked on again, or has ended. */
+  unpark(entry: BoardEntry): void;
   tell(run: string, what: (listener: BoardListener) => void): void;
+  /** This process lets go of all of them: whoever waits for one hears so. */
+  close(): void;
   /** Forgets a run that has ended, unless somebody has taken it up again. */
   forget(run: string): void;
 }
 
 export function createRunBoard(): RunBoard {
   const entries = new Map<string, BoardEntry>();
+  let parked = 0;
+  const unpark = (entry: BoardEntry) => {
+    if (entry.parked === undefined) return;
+    entry.parked.unwatch();
+    entry.parked = undefined;
+    parked--;
+  };
   return {
     entry(run) {
       const known = entries.get(run);
@@ -49,12 +69,24 @@ export function createRunBoard(): RunBoard {
       return made;
     },
     find: (run) => entries.get(run),
+    parked: () => parked,
+    park(entry, as) {
+      if (entry.parked === undefined) parked++;
+      entry.parked = as;
+    },
+    unpark,
     tell(run, what) {
       for (const listener of [...(entries.get(run)?.listeners ?? [])]) what(listener);
     },
+    close() {
+      for (const { run, listeners } of entries.values())
+        for (const listener of [...listeners]) listener.onEnd({ run, status: 'interrupted' });
+    },
     forget(run) {
       const entry = entries.get(run);
-      if (entry !== undefined && entry.fresh === undefined) entries.delete(run);
+      if (entry === undefined || entry.fresh !== undefined) return;
+      unpark(entry);
+      entries.delete(run);
     },
   };
 }

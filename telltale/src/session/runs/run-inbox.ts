@@ -14,8 +14,19 @@ export interface RunInboxEdges {
 }
 
 /** Moves what others put into a run's inbox onto its log, in order, each once. */
-export const createRunInbox = ({ writer, journal, cancel, onError }: RunInboxEdges): Drain =>
-  drainInbox(writer, (message) => takeMessage(message, journal, cancel), onError);
+export interface RunInbox extends Drain {
+  /** The last event that a step may wait for. */
+  lastNews(): number;
+}
+
+export function createRunInbox({ writer, journal, cancel, onError }: RunInboxEdges): RunInbox {
+  let news = 0;
+  const receive = (message: InboxMessage) => {
+    takeMessage(message, journal, cancel);
+    if (message.kind !== RUN_CHILD) news = journal.state.seq;
+  };
+  return { ...drainInbox(writer, receive, onError), lastNews: () => news };
+}
 
 /** Puts a message on the run's log. */
 export function takeMessage(

@@ -51,40 +51,42 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
     underWay.add(kept);
     return kept;
   };
-  /** Runs whose streams are being made: nobody can be told to end them before that. */
+  /** Runs whose streams are being made, or looked for. */
   const beginning = new Map<string, Promise<void>>();
-  const end = async (run: string, reason: string, by: string) => {
-    await beginning.get(run);
-    await runs.end(run, reason, by);
-  };
 
-  const begin = async (started: StartedRun) => {
+  const makeOrFind = async (started: StartedRun) => {
     const ended = await runs.begin({
       ...{ session: state.id, ground, started, balance: state.balance },
       agents: agentsAbove(state),
     });
     if (ended !== undefined) orders.ended(ended);
   };
-  forwardAwaited(edges, fail);
+  const begin = (started: StartedRun): Promise<void> => {
+    const { run, seq } = started;
+    const committed = new Promise<boolean>((resolve) =>
+      log.committed(seq, (error) => resolve(error === undefined)),
+    );
+    const begun = keep(committed.then((isCommitted) => (isCommitted ? makeOrFind(started) : undefined)));
+    beginning.set(run, begun);
+    void begun.then(() => beginning.delete(run));
+    return begun;
+  };
+  /** Nothing can be said to a run before its stream is there, which a `trigger.fired` is ahead of. */
+  const whenThere = (run: string, then: () => Promise<void>) => {
+    void keep(Promise.resolve(beginning.get(run)).then(then));
+  };
+  const end = (run: string, reason: string, by: string) => whenThere(run, () => runs.end(run, reason, by));
+  forwardAwaited(edges, whenThere);
   return {
     start(started) {
-      const committed = new Promise<boolean>((resolve) =>
-        log.committed(started.seq, (error) => resolve(error === undefined)),
-      );
-      const { run } = started;
-      const begun = keep(committed.then((isCommitted) => (isCommitted ? begin(started) : undefined)));
-      beginning.set(run, begun);
-      void begun.then(() => beginning.delete(run));
+      void begin(started);
     },
-    cancel(run, reason) {
-      void keep(end(run, reason, 'trigger'));
-    },
+    cancel: (run, reason) => end(run, reason, 'trigger'),
     async reconcile() {
-      for (const started of state.runs) await begin(started);
+      await Promise.all(state.runs.map(begin));
     },
     cancelAll(reason) {
-      for (const { run } of state.runs)
-        void keep(end(run, `Its session was cancelled: ${reason}`, 'session'));
+      for (const { run } of state.runs) end(run, `Its session was cancelled: ${reason}`, 'session');
     },
     settled: () => (underWay.size === 0 ? undefined : allSettled(underWay)),
     async call({ action, input, cause, signal }) {
@@ -121,7 +123,10 @@ const isLetGo = ({ reason }: Stop): boolean =>
   reason?.kind === 'interrupt' || reason?.kind === 'lost' || reason?.kind === 'wait';
 
 /** Passes on events of the session that steps of its runs wait for. */
-function forwardAwaited({ prepared, log, runs }: SessionRunsEdges, fail: (error: unknown) => void): void {
+function forwardAwaited(
+  { prepared, log, runs }: SessionRunsEdges,
+  whenThere: (run: string, then: () => Promise<void>) => void,
+): void {
   const awaited = new Map<string, ReadonlySet<string>>();
   for (const [name, workflow] of prepared.workflows) {
     const types = awaitedTypes(workflow, prepared.workflows);
@@ -135,7 +140,7 @@ function forwardAwaited({ prepared, log, runs }: SessionRunsEdges, fail: (error:
     log.committed(event.seq, (error) => {
       if (error !== undefined) return;
       const data = JSON.parse(JSON.stringify(event)) as JsonObject;
-      for (const { run } of waiting) runs.pass(run, event.type, data, state.id).catch(fail);
+      for (const { run } of waiting) whenThere(run, () => runs.pass(run, event.type, data, state.id));
     });
   });
 }

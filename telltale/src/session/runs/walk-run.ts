@@ -1,6 +1,5 @@
 import { emptyState } from '../../events/state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { allSteps } from '../../workflows/all-steps.ts';
 import { createScope } from '../../workflows/create-scope.ts';
 import { createDecisions } from '../../workflows/decisions/create-decisions.ts';
@@ -28,11 +27,7 @@ import { createRunReviews } from './run-reviews.ts';
 import { createSessionLink } from './session-link.ts';
 
 /** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
-export function walkRun(
-  edges: RunsEdges,
-  callRun: Runs['call'],
-  { held, realm, onParked }: DriveCall,
-): Driven {
+export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }: DriveCall): Driven {
   const { journal } = held;
   const { state } = journal;
   const { clock, random } = edges;
@@ -41,6 +36,8 @@ export function walkRun(
   const cancel = new AbortController();
   let cancelledBy = 'runtime';
   let released = false;
+  let heard = state.seq;
+  let seen = heard;
   const isLetGo = () => released || letGo.signal.aborted;
   const session = linkOf(edges, state.origin.session, state.id, workflow.name, prepared);
   const scope = createScope({
@@ -114,11 +111,11 @@ export function walkRun(
   };
   return {
     async run(): Promise<RunWalkEnd> {
-      try {
-        refuseUnbuiltSteps(workflow);
-      } catch (thrown) {
-        return { kind: 'failed', error: toRuntimeError(thrown).toJSON() };
-      }
+      refuseUnbuiltSteps(workflow); // a run that was begun fails with it
+      heard = state.seq;
+      journal.subscribe(({ seq }) => {
+        heard = seq;
+      });
       const end = await runMachine({
         ...{ workflow, journal, decisions, scope, clock, random },
         leaves: await withHooks(createLeaves(leafEdges)),
@@ -126,11 +123,15 @@ export function walkRun(
         cancel: cancel.signal,
         onParked() {
           released = true;
-          onParked();
+          seen = heard;
           return 'release';
         },
       });
-      if (end.kind === 'failed' || end.kind === 'cancelled') await endCalled(edges, state, workflow);
+      if (end.kind === 'parked' || end.kind === 'stopped') return end;
+      await endCalled(edges, state, workflow);
+      // A step that was not walked to again cannot withdraw its question itself.
+      for (const { review, answer } of state.reviews)
+        if (answer === undefined) leafEdges.reviews.close(review, RUN_OVER);
       return end.kind === 'cancelled' ? { ...end, by: cancelledBy } : end;
     },
     cancel(reason, by) {
@@ -138,9 +139,17 @@ export function walkRun(
       cancelledBy = by;
       cancel.abort(reason);
     },
+    seen: () => seen,
     letGo: (error) => letGo.abort(error),
   };
 }
+
+const RUN_OVER = {
+  answer: 'withdrawn',
+  choice: 'withdrawn',
+  by: 'runtime',
+  note: 'The run has ended.',
+} as const;
 
 function linkOf(
   { store, snapshots }: RunsEdges,

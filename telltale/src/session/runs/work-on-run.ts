@@ -1,22 +1,25 @@
 import type { WorkEnd } from '../../engine/engine.ts';
 import type { RunState, RunStatus } from '../../events/run-state.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { Drain } from '../drain-inbox.ts';
 import type { DriveRun, RunWalkEnd } from './drive-run.ts';
 import { acquireRun, type HeldRun } from './open-run.ts';
+import { park, stillWaits } from './parked-runs.ts';
 import { enterRealm, type Realm, readGround } from './realm.ts';
 import type { BoardEntry, RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { createRunInbox } from './run-inbox.ts';
 import type { RunResult } from './run-types.ts';
 import { tellEnd } from './tell-end.ts';
-import type { ParkedRuns } from './watch-parked.ts';
 
 export interface WorkEdges extends RunsEdges {
   readonly board: RunBoard;
-  readonly parked: ParkedRuns;
   readonly drive: DriveRun;
 }
+
+/** Where a run cannot be taken for now, and nobody waits for it here. */
+const LOOK_AGAIN_MS = 60_000;
+/** Where another process has it. */
+const OWNED_MS = 500;
 
 /** Works on a run until it has ended, or has nothing to do before a time or a message. */
 export async function workOnRun(edges: WorkEdges, run: string, signal: AbortSignal): Promise<WorkEnd> {
@@ -24,7 +27,7 @@ export async function workOnRun(edges: WorkEdges, run: string, signal: AbortSign
   const entry = board.entry(run);
   try {
     const held = await take(edges, entry);
-    if (held === undefined) return { kind: 'done' };
+    if ('kind' in held) return held;
     let end: WorkEnd;
     try {
       end = await work(edges, entry, held, signal);
@@ -33,19 +36,25 @@ export async function workOnRun(edges: WorkEdges, run: string, signal: AbortSign
     }
     const { waiting } = held.journal.state;
     // Told once nobody holds it: whoever hears of it may take it up at once.
-    if (end.kind === 'waiting' && waiting !== undefined)
+    if (end.kind === 'waiting' && entry.parked !== undefined && waiting !== undefined)
       board.tell(run, ({ onWaiting }) => onWaiting?.(waiting));
     return end;
   } catch (thrown) {
+    const isHeard = entry.listeners.size > 0;
     board.tell(run, ({ onError }) => onError(thrown));
-    if (entry.listeners.size === 0) edges.onError(thrown);
     board.forget(run);
+    if (isHeard) return { kind: 'done' };
+    // A store that is full or locked may be better later; the run is on its log as it was.
+    if (thrown instanceof RuntimeError && thrown.retryable)
+      return { kind: 'waiting', due: edges.clock.now() + LOOK_AGAIN_MS };
+    edges.onError(thrown);
     return { kind: 'done' };
   }
 }
 
-/** Undefined where another process works on it: then it is that one's. */
-async function take(edges: WorkEdges, entry: BoardEntry): Promise<HeldRun | undefined> {
+/** Where another process works on it, it is that one's: who waits for it here goes on waiting. */
+async function take(edges: WorkEdges, entry: BoardEntry): Promise<HeldRun | WorkEnd> {
+  const { board, clock } = edges;
   const { fresh } = entry;
   entry.fresh = undefined;
   if (fresh !== undefined) return fresh;
@@ -53,9 +62,13 @@ async function take(edges: WorkEdges, entry: BoardEntry): Promise<HeldRun | unde
     return await acquireRun(edges, entry.run);
   } catch (thrown) {
     if (!(thrown instanceof RuntimeError) || thrown.code !== 'stream_owned') throw thrown;
-    edges.board.tell(entry.run, ({ onError }) => onError(thrown));
-    edges.board.forget(entry.run);
-    return undefined;
+    board.tell(entry.run, ({ onOwned }) => onOwned?.(thrown));
+    const isFirst = entry.wasOwned !== true;
+    entry.wasOwned = true;
+    // Its owner may be about to let go of it, and miss what it was placed for.
+    if (entry.listeners.size > 0 || isFirst) return { kind: 'waiting', due: clock.now() + OWNED_MS };
+    if (entry.parked === undefined) board.forget(entry.run);
+    return { kind: 'done' };
   }
 }
 
@@ -67,21 +80,20 @@ async function work(
 ): Promise<WorkEnd> {
   const { journal, writer } = held;
   const { state } = journal;
-  edges.parked.forget(entry.run);
-  if (isOver(state.status)) return conclude(edges, entry, state);
-  const ground = entry.ground ?? (await readGround(state, edges, entry.acceptChanges));
-  entry.ground = ground;
-  const realm: Realm = await enterRealm(edges, ground, state.workflow);
+  if (isOver(state.status)) return leave(edges, entry, resultOf(state));
+  const wait = await stillWaits(edges, entry, held);
+  if (wait !== undefined) {
+    const waiting = state.waiting ?? { for: 'nothing' };
+    edges.board.tell(entry.run, ({ onWaiting }) => onWaiting?.(waiting));
+    return wait;
+  }
+  edges.board.unpark(entry);
+  const realm = await findRealm(edges, entry, held);
+  if (realm === undefined) return { kind: 'done' };
   edges.board.tell(entry.run, ({ onWork }) => onWork?.());
   if (state.seq > 1) journal.append({ type: 'workflow.resumed', by: 'runtime' });
-  let heard = 0;
-  const driven = await edges.drive({
-    ...{ held, realm, entry },
-    onParked() {
-      heard = inbox.received;
-    },
-  });
-  const inbox: Drain = createRunInbox({
+  const driven = await edges.drive({ held, realm, entry });
+  const inbox = createRunInbox({
     writer,
     journal,
     cancel: driven.cancel,
@@ -102,14 +114,8 @@ async function work(
     if (state.seq > 1) await known;
     else known.catch((thrown) => driven.letGo(toRuntimeError(thrown)));
     if (state.cancelling !== undefined) driven.cancel(state.cancelling.reason, state.cancelling.by);
-    const end = await settle(edges, entry, held, await driven.run());
-    if (end.kind === 'done') return end;
-    // What came while it was being let go of is on its log, and no step has seen it.
-    await inbox.now();
-    await journal.flushed();
-    if (inbox.received > heard) return { kind: 'waiting', due: edges.clock.now() };
-    edges.parked.watch(entry.run, state.seq);
-    return end;
+    const end = await driven.run().catch(brokenOff(held));
+    return await settle(edges, entry, held, end, () => inbox.lastNews() > driven.seen());
   } finally {
     signal.removeEventListener('abort', letGo);
     entry.cancel = undefined;
@@ -119,30 +125,48 @@ async function work(
   }
 }
 
+/** Undefined where nobody waits here for a run that this process cannot go on with: its log says why. */
+async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Promise<Realm | undefined> {
+  const { journal } = held;
+  const { state } = journal;
+  try {
+    entry.ground ??= await readGround(state, edges, entry.acceptChanges);
+    return await enterRealm(edges, entry.ground, state.workflow);
+  } catch (thrown) {
+    entry.ground = undefined;
+    if (entry.listeners.size > 0) throw thrown;
+    const { message, hint = '' } = toRuntimeError(thrown);
+    journal.append({ type: 'audit', who: 'runtime', what: `It cannot go on here. ${message} ${hint}` });
+    edges.board.forget(entry.run);
+    return undefined;
+  }
+}
+
+/** What escapes from a walk is a mistake of ours, unless the log is lost: the run ends with it rather than hang. */
+const brokenOff =
+  ({ lost }: HeldRun) =>
+  (thrown: unknown): RunWalkEnd =>
+    lost() === undefined ? { kind: 'failed', error: toRuntimeError(thrown).toJSON() } : { kind: 'stopped' };
+
 /** Writes down how the walk ended, and tells who waits for it. */
 async function settle(
   edges: WorkEdges,
   entry: BoardEntry,
-  { journal, lost }: HeldRun,
+  held: HeldRun,
   end: RunWalkEnd,
+  hasNews: () => boolean,
 ): Promise<WorkEnd> {
+  const { journal } = held;
   const { state } = journal;
   switch (end.kind) {
-    case 'stopped': {
-      const error = lost();
-      journal.seal();
-      const result: RunResult = {
-        run: state.id,
-        status: 'interrupted',
-        ...(error === undefined ? {} : { error: error.toJSON() }),
-      };
-      edges.board.tell(entry.run, ({ onEnd }) => onEnd(result));
-      return { kind: 'done' };
-    }
+    case 'stopped':
+      return letGoOf(edges, entry, held);
     case 'parked': {
       const waiting = { for: end.for, ...(end.due === undefined ? {} : { due: end.due }) };
       journal.append({ type: 'workflow.waiting', ...waiting });
-      await journal.flushed();
+      if (!(await isWritten(held))) return letGoOf(edges, entry, held);
+      if (hasNews()) return { kind: 'waiting', due: edges.clock.now() };
+      park(edges, entry, state.seq);
       return { kind: 'waiting', ...(end.due === undefined ? {} : { due: end.due }) };
     }
     case 'completed':
@@ -159,14 +183,28 @@ async function settle(
       journal.append({ type: 'workflow.cancelled', reason: end.reason, by: end.by });
       break;
   }
-  await journal.flushed();
-  return conclude(edges, entry, state);
+  // An end that could not be written is none: the log says that the run goes on.
+  if (!(await isWritten(held))) return letGoOf(edges, entry, held);
+  await tellEnd(edges, state);
+  return leave(edges, entry, resultOf(state));
 }
 
-async function conclude(edges: WorkEdges, entry: BoardEntry, state: RunState): Promise<WorkEnd> {
-  await tellEnd(edges, state);
-  edges.board.tell(entry.run, ({ onEnd }) => onEnd(resultOf(state)));
-  edges.board.forget(entry.run);
+const isWritten = ({ journal }: HeldRun): Promise<boolean> =>
+  journal.flushed().then(
+    () => true,
+    () => false, // `lost` knows why
+  );
+
+function letGoOf(edges: WorkEdges, entry: BoardEntry, { journal, lost }: HeldRun): WorkEnd {
+  const error = lost();
+  journal.seal();
+  const told = error === undefined ? {} : { error: error.toJSON() };
+  return leave(edges, entry, { run: entry.run, status: 'interrupted', ...told });
+}
+
+function leave({ board }: WorkEdges, { run }: BoardEntry, result: RunResult): WorkEnd {
+  board.tell(run, ({ onEnd }) => onEnd(result));
+  board.forget(run);
   return { kind: 'done' };
 }
 

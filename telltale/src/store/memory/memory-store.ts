@@ -52,6 +52,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     updatedAt,
     events,
     owner,
+    inbox,
   }: MemoryStream): StreamInfo => ({
     ...head,
     stream,
@@ -60,6 +61,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     updatedAt,
     head: events.length,
     ...(owner === undefined || !isAlive(owner) ? {} : { owner }),
+    ...(inbox.length === 0 ? {} : { messages: inbox.length }),
   });
 
   return {
@@ -115,6 +117,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
       const id = ++home.messages;
       stream.inbox.push({ id, at: clock.now(), kind, from, body: JSON.parse(JSON.stringify(body)) as Json });
       home.wakers.call(name);
+      home.watchers.call(name);
       return id;
     },
     watch: (name, moved) => home.watchers.add(name, moved),

@@ -101,6 +101,7 @@ export interface ListedStream extends StreamHead {
   readonly updatedAt: number;
   readonly head: number;
   readonly owner: NotedOwner | null;
+  readonly messages?: number;
 }
 
 export interface ReadChunk {

@@ -137,6 +137,7 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
       checkMessage(stream, message);
       const sent = await queue.write({ op: 'send', stream, message });
       wakers.call(sent.stream);
+      watchers.call(stream);
       return sent.id;
     },
     watch: (stream, moved) => watchers.add(stream, moved),

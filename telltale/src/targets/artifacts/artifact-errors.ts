@@ -42,7 +42,7 @@ export const methodMissing = (name: string, method: string, found: readonly stri
 
 export const badMethodName = (name: string, method: string) =>
   new RuntimeError('bad_artifact', `"${method.slice(0, 200)}" is no name for a method of "${name}".`, {
-    hint: 'A method is a function: letters, digits and "_", and no word of the language.',
+    hint: 'A method is a function: letters, digits and "_", no word of the language, and no name that every object has.',
   });
 
 export const badSource = (name: string, cause: RuntimeError) =>

@@ -12,3 +12,6 @@ export const MAX_ARTIFACT_DEPTH = 3;
 
 /** Questions that one decision may ask other artifacts, at every depth together. */
 export const MAX_ARTIFACT_QUESTIONS = 16;
+
+/** How long a decision waits while the scripts of others hold the sandbox; then its fallback counts. */
+export const MAX_ARTIFACT_WAIT_MS = 5_000;

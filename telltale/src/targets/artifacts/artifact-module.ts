@@ -1,17 +1,11 @@
+import type { Json } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { isFunctionName } from '../../manifest/schema/function-name.ts';
+import { isMap } from '../../manifest/schema/is-map.ts';
 import type { ArtifactVersion } from './artifacts.ts';
 
 /** The global that holds the methods once the module has been evaluated. */
 const METHODS = '__artifact_methods';
-
-const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const RESERVED = new Set(
-  'arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for function if implements import in instanceof interface let new null package private protected public return static super switch this throw true try typeof var void while with yield'.split(
-    ' ',
-  ),
-);
-
-/** Whether a function can have that name. */
-export const isMethodName = (name: string): boolean => IDENTIFIER.test(name) && !RESERVED.has(name);
 
 /**
  * The source as a module that hands out its methods: functions that it exports, and plain ones. What is put behind it
@@ -19,7 +13,7 @@ export const isMethodName = (name: string): boolean => IDENTIFIER.test(name) && 
  */
 export const artifactModule = ({ source, methods }: Pick<ArtifactVersion, 'source' | 'methods'>): string =>
   `${source}\n;globalThis.${METHODS} = { ${methods
-    .filter(isMethodName)
+    .filter(isFunctionName)
     .map((name) => `${name}: typeof ${name} === 'function' ? ${name} : undefined`)
     .join(', ')} };`;
 
@@ -31,11 +25,11 @@ export type Said =
       readonly wanted: {
         readonly artifact: string;
         readonly method: string;
-        readonly args: readonly never[];
+        readonly args: readonly Json[];
       };
     }
   /** Without `value`: it returned nothing. */
-  | { readonly value?: never };
+  | { readonly value?: Json };
 
 /**
  * Runs behind the module. Other artifacts are asked outside, each in a world of its own: at the first question that has
@@ -66,6 +60,26 @@ try {
   if (wanted === undefined) throw thrown;
 }
 return wanted === undefined ? { value } : { wanted };`;
+
+/**
+ * A script can change how its world writes JSON (`Object.prototype.toJSON`): what comes out is taken for nothing that it
+ * is not. Throws `bad_output`.
+ */
+export function readSaid(json: string): Said {
+  const said = JSON.parse(json) as Json;
+  if (!isMap(said)) throw garbled();
+  const { wanted } = said;
+  if (wanted === undefined) return said as Said;
+  if (!isMap(wanted)) throw garbled();
+  const { artifact, method, args } = wanted;
+  if (typeof artifact !== 'string' || typeof method !== 'string' || !Array.isArray(args)) throw garbled();
+  return { wanted: { artifact, method, args } };
+}
+
+const garbled = () =>
+  new RuntimeError('bad_output', 'It changed how its answer is written as JSON, which is of no use now.', {
+    hint: 'Leave "toJSON" and "String" of the built-in objects as they are.',
+  });
 
 /** For a check of a source: which of its methods are functions. */
 export const LIST_METHODS = `return Object.keys(${METHODS}).filter((name) => ${METHODS}[name] !== undefined);`;

@@ -75,7 +75,10 @@ export type ArtifactAnswer =
       readonly value: Json;
       readonly version: number;
       readonly ms: number;
-      /** Other artifacts that it asked, and their versions: the answer holds as long as these are the newest. */
+      /**
+       * Other artifacts that it asked, and their versions, 0 for one that is missing: the answer holds as long as
+       * these are the newest.
+       */
       readonly asked?: readonly { readonly artifact: string; readonly version: number }[];
     }
   | {

@@ -5,8 +5,13 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { ARTIFACT_LIMITS, MAX_ARTIFACT_DEPTH, MAX_ARTIFACT_QUESTIONS } from './artifact-limits.ts';
-import { artifactModule, CALL_METHOD, type Said } from './artifact-module.ts';
+import {
+  ARTIFACT_LIMITS,
+  MAX_ARTIFACT_DEPTH,
+  MAX_ARTIFACT_QUESTIONS,
+  MAX_ARTIFACT_WAIT_MS,
+} from './artifact-limits.ts';
+import { artifactModule, CALL_METHOD, readSaid, type Said } from './artifact-module.ts';
 import type { ArtifactAnswer, ArtifactCall, Artifacts, ArtifactVersion, CallArtifact } from './artifacts.ts';
 import { unwrapAnswer } from './unwrap-answer.ts';
 
@@ -55,16 +60,18 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallEdges): Ca
       now: 0,
       seed: seedOf(seed),
       signal,
+      waitMs: MAX_ARTIFACT_WAIT_MS,
       onTime(ms) {
         tree.leftMs -= ms;
       },
     });
-    return JSON.parse(json) as Said;
+    return readSaid(json);
   };
 
   const ask = async (call: ArtifactCall, chain: readonly string[], tree: Tree): Promise<Answer> => {
     const { artifact, method, signal } = call;
     const found = await artifacts.read(artifact);
+    if (chain.length > 1) tree.asked.set(artifact, found?.version ?? 0);
     if (found === undefined)
       return { ok: false, reason: 'missing', message: `No artifact is named "${artifact}".` };
     const { version } = found;
@@ -74,7 +81,6 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallEdges): Ca
       message,
       version,
     });
-    if (chain.length > 1) tree.asked.set(artifact, version);
     if (!found.methods.includes(method)) return failed('no_method', noMethod(found, method));
     const answers: JsonObject[] = [];
     for (;;) {

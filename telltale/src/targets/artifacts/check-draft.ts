@@ -1,4 +1,5 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { isFunctionName } from '../../manifest/schema/function-name.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import {
   badMethodName,
@@ -8,7 +9,7 @@ import {
   tooManyMethods,
 } from './artifact-errors.ts';
 import { ARTIFACT_LIMITS } from './artifact-limits.ts';
-import { artifactModule, isMethodName, LIST_METHODS } from './artifact-module.ts';
+import { artifactModule, LIST_METHODS } from './artifact-module.ts';
 import type { ArtifactDraft } from './artifacts.ts';
 
 const MAX_SOURCE = 256 * 1024;
@@ -24,7 +25,7 @@ export const createDraftCheck =
     const { name, source, methods } = draft;
     if (source.length > MAX_SOURCE) throw sourceTooLarge(name, source.length, MAX_SOURCE);
     if (methods.length > MAX_METHODS) throw tooManyMethods(name, MAX_METHODS);
-    for (const method of methods) if (!isMethodName(method)) throw badMethodName(name, method);
+    for (const method of methods) if (!isFunctionName(method)) throw badMethodName(name, method);
     if (methods.length === 0) return;
     const found = await definedMethods(sandbox, draft);
     for (const method of methods) if (!found.includes(method)) throw methodMissing(name, method, found);

@@ -39,7 +39,7 @@ export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: 
 
   const stillHolds = async ({ asked }: Kept): Promise<boolean> => {
     for (const { artifact, version } of asked)
-      if ((await artifacts.read(artifact))?.version !== version) return false;
+      if (((await artifacts.read(artifact))?.version ?? 0) !== version) return false;
     return true;
   };
   const remembered = async (key: string | undefined): Promise<Kept | undefined> => {

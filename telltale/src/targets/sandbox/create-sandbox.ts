@@ -1,11 +1,12 @@
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../../kernel/clock.ts';
+import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import { stopped } from '../access/stopped.ts';
 import { outputTooLarge } from '../output/output-limits.ts';
 import type { RunRequest } from './messages.ts';
 import { createPatience } from './patience.ts';
 import type { Sandbox, SandboxJob } from './sandbox.ts';
-import { sandboxBusy, sandboxClosed, scriptFailure, scriptMemory } from './sandbox-errors.ts';
+import { noThread, sandboxBusy, sandboxClosed, scriptFailure, scriptMemory } from './sandbox-errors.ts';
 import { type Ended, type SandboxThread, startSandboxThread } from './sandbox-thread.ts';
 
 /** Two at least, so that one script that does not end leaves a way for others. */
@@ -62,18 +63,26 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
     if (free !== undefined) return Promise.resolve(free);
     if (waiting.length >= MAX_WAITING) return Promise.reject(sandboxBusy(waiting.length));
     return new Promise((resolve, reject) => {
-      const { signal, what } = job;
-      const onAbort = () => {
+      const { signal, what, waitMs } = job;
+      const leave = (why: RuntimeError) => {
         waiting.splice(waiting.indexOf(entry), 1);
-        reject(stopped(what, signal));
+        forget();
+        reject(why);
+      };
+      const onAbort = () => leave(stopped(what, signal));
+      const disarm =
+        waitMs === undefined ? undefined : clock.after(waitMs, () => leave(noThread(what, waitMs)));
+      const forget = () => {
+        disarm?.();
+        signal.removeEventListener('abort', onAbort);
       };
       const entry: Waiting = {
         start(thread) {
-          signal.removeEventListener('abort', onAbort);
+          forget();
           resolve(thread);
         },
         refuse() {
-          signal.removeEventListener('abort', onAbort);
+          forget();
           reject(sandboxClosed(what));
         },
       };

@@ -94,6 +94,12 @@ export const sandboxBusy = (waiting: number) =>
     retryable: true,
   });
 
+export const noThread = (what: string, waitMs: number) =>
+  new RuntimeError('sandbox_busy', `The script of ${what} was not begun within ${waitMs / 1000} s.`, {
+    hint: 'Other scripts hold all threads: look for one that takes its whole time.',
+    retryable: true,
+  });
+
 export const sandboxClosed = (what: string) =>
   new RuntimeError('cancelled', `The script of ${what} was stopped: the runtime is being closed.`);
 

@@ -14,9 +14,11 @@ export interface SandboxJob {
   readonly frozen?: readonly string[];
   readonly limits: SandboxLimits;
   readonly signal: AbortSignal;
+  /** How long it waits for a thread while others hold them all; as long as it takes if absent. */
+  readonly waitMs?: number;
   /** What it writes by `console.log`, as it comes; thrown away where absent. */
   readonly onLog?: ((text: string) => void) | undefined;
-  /** Told what it took in its thread, in milliseconds, before `run` ends. */
+  /** What of its time limit it used, once it has ended: on a busy machine less than the time that passed. */
   readonly onTime?: (ms: number) => void;
   /** What its clock shows all along, in milliseconds since 1970; the real time if absent. */
   readonly now?: number;

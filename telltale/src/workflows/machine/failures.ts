@@ -14,6 +14,13 @@ export const interrupted = (address: string) =>
     { hint: 'See whether it did. It is not done twice by itself: "on_error" decides what comes next.' },
   );
 
+export const undoInterrupted = (address: string) =>
+  new RuntimeError(
+    'interrupted',
+    `The process ended while the step "${address}" was being undone; whether it was is not known.`,
+    { hint: 'See whether it was. It is not undone twice by itself.' },
+  );
+
 export const loopLimit = (address: string, max: number) =>
   new RuntimeError('loop_limit', `The loop "${address}" has run ${max} rounds and would go on.`, {
     hint: 'Raise "max", or look why its test never ends it.',

@@ -6,6 +6,7 @@ import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { Locals } from '../scope.ts';
 import { attempt } from './attempt.ts';
 import type { Branch } from './branch.ts';
+import { undoInterrupted } from './failures.ts';
 import { itemsOnLog } from './items-of.ts';
 import { stepsByName } from './steps-by-name.ts';
 import { LET_GO, type Walk } from './walk.ts';
@@ -13,7 +14,7 @@ import { LET_GO, type Walk } from './walk.ts';
 /**
  * Undoes what has completed and says how, last one first. One that cannot be undone is recorded with its error and
  * does not hold up the others. After a crash it goes on with those the log does not show as undone: the one that was
- * in hand is undone again.
+ * in hand is undone again where that may be, else it stays in doubt.
  */
 export async function undo(walk: Walk, workflow: WorkflowManifest, released: Branch): Promise<void> {
   const steps = stepsByName(workflow);
@@ -25,6 +26,15 @@ export async function undo(walk: Walk, workflow: WorkflowManifest, released: Bra
   }
   completed.sort((a, b) => (b.known.endedSeq ?? 0) - (a.known.endedSeq ?? 0));
   for (const { known, step } of completed) {
+    if (known.undoing?.repeatable === false) {
+      const error = undoInterrupted(known.step).toJSON();
+      walk.write({ type: 'step.compensated', step: known.step, error }, known.cause);
+      continue;
+    }
+    const begin = async (repeatable: boolean) => {
+      walk.write({ type: 'step.compensating', step: known.step, repeatable }, known.cause);
+      await walk.journal.flushed(); // also of what it is undone for
+    };
     const place = { step, address: known.step, locals: localsAt(walk, known.step, steps) };
     const tried = await attempt(walk, {
       address: known.step,
@@ -32,7 +42,7 @@ export async function undo(walk: Walk, workflow: WorkflowManifest, released: Bra
       timeoutMs: step.compensate?.timeout?.ms,
       triedAt: walk.clock.now(),
       mayPark: false,
-      run: (signal) => walk.leaves.compensate(place, known.output ?? null, signal).then(() => null),
+      run: (signal) => walk.leaves.compensate(place, known.output ?? null, signal, begin).then(() => null),
     });
     if (tried.kind === 'stopped') throw LET_GO;
     const error = tried.kind === 'failed' ? { error: tried.error.toJSON() } : {};

@@ -36,7 +36,8 @@ export async function prepareCommand(
 ): Promise<ReadyLeaf> {
   const [program = '', ...args] = step.command;
   if (program.includes('${')) throw programReferred(stepWhat(place), program);
-  const texts = { cwd: step.cwd ?? null, env: step.env, stdin: step.stdin ?? null, args };
+  const { fixed, referring } = sortEnvironment(step.env);
+  const texts = { cwd: step.cwd ?? null, env: referring, stdin: step.stdin ?? null, args };
   const resolved = (await resolveInStep(texts, place, context)) as {
     readonly cwd: Json;
     readonly env: JsonObject;
@@ -50,8 +51,18 @@ export async function prepareCommand(
     ...(env.length === 0 ? {} : { env: Object.fromEntries(env) }),
     ...(resolved.stdin === null ? {} : { stdin: asText(resolved.stdin) }),
   };
-  const target = commandTarget(stepWhat(place), step.cwd?.includes('${') === true, context);
+  const target = commandTarget(stepWhat(place), step.cwd?.includes('${') === true, fixed, context);
   return targetLeaf(target, input, false, place, context);
+}
+
+/** What the manifest alone says may be a secret of the environment: it is no part of what goes on the log. */
+function sortEnvironment(env: CommandStep['env']) {
+  const isReferring = ([, value]: readonly [string, string]) => value.includes('${');
+  const all = Object.entries(env);
+  return {
+    fixed: Object.fromEntries(all.filter((entry) => !isReferring(entry))),
+    referring: Object.fromEntries(all.filter(isReferring)),
+  };
 }
 
 const argumentsOf = (value: Json): readonly string[] => {
@@ -60,7 +71,12 @@ const argumentsOf = (value: Json): readonly string[] => {
 };
 
 /** What references have a say in stays inside the permitted paths; what only the manifest says is its author's word. */
-function commandTarget(what: string, isReferred: boolean, { world }: LeafContext): Callable {
+function commandTarget(
+  what: string,
+  isReferred: boolean,
+  fixed: Readonly<Record<string, string>>,
+  { world }: LeafContext,
+): Callable {
   const { paths, environment } = world.permissions;
   const run: Target['run'] = async (call) => {
     const { command, cwd = '.', env = {}, stdin } = call.input as unknown as CommandInput;
@@ -72,6 +88,7 @@ function commandTarget(what: string, isReferred: boolean, { world }: LeafContext
         args,
         cwd: isReferred ? (await paths.resolve(cwd, call.granted)).real : resolve(world.folder, cwd),
         env: childEnvironment(world.env, environment, {
+          ...fixed,
           ...env,
           TELLTALE_IDEMPOTENCY_KEY: call.idempotencyKey,
         }),

@@ -15,6 +15,7 @@ export async function compensate(
   { step, address, locals }: UndoPlace,
   output: Json,
   signal: AbortSignal,
+  begin: (repeatable: boolean) => Promise<void>,
   context: LeafContext,
 ): Promise<void> {
   if (step.compensate === undefined) return;
@@ -27,6 +28,8 @@ export async function compensate(
   };
   const ready = await prepared(call, place, context);
   const { state } = context.journal;
+  await begin(ready.repeatable);
+  signal.throwIfAborted();
   await ready.run({
     ...place,
     input: ready.input,

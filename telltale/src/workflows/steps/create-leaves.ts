@@ -19,7 +19,7 @@ export function createLeaves(edges: LeafEdges): Leaves {
   const context: LeafContext = { ...edges, noted: new Set(), taken: signalsTaken(workflow, journal.state) };
   return {
     ready: (place) => ready(place, context),
-    compensate: (place, output, signal) => compensate(place, output, signal, context),
+    compensate: (place, output, signal, begin) => compensate(place, output, signal, begin, context),
   };
 }
 

@@ -101,6 +101,17 @@ describe('the live view', () => {
     expect(watch(events).end).toEqual(['  Hm, yes.', '', '  Hello Ann.', '']);
   });
 
+  it('puts what a workflow does above the row that is being spoken, and breaks none off', () => {
+    const ended = eventList([
+      [0, { type: 'workflow.completed', run: 'run_1', workflow: 'lint', output: 'clean' }],
+    ]);
+    const { end } = watch([thoughtDelta('One sentence, '), ...ended, thoughtDelta('said in two pieces.')]);
+    expect(end.filter((line) => line !== '')).toEqual([
+      '  ⚙ ✓ lint clean',
+      '  One sentence, said in two pieces.',
+    ]);
+  });
+
   it('ends a response where the next turn begins, however long its events took to be written', () => {
     const [, response, turn] = eventList([
       [0, turnStarted],

@@ -188,6 +188,12 @@ describe('names in conditions and references', () => {
     ]);
   });
 
+  it('that compute something are told how to', () => {
+    expect(said(steps(step('a', { parameters: { p: '${vars.n + 1}' } })))[0]).toContain(
+      'computes nothing: have a step of type script',
+    );
+  });
+
   it('are read in the default of a reference too', () => {
     expect(
       found(steps(step('a'), step('b', { parameters: { p: '${steps.a.output ?? steps.c.output}' } }))),

@@ -22,6 +22,19 @@ export function watchingContract(contract: Contract): void {
       expect(heads).toEqual([1, 1]);
     });
 
+    test('a watcher hears of messages that nobody is there to read', async () => {
+      const { store, other } = contract;
+      const writer = await store.create('s', SESSION);
+      await writer.release();
+      const heard: string[] = [];
+      store.watch('s', () => void heard.push('store'));
+      other.watch('s', () => void heard.push('other'));
+      expect(await other.info('s')).not.toHaveProperty('messages');
+      await store.send('s', { kind: 'steer', from: 'user', body: 'hi' });
+      await eventually(() => expect(new Set(heard)).toEqual(new Set(['store', 'other'])));
+      expect(await other.info('s')).toMatchObject({ messages: 1 });
+    });
+
     test('a stream may be watched before it is there', async () => {
       const { store, other } = contract;
       const seen = new Promise<void>((resolve) => other.watch('s', resolve));

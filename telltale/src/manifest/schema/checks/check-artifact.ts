@@ -1,9 +1,8 @@
 import type { Issue } from '../../issue.ts';
+import { isFunctionName } from '../function-name.ts';
 import { type DocumentNode, errorAt, warningAt } from './document-node.ts';
 
 const RESERVED = /^genesis_/;
-/** What a function can be named; names elsewhere may have a dash, too. */
-const FUNCTION = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** An artifact is not the runtime's own; where it has methods, each can be a function's name. */
 export function checkArtifact(artifact: DocumentNode): readonly Issue[] {
@@ -53,11 +52,13 @@ function checkMethods(methods: DocumentNode): readonly Issue[] {
       }),
     ];
   return named.flatMap(([name, place]) =>
-    FUNCTION.test(name) || !/^[\w-]+$/.test(name) // what is no name at all, the schema says
+    isFunctionName(name) || !/^[\w-]+$/.test(name) // what is no name at all, the schema says
       ? []
       : [
           errorAt(place, 'bad_name', `"${name}" cannot be the name of a function.`, {
-            hint: `Write "${name.replaceAll('-', '_')}", as in its source.`,
+            hint: name.includes('-')
+              ? `Write "${name.replaceAll('-', '_')}", as in its source.`
+              : 'It means something else in JavaScript: give the function another name, here and in its source.',
             at: 'key',
           }),
         ],

@@ -1,6 +1,7 @@
 import type { Issue } from '../../issue.ts';
 import { isMap } from '../is-map.ts';
 import { showValue } from '../show-value.ts';
+import { checkHookCommand } from './check-program.ts';
 import { type DocumentNode, errorAt } from './document-node.ts';
 
 const ALLOWED = {
@@ -8,8 +9,14 @@ const ALLOWED = {
   after_action: 'true or { result: … }',
 } as const;
 
-/** A fallback has to be an answer that counts there. Hooks that only observe may have any: nobody reads it. */
-export const checkHooks = (hooks: DocumentNode): readonly Issue[] =>
+/** A fallback has to be an answer that counts there, and a command one that can be started as it is written. */
+export const checkHooks = (hooks: DocumentNode): readonly Issue[] => [
+  ...checkFallbacks(hooks),
+  ...hooks.entries().flatMap(([, list]) => list.items().flatMap(checkHookCommand)),
+];
+
+/** Hooks that only observe may have any: nobody reads it. */
+const checkFallbacks = (hooks: DocumentNode): readonly Issue[] =>
   (['before_action', 'after_action'] as const).flatMap((kind) =>
     hooks
       .at(kind)
@@ -19,7 +26,7 @@ export const checkHooks = (hooks: DocumentNode): readonly Issue[] =>
       .map((fallback) =>
         errorAt(
           fallback,
-          'not_allowed',
+          'bad_fallback',
           `The fallback of a hook of "${kind}" cannot be ${showValue(fallback.value)}.`,
           {
             hint: `Allowed: ${ALLOWED[kind]}.`,

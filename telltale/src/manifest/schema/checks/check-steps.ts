@@ -1,5 +1,6 @@
 import { suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../issue.ts';
+import { checkProgram } from './check-program.ts';
 import { checkUnique } from './check-unique.ts';
 import { type DocumentNode, errorAt, warningAt } from './document-node.ts';
 import { findCycles, showCycle } from './find-cycles.ts';
@@ -17,6 +18,7 @@ export function checkSteps(workflow: DocumentNode, lists: readonly StepList[]): 
     ...lists.flatMap(checkNeeds),
     ...lists.flatMap(checkGoto),
     ...all.flatMap(checkApproval),
+    ...all.flatMap(checkProgram),
   ];
 }
 

@@ -5,6 +5,7 @@ import { checkHooks } from './check-hooks.ts';
 import { checkStates } from './check-states.ts';
 import { checkSteps } from './check-steps.ts';
 import { checkObjectSchema } from './check-tool.ts';
+import { checkUnique } from './check-unique.ts';
 import { checkVariables, declaredVariables } from './check-variables.ts';
 import { checkConditionNames, checkStepConditions, checkStepReferences } from './check-workflow-names.ts';
 import type { DocumentNode } from './document-node.ts';
@@ -25,12 +26,16 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
       .entries()
       .flatMap(([, state]) => state.at('transitions').items()),
   ].map((transition) => transition.at('condition'));
-  const tests = [workflow.at('trigger'), ...workflow.at('triggers').items()].map((trigger) =>
-    trigger.at('test'),
-  );
+  const triggers = [workflow.at('trigger'), ...workflow.at('triggers').items()];
+  const tests = triggers.map((trigger) => trigger.at('test'));
+  const webhooks = triggers.filter((trigger) => trigger.at('type').value === 'webhook');
   return [
     ...checkObjectSchema(workflow.at('input')),
     ...checkVariables(workflow.at('context_variables')),
+    ...checkUnique(
+      webhooks.map((trigger) => trigger.at('hook')),
+      'webhooks',
+    ),
     ...checkSteps(workflow, lists),
     ...checkHooks(workflow.at('hooks')),
     ...checkStates(workflow, lists),

@@ -7,6 +7,8 @@ const WATCH_POLL_MS = 200;
 /** How late a message is found whose sender could not ring. */
 const INBOX_POLL_MS = 1000;
 const BEAT_MS = 10_000;
+/** The mark of a stream without events and messages. */
+const NOTHING = '0 0';
 
 /** Notices what other connections have written. Costs a pragma a poll while they write nothing. */
 export interface Attention {
@@ -25,19 +27,23 @@ export interface AttentionEdges {
 
 export function createAttention({ db, ownership, tell }: AttentionEdges): Attention {
   const version = db.prepare('PRAGMA data_version');
-  const headOf = db.prepare('SELECT h.head FROM streams s JOIN heads h ON h.id = s.id WHERE s.stream = ?');
+  const markOf = db.prepare(
+    `SELECT h.head || ' ' || coalesce((SELECT max(id) FROM inbox i WHERE i.stream = s.id), 0) AS mark
+      FROM streams s JOIN heads h ON h.id = s.id WHERE s.stream = ?`,
+  );
   const lastMessage = db.prepare('SELECT coalesce(max(id), 0) AS id FROM inbox');
   const messagesAfter = db.prepare(
     'SELECT DISTINCT i.stream FROM inbox i JOIN heads h ON h.id = i.stream WHERE i.id > ? AND i.id <= ? AND h.owner = ?',
   );
-  const watched = new Map<string, number>();
+  const watched = new Map<string, string>();
   let seenVersion = -1;
   let seenMessage = 0;
   let isOwning = false;
   let watchTimer: ReturnType<typeof setInterval> | undefined;
   const ownTimers: ReturnType<typeof setInterval>[] = [];
 
-  const head = (stream: string) => Number(headOf.get(stream)?.head ?? 0);
+  /** How far a stream is: its last event, and the last message that waits. */
+  const mark = (stream: string) => String(markOf.get(stream)?.mark ?? NOTHING);
   const newestMessage = () => Number(lastMessage.get()?.id ?? 0);
 
   /**
@@ -58,7 +64,7 @@ export function createAttention({ db, ownership, tell }: AttentionEdges): Attent
     seenVersion = now;
     const moved: string[] = [];
     for (const [stream, seen] of watched) {
-      const found = head(stream);
+      const found = mark(stream);
       if (found !== seen) moved.push(stream);
       watched.set(stream, found);
     }
@@ -75,7 +81,7 @@ export function createAttention({ db, ownership, tell }: AttentionEdges): Attent
   return {
     watch(stream, on) {
       if (on) {
-        watched.set(stream, 0);
+        watched.set(stream, NOTHING);
         // Events may have come since the caller asked: he is told once too often rather than once too seldom.
         seenVersion = -1;
         look();

@@ -3,7 +3,8 @@ import type { ListedStream, ReadRequest } from '../messages.ts';
 import type { Ownership } from './ownership.ts';
 
 const COLUMNS = `s.id, s.stream, s.kind, s.name, s.title, s.parent, s.created_at,
-  h.status, h.updated_at, h.head, h.epoch, h.owner FROM streams s JOIN heads h ON h.id = s.id`;
+  h.status, h.updated_at, h.head, h.epoch, h.owner,
+  (SELECT count(*) FROM inbox i WHERE i.stream = s.id) AS messages FROM streams s JOIN heads h ON h.id = s.id`;
 
 type ListRequest = Extract<ReadRequest, { readonly op: 'list' }>;
 
@@ -27,6 +28,7 @@ export function createListStreams(db: DatabaseSync, ownership: Ownership): ListS
     updatedAt: Number(row.updated_at),
     head: Number(row.head),
     owner: row.owner === null ? null : ownership.noted(Number(row.owner), Number(row.epoch)),
+    ...(row.messages === 0 ? {} : { messages: Number(row.messages) }),
   });
   return {
     info(stream) {

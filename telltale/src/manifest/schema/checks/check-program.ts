@@ -1,0 +1,51 @@
+import type { Issue } from '../../issue.ts';
+import { checkScript } from './check-script.ts';
+import { type DocumentNode, errorAt } from './document-node.ts';
+
+/** A script step's JavaScript can be read, or its program is one that can be started. */
+export function checkProgram(step: DocumentNode): readonly Issue[] {
+  if (step.at('type').value !== 'script') return [];
+  const [program] = step.at('command').items();
+  const name = program?.text();
+  if (program === undefined || name === undefined) return checkScript(step.at('script'));
+  if (name === '') return [noProgram(program)];
+  if (!name.includes('${')) return [];
+  return [
+    errorAt(program, 'bad_command', `The program of a step cannot be a reference: "${name}".`, {
+      hint: 'Write the program itself; its arguments, "cwd", "env" and "stdin" may hold references.',
+    }),
+  ];
+}
+
+/** What a step resolves when it runs; a hook resolves nothing. */
+const REFERENCE = /(?<!\$)\$\{\s*(?:agent|trigger|steps|vars|input|run|item)\b[^}]*\}?/;
+
+/** A hook's program can be started, and is given no references: nobody would resolve them. */
+export function checkHookCommand(hook: DocumentNode): readonly Issue[] {
+  const [program] = hook.at('command').items();
+  const texts = [
+    ...hook.at('command').items(),
+    hook.at('cwd'),
+    ...hook
+      .at('env')
+      .entries()
+      .map(([, value]) => value),
+  ];
+  return [
+    ...(program?.text() === '' ? [noProgram(program)] : []),
+    ...texts.flatMap((place) => {
+      const [reference] = REFERENCE.exec(place.text() ?? '') ?? [];
+      if (reference === undefined) return [];
+      return [
+        errorAt(place, 'bad_command', `The command of a hook cannot hold the reference "${reference}".`, {
+          hint: 'It gets the call, the metadata and the variables as JSON on its standard input: read them there.',
+        }),
+      ];
+    }),
+  ];
+}
+
+const noProgram = (place: DocumentNode) =>
+  errorAt(place, 'bad_command', 'The program of a command cannot be "".', {
+    hint: 'Write the program to start, like "git" or "./check.sh".',
+  });

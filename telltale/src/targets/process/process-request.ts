@@ -13,7 +13,7 @@ export interface ProcessRequest {
   readonly maxBytes: number;
   readonly signal: AbortSignal;
   /** Output as it comes, before anything is dropped. */
-  readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Buffer) => void) | undefined;
+  readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Uint8Array) => void) | undefined;
   /** For Windows' own shell, whose quoting differs from every other program's. */
   readonly verbatimArguments?: boolean;
   /** Whether it may reach the network; without it, as `permissions.network` says. */

@@ -8,9 +8,9 @@ const MAX_PROGRESS_CHARS = 1024 * 1024;
 export function textProgress(progress: (data: Json) => void) {
   const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
   let left = MAX_PROGRESS_CHARS;
-  return (stream: 'stdout' | 'stderr', chunk: Buffer): void => {
+  return (stream: 'stdout' | 'stderr', chunk: Uint8Array): void => {
     if (left <= 0) return;
-    const text = decoders[stream].write(chunk);
+    const text = decoders[stream].write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
     left -= text.length;
     if (text !== '') progress({ stream, text });
     if (left <= 0) progress({ stream, text: '\n… [the rest is not shown while it runs] …\n' });

@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Cause, EventBody, FieldError, ObservedEvent } from '../events/event.ts';
+import type { Cause, ObservedEvent } from '../events/event.ts';
 import { createSnapshotWriter, type SnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -15,10 +14,9 @@ import type { AgentShelf } from './agent-shelf.ts';
 import { createTalk } from './chat/talk.ts';
 import type { Begin, ChildSession, Lineage, Spawn } from './children/lineage.ts';
 import { sessionContext } from './decision-context.ts';
-import { isInCode } from './define/agent-code.ts';
 import { createEventQueue } from './event-queue.ts';
+import { firstEvent, writerOf } from './first-event.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
-import { keptMetadata } from './metadata-writer.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
@@ -34,10 +32,6 @@ import {
   seedMissing,
   setGiven,
 } from './variables/session-variables.ts';
-import { checkGiven, classesOf, variableDefaults } from './variables/start-variables.ts';
-import { type KeptValues, readKept } from './variables/variable-keeper.ts';
-
-const SEAL_BYTES = 9;
 
 export interface RuntimeEdges {
   readonly store: Store;
@@ -247,68 +241,6 @@ async function recorded(model: Model, file: string, { cwd, clock }: RuntimeEdges
   const { recordToFile } = await import('../models/record-to-file.ts');
   return recordToFile(model, resolve(cwd, file), clock);
 }
-
-/** A sub-agent's variables are given by the model that calls it. */
-const writerOf = (lineage: Lineage | undefined) => (lineage === undefined ? 'user' : 'model');
-
-interface First {
-  readonly started: Extract<EventBody, { type: 'session.started' }>;
-  readonly dropped: readonly FieldError[];
-  /** Variables that are set right after it. */
-  readonly given: JsonObject;
-  readonly problems: readonly RuntimeError[];
-}
-
-async function firstEvent(
-  edges: RuntimeEdges,
-  { id, start, agent, lineage }: Extract<Begin, { kind: 'start' }>,
-  prepared: PreparedAgent,
-): Promise<First> {
-  const { store } = edges;
-  const { manifest } = agent;
-  const given = start.vars ?? {};
-  checkGiven(manifest, given, writerOf(lineage));
-  const kept = await keptMetadata(manifest.metadata, manifest.name, store);
-  const { values, dropped } = prepared.metadata.initial(
-    lineage === undefined ? kept : { ...kept, ...lineage.shared },
-  );
-  const { defined } = manifest.context_variables;
-  const user = lineage?.user ?? start.user ?? edges.user;
-  const found =
-    defined.length === 0
-      ? NOTHING_KEPT
-      : await readKept({ ...edges, manifest, targets: prepared.targets }, defined, {
-          session: id,
-          agent: manifest.name,
-          user,
-          metadata: values,
-        });
-  const isKept = (name: string) => defined.some((each) => each.name === name);
-  const own = Object.fromEntries(Object.entries(given).filter(([name]) => !isKept(name)));
-  const vars = { ...variableDefaults(manifest), ...found.values, ...lineage?.variables, ...own };
-  const started = {
-    type: 'session.started',
-    agent: manifest.name,
-    input: start.input,
-    manifest: { path: agent.path, hash: agent.hash, ...(isInCode(agent) ? { code: true as const } : {}) },
-    model: prepared.model.id,
-    ...(lineage === undefined ? {} : { parent: lineage.parent }),
-    ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
-    ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
-    ...(start.chat === true ? { chat: true as const } : {}),
-    vars: prepared.derived?.initial(vars, values) ?? vars,
-    ...classesOf(manifest),
-    ...(defined.some(({ key }) => key === 'user') ? { user } : {}),
-    metadata: values,
-    ...(prepared.metadata.states.length === 0 ? {} : { states: prepared.metadata.states }),
-    ...(manifest.budget === undefined
-      ? {}
-      : { balance: Math.min(manifest.budget.balance, lineage?.balance ?? Number.POSITIVE_INFINITY) }),
-  } as const;
-  return { started, dropped, given, problems: found.problems };
-}
-
-const NOTHING_KEPT: KeptValues = { values: {}, problems: [] };
 
 const shownToChild = (what: 'metadata' | 'variables', values: JsonObject) =>
   ({

@@ -62,6 +62,10 @@ export function createStop(): Stop {
   return stop;
 }
 
+/** Whether this process lets go of the session, and has nothing to say on its log any more. */
+export const isLetGo = ({ reason }: Pick<Stop, 'reason'>): boolean =>
+  reason?.kind === 'interrupt' || reason?.kind === 'lost' || reason?.kind === 'wait';
+
 /** Cancels when `signal` is aborted, for its reason. The returned function forgets it. */
 export function cancelOnAbort(stop: Stop, signal: AbortSignal | undefined): () => void {
   if (signal === undefined) return () => undefined;

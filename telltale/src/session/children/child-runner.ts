@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { PerformCall } from '../../scheduler/edges.ts';
 import { readSession } from '../read-session.ts';
-import type { Stop, StopReason } from '../stop.ts';
+import { isLetGo, type Stop, type StopReason } from '../stop.ts';
 import type { ChildEdges } from './child-edges.ts';
 import { DEPTH_LIMIT, idTaken, MAX_DEPTH, notInSession, tooDeep } from './child-errors.ts';
 import { childId } from './child-id.ts';
@@ -83,9 +83,8 @@ async function followChild(
 }
 
 /** Where the caller is let go of, so is the sub-agent; else it is over. */
-function stopOf({ reason }: Stop, why: unknown): StopReason {
-  if (reason?.kind === 'interrupt' || reason?.kind === 'lost' || reason?.kind === 'wait')
-    return { kind: 'interrupt' };
+function stopOf(stop: Stop, why: unknown): StopReason {
+  if (isLetGo(stop)) return { kind: 'interrupt' };
   return { kind: 'cancel', reason: why instanceof Error ? why.message : String(why), by: BY_PARENT };
 }
 

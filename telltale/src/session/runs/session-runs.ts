@@ -6,7 +6,7 @@ import type { PerformCall } from '../../scheduler/edges.ts';
 import { childId } from '../children/child-id.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
 import type { SessionLog } from '../session-log.ts';
-import type { Stop } from '../stop.ts';
+import { isLetGo, type Stop } from '../stop.ts';
 import { awaitedTypes } from './awaited-types.ts';
 import type { Runs } from './create-runs.ts';
 import { workflowUnknown } from './find-workflow.ts';
@@ -118,9 +118,6 @@ const agentsAbove = ({ parent, agent }: SessionState): readonly string[] => [
   ...(parent?.agents ?? []),
   agent,
 ];
-
-const isLetGo = ({ reason }: Stop): boolean =>
-  reason?.kind === 'interrupt' || reason?.kind === 'lost' || reason?.kind === 'wait';
 
 /** Passes on events of the session that steps of its runs wait for. */
 function forwardAwaited(

@@ -10,7 +10,7 @@ export function textProgress(progress: (data: Json) => void) {
   let left = MAX_PROGRESS_CHARS;
   return (stream: 'stdout' | 'stderr', chunk: Uint8Array): void => {
     if (left <= 0) return;
-    const text = decoders[stream].write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    const text = decoders[stream].write(chunk);
     left -= text.length;
     if (text !== '') progress({ stream, text });
     if (left <= 0) progress({ stream, text: '\n… [the rest is not shown while it runs] …\n' });

@@ -1,0 +1,96 @@
+import { openReviews } from '../events/fold-reviews.ts';
+import type { SessionState } from '../events/state.ts';
+import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import type { Conversation } from '../prompt/conversation.ts';
+import { closeTurn } from './close-turn.ts';
+import type { SessionContext } from './context.ts';
+import type { LoopEnd } from './loop.ts';
+import type { SessionResult } from './runtime-types.ts';
+import type { SessionLog } from './session-log.ts';
+import { isLetGo, type StopReason } from './stop.ts';
+
+/** `fire_and_forget` actions get this long at the end of a session. */
+const FAREWELL_MS = 5_000;
+
+/** Ends what is still running, writes the last event, and says how it went. */
+export async function conclude(
+  context: SessionContext,
+  conversation: Conversation,
+  end: LoopEnd,
+): Promise<SessionResult> {
+  const { log, scheduler, state, stop } = context;
+  if (end.kind === 'completed') {
+    await farewell(context);
+    if (context.hooks !== undefined) await context.hooks.settled();
+    log.append({ type: 'session.completed', result: end.result }, context.sessionOrigin());
+  } else if (end.kind === 'stopped') {
+    await stopAll(context, conversation.prompt()?.tokens ?? 0, stop.reason ?? { kind: 'interrupt' });
+  } else {
+    await scheduler.cancel(end.error.message);
+    if (context.hooks !== undefined) await context.hooks.settled();
+    const type = end.kind === 'failed' ? 'session.failed' : 'session.stalled';
+    log.append({ type, error: end.error.toJSON() }, context.sessionOrigin());
+  }
+  const { reason } = stop;
+  const letGo = end.kind === 'stopped' && isLetGo(stop);
+  // An end that could not be written is none: the log says that the session goes on.
+  const waits = letGo && reason?.kind === 'wait';
+  const lost = reason?.kind === 'lost' ? reason.error : letGo && !waits ? undefined : await whyUnwritten(log);
+  const { totals } = state;
+  const isOver = !letGo && state.status !== 'running';
+  const status = lost === undefined && (isOver || waits) ? statusOf(state) : 'interrupted';
+  const error = lost?.toJSON() ?? state.error;
+  return {
+    session: state.id,
+    status,
+    ...(status !== 'completed' || state.result === undefined ? {} : { result: state.result }),
+    ...(error === undefined ? {} : { error }),
+    ...(status === 'waiting' ? { reviews: openReviews(state) } : {}),
+    turns: totals.turns,
+    usage: { input: totals.input, output: totals.output },
+    cost_usd: totals.cost_usd,
+  };
+}
+
+const statusOf = ({ status }: SessionState): SessionResult['status'] =>
+  status === 'running' ? 'interrupted' : status;
+
+const whyUnwritten = (log: SessionLog): Promise<RuntimeError | undefined> =>
+  log.flushed().then(() => undefined, toRuntimeError);
+
+async function stopAll(context: SessionContext, promptTokens: number, reason: StopReason): Promise<void> {
+  const { log, scheduler, sessionOrigin } = context;
+  switch (reason.kind) {
+    case 'interrupt':
+    case 'wait':
+    case 'lost':
+      log.seal();
+      await scheduler.abandon();
+      if (context.hooks !== undefined) await context.hooks.settled();
+      return;
+    case 'cancel':
+      await scheduler.cancel(`The session was cancelled: ${reason.reason}`);
+      closeTurn(context, promptTokens, 'cancelled', 'The session was cancelled.');
+      log.append({ type: 'session.cancelled', reason: reason.reason, by: reason.by }, sessionOrigin());
+      return;
+    case 'fail':
+      await scheduler.cancel(reason.error.message);
+      if (context.hooks !== undefined) await context.hooks.settled();
+      closeTurn(context, promptTokens, reason.error.code, reason.error.message);
+      log.append({ type: 'session.failed', error: reason.error.toJSON() }, sessionOrigin());
+      return;
+  }
+}
+
+async function farewell({ scheduler, clock, stop }: SessionContext): Promise<void> {
+  const left = scheduler.untracked();
+  if (left.length === 0) return;
+  await stop.until((done) => {
+    const disarm = clock.after(FAREWELL_MS, done);
+    scheduler.whenEnded(left, () => {
+      disarm();
+      done();
+    });
+  });
+  await scheduler.cancel('The session has ended.');
+}

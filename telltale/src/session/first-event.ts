@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import type { EventBody, FieldError } from '../events/event.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { JsonObject } from '../kernel/json.ts';
+import type { RuntimeError } from '../kernel/runtime-error.ts';
+import type { Store } from '../store/store.ts';
+import type { Begin, Lineage } from './children/lineage.ts';
+import { isInCode } from './define/agent-code.ts';
+import { keptMetadata } from './metadata-writer.ts';
+import type { PreparedAgent } from './prepare-agent.ts';
+import { checkGiven, classesOf, variableDefaults } from './variables/start-variables.ts';
+import { type KeptValues, readKept } from './variables/variable-keeper.ts';
+
+const SEAL_BYTES = 9;
+
+export interface FirstEventEdges {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Whose variables of `key: user` sessions have that say nothing else. */
+  readonly user: string;
+}
+
+/** A sub-agent's variables are given by the model that calls it. */
+export const writerOf = (lineage: Lineage | undefined) => (lineage === undefined ? 'user' : 'model');
+
+/** How a session begins. */
+interface First {
+  readonly started: Extract<EventBody, { type: 'session.started' }>;
+  readonly dropped: readonly FieldError[];
+  /** Variables that are set right after it. */
+  readonly given: JsonObject;
+  readonly problems: readonly RuntimeError[];
+}
+
+export async function firstEvent(
+  edges: FirstEventEdges,
+  { id, start, agent, lineage }: Extract<Begin, { kind: 'start' }>,
+  prepared: PreparedAgent,
+): Promise<First> {
+  const { store } = edges;
+  const { manifest } = agent;
+  const given = start.vars ?? {};
+  checkGiven(manifest, given, writerOf(lineage));
+  const kept = await keptMetadata(manifest.metadata, manifest.name, store);
+  const { values, dropped } = prepared.metadata.initial(
+    lineage === undefined ? kept : { ...kept, ...lineage.shared },
+  );
+  const { defined } = manifest.context_variables;
+  const user = lineage?.user ?? start.user ?? edges.user;
+  const found =
+    defined.length === 0
+      ? NOTHING_KEPT
+      : await readKept({ ...edges, manifest, targets: prepared.targets }, defined, {
+          session: id,
+          agent: manifest.name,
+          user,
+          metadata: values,
+        });
+  const isKept = (name: string) => defined.some((each) => each.name === name);
+  const own = Object.fromEntries(Object.entries(given).filter(([name]) => !isKept(name)));
+  const vars = { ...variableDefaults(manifest), ...found.values, ...lineage?.variables, ...own };
+  const started = {
+    type: 'session.started',
+    agent: manifest.name,
+    input: start.input,
+    manifest: { path: agent.path, hash: agent.hash, ...(isInCode(agent) ? { code: true as const } : {}) },
+    model: prepared.model.id,
+    ...(lineage === undefined ? {} : { parent: lineage.parent }),
+    ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
+    ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
+    ...(start.chat === true ? { chat: true as const } : {}),
+    vars: prepared.derived?.initial(vars, values) ?? vars,
+    ...classesOf(manifest),
+    ...(defined.some(({ key }) => key === 'user') ? { user } : {}),
+    metadata: values,
+    ...(prepared.metadata.states.length === 0 ? {} : { states: prepared.metadata.states }),
+    ...(manifest.budget === undefined
+      ? {}
+      : { balance: Math.min(manifest.budget.balance, lineage?.balance ?? Number.POSITIVE_INFINITY) }),
+  } as const;
+  return { started, dropped, given, problems: found.problems };
+}
+
+const NOTHING_KEPT: KeptValues = { values: {}, problems: [] };

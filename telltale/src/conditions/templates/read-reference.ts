@@ -84,11 +84,6 @@ function splitAlternatives(inside: string): string[] {
   return parts;
 }
 
-/** An operator, where a path ends. */
-const OPERATOR = /^\s*(?:[-+*/%<>!&|]|==|\?)/;
-const NO_CALCULATION =
-  'A reference is a path and nothing else: work it out in a step of type "script", and refer to its output.';
-
 function readPath(
   text: string,
   offset: number,
@@ -96,14 +91,7 @@ function readPath(
 ): Read<Alternative & { kind: 'reference' }> {
   const start = offset + text.length - text.trimStart().length;
   const path = parsePath(text.trim(), PLAIN_NAME);
-  if (!path.ok) {
-    const hint = OPERATOR.test(text.trim().slice(path.error.offset)) ? NO_CALCULATION : path.error.hint;
-    return err({
-      ...path.error,
-      ...(hint === undefined ? {} : { hint }),
-      offset: start + (path.error.offset ?? 0),
-    });
-  }
+  if (!path.ok) return err({ ...path.error, offset: start + (path.error.offset ?? 0) });
   const [root, ...rest] = path.value;
   if (typeof root !== 'string' || !roots.has(root)) return err(unknownRoot(String(root), roots, start));
   return ok({ kind: 'reference', root, path: rest });

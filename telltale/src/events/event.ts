@@ -22,7 +22,7 @@ export interface Usage {
 }
 
 /** Who put a message in front of the agent. */
-export type MessageFrom = 'user' | 'steer' | 'parent' | 'workflow' | 'runtime';
+export type MessageFrom = 'user' | 'steer' | 'parent' | 'workflow' | 'runtime' | 'verifier';
 
 /** A field of metadata that did not count, as the model hears of it. */
 export interface FieldError {
@@ -54,6 +54,18 @@ export interface HookRecord {
   /** Of `before_action`: the parameters that count from here on, where the log does not hold them yet. */
   readonly input?: JsonObject;
   readonly ms: number;
+}
+
+/** What a run gives an agent to do. */
+export interface GivenTask {
+  /** Of the run, unique. No prompt ever holds it. */
+  readonly task: string;
+  readonly prompt: string;
+  readonly requires?: Readonly<Record<string, JsonObject>>;
+  readonly accepts?: Readonly<Record<string, JsonObject>>;
+  readonly evidence?: readonly string[];
+  readonly max_turns?: number;
+  readonly judged?: true;
 }
 
 /** What a person is asked about an action before it may start. */
@@ -110,6 +122,8 @@ export type OwnEventBody =
       readonly max_turns?: number;
       /** A final response ends the exchange, not the session: it then waits for the next message. */
       readonly chat?: true;
+      /** A run gives it its tasks, and ends it: the agent is told how to complete a step. */
+      readonly led?: true;
       /** Where this session was branched off from. */
       readonly forked?: { readonly session: string; readonly seq: number };
     }
@@ -288,6 +302,33 @@ export type OwnEventBody =
       readonly key: string;
       readonly what: 'set_metadata' | 'set_variable' | 'notify' | 'emit' | 'charge';
     }
+  | ({ readonly type: 'task.given' } & GivenTask)
+  /** The agent says that the task is done: `action` is its `complete_step`. */
+  | {
+      readonly type: 'task.claimed';
+      readonly task: string;
+      /** Counts the reports of a task from 1 on: what is answered is one of them. */
+      readonly nth: number;
+      readonly action: string;
+      readonly notes: string;
+      readonly context_updates?: JsonObject;
+      readonly artifacts?: readonly Json[];
+      readonly evidence?: readonly string[];
+    }
+  /** It repeats itself or changes nothing. Told once to the agent; the second time it is reported as `nth`. */
+  | { readonly type: 'task.stuck'; readonly task: string; readonly nth?: number; readonly why: string }
+  /** A turn was reported, where each is judged. */
+  | { readonly type: 'task.turn'; readonly task: string; readonly nth: number }
+  /** The answer to the report `nth`; with `text` the agent goes on with it. */
+  | {
+      readonly type: 'task.answered';
+      readonly task: string;
+      readonly nth: number;
+      readonly text?: string;
+      readonly by: string;
+    }
+  /** The step has ended: another task follows, or none. */
+  | { readonly type: 'task.over'; readonly task: string }
   | ({ readonly type: 'invoke' } & InvokeRecord)
   | ({ readonly type: 'hook.ran' } & HookRecord)
   | {

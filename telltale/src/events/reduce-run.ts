@@ -1,3 +1,4 @@
+import { foldGuided } from './fold-guided.ts';
 import { markHook } from './hook-marks.ts';
 import type { RunEvent, RunEventOf } from './run-event.ts';
 import { emptyRun, type RunState, type StepState } from './run-state.ts';
@@ -106,6 +107,14 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
         if (event.error !== undefined) step.error = event.error;
       });
       break;
+    case 'step.claimed':
+    case 'step.stuck':
+    case 'verify':
+    case 'plan.made':
+    case 'plan.acting':
+    case 'plan.acted':
+      foldGuided(state, event);
+      break;
     case 'if.decided':
       state.decided.set(event.at_step, event.held);
       break;
@@ -126,10 +135,11 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.variables.set(event.name, event.to);
       break;
     case 'review.requested': {
-      const { review, step, prompt, options, assignee, due, call, at, seq } = event;
+      const { review, step, prompt, options, assignee, kind, due, call, at, seq } = event;
       state.reviews.push({
         ...{ review, step, prompt, options, at, seq },
         ...(assignee === undefined ? {} : { assignee }),
+        ...(kind === undefined ? {} : { kind }),
         ...(due === undefined ? {} : { due }),
         ...(call === undefined ? {} : { call }),
       });
@@ -193,6 +203,7 @@ function startStep(state: RunState, event: RunEventOf<'step.started'>): void {
   step.triedAt = event.at;
   step.cause = { stream: event.run, seq: event.seq, depth: event.cause.depth + 1 };
   delete step.due;
+  delete step.guided; // another attempt begins anew
   if (event.input !== undefined) step.input = event.input;
   if (before === undefined) state.steps.set(event.step, step);
 }

@@ -4,6 +4,7 @@ import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
 import { request, resolve } from './fold-reviews.ts';
 import { endRun, fireTimer, hearAnswer, setTimer, startRun, takeOrder } from './fold-runs.ts';
+import { answerReport, claimTask, endTask, giveTask, reportStuck, reportTurn } from './fold-tasks.ts';
 import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold-turns.ts';
 import { markHook } from './hook-marks.ts';
 import { emptyState, type SessionState } from './state.ts';
@@ -71,6 +72,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       charge(state, event.usage, event.cost_usd);
       state.totals.turns++;
       state.totals.failedTurns = 0;
+      if (state.task !== undefined) state.task.turns++;
       break;
     case 'turn.failed':
       breakTurn(state, event);
@@ -243,6 +245,24 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'hook.ran':
       markHook(state.hooks, event);
       break;
+    case 'task.given':
+      giveTask(state, event);
+      break;
+    case 'task.claimed':
+      claimTask(state, event);
+      break;
+    case 'task.stuck':
+      reportStuck(state, event);
+      break;
+    case 'task.turn':
+      reportTurn(state, event);
+      break;
+    case 'task.answered':
+      answerReport(state, event);
+      break;
+    case 'task.over':
+      endTask(state, event.task);
+      break;
     case 'audit':
     case 'trigger.suppressed':
     case 'artifact.written':
@@ -266,6 +286,7 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   if (event.parent !== undefined) state.parent = event.parent;
   if (event.max_turns !== undefined) state.maxTurns = event.max_turns;
   if (event.chat === true) state.chat = true;
+  if (event.led === true) state.led = true;
   if (event.user !== undefined) state.user = event.user;
   if (event.balance !== undefined) state.balance = event.balance;
   state.input = event.input;

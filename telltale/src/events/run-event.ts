@@ -7,6 +7,10 @@ import type { Cause, HookRecord, ReviewAnswer, Usage } from './event.ts';
 export interface RunOrigin {
   /** The session whose trigger or action started it, and the place on its log that `${agent.*}` shows. */
   readonly session?: { readonly id: string; readonly seq: number };
+  /** Whether it leads that session: tasks without an agent of their own are given to it, and it ends with the run. */
+  readonly leads?: true;
+  /** Who works on its tasks from outside, in place of agents: the name of an MCP client. */
+  readonly client?: string;
   /** The action of that session, where it is one. */
   readonly action?: string;
   /** The trigger, and what `${trigger.*}` shows. */
@@ -26,6 +30,8 @@ export interface ApprovalRequest {
   readonly prompt: string;
   readonly options: readonly string[];
   readonly assignee?: string;
+  /** What it is about, where it is no `approval` step: begin a step, execute a plan, or settle what agent and verifier do not. */
+  readonly kind?: 'confirm' | 'plan' | 'escalation';
   /** When it is too late, and what then counts. */
   readonly due?: number;
   /** Where it is a call that may not be made without a person's approval: what is approved is what is done. */
@@ -38,6 +44,32 @@ export interface ApprovalRequest {
     /** What the approval is for, as the target will look for it. */
     readonly grants: readonly string[];
   };
+}
+
+export interface PlannedAction {
+  readonly action: string;
+  readonly parameters: JsonObject;
+  /** A CEL test of `result`; absent: success is enough. */
+  readonly expect?: string;
+}
+
+/** What a verifier said of the report `nth` of a step. */
+export interface VerifyRecord {
+  readonly step: string;
+  readonly attempt: number;
+  readonly nth: number;
+  /** `model fast`, `artifact NAME.METHOD`, `command npm`. */
+  readonly by: string;
+  readonly assessment: 'pass' | 'retry' | 'escalate';
+  readonly confidence?: 'low' | 'medium' | 'high';
+  readonly reasoning: string;
+  /** What the agent is told, where it is to try again. */
+  readonly instruction?: string;
+  /** Why it counts although the verifier did not say so: it failed, was too slow or made no sense. */
+  readonly fallback?: string;
+  readonly ms: number;
+  readonly usage?: Usage;
+  readonly cost_usd?: number;
 }
 
 /**
@@ -97,6 +129,66 @@ export type RunEventBody =
       readonly ms: number;
       readonly attempts: number;
       readonly output_key?: string;
+      /** What the agent that worked on it has to say. */
+      readonly notes?: string;
+    }
+  /** Who works on a task says that it is done. Nothing advances by it. */
+  | {
+      readonly type: 'step.claimed';
+      readonly step: string;
+      readonly attempt: number;
+      /** Counts the worker's reports from 1 on. */
+      readonly nth: number;
+      /** The session or client. */
+      readonly by: string;
+      readonly notes: string;
+      readonly context_updates?: JsonObject;
+      readonly artifacts?: readonly Json[];
+      /** Ids of actions on the session's log. */
+      readonly evidence?: readonly string[];
+      /** Requests to the model that it took so far. */
+      readonly turns: number;
+    }
+  /** Who works on a task does not come further. */
+  | {
+      readonly type: 'step.stuck';
+      readonly step: string;
+      readonly attempt: number;
+      readonly nth: number;
+      readonly by: string;
+      readonly why: string;
+    }
+  | ({ readonly type: 'verify' } & VerifyRecord)
+  /** What a model plans for a `plan` step; `problem`: why it cannot be executed. */
+  | {
+      readonly type: 'plan.made';
+      readonly step: string;
+      readonly attempt: number;
+      /** 1, and 2 for the plan that follows a failed one. */
+      readonly nth: number;
+      readonly plan: readonly PlannedAction[];
+      readonly problem?: string;
+    }
+  /** An action of a plan is about to be done. */
+  | {
+      readonly type: 'plan.acting';
+      readonly step: string;
+      readonly attempt: number;
+      readonly nth: number;
+      readonly index: number;
+      readonly repeatable: boolean;
+    }
+  | {
+      readonly type: 'plan.acted';
+      readonly step: string;
+      readonly attempt: number;
+      readonly nth: number;
+      readonly index: number;
+      readonly output?: Json;
+      readonly error?: ErrorJson;
+      /** Whether what was expected came true. */
+      readonly held: boolean;
+      readonly ms: number;
     }
   | {
       readonly type: 'step.retrying';

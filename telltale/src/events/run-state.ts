@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { Cause, ReviewAnswer } from './event.ts';
 import type { HookMark } from './hook-marks.ts';
-import type { ApprovalRequest, RunOrigin } from './run-event.ts';
+import type { ApprovalRequest, PlannedAction, RunEventBody, RunOrigin, VerifyRecord } from './run-event.ts';
 
 export type RunStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
 
@@ -42,6 +42,26 @@ export interface StepState {
   /** When its next try is due. */
   due?: number;
   reason?: string;
+  /** Of a task or plan, of its current attempt. */
+  guided?: GuidedState;
+}
+
+type Body<Type extends RunEventBody['type']> = Omit<Extract<RunEventBody, { readonly type: Type }>, 'type'>;
+
+/** What is known of the work on a task or a plan, in order. */
+export interface GuidedState {
+  readonly claims: Body<'step.claimed'>[];
+  readonly stuck: Body<'step.stuck'>[];
+  readonly verdicts: VerifyRecord[];
+  readonly plans: PlanState[];
+}
+
+export interface PlanState {
+  readonly nth: number;
+  readonly plan: readonly PlannedAction[];
+  readonly problem?: string;
+  /** By their place in the plan: begun, and with an end once it has come. */
+  readonly acts: Map<number, { readonly repeatable: boolean; readonly end?: Body<'plan.acted'> }>;
 }
 
 export interface ApprovalState extends ApprovalRequest {

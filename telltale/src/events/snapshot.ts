@@ -109,6 +109,7 @@ export function restoreSnapshot(parts: readonly string[]): SessionState {
     if (part.live.error === undefined) delete state.error;
     if (part.live.result === undefined) delete state.result;
     if (part.live.failing === undefined) delete state.failing;
+    if (part.live.task === undefined) delete state.task;
     state.open = new Set(part.open);
     state.metadata = Object.fromEntries(part.metadata);
     state.variables = new Map(part.variables);

@@ -4,6 +4,7 @@ import type { ActionState } from './action.ts';
 import type {
   Cause,
   FieldError,
+  GivenTask,
   MessageFrom,
   ParentRef,
   ReviewAnswer,
@@ -29,7 +30,39 @@ export interface News {
   workflows?: WorkflowNews[];
   /** Variables that are not what the model last saw. Absent where there is none. */
   variables?: string[];
+  /** The task that was given. */
+  task?: GivenTask;
 }
+
+/** The task in hand. */
+export interface TaskState {
+  readonly given: GivenTask;
+  /** The turn that was the last when it was given: what came before belongs to other tasks. */
+  readonly since: number;
+  /** The order in which actions were declared, likewise. */
+  readonly actionsBefore: number;
+  /** Requests to the model that ended well since. */
+  turns: number;
+  /** How many reports there were, and the one that has no answer yet. */
+  reports: number;
+  open?: OpenReport;
+  /** Whether the agent was told that it does not come further. */
+  warned: boolean;
+  /** Turns in a row that brought nothing that was not there before. */
+  barren: number;
+}
+
+export type OpenReport =
+  | {
+      readonly kind: 'claimed';
+      readonly nth: number;
+      readonly notes: string;
+      readonly context_updates: JsonObject;
+      readonly artifacts: readonly Json[];
+      readonly evidence: readonly string[];
+    }
+  | { readonly kind: 'stuck'; readonly nth: number; readonly why: string }
+  | { readonly kind: 'turn'; readonly nth: number };
 
 export interface WorkflowNews {
   readonly workflow: string;
@@ -163,6 +196,9 @@ export interface SessionState {
   seal?: string;
   parent?: ParentRef;
   maxTurns?: number;
+  /** Whether a run leads it: it ends when the run does. */
+  led?: true;
+  task?: TaskState;
   /** Whether a final response ends the exchange only. */
   chat?: true;
   /** Whether it is a chat that waits for its next message: the time until then is nobody's. */

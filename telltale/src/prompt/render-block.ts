@@ -79,6 +79,7 @@ const FROM: Readonly<Record<MessageFrom, string>> = {
   parent: 'Message from the agent that called you:\n',
   workflow: 'Message from a workflow:\n',
   runtime: '',
+  verifier: 'The step is not over yet:\n',
 };
 
 /** Whole, whatever its size: what a person says is never cut. */

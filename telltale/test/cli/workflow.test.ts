@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createTerminalView } from '../../src/cli/run/terminal-view.ts';
 import { describeRunEvent } from '../../src/cli/view/describe-run-event.ts';
 import { createRunScreen } from '../../src/cli/view/run-screen.ts';
-import type { RunEventBody } from '../../src/events/run-event.ts';
+import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { displayWidth } from '../../src/manifest/display-width.ts';
 import { plainPalette as paint } from '../../src/manifest/palette.ts';
@@ -518,9 +518,9 @@ describe('telltale workflow resume, signal and cancel', () => {
     const first = runStarted({
       origin: { agents: [], chain: [], session: { id: SESSION, seq: 2 }, trigger: { id: 't#0', seen: {} } },
     });
-    const log = WAITING_RUN.map((event) =>
-      event.seq === 1 ? { ...event, ...first } : event,
-    ) as typeof WAITING_RUN;
+    const log = WAITING_RUN.map(
+      (event): RunEvent => (event.seq === 1 ? ({ ...event, ...first } as RunEvent) : event),
+    );
     const running = eventList([
       [0, started()],
       [1, turnStarted],

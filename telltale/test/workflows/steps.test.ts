@@ -114,6 +114,10 @@ async function given({
           journal.append({ type: 'review.resolved', review, ...end });
       },
     },
+    workers: {
+      give: () => Promise.reject(new Error('nobody works here')),
+      answer: () => Promise.reject(new Error('nobody works here')),
+    },
     ...edges,
   };
   let leaves = createLeaves(all);

@@ -124,6 +124,18 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
       return hookText(event);
     case 'artifact.written':
       return `${safe(event.artifact)} version ${event.version}${event.restores === undefined ? '' : `, as version ${event.restores} was`}, by ${safe(event.by)}`;
+    case 'task.given':
+      return brief(event.prompt, room);
+    case 'task.claimed':
+      return `${called(event.action)} says: ${brief(event.notes, room)}`;
+    case 'task.stuck':
+      return `${event.nth === undefined ? '' : 'still, '}${brief(event.why, room)}`;
+    case 'task.turn':
+      return 'the turn is judged';
+    case 'task.answered':
+      return `by ${safe(event.by)}${event.text === undefined ? ': go on' : `: ${brief(event.text, room)}`}`;
+    case 'task.over':
+      return '';
     case 'custom':
       return customText(event, room);
     case 'child.usage':

@@ -47,6 +47,18 @@ function said(event: RunEvent, room: number): string {
       return safe(event.step);
     case 'step.compensated':
       return `${safe(event.step)}${event.error === undefined ? '' : `, but that failed: ${errorText(event.error)}`}`;
+    case 'step.claimed':
+      return `${safe(event.step)} by ${safe(event.by)} after ${countText(event.turns, 'turn')}: ${brief(event.notes, room)}`;
+    case 'step.stuck':
+      return `${safe(event.step)}: ${brief(event.why, room)}`;
+    case 'verify':
+      return verifyText(event, room);
+    case 'plan.made':
+      return `${safe(event.step)}${event.nth > 1 ? ', again' : ''}: ${event.problem === undefined ? brief(event.plan.map(({ action }) => action).join(', '), room) : safe(event.problem)}`;
+    case 'plan.acting':
+      return `${safe(event.step)} ${event.nth}.${event.index + 1}`;
+    case 'plan.acted':
+      return `${safe(event.step)} ${event.nth}.${event.index + 1} in ${spanText(event.ms)}: ${event.error === undefined ? brief(event.output ?? null, room) : errorText(event.error)}${event.held ? '' : ', which was not expected'}`;
     case 'if.decided':
       return `${safe(event.at_step)} ${safe(event.test)} is ${event.held}${event.problem === undefined ? '' : `: ${safe(event.problem)}`}`;
     case 'invoke':
@@ -78,6 +90,15 @@ function said(event: RunEvent, room: number): string {
     case 'custom':
       return customText(event, room);
   }
+}
+
+/** `implement: pass (high) by model fast: reasoning`. */
+function verifyText(event: RunEventOf<'verify'>, room: number): string {
+  const { step, assessment, confidence, by, reasoning, fallback, cost_usd = 0 } = event;
+  const sure = confidence === undefined ? '' : ` (${confidence})`;
+  const price = cost_usd > 0 ? `, ${costText(cost_usd)}` : '';
+  const why = fallback === undefined ? brief(reasoning, room) : `${safe(fallback)}`;
+  return `${safe(step)}: ${assessment}${sure} by ${safe(by)}${price}: ${why}`;
 }
 
 const POLICIES: Readonly<Record<RunEventOf<'step.failed'>['policy'], string>> = {

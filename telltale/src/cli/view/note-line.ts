@@ -63,6 +63,14 @@ export function noteLine(
     case 'trigger.suppressed':
     case 'artifact.written':
       return paint.dim(told(NOTED[event.type]));
+    case 'task.given':
+      return paint.cyan(told('▸ '));
+    case 'task.claimed':
+      return paint.green(told('▹ '));
+    case 'task.stuck':
+      return paint.yellow(told('! stuck: '));
+    case 'task.answered':
+      return event.text === undefined ? undefined : paint.yellow(told('↺ '));
     case 'child.response':
     case 'child.action.completed':
     case 'child.action.failed':
@@ -98,6 +106,8 @@ export function noteLine(
     case 'timer.set':
     case 'timer.fired':
     case 'workflow.asked':
+    case 'task.turn':
+    case 'task.over':
       return undefined;
     case 'invoke':
       if (debug.invoke !== true) return undefined;

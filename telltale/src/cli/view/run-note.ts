@@ -36,6 +36,16 @@ export function runNote(
       return paint.yellow(told('? review '));
     case 'review.resolved':
       return paint.dim(told('review '));
+    case 'step.claimed':
+      return paint.dim(told('▹ '));
+    case 'step.stuck':
+      return paint.yellow(told('! stuck: '));
+    case 'verify':
+      return event.assessment === 'pass' ? paint.green(told('⚖ ')) : paint.yellow(told('⚖ '));
+    case 'plan.made':
+      return event.problem === undefined ? paint.cyan(told('plan ')) : paint.yellow(told('plan '));
+    case 'plan.acted':
+      return event.held && event.error === undefined ? paint.dim(told('· ')) : paint.yellow(told('· '));
     case 'signal.received':
       return paint.bold(told('» '));
     case 'invoke':
@@ -63,6 +73,7 @@ export function runNote(
     case 'step.interrupted':
     case 'step.compensating':
     case 'step.compensated':
+    case 'plan.acting':
     case 'timer.set':
     case 'timer.fired':
     case 'budget.charged':

@@ -26,7 +26,7 @@ const SLIPS = {
 const byModel = closed(
   { title: 'a verifier', description: 'A second model judges the step.', slips: SLIPS },
   {
-    model: modelRefOrAlias("The model that judges; the agent's own if absent.").optional(),
+    model: modelRefOrAlias("The model that judges; the agent's fast one if absent, or its own.").optional(),
     instructions: nonEmptyText('What it judges by.'),
     threshold: z
       .enum(['low', 'medium', 'high'])

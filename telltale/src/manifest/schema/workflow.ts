@@ -129,6 +129,23 @@ export const workflow = once(() => {
         .array(component)
         .prefault([])
         .describe('Fragments of prompt that join the prompts of steps.'),
+      references: z
+        .array(
+          closed(
+            {
+              title: 'a reference',
+              slips: { url: 'It is "source".', path: 'It is "source".', description: 'It is "purpose".' },
+            },
+            {
+              title: nonEmptyText('What it is called.'),
+              source: nonEmptyText('A file, or an address.'),
+              purpose: nonEmptyText('What it is for.').optional(),
+              authoritative: flag('true: where it and something else differ, it counts.').default(false),
+            },
+          ),
+        )
+        .prefault([])
+        .describe('Documents that whoever works on its tasks is told of, with the first of them.'),
       hooks: hooks.prefault({}),
       steps: z
         .array(step())

@@ -70,6 +70,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     ask: prepared.targets.ask,
     costOf: (usage, model) => costWith(model, usage),
     reviews: createRunReviews(journal, workflow.name, isLetGo),
+    workers: NO_WORKERS,
     runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
       runAgentStep(edges, realm, {
         ...{ session: key, step, agent, input, vars, signal, cause, isLetGo },
@@ -143,6 +144,11 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     letGo: (error) => letGo.abort(error),
   };
 }
+
+const NO_WORKERS: LeafEdges['workers'] = {
+  give: ({ key }) => Promise.reject(new Error(`Nobody works on tasks yet: ${key}`)),
+  answer: ({ key }) => Promise.reject(new Error(`Nobody works on tasks yet: ${key}`)),
+};
 
 const RUN_OVER = {
   answer: 'withdrawn',

@@ -10,6 +10,7 @@ import type { TargetCall, TargetTable } from '../../targets/target.ts';
 import type { TargetEdges } from '../../targets/target-edges.ts';
 import type { RunScope } from '../create-scope.ts';
 import type { Decisions } from '../decisions.ts';
+import type { TaskWorkers } from '../guided/task.ts';
 import type { LeafCall, LeafPlace, ReadyLeaf } from '../leaf.ts';
 import type { SessionLink } from '../session-link.ts';
 
@@ -38,6 +39,8 @@ export interface LeafEdges {
   readonly runAgent: RunAgent;
   readonly runWorkflow: RunWorkflow;
   readonly reviews: RunReviews;
+  /** Who works on `task` steps. */
+  readonly workers: TaskWorkers;
 }
 
 interface CalledBelow {

@@ -158,6 +158,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       await store.send(session, { kind: 'cancel', from, body: reason });
     },
     workflows: runs,
+    forClients: runs.forClients,
     reviews: () => listReviews(store),
     async answer(review, answer) {
       const answered = await answerReview(store, clock, review, answer);

@@ -10,6 +10,7 @@ import type { Answer, Approve } from '../targets/target.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import type { AnsweredReview } from './reviews/answer-review.ts';
 import type { OpenReview } from './reviews/review-table.ts';
+import type { ClientRuns, ClientRunsOptions } from './runs/client-types.ts';
 import type { Workflows } from './runs/run-types.ts';
 import type { DerivedTriggers } from './variables/derived-triggers.ts';
 
@@ -135,6 +136,8 @@ export interface Runtime {
   cancel(session: string, reason?: string, from?: string): Promise<void>;
   /** Workflows, on their own or set off by agents. */
   readonly workflows: Workflows;
+  /** Runs whose tasks a client outside works on, instead of agents: an MCP client. */
+  forClients(options?: ClientRunsOptions): ClientRuns;
   /** What waits for a person, over all sessions of the store. */
   reviews(): Promise<readonly OpenReview[]>;
   /** Answers a review, once: works from any process. Its session goes on if somebody works on it, else when it is resumed. */

@@ -737,7 +737,6 @@ describe('waiting', () => {
     const end = stage.run({
       onParked: (waits) => {
         heard.push(waits.for);
-        return 'hold';
       },
     });
     await stage.clock.advance(60_000);

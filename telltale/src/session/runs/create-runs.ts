@@ -7,6 +7,8 @@ import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { refuseUnbuiltSteps } from '../../workflows/steps/refuse-unbuilt-steps.ts';
 import { createBeginnings } from './beginnings.ts';
 import { type CalledRun, callRun, cancelRun } from './call-run.ts';
+import { createClientRuns } from './client-runs.ts';
+import type { ClientRuns, ClientRunsOptions } from './client-types.ts';
 import type { DriveRun } from './drive-run.ts';
 import { createLiveRun } from './live-run.ts';
 import { createRun } from './open-run.ts';
@@ -38,6 +40,7 @@ export interface Runs extends Workflows {
   /** Calls a workflow for an action or a step, and waits for its end. */
   call(call: CalledRun): Promise<Json>;
   end(run: string, reason: string, by: string): Promise<void>;
+  forClients(options?: ClientRunsOptions): ClientRuns;
   /** Once nothing is worked on any more. */
   close(): void;
   /** Passes an event on to a run that is known to be there. */
@@ -139,6 +142,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     },
     events: (run, from = 1, { signal } = {}) => readRunEvents(store, run, from, signal),
     state: (run, seq, { signal } = {}) => readRun(store, run, seq, signal),
+    forClients: (options) => createClientRuns(edges, options),
     idle: beginnings.idle,
     under: beginnings.under,
   };

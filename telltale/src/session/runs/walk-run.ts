@@ -16,6 +16,8 @@ import { createStepHooks } from '../hooks/create-step-hooks.ts';
 import { hasHooks } from '../hooks/hook-types.ts';
 import { createLateInvoke } from '../session-invoke.ts';
 import { runAgentStep } from './agent-step.ts';
+import { createLinger } from './client-linger.ts';
+import { createClientWorkers } from './client-worker.ts';
 import type { Runs } from './create-runs.ts';
 import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
 import { endCalled } from './end-called.ts';
@@ -27,7 +29,7 @@ import { createRunReviews } from './run-reviews.ts';
 import { createSessionLink } from './session-link.ts';
 
 /** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
-export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }: DriveCall): Driven {
+export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm, entry }: DriveCall): Driven {
   const { journal } = held;
   const { state } = journal;
   const { clock, random } = edges;
@@ -62,6 +64,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     components: [...manifest.components, ...workflow.components],
     context: async (step) => runContext(state, step, await metadata(), await inherited()),
   });
+  const linger = entry.lingers === true ? createLinger({ journal, clock }) : undefined;
   const called = { run: state.id, agents: state.origin.agents };
   const leafEdges: LeafEdges = {
     ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
@@ -70,7 +73,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     ask: prepared.targets.ask,
     costOf: (usage, model) => costWith(model, usage),
     reviews: createRunReviews(journal, workflow.name, isLetGo),
-    workers: NO_WORKERS,
+    workers: state.origin.client === undefined ? NO_WORKERS : createClientWorkers(journal),
     runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
       runAgentStep(edges, realm, {
         ...{ session: key, step, agent, input, vars, signal, cause, isLetGo },
@@ -83,12 +86,13 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
       const called = prepared.workflows.get(name);
       if (called === undefined)
         return Promise.reject(workflowUnknown(realm.agent, name, [...prepared.workflows.keys()]));
-      const { session: of, chain, agents } = state.origin;
+      const { session: of, client, chain, agents } = state.origin;
       return callRun({
         ...{ id: key, workflow: called, ground: realm, input, cause, signal, isLetGo },
         balance: state.balance,
         origin: {
           ...(of === undefined ? {} : { session: of }),
+          ...(client === undefined ? {} : { client }),
           parent: { run: state.id, step },
           chain: [...chain, name],
           agents,
@@ -122,12 +126,15 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
         leaves: await withHooks(createLeaves(leafEdges)),
         signal: letGo.signal,
         cancel: cancel.signal,
-        onParked() {
-          released = true;
-          seen = heard;
-          return 'release';
+        onParked(waits, release) {
+          const leave = () => {
+            released = true;
+            seen = heard;
+            release();
+          };
+          if (linger?.hold(waits, leave) !== true) leave();
         },
-      });
+      }).finally(() => linger?.end());
       if (end.kind === 'parked' || end.kind === 'stopped') return end;
       await endCalled(edges, state, workflow);
       // A step that was not walked to again cannot withdraw its question itself.

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { clientRefusal } from './client-refusal.ts';
 import { settleRun } from './client-settle.ts';
+import { standingOf } from './client-standing.ts';
 import type { ClientRuns, ClientRunsOptions, OpenClientRun } from './client-types.ts';
 import { committedRun, viewOf } from './client-view.ts';
 import { createRun } from './open-run.ts';
@@ -56,34 +57,35 @@ export function createClientRuns(
       engine.place('run', id);
       return id;
     },
-    state: (run) => committedRun(edges, run),
-    async rootOf(state) {
-      let { id, origin } = state;
+    async standing(ref) {
+      const state = await committedRun(edges, ref.run);
+      let { id: root, origin } = state;
       for (let above = 0; origin.parent !== undefined && above < MAX_ABOVE; above++)
-        ({ id, origin } = await committedRun(edges, origin.parent.run));
-      return id;
+        ({ id: root, origin } = await committedRun(edges, origin.parent.run));
+      return { root, standing: await standingOf(edges, root, state, ref) };
     },
-    async claim(state, by, claim) {
-      if (state.origin.client === undefined) throw notForClients(state.id);
-      const live = board.find(state.id)?.live;
+    async claim(run, by, claim) {
+      const live = board.find(run)?.live;
       const message = { kind: RUN_CLAIM, from: by, body: claim as unknown as JsonObject };
       if (live !== undefined) {
         live.take(message);
         return;
       }
-      await enter(state);
-      await engine.signal('run', state.id, message);
+      await enter(await committedRun(edges, run));
+      await engine.signal('run', run, message);
     },
+    claimed: async (ref) => questionOf(await committedRun(edges, ref.run), ref)?.claim,
     async settle(run, options) {
       const state = await committedRun(edges, run);
+      if (state.origin.client === undefined) throw notForClients(run);
       if (OVER.has(state.status)) return viewOf(edges, run, () => undefined);
       if (board.find(run)?.live === undefined) await enter(state);
       const { sent } = options;
       // What was sent to a run that nobody had in hand is on its way: until it is on the log, the task looks open.
       const isTaken = async () => {
         if (sent === undefined) return true;
-        const { client, status } = await committedRun(edges, sent.run);
-        return OVER.has(status) || questionOf({ client: client ?? [] }, sent)?.claim !== undefined;
+        const state = await committedRun(edges, sent.run);
+        return OVER.has(state.status) || questionOf(state, sent)?.claim !== undefined;
       };
       return settleRun(edges, run, isTaken, options);
     },

@@ -1,7 +1,8 @@
-import type { RunState } from '../../events/run-state.ts';
+import type { ClientClaim } from '../../events/run-event.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { ClaimMessage } from './client-claim.ts';
+import type { QuestionRef, Standing } from './client-standing.ts';
 import type { ClientView } from './client-view.ts';
 import type { LoadedWorkflow } from './run-types.ts';
 
@@ -16,7 +17,7 @@ export interface SettleOptions {
   readonly waitMs: number;
   readonly signal?: AbortSignal | undefined;
   /** The claim that was just sent: the question that it answers is no task in hand any more. */
-  readonly sent?: { readonly run: string } & Pick<ClaimMessage, 'step' | 'attempt' | 'nth'>;
+  readonly sent?: QuestionRef | undefined;
   /** Steps that have completed, whenever something has moved. */
   readonly onMoved?: (done: number) => void;
 }
@@ -33,12 +34,12 @@ export interface OpenClientRun {
 export interface ClientRuns {
   /** Resolves with the id of the run once it is on its log. */
   start(workflow: LoadedWorkflow<unknown>, options: StartForClient): Promise<string>;
-  /** What is committed of a run. Rejects with `run_unknown`. To be read, not to be kept. */
-  state(run: string): Promise<RunState>;
-  /** The run that nobody called, above this one; itself in most cases. */
-  rootOf(state: RunState): Promise<string>;
+  /** Where a question stands, and the run that nobody called above its own. Rejects with `run_unknown`. */
+  standing(ref: QuestionRef): Promise<{ readonly root: string; readonly standing: Standing }>;
   /** Sends what the client has to say of a task. It was judged before. The first for a question counts. */
-  claim(state: RunState, by: string, claim: ClaimMessage): Promise<void>;
+  claim(run: string, by: string, claim: ClaimMessage): Promise<void>;
+  /** What counts as the answer to a question; undefined where none has come. */
+  claimed(ref: QuestionRef): Promise<ClientClaim | undefined>;
   /** Works on a run until it is the client's turn again, it waits for something else, or it has ended. */
   settle(run: string, options: SettleOptions): Promise<ClientView>;
   /** Those that have not ended, newest first. */

@@ -23,6 +23,7 @@ export interface JudgeEdges {
 /** What is to be done about a report, once its verifier and whoever has to be asked have said so. */
 export async function judgeReport(report: WorkReport, edges: JudgeEdges): Promise<Settled> {
   const { verify, call, context, timed } = edges;
+  call.signal.throwIfAborted();
   record(report, edges);
   const next = decideReport(report, verify, taskLog(context.journal.state, call.address));
   if (next.kind === 'verify' && verify !== undefined) {

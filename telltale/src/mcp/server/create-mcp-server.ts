@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Clock } from '../../kernel/clock.ts';
@@ -143,6 +143,6 @@ const toolTwice = (name: string) =>
   });
 
 const ownVersion = (): string => {
-  const { version } = createRequire(import.meta.url)('../../../package.json') as { readonly version: string };
-  return version;
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { readonly version: string }).version;
 };

@@ -69,6 +69,7 @@ export interface ApprovalState extends ApprovalRequest {
   /** Where it stands on the log. */
   readonly seq: number;
   readonly answer?: ReviewAnswer;
+  readonly answeredAt?: number;
   readonly choice?: string;
   readonly by?: string;
   readonly note?: string;

@@ -95,6 +95,7 @@ async function given({
         ),
       ),
     state: async (at, { invoke }, states) => `${invoke} ${at} ${states.join()}`,
+    verdict: () => Promise.reject(new Error('nobody judges here')),
   };
   let letGo = false;
   const all: LeafEdges = {

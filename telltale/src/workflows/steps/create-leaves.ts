@@ -9,6 +9,7 @@ import { prepareScript } from './script-step.ts';
 import { prepareEmit, prepareNotify, prepareSetMetadata } from './session-steps.ts';
 import { prepareSetVariable } from './set-variable-step.ts';
 import { signalsTaken } from './signals-taken.ts';
+import { prepareTask } from './task-step.ts';
 import { prepareTool } from './tool-step.ts';
 import { prepareTransition } from './transition-step.ts';
 import { prepareWait } from './wait-step.ts';
@@ -52,6 +53,7 @@ function ready(place: LeafPlace, context: LeafContext): Promise<ReadyLeaf> {
     case 'wait':
       return prepareWait(step, place, context);
     case 'task':
+      return prepareTask(step, place, context);
     case 'plan':
       return Promise.reject(unbuilt(context.workflow.name, [step]));
   }

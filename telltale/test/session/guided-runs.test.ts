@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
@@ -101,6 +103,123 @@ describe('the tasks of a run', () => {
       }
     expect(await run.result).toMatchObject({ status: 'cancelled' });
     expect((await runtime.store.info('run_d~ann'))?.status).not.toBe('running');
+    await runtime.close();
+  });
+});
+
+describe('a second opinion', () => {
+  it('by a command costs no model call; what it prints is what the agent is told', async () => {
+    const { open, load, folder } = await stage(
+      task('a', ', agent: ann, verify: { command: [node, check.mjs] }'),
+      {
+        ...worker('ann', [
+          done('a'),
+          [{ call: 'echo', input: { text: 'better' } }, { complete: NOTES('it once more') }],
+        ]),
+        'check.mjs': `import { appendFileSync, readFileSync } from 'node:fs';
+const said = JSON.parse(readFileSync(0, 'utf8'));
+appendFileSync(new URL('./asked.txt', import.meta.url), JSON.stringify(said) + '\\n');
+if (!JSON.stringify(said).includes('once more')) { console.log('Look once more.'); process.exit(3); }
+`,
+      },
+    );
+    const runtime = await open();
+    const run = runtime.workflows.start(await load(), { id: 'run_v' });
+    expect(await run.result).toMatchObject({ status: 'completed', output: { notes: NOTES('it once more') } });
+    const events = await runtime.workflows.events('run_v');
+    expect(events.flatMap((event) => (event.type === 'verify' ? [event.assessment] : []))).toEqual([
+      'retry',
+      'pass',
+    ]);
+    const ann = await runtime.events('run_v~ann');
+    const told = ann.find((event) => event.type === 'task.answered');
+    expect(told).toMatchObject({ nth: 1, text: expect.stringContaining('Look once more.') });
+    expect((await runtime.state('run_v~ann')).totals.turns).toBe(2);
+    expect(readFileSync(join(folder, 'asked.txt'), 'utf8').trim().split('\n')).toHaveLength(2);
+    await runtime.close();
+  });
+
+  it('by a model costs one call, only where it is asked for, and its cost is on the log', async () => {
+    const { open, load } = await stage(
+      `${task('a', ', agent: ann, verify: { model: "scripted:turns/judge.yml", instructions: Be strict. }')}${task('b', ', agent: ann')}`,
+      {
+        ...worker('ann', [done('a'), done('b')]),
+        'turns/judge.yml': `turns:\n  - text: '{"assessment": "pass", "confidence": "high", "reasoning": "It is all there."}'\n`,
+      },
+    );
+    const runtime = await open();
+    expect(await runtime.workflows.start(await load(), { id: 'run_m' }).result).toMatchObject({
+      status: 'completed',
+    });
+    const events = await runtime.workflows.events('run_m');
+    const judged = events.filter((event) => event.type === 'verify');
+    expect(judged).toMatchObject([
+      { step: 'a', assessment: 'pass', confidence: 'high', usage: { input: expect.any(Number) } },
+    ]);
+    const asked = events.flatMap((event) =>
+      event.type === 'model.used' && event.worker === undefined ? [event.step] : [],
+    );
+    expect(asked).toEqual(['a']);
+    await runtime.close();
+  });
+
+  it('that disagrees for the last time leaves it to a person, also after a restart', async () => {
+    const { open, load } = await stage(
+      task('a', ', agent: ann, verify: { command: [node, -e, "process.exit(1)"], max_retries: 1 }'),
+      worker('ann', [done('a'), done('a second time'), done('a third time'), done('a fourth time')]),
+    );
+    const first = await open();
+    expect(await first.workflows.start(await load(), { id: 'run_e' }).result).toMatchObject({
+      status: 'waiting',
+    });
+    expect(await first.state('run_e~ann')).toMatchObject({ status: 'waiting', totals: { turns: 2 } });
+    await first.close();
+    const second = await open();
+    const [review] = await second.reviews();
+    expect(review?.options).toEqual(['pass', 'retry', 'fail']);
+    await second.answer(review?.review ?? '', {
+      approved: true,
+      choice: 'retry',
+      by: 'kim',
+      note: 'Once more, please.',
+    });
+    const again = await second.workflows.resume('run_e');
+    expect(await again.result).toMatchObject({ status: 'waiting' });
+    const told = (await second.events('run_e~ann')).flatMap((event) =>
+      event.type === 'task.answered' ? [event.text ?? ''] : [],
+    );
+    expect(told.some((text) => text.includes('Once more, please.'))).toBe(true);
+    const [next] = await second.reviews();
+    await second.answer(next?.review ?? '', { approved: true, choice: 'pass', by: 'kim' });
+    expect(await (await second.workflows.resume('run_e')).result).toMatchObject({
+      status: 'completed',
+      output: { notes: NOTES('a fourth time') },
+    });
+    await second.close();
+  });
+
+  it('is asked of a person where the agent is stuck, and their word goes to it', async () => {
+    const same: readonly Deed[] = [{ call: 'echo', input: { text: 'same' } }];
+    const { open, load } = await stage(
+      task('a', ', agent: ann'),
+      worker('ann', [same, same, same, same, same, same, done('what they said')]),
+    );
+    const runtime = await open();
+    expect(await runtime.workflows.start(await load(), { id: 'run_s' }).result).toMatchObject({
+      status: 'waiting',
+    });
+    const [review] = await runtime.reviews();
+    expect(review?.options).toEqual(['retry', 'fail']);
+    await runtime.answer(review?.review ?? '', {
+      approved: true,
+      choice: 'retry',
+      by: 'kim',
+      note: 'Stop that.',
+    });
+    expect(await (await runtime.workflows.resume('run_s')).result).toMatchObject({ status: 'completed' });
+    const events = await runtime.events('run_s~ann');
+    expect(events.filter(({ type }) => type === 'task.stuck')).toHaveLength(2);
+    expect((await runtime.state('run_s~ann')).totals.turns).toBe(7);
     await runtime.close();
   });
 });

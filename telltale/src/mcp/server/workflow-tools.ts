@@ -131,11 +131,14 @@ export function workflowTools(catalog: ServeCatalog, calls: WorkflowCalls): read
   ];
 }
 
-const clientCall = ({ client, signal, progress }: ToolCall): ClientCall => ({
-  client,
-  signal,
-  onMoved: progress && ((done) => progress(done === 1 ? '1 step is done' : `${done} steps are done`)),
-});
+function clientCall({ client, signal, progress }: ToolCall): ClientCall {
+  let told = 0;
+  const onMoved = (done: number) => {
+    if (done > told) progress?.(done === 1 ? '1 step is done' : `${done} steps are done`);
+    told = done;
+  };
+  return { client, signal, ...(progress === undefined ? {} : { onMoved }) };
+}
 
 const objectOf = (properties: JsonObject, required: readonly string[]): Tool['inputSchema'] => ({
   type: 'object',

@@ -51,8 +51,8 @@ export const SHARED = 'sqlite:served.db';
 export async function stage(folder: string, options: StageOptions = {}): Promise<Stage> {
   const { store = 'memory', name = 'tester', clock = createSystemClock(), ...more } = options;
   const runtime = await createRuntime({ store, durability: 'process', cwd: folder, clock });
-  const agents = [await loadAgent('agent.yml', { cwd: folder })];
-  const server = await createMcpServer({ runtime, agents, clock, waitMs: 10_000, ...more });
+  const agents = more.agents ?? [await loadAgent('agent.yml', { cwd: folder })];
+  const server = await createMcpServer({ runtime, clock, waitMs: 10_000, ...more, agents });
   const [mine, theirs] = InMemoryTransport.createLinkedPair();
   await server.connect(theirs);
   const client = new Client({ name, version: '1.0.0' });

@@ -35,13 +35,25 @@ describe('a continueToken', () => {
     expect(codeOf(token, NOW + 1_000)).toBe('token_expired');
     expect(codeOf(signToken(claims, key()))).toBe('token_foreign');
     expect(codeOf(signToken(claims, { ...key(), id: keys.current.id }))).toBe('token_forged');
-    for (const odd of [undefined, null, 7, '', 'tt1', `tt2${token.slice(3)}`, `${token} `, 'x'.repeat(100_000)])
+    for (const odd of [
+      undefined,
+      null,
+      7,
+      '',
+      'tt1',
+      `tt2${token.slice(3)}`,
+      `${token} `,
+      'x'.repeat(100_000),
+    ])
       expect(codeOf(odd)).toBe('token_malformed');
   });
 
   it('is not accepted after any of 10,000 changes', () => {
     const others = Array.from({ length: 50 }, (_, n) =>
-      signToken({ ...claims, run: `run_${n}`, nth: n, expiresAt: NOW + n * 1_000 }, n % 2 === 0 ? key() : keys.current),
+      signToken(
+        { ...claims, run: `run_${n}`, nth: n, expiresAt: NOW + n * 1_000 },
+        n % 2 === 0 ? key() : keys.current,
+      ),
     );
     const parts = (text: string) => text.split('.');
     const at = fc.nat(token.length - 1);
@@ -59,7 +71,9 @@ describe('a continueToken', () => {
           .map((part, index) => (index === which ? (parts(from)[index] ?? '') : part))
           .join('.'),
       ),
-      fc.tuple(at, fc.string({ minLength: 1 })).map(([where, text]) => token.slice(0, where) + text + token.slice(where)),
+      fc
+        .tuple(at, fc.string({ minLength: 1 }))
+        .map(([where, text]) => token.slice(0, where) + text + token.slice(where)),
       fc.tuple(at, at).map(([one, two]) => {
         const chars = [...token];
         [chars[one], chars[two]] = [chars[two] ?? '', chars[one] ?? ''];
@@ -67,7 +81,9 @@ describe('a continueToken', () => {
       }),
       fc.shuffledSubarray(parts(token), { minLength: 4 }).map((all) => all.join('.')),
       fc.base64String().map((text) => `${token.slice(0, 13)}${text}.${token.slice(-43)}`),
-      fc.record({ nth: fc.nat(), expiresAt: fc.integer({ max: NOW }) }).map((more) => signToken({ ...claims, ...more }, keys.current)),
+      fc
+        .record({ nth: fc.nat(), expiresAt: fc.integer({ max: NOW }) })
+        .map((more) => signToken({ ...claims, ...more }, keys.current)),
       other.filter((each) => !each.startsWith(`tt1.${keys.current.id}`)),
     );
     // One in a kind of change may be none: those are the token itself, or another that was signed here and is good.

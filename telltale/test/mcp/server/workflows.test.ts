@@ -25,7 +25,12 @@ describe('a client is led through a workflow', () => {
       workflows: [{ workflow: 'release', description: 'What release does.', agent: 'guide' }],
     });
     const seen = await told('inspect_workflow', { workflow: 'release' });
-    expect(seen).toMatchObject({ workflow: 'release', tasks: 3, asksPeople: false, input: { type: 'object' } });
+    expect(seen).toMatchObject({
+      workflow: 'release',
+      tasks: 3,
+      asksPeople: false,
+      input: { type: 'object' },
+    });
     expect(JSON.stringify(seen)).not.toMatch(/Do the part|Build/);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
       ...['list_workflows', 'inspect_workflow', 'start_workflow', 'continue_workflow', 'resume_session'],
@@ -54,7 +59,9 @@ describe('a client is led through a workflow', () => {
     expect(new Set([first, second, third].map(({ continueToken }) => continueToken)).size).toBe(3);
     const state = await of.runtime.workflows.state(first.run);
     expect(state).toMatchObject({ origin: { client: 'tester' }, input: { goal: 'a release' } });
-    expect(state.steps.get('plan')?.guided?.claims).toMatchObject([{ by: 'tester', artifacts: [{ at: 'a.ts' }] }]);
+    expect(state.steps.get('plan')?.guided?.claims).toMatchObject([
+      { by: 'tester', artifacts: [{ at: 'a.ts' }] },
+    ]);
   });
 
   it('what it sends is judged first; where it is refused nothing changes and the token stays good', async () => {
@@ -76,7 +83,9 @@ describe('a client is led through a workflow', () => {
     ] as const)
       expect([sent, await refused('continue_workflow', { continueToken, ...sent })]).toEqual([sent, code]);
     expect(await typesOf(of, run)).toEqual(before);
-    expect(await told('continue_workflow', { continueToken, notes: NOTES, context_updates: files })).toMatchObject({
+    expect(
+      await told('continue_workflow', { continueToken, notes: NOTES, context_updates: files }),
+    ).toMatchObject({
       step: { prompt: 'Build ["a.ts"].' },
     });
   });
@@ -97,7 +106,9 @@ describe('a client is led through a workflow', () => {
       expect(answer.run).toBe(run);
       expect(await of.told('continue_workflow', sent)).toEqual(answer);
     }
-    expect(prompts).toEqual(['one', 'two', 'deep', 'deeper', 'last'].map((name) => `Do the part called ${name}.`));
+    expect(prompts).toEqual(
+      ['one', 'two', 'deep', 'deeper', 'last'].map((name) => `Do the part called ${name}.`),
+    );
   });
 
   it('a verifier that wants more is heard with the next answer, under a token of its own', async () => {
@@ -130,23 +141,33 @@ describe('a run that waits for something else than its client', () => {
     expect(await told('inspect_workflow', { workflow: 'asks' })).toMatchObject({ asksPeople: true });
     const { run, continueToken } = await told('start_workflow', { workflow: 'asks' });
     const waits = await told('continue_workflow', { continueToken, notes: NOTES });
-    expect(waits).toMatchObject({ isComplete: false, waitingFor: { what: 'a person', reviews: [{ prompt: 'May it go out?' }] } });
+    expect(waits).toMatchObject({
+      isComplete: false,
+      waitingFor: { what: 'a person', reviews: [{ prompt: 'May it go out?' }] },
+    });
     expect(waits.continueToken).toBeUndefined();
     expect(waits.step).toBeUndefined();
     expect(await told('resume_session', { run })).toEqual(waits);
     const [review] = await runtime.reviews();
     await runtime.answer(review?.review ?? '', { approved: true, by: 'ann' });
-    expect(await told('resume_session', { run })).toMatchObject({ step: { prompt: 'Do the part called send.' } });
+    expect(await told('resume_session', { run })).toMatchObject({
+      step: { prompt: 'Do the part called send.' },
+    });
   });
 
   it('a time: it says until when; what the runtime does itself is waited for up to a bound', async () => {
     const later = '  - { name: later, type: wait, for: 2h }\n';
     const soon = '  - { name: soon, type: wait, for: 400ms }\n';
-    const folder = project(workflow('later', `${later}${task('a')}`), workflow('soon', `${soon}${task('b')}`));
+    const folder = project(
+      workflow('later', `${later}${task('a')}`),
+      workflow('soon', `${soon}${task('b')}`),
+    );
     const patient = await stage(folder);
     const waits = await patient.told('start_workflow', { workflow: 'later' });
     expect(waits).toMatchObject({ waitingFor: { what: 'timer later', until: expect.stringMatching(/Z$/) } });
-    expect(await patient.told('start_workflow', { workflow: 'soon' })).toMatchObject({ step: { prompt: 'Do the part called b.' } });
+    expect(await patient.told('start_workflow', { workflow: 'soon' })).toMatchObject({
+      step: { prompt: 'Do the part called b.' },
+    });
     const hasty = await stage(folder, { waitMs: 20 });
     const busy = await hasty.told('start_workflow', { workflow: 'soon' });
     expect(busy).toMatchObject({ waitingFor: { hint: expect.stringContaining('resume_session') } });
@@ -167,10 +188,17 @@ describe('a run that waits for something else than its client', () => {
   });
 
   it('a run that fails is an error with its reason, again and again', async () => {
-    const { call, told } = await stage(project(workflow('fails', `${task('a')}  - { name: b, type: script, script: "throw new Error(\'no\')" }\n`)));
+    const { call, told } = await stage(
+      project(
+        workflow('fails', `${task('a')}  - { name: b, type: script, script: "throw new Error('no')" }\n`),
+      ),
+    );
     const { continueToken, run } = await told('start_workflow', { workflow: 'fails' });
     const failed = await call('continue_workflow', { continueToken, notes: NOTES });
-    expect(failed).toMatchObject({ isError: true, structuredContent: { run, isComplete: false, error: { message: expect.stringContaining('no') } } });
+    expect(failed).toMatchObject({
+      isError: true,
+      structuredContent: { run, isComplete: false, error: { message: expect.stringContaining('no') } },
+    });
     expect(await call('continue_workflow', { continueToken, notes: NOTES })).toEqual(failed);
     expect(await call('resume_session', { run })).toEqual(failed);
   });
@@ -219,10 +247,15 @@ describe('a call that is made again', () => {
     const after = await stage(folder, { store: SHARED });
     expect(await after.told('continue_workflow', sent)).toEqual(first);
     expect(await after.told('resume_session', { run })).toEqual(first);
-    expect((await after.told('resume_session')).runs).toMatchObject([{ client: 'tester' }, { run, workflow: 'release', status: 'waiting' }]);
+    expect((await after.told('resume_session')).runs).toMatchObject([
+      { client: 'tester' },
+      { run, workflow: 'release', status: 'waiting' },
+    ]);
     const stranger = await stage(folder, { name: 'stranger', store: SHARED });
     expect(await stranger.told('resume_session')).toEqual({ runs: [] });
-    expect(await after.told('continue_workflow', { continueToken: first.continueToken, notes: NOTES })).toMatchObject({
+    expect(
+      await after.told('continue_workflow', { continueToken: first.continueToken, notes: NOTES }),
+    ).toMatchObject({
       step: { prompt: 'Do the part called ship.' },
     });
     expect(await after.refused('resume_session', { run: 'run_none' })).toBe('run_unknown');
@@ -280,17 +313,24 @@ describe('a token that is not good', () => {
     expect(await refused('continue_workflow', { continueToken, ...sent })).toBe('token_expired');
     const again = await told('resume_session', { run });
     expect(again.continueToken).not.toBe(continueToken);
-    expect(await told('continue_workflow', { continueToken: again.continueToken, ...sent })).toMatchObject({ step: { prompt: 'Build [].' } });
+    expect(await told('continue_workflow', { continueToken: again.continueToken, ...sent })).toMatchObject({
+      step: { prompt: 'Build [].' },
+    });
   });
 
   it('because its key was rotated away twice; after one rotation it still counts', async () => {
     const { told, refused, runtime } = await three();
-    const [one, two] = [await told('start_workflow', { workflow: 'release' }), await told('start_workflow', { workflow: 'release' })];
+    const [one, two] = [
+      await told('start_workflow', { workflow: 'release' }),
+      await told('start_workflow', { workflow: 'release' }),
+    ];
     const sent = { notes: NOTES, context_updates: { files: [] } };
     await rotateKeys(runtime.store.tables);
     await told('continue_workflow', { continueToken: one.continueToken, ...sent });
     await rotateKeys(runtime.store.tables);
-    expect(await refused('continue_workflow', { continueToken: two.continueToken, ...sent })).toBe('token_foreign');
+    expect(await refused('continue_workflow', { continueToken: two.continueToken, ...sent })).toBe(
+      'token_foreign',
+    );
     const { continueToken } = await told('resume_session', { run: two.run });
     await told('continue_workflow', { continueToken, ...sent });
   });
@@ -311,7 +351,11 @@ describe('what cannot be started', () => {
     const folder = project(
       workflow('proof', task('a', ', evidence: [deploy]')),
       workflow('around', '  - { name: call, type: workflow, target: proof }\n'),
-      workflow('typed', task('a'), 'input: { type: object, properties: { n: { type: integer } }, required: [n] }\n'),
+      workflow(
+        'typed',
+        task('a'),
+        'input: { type: object, properties: { n: { type: integer } }, required: [n] }\n',
+      ),
       workflow('timed', task('a'), 'trigger: { type: schedule, every: 1h }\n'),
     );
     const { refused, told, runtime, call } = await stage(folder);

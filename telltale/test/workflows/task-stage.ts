@@ -87,7 +87,7 @@ export function taskWorld(play: Play) {
   const walk = async (
     events: RunEvent[],
     diesAt = Number.POSITIVE_INFINITY,
-    signal = new AbortController().signal,
+    signal: AbortSignal = new AbortController().signal,
   ): Promise<MachineEnd | 'dead'> => {
     const live = fakeJournal(clock, foldRun(events, emptyRun()));
     const journal = {

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { Runtime, Session, SessionResult } from '../../session/runtime-types.ts';
-import type { ServedTool, ToolCall } from './served-tool.ts';
+import type { Progress, ServedTool, ToolCall } from './served-tool.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 
 export interface AgentToolEdges {
@@ -56,11 +56,11 @@ async function runAgent(
 type Observed = Parameters<Parameters<Session['subscribe']>[0]>[0];
 
 /** What a person who waits would like to read; never what the agent says or was given. */
-function tell(event: Observed, progress: (message: string) => void): void {
+function tell(event: Observed, progress: Progress): void {
   if (event.type === 'turn.started') progress(`turn ${event.turn}`);
   if (event.type === 'action.started') progress(`${event.id} started`);
   if (event.type === 'action.completed') progress(`${event.id} completed`);
-  if (event.type === 'action.failed') progress(`${event.id} failed: ${event.error.message}`);
+  if (event.type === 'action.failed') progress(`${event.id} failed: ${event.error.message}`, 'warning');
 }
 
 function answerOf(

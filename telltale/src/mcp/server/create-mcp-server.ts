@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { LoggingLevel } from '@modelcontextprotocol/sdk/types.js';
 import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
@@ -9,6 +10,8 @@ import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import { compileCheck } from '../../targets/check-parameters.ts';
 import { agentTools } from './agent-tools.ts';
+import { createProgress } from './create-progress.ts';
+import { handlePrompts } from './handle-prompts.ts';
 import { handleResources } from './handle-resources.ts';
 import { createServeCatalog } from './serve-catalog.ts';
 import type { ServedTool } from './served-tool.ts';
@@ -78,11 +81,20 @@ export async function createMcpServer(options: McpServerOptions): Promise<McpSer
       const server: Server = new SdkServer(
         { name: 'telltale', title: 'Telltale', version: ownVersion() },
         {
-          capabilities: { tools: {}, resources: { subscribe: true } },
+          capabilities: {
+            ...{ tools: {}, prompts: {}, completions: {}, logging: {} },
+            resources: { subscribe: true },
+          },
           instructions: INSTRUCTIONS,
         },
       );
       server.onerror = onError;
+      /** From which level on the client wants to hear; nothing as long as it has not said so. */
+      let level: LoggingLevel | undefined;
+      server.setRequestHandler(types.SetLevelRequestSchema, ({ params }) => {
+        level = params.level;
+        return {};
+      });
       server.setRequestHandler(types.ListToolsRequestSchema, () => ({
         tools: tools.map(({ definition }) => definition),
       }));
@@ -96,23 +108,13 @@ export async function createMcpServer(options: McpServerOptions): Promise<McpSer
           );
         const wrong = checks.get(name)?.(args as JsonObject);
         if (wrong !== undefined) return failedResult(wrong);
-        const token = _meta?.progressToken;
-        let progress = 0;
-        const tell = (message: string) => {
-          progress++;
-          extra
-            .sendNotification({
-              method: 'notifications/progress',
-              params: { progressToken: token as string | number, progress, message },
-            })
-            .catch(onError);
-        };
+        const progress = createProgress(extra.sendNotification, _meta?.progressToken, level, onError);
         try {
           return toCallResult(
             await tool.call(args as JsonObject, {
               client: server.getClientVersion()?.name ?? 'mcp client',
               signal: extra.signal,
-              ...(token === undefined ? {} : { progress: tell }),
+              progress,
             }),
           );
         } catch (thrown) {
@@ -121,6 +123,7 @@ export async function createMcpServer(options: McpServerOptions): Promise<McpSer
         }
       });
       handleResources(server, types, resources, onError);
+      handlePrompts(server, types, catalog, resources);
       await server.connect(transport);
       return server;
     },

@@ -15,6 +15,8 @@ const LOG = 'application/x-ndjson';
 const PAGE = 50;
 /** Sessions that can be listed; older ones are read by their ids. */
 const MAX_LISTED = 10_000;
+/** Ids that are offered for the beginning of one. */
+const MAX_COMPLETED = 100;
 /** Of one page of a log. */
 const MAX_EVENTS = 500;
 const MAX_CHARS = 1_000_000;
@@ -41,6 +43,8 @@ export interface SessionResources {
   /** Newest first. */
   list(cursor?: string): Promise<ListResourcesResult>;
   read(uri: string): Promise<ReadResourceResult>;
+  /** Sessions whose id begins so, newest first; none for any other argument of a template. */
+  complete(argument: string, begin: string): Promise<readonly string[]>;
   /** Calls `updated` when there is more on the session's log. */
   watch(uri: string, updated: () => void): Promise<() => void>;
 }
@@ -84,6 +88,11 @@ export function createSessionResources({ store, state }: Pick<Runtime, 'store' |
           ? { _meta: { next: `${SCHEME}${session}/log?from=${from + shown.length}` } }
           : {};
       return { contents: [{ uri, mimeType: LOG, text: shown.map((line) => `${line}\n`).join(''), ...next }] };
+    },
+    async complete(argument, begin) {
+      if (argument !== 'id') return [];
+      const all = await store.list({ kind: 'session', limit: MAX_LISTED });
+      return all.flatMap(({ stream }) => (stream.startsWith(begin) ? [stream] : [])).slice(0, MAX_COMPLETED);
     },
     async watch(uri, updated) {
       const { session } = await found(uri);

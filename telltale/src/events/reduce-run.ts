@@ -213,9 +213,14 @@ function settle(state: RunState, address: string, change: (step: StepState) => v
   if (step !== undefined) change(step);
 }
 
+/** Of the step, and of the actions of its plan. */
 function forgetHooks(state: RunState, address: string): void {
-  if (state.hooks.length > 0) state.hooks = state.hooks.filter(({ action }) => action !== address);
+  if (state.hooks.length > 0)
+    state.hooks = state.hooks.filter(({ action = '' }) => action !== address && !isInside(action, address));
 }
+
+const isInside = (action: string, address: string): boolean =>
+  action.startsWith(address) && /^(?:#\d+)?\//.test(action.slice(address.length));
 
 /** The first answer counts. */
 function answer(state: RunState, event: RunEventOf<'review.resolved'>): void {

@@ -118,6 +118,7 @@ async function given({
       give: () => Promise.reject(new Error('nobody works here')),
       answer: () => Promise.reject(new Error('nobody works here')),
     },
+    handsOf: () => Promise.reject(new Error('nobody is lent here')),
     ...edges,
   };
   let leaves = createLeaves(all);

@@ -21,6 +21,7 @@ import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
 import { endCalled } from './end-called.ts';
 import { workflowUnknown } from './find-workflow.ts';
 import { hookedLeaves } from './hooked-leaves.ts';
+import { lendAgents } from './lend-agents.ts';
 import type { Realm } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { createRunReviews } from './run-reviews.ts';
@@ -63,6 +64,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     context: async (step) => runContext(state, step, await metadata(), await inherited()),
   });
   const called = { run: state.id, agents: state.origin.agents };
+  const lent = lendAgents(edges, prepared);
   const leafEdges: LeafEdges = {
     ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
     targets: prepared.targets,
@@ -71,6 +73,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     costOf: (usage, model) => costWith(model, usage),
     reviews: createRunReviews(journal, workflow.name, isLetGo),
     workers: NO_WORKERS,
+    handsOf: lent.handsOf,
     runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
       runAgentStep(edges, realm, {
         ...{ session: key, step, agent, input, vars, signal, cause, isLetGo },
@@ -97,9 +100,9 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
       });
     },
   };
-  const withHooks = async (leaves: Leaves): Promise<Leaves> => {
+  const leavesWithHooks = async (): Promise<Leaves> => {
     const lists = [manifest.hooks, workflow.hooks, ...[...allSteps(workflow)].map(({ hooks }) => hooks)];
-    if (!lists.some(hasHooks)) return leaves;
+    if (!lists.some(hasHooks)) return createLeaves(leafEdges);
     const shown = await metadata();
     const below = await inherited();
     const hooksOf = createStepHooks({
@@ -108,7 +111,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
       context: (step) => runContext(state, step, shown, below),
       metadata: () => shown,
     });
-    return hookedLeaves(leaves, hooksOf, ended);
+    return hookedLeaves(createLeaves({ ...leafEdges, hooksOf }), hooksOf, ended);
   };
   return {
     async run(): Promise<RunWalkEnd> {
@@ -119,7 +122,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
       });
       const end = await runMachine({
         ...{ workflow, journal, decisions, scope, clock, random },
-        leaves: await withHooks(createLeaves(leafEdges)),
+        leaves: await leavesWithHooks(),
         signal: letGo.signal,
         cancel: cancel.signal,
         onParked() {
@@ -127,7 +130,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
           seen = heard;
           return 'release';
         },
-      });
+      }).finally(lent.giveBack);
       if (end.kind === 'parked' || end.kind === 'stopped') return end;
       await endCalled(edges, state, workflow);
       // A step that was not walked to again cannot withdraw its question itself.

@@ -4,6 +4,7 @@ import { prepareAgentStep, prepareWorkflowStep } from './call-below.ts';
 import { compensate } from './compensate.ts';
 import type { LeafContext, LeafEdges } from './leaf-edges.ts';
 import { prepareLlm } from './llm-step.ts';
+import { preparePlan } from './plan-step.ts';
 import { unbuilt } from './refuse-unbuilt-steps.ts';
 import { prepareScript } from './script-step.ts';
 import { prepareEmit, prepareNotify, prepareSetMetadata } from './session-steps.ts';
@@ -51,8 +52,9 @@ function ready(place: LeafPlace, context: LeafContext): Promise<ReadyLeaf> {
       return prepareApproval(step, place, context);
     case 'wait':
       return prepareWait(step, place, context);
-    case 'task':
     case 'plan':
+      return preparePlan(step, place, context);
+    case 'task':
       return Promise.reject(unbuilt(context.workflow.name, [step]));
   }
 }

@@ -4,7 +4,7 @@ import { allSteps } from '../all-steps.ts';
 
 /** Throws `not_built` where a workflow has steps that cannot be run yet: before its first, not in its midst. */
 export function refuseUnbuiltSteps(workflow: Pick<WorkflowManifest, 'name' | 'steps' | 'states'>): void {
-  const found = [...allSteps(workflow)].filter(({ type }) => type === 'task' || type === 'plan');
+  const found = [...allSteps(workflow)].filter(({ type }) => type === 'task');
   if (found.length > 0) throw unbuilt(workflow.name, found);
 }
 

@@ -12,15 +12,15 @@ import { resolveInStep } from './resolve-in-step.ts';
 export const preparePlan: PrepareLeaf<'plan'> = async (step, place, context) => {
   const { agent = context.journal.state.manifest.agent } = step;
   const isOwn = agent === context.journal.state.manifest.agent;
-  const acting = isOwn ? context : { ...context, ...(await context.handsOf(agent)) };
-  const callables = callablesOf(acting.targets, step.tools, context.workflow, isOwn ? undefined : OWN_KINDS);
+  const { targets, ask } = isOwn ? context : await context.handsOf(agent);
+  const callables = callablesOf(targets, step.tools, context.workflow, isOwn ? undefined : OWN_KINDS);
   const prompt = await planPrompt(step, place, context);
   return {
     input: { prompt },
     repeatable: true, // its plans and what was done for them are on the log
     run: (call) => {
       const asked = { step, prompt: String(call.input.prompt), callables, call };
-      return workOnPlan({ ...asked, verify: letPass, context: acting });
+      return workOnPlan({ ...asked, verify: letPass, context: { ...context, targets, ask } });
     },
   };
 };

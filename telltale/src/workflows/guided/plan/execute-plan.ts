@@ -25,7 +25,7 @@ export async function executePlan(current: PlanState, the: PlanCase): Promise<Tr
     const known = current.acts.get(index);
     if (known?.end?.held === true) continue;
     const room = MAX_RESULTS_CHARS - chars;
-    const end = known?.end ?? (await endOf(current, index, { planned, results, room }, the));
+    const end = known?.end ?? (await endOf(current, index, { planned, results: [...results], room }, the));
     if (end.output !== undefined && known?.end === undefined) {
       results.push(end.output);
       chars += JSON.stringify(end.output).length;

@@ -18,6 +18,12 @@ export interface PlanCase {
 export const plansOf = ({ call, context }: Pick<PlanCase, 'call' | 'context'>): readonly PlanState[] =>
   context.journal.state.steps.get(call.address)?.guided?.plans ?? [];
 
+/** Which request to the model comes next, by the log: plans, and notes that stand there. */
+export const nextTurn = ({ call, context }: Pick<PlanCase, 'call' | 'context'>): number => {
+  const guided = context.journal.state.steps.get(call.address)?.guided;
+  return (guided?.plans.length ?? 0) + (guided?.claims.length ?? 0) + 1;
+};
+
 /**
  * Where an action stands: `ADDRESS/NTH.INDEX`. Another try of the step plans anew, so its actions are others:
  * `ADDRESS#2/NTH.INDEX`.

@@ -7,7 +7,7 @@ import { approvePlan } from './approve-plan.ts';
 import { checkPlan } from './check-plan.ts';
 import { type DoneAction, doneIn } from './done-action.ts';
 import { executePlan } from './execute-plan.ts';
-import { type PlanCase, plansOf } from './plan-case.ts';
+import { nextTurn, type PlanCase, plansOf } from './plan-case.ts';
 import { planFailed } from './plan-errors.ts';
 import { MAX_PLANS } from './plan-limits.ts';
 import { type Past, planningText } from './planning-text.ts';
@@ -44,7 +44,11 @@ async function makePlan(nth: number, the: PlanCase, past?: Past): Promise<PlanSt
   const { prompt, callables, step, call, context } = the;
   const message = planningText(prompt, callables, past);
   const read = await answered(
-    () => context.ask({ what: stepWhat(call), message, model: step.model }, targetCall(call, {}, context)),
+    () =>
+      context.ask(
+        { what: stepWhat(call), message, model: step.model, turn: nextTurn(the) },
+        targetCall(call, {}, context),
+      ),
     readPlan,
   );
   call.signal.throwIfAborted();
@@ -58,8 +62,13 @@ async function makePlan(nth: number, the: PlanCase, past?: Past): Promise<PlanSt
     },
     call.cause,
   );
-  return plansOf(the).find((each) => each.nth === nth) as PlanState;
+  const made = plansOf(the).find((each) => each.nth === nth);
+  if (made === undefined) throw notWritten();
+  return made;
 }
+
+/** Another process works on the run by now: this one is about to be told so. */
+const notWritten = () => new RuntimeError('cancelled', 'The log of the run takes nothing more from here.');
 
 const UNREADABLE: ReadonlySet<string> = new Set(['bad_output', 'output_too_large']);
 
@@ -110,7 +119,7 @@ async function verified(current: PlanState, done: readonly DoneAction[], the: Pl
         nth,
         by: 'plan',
         notes,
-        turns: plansOf(the).length + 1,
+        turns: nextTurn(the),
       },
       cause,
     );

@@ -6,7 +6,7 @@ import { checkNotes } from '../check-notes.ts';
 import { closingText, plainNotes } from './closing-text.ts';
 import type { DoneAction } from './done-action.ts';
 import { jsonIn } from './json-in.ts';
-import type { PlanCase } from './plan-case.ts';
+import { nextTurn, type PlanCase } from './plan-case.ts';
 
 /** How often the model may write them. */
 const MAX_TRIES = 2;
@@ -22,7 +22,8 @@ export async function writeNotes(done: readonly DoneAction[], the: PlanCase): Pr
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const told = refused === undefined ? undefined : `${refused.message} ${refused.hint ?? ''}`;
     try {
-      const question = { what: stepWhat(call), message: closingText(prompt, done, told), model: step.model };
+      const message = closingText(prompt, done, told);
+      const question = { what: stepWhat(call), message, model: step.model, turn: nextTurn(the) + tries };
       const said = notesIn(await context.ask(question, targetCall(call, {}, context)));
       refused = checkNotes(said, prompt);
       if (refused === undefined) return said;

@@ -33,7 +33,8 @@ export async function endCalled(
     else if (type === 'agent') await end(childKey(state, known.step, 'ses'));
     else if (type === 'plan')
       for (const action of openActions(known))
-        for (const prefix of PREFIXES) await end(childKey(state, action, prefix));
+        for (const called of new Set(PREFIXES.map((prefix) => childKey(state, action, prefix))))
+          await end(called);
   }
 }
 

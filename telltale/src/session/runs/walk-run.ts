@@ -9,7 +9,6 @@ import { runMachine } from '../../workflows/machine/run-machine.ts';
 import type { SessionLink } from '../../workflows/session-link.ts';
 import { createLeaves } from '../../workflows/steps/create-leaves.ts';
 import type { LeafEdges } from '../../workflows/steps/leaf-edges.ts';
-import { refuseUnbuiltSteps } from '../../workflows/steps/refuse-unbuilt-steps.ts';
 import { createAgentView } from '../agent-view.ts';
 import { costWith } from '../cost.ts';
 import type { Lead } from '../guide/lead.ts';
@@ -23,6 +22,7 @@ import { endCalled } from './end-called.ts';
 import { workflowUnknown } from './find-workflow.ts';
 import { hookedLeaves } from './hooked-leaves.ts';
 import { createLedSessions } from './led-sessions.ts';
+import { lendAgents } from './lend-agents.ts';
 import type { Realm } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { createRunReviews } from './run-reviews.ts';
@@ -74,6 +74,7 @@ export function walkRun(
     metadata: async () => (session === undefined ? undefined : await metadata()),
     bound: () => edges.leads.get(state.origin.session?.id ?? ''),
   });
+  const lent = lendAgents(edges, prepared);
   const leafEdges: LeafEdges = {
     ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
     targets: prepared.targets,
@@ -82,6 +83,7 @@ export function walkRun(
     costOf: (usage, model) => costWith(model, usage),
     reviews: createRunReviews(journal, workflow.name, isLetGo),
     workers,
+    handsOf: lent.handsOf,
     runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
       runAgentStep(edges, realm, {
         ...{ session: key, step, agent, input, vars, signal, cause, isLetGo },
@@ -108,9 +110,9 @@ export function walkRun(
       });
     },
   };
-  const withHooks = async (leaves: Leaves): Promise<Leaves> => {
+  const leavesWithHooks = async (): Promise<Leaves> => {
     const lists = [manifest.hooks, workflow.hooks, ...[...allSteps(workflow)].map(({ hooks }) => hooks)];
-    if (!lists.some(hasHooks)) return leaves;
+    if (!lists.some(hasHooks)) return createLeaves(leafEdges);
     const shown = await metadata();
     const below = await inherited();
     const hooksOf = createStepHooks({
@@ -119,18 +121,17 @@ export function walkRun(
       context: (step) => runContext(state, step, shown, below),
       metadata: () => shown,
     });
-    return hookedLeaves(leaves, hooksOf, ended);
+    return hookedLeaves(createLeaves({ ...leafEdges, hooksOf }), hooksOf, ended);
   };
   return {
     async run(): Promise<RunWalkEnd> {
-      refuseUnbuiltSteps(workflow); // a run that was begun fails with it
       heard = state.seq;
       journal.subscribe(({ seq }) => {
         heard = seq;
       });
       const end = await runMachine({
         ...{ workflow, journal, decisions, scope, clock, random },
-        leaves: await withHooks(createLeaves(leafEdges)),
+        leaves: await leavesWithHooks(),
         signal: letGo.signal,
         cancel: cancel.signal,
         onParked() {
@@ -138,7 +139,7 @@ export function walkRun(
           seen = heard;
           return 'release';
         },
-      });
+      }).finally(lent.giveBack);
       await workers.end(end.kind === 'cancelled' ? { ...end, by: cancelledBy } : end);
       if (end.kind === 'parked' || end.kind === 'stopped') return end;
       await endCalled(edges, state, workflow);

@@ -138,7 +138,7 @@ describe('a workflow on its own', () => {
         'guided',
         steps(
           '{ name: write, type: tool, target: note, parameters: { text: a } }',
-          '{ name: think, type: task, prompt: "Think." }',
+          '{ name: think, type: plan, prompt: "Think." }',
         ),
       ),
     );
@@ -425,7 +425,7 @@ describe('a workflow that a trigger starts', () => {
   it('fails alone where it has steps that cannot be run yet: the agent goes on', async () => {
     const { of, result } = await runAgent({
       manifest: `${IMPORTS}${STATUS}`,
-      files: onCoding(steps('{ name: think, type: task, prompt: "Think." }')),
+      files: onCoding(steps('{ name: think, type: plan, prompt: "Think." }')),
       turns: [
         '<metadata>{"status":"CODING"}</metadata><response final="false">wait</response>',
         '<response final="true">done</response>',

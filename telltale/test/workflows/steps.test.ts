@@ -826,17 +826,17 @@ test('a compensation is called with the output of its step', async () => {
 });
 
 test('steps that cannot be run yet are refused by name before the first has run', () => {
-  const task = { name: 'deep', type: 'task', prompt: 'x' };
+  const plan = { name: 'deep', type: 'plan', prompt: 'x' };
   const workflow = workflowOf({
     steps: [
       {
         name: 'p',
         type: 'parallel',
-        branches: [[{ name: 't', type: 'try', body: [task], finally: [task] }]],
+        branches: [[{ name: 't', type: 'try', body: [plan], finally: [plan] }]],
       },
     ],
   });
-  expect(() => refuseUnbuiltSteps(workflow)).toThrow('"deep" (type: task)');
+  expect(() => refuseUnbuiltSteps(workflow)).toThrow('"deep" (type: plan)');
   expect(() =>
     refuseUnbuiltSteps(workflowOf({ steps: [{ name: 'a', type: 'emit', event: 'e' }] })),
   ).not.toThrow();

@@ -160,6 +160,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.usage.input += event.usage.input;
       state.usage.output += event.usage.output;
       state.usage.cost_usd += event.cost_usd;
+      if (event.worker !== undefined) countLed(state, event.worker, event);
       break;
     case 'component.injected':
       state.injected.add(`${event.component} ${event.step}`);
@@ -212,6 +213,15 @@ function startStep(state: RunState, event: RunEventOf<'step.started'>): void {
 function settle(state: RunState, address: string, change: (step: StepState) => void): void {
   const step = state.steps.get(address);
   if (step !== undefined) change(step);
+}
+
+function countLed(state: RunState, session: string, { usage, cost_usd }: RunEventOf<'model.used'>): void {
+  const known = state.ledUsage.get(session) ?? { input: 0, output: 0, cost_usd: 0 };
+  state.ledUsage.set(session, {
+    input: known.input + usage.input,
+    output: known.output + usage.output,
+    cost_usd: known.cost_usd + cost_usd,
+  });
 }
 
 function forgetHooks(state: RunState, address: string): void {

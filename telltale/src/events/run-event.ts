@@ -278,6 +278,8 @@ export type RunEventBody =
       readonly model: string;
       readonly usage: Usage;
       readonly cost_usd: number;
+      /** The session that used it, where an agent works on a task. */
+      readonly worker?: string;
     }
   | { readonly type: 'audit'; readonly who: string; readonly what: string }
   | { readonly type: 'custom'; readonly name: string; readonly data: Json };

@@ -34,7 +34,7 @@ interface First {
 
 export async function firstEvent(
   edges: FirstEventEdges,
-  { id, start, agent, lineage }: Extract<Begin, { kind: 'start' }>,
+  { id, start, agent, lineage, lead }: Extract<Begin, { kind: 'start' }>,
   prepared: PreparedAgent,
 ): Promise<First> {
   const { store } = edges;
@@ -69,6 +69,7 @@ export async function firstEvent(
     ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
     ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
     ...(start.chat === true ? { chat: true as const } : {}),
+    ...(lead === undefined && manifest.workflow === null ? {} : { led: true as const }),
     vars: prepared.derived?.initial(vars, values) ?? vars,
     ...classesOf(manifest),
     ...(defined.some(({ key }) => key === 'user') ? { user } : {}),

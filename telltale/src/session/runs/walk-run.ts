@@ -12,6 +12,7 @@ import type { LeafEdges } from '../../workflows/steps/leaf-edges.ts';
 import { refuseUnbuiltSteps } from '../../workflows/steps/refuse-unbuilt-steps.ts';
 import { createAgentView } from '../agent-view.ts';
 import { costWith } from '../cost.ts';
+import type { Lead } from '../guide/lead.ts';
 import { createStepHooks } from '../hooks/create-step-hooks.ts';
 import { hasHooks } from '../hooks/hook-types.ts';
 import { createLateInvoke } from '../session-invoke.ts';
@@ -21,13 +22,18 @@ import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
 import { endCalled } from './end-called.ts';
 import { workflowUnknown } from './find-workflow.ts';
 import { hookedLeaves } from './hooked-leaves.ts';
+import { createLedSessions } from './led-sessions.ts';
 import type { Realm } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { createRunReviews } from './run-reviews.ts';
 import { createSessionLink } from './session-link.ts';
 
 /** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
-export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }: DriveCall): Driven {
+export function walkRun(
+  edges: RunsEdges & { readonly leads: ReadonlyMap<string, Lead> },
+  callRun: Runs['call'],
+  { held, realm }: DriveCall,
+): Driven {
   const { journal } = held;
   const { state } = journal;
   const { clock, random } = edges;
@@ -63,6 +69,11 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     context: async (step) => runContext(state, step, await metadata(), await inherited()),
   });
   const called = { run: state.id, agents: state.origin.agents };
+  const workers = createLedSessions({
+    ...{ runs: edges, realm, state, journal, isLetGo },
+    metadata: async () => (session === undefined ? undefined : await metadata()),
+    bound: () => edges.leads.get(state.origin.session?.id ?? ''),
+  });
   const leafEdges: LeafEdges = {
     ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
     targets: prepared.targets,
@@ -70,7 +81,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     ask: prepared.targets.ask,
     costOf: (usage, model) => costWith(model, usage),
     reviews: createRunReviews(journal, workflow.name, isLetGo),
-    workers: NO_WORKERS,
+    workers,
     runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
       runAgentStep(edges, realm, {
         ...{ session: key, step, agent, input, vars, signal, cause, isLetGo },
@@ -128,6 +139,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
           return 'release';
         },
       });
+      await workers.end(end.kind === 'cancelled' ? { ...end, by: cancelledBy } : end);
       if (end.kind === 'parked' || end.kind === 'stopped') return end;
       await endCalled(edges, state, workflow);
       // A step that was not walked to again cannot withdraw its question itself.
@@ -144,11 +156,6 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     letGo: (error) => letGo.abort(error),
   };
 }
-
-const NO_WORKERS: LeafEdges['workers'] = {
-  give: ({ key }) => Promise.reject(new Error(`Nobody works on tasks yet: ${key}`)),
-  answer: ({ key }) => Promise.reject(new Error(`Nobody works on tasks yet: ${key}`)),
-};
 
 const RUN_OVER = {
   answer: 'withdrawn',

@@ -137,7 +137,7 @@ describe('a run that cannot be worked on', () => {
   it('fails the step that called it, and nothing beside', async () => {
     const { runtime, load } = await stage({
       ...flow('outer', steps('{ name: call, type: workflow, target: inner }')),
-      ...flow('inner', steps('{ name: a, type: task, prompt: Think. }')),
+      ...flow('inner', steps('{ name: a, type: plan, prompt: Think. }')),
     });
     const result = await runtime.workflows.start(await load('outer'), { id: 'run_o' }).result;
     expect(result).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('inner') } });

@@ -104,7 +104,7 @@ function given({ step = {}, targets = TARGETS, says = [], edges, events = [], di
     prompt: async (each, address, locals) =>
       String(await resolveDeep(String(each.prompt), scope, { what: each.name, locals, at: address })),
     state: async () => '',
-    verdict: async () => ({ assessment: 'pass', reasoning: '' }),
+    verdict: async () => ({ result: 'pass' }),
   };
   const leafEdges: LeafEdges = {
     ...{ workflow, journal, clock, scope, decisions },
@@ -789,6 +789,26 @@ describe('a verifier', () => {
       code: 'plan_failed',
       message: expect.stringContaining('Keep more.'),
     });
+  });
+});
+
+describe('the verifier of its manifest', () => {
+  test('is asked with the plan’s own model call, and its verdict is on the log', async () => {
+    const verdict = (assessment: string) =>
+      JSON.stringify({ assessment, confidence: 'high', reasoning: 'So it is.', instruction: 'Keep more.' });
+    const run = given({
+      step: { verify: { instructions: 'Is the title kept?', model: 'own' } },
+      says: [
+        ...[PLAN, NOTES, verdict('retry')],
+        ...[[{ action: 'keep', parameters: { text: 'more' } }], NOTES, verdict('pass')],
+      ],
+    });
+    expect(await run.do()).toMatchObject({ results: [{}, {}, { output: { kept: 'more' } }] });
+    expect(run.typed('verify')).toMatchObject([
+      { nth: 1, assessment: 'retry', by: 'model own' },
+      { nth: 2, assessment: 'pass', by: 'model own' },
+    ]);
+    expect(run.asked).toHaveLength(6);
   });
 });
 

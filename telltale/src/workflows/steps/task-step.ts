@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { applyUpdates } from '../guided/apply-updates.ts';
 import { buildTask } from '../guided/build-task.ts';
 import { confirm } from '../guided/confirm.ts';
-import { lastReported, type Reported } from '../guided/decide-report.ts';
+import { decideReport, lastReported, type Reported } from '../guided/decide-report.ts';
 import { endedStuck, notVerified, tooManyReports, workFailed } from '../guided/guided-errors.ts';
 import { type JudgeEdges, judgeReport, type Settled, settle } from '../guided/judge-report.ts';
 import type { TaskReport, TaskWord, WorkerCall } from '../guided/task.ts';
@@ -80,14 +80,11 @@ async function work(step: StepOf<'task'>, call: LeafCall, context: LeafContext):
  */
 async function endOnLog(step: StepOf<'task'>, edges: JudgeEdges): Promise<Json | undefined> {
   const { call, context, verify } = edges;
-  const { guided } = taskLog(context.journal.state, call.address);
-  const last = lastReported(guided);
-  const isJudged =
-    last !== undefined && (verify === undefined || last.kind !== 'claimed' || hasVerdict(last));
-  function hasVerdict({ nth }: Reported): boolean {
-    return guided.verdicts.some((each) => each.nth === nth);
-  }
-  return isJudged ? outcome(step, last, await settle(last, edges), edges) : undefined;
+  const log = taskLog(context.journal.state, call.address);
+  const last = lastReported(log.guided);
+  if (last === undefined) return undefined;
+  const isUnjudged = decideReport(last, verify, log).kind === 'verify';
+  return isUnjudged ? undefined : outcome(step, last, await settle(last, edges), edges);
 }
 
 /** The step's output, once it is done; undefined where its worker goes on. Throws where it is over without one. */

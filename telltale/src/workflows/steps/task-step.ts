@@ -59,18 +59,22 @@ async function work(step: StepOf<'task'>, call: LeafCall, context: LeafContext):
   const worker = (signal: AbortSignal): WorkerCall => ({
     ...{ agent: step.agent, step: call.address, signal, cause: call.cause, park },
   });
-  let report: TaskReport = await timed((signal) => workers.give(task, worker(signal)));
-  for (;;) {
-    if (report.kind === 'failed') throw workFailed(report.error);
-    const { nth } = report;
-    if (nth > MAX_REPORTS) throw tooManyReports(step.name, MAX_REPORTS);
-    const settled = await judgeReport(report, edges);
-    const output = outcome(step, report, settled, edges);
-    if (output !== undefined) return output;
-    // What the worker is told, a restart has to find on the log.
-    await journal.flushed();
-    const word = wordOf(settled);
-    report = await timed((signal) => workers.answer(task, nth, word, worker(signal)));
+  try {
+    let report: TaskReport = await timed((signal) => workers.give(task, worker(signal)));
+    for (;;) {
+      if (report.kind === 'failed') throw workFailed(report.error);
+      const { nth } = report;
+      if (nth > MAX_REPORTS) throw tooManyReports(step.name, MAX_REPORTS);
+      const settled = await judgeReport(report, edges);
+      const output = outcome(step, report, settled, edges);
+      if (output !== undefined) return output;
+      // What the worker is told, a restart has to find on the log.
+      await journal.flushed();
+      const word = wordOf(settled);
+      report = await timed((signal) => workers.answer(task, nth, word, worker(signal)));
+    }
+  } finally {
+    workers.done?.(task);
   }
 }
 

@@ -229,9 +229,14 @@ function countLed(state: RunState, session: string, { usage, cost_usd }: RunEven
   });
 }
 
+/** Of the step, and of the actions of its plan. */
 function forgetHooks(state: RunState, address: string): void {
-  if (state.hooks.length > 0) state.hooks = state.hooks.filter(({ action }) => action !== address);
+  if (state.hooks.length > 0)
+    state.hooks = state.hooks.filter(({ action = '' }) => action !== address && !isInside(action, address));
 }
+
+const isInside = (action: string, address: string): boolean =>
+  action.startsWith(address) && /^(?:#\d+)?\//.test(action.slice(address.length));
 
 /** The first answer counts. */
 function answer(state: RunState, event: RunEventOf<'review.resolved'>): void {

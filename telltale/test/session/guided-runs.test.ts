@@ -89,6 +89,29 @@ describe('the tasks of a run', () => {
     await runtime.close();
   });
 
+  it('that stand side by side and have the same agent are worked on one after the other', async () => {
+    const { open, load } = await stage(
+      `  - name: both\n    type: parallel\n    branches:\n${['a', 'b', 'c'].map((name) => `      - { name: ${name}, type: task, agent: ann, prompt: "Do ${name}." }\n`).join('')}`,
+      worker('ann', [done('the one'), done('the other'), done('the third')]),
+    );
+    const runtime = await open();
+    expect(await runtime.workflows.start(await load(), { id: 'run_p' }).result).toMatchObject({
+      status: 'completed',
+    });
+    const given = (await runtime.events('run_p~ann')).flatMap((event) =>
+      event.type === 'task.given' || event.type === 'task.claimed' ? [event.type] : [],
+    );
+    expect(given).toEqual([
+      'task.given',
+      'task.claimed',
+      'task.given',
+      'task.claimed',
+      'task.given',
+      'task.claimed',
+    ]);
+    await runtime.close();
+  });
+
   it('end their session when the run is cancelled', async () => {
     const { open, load } = await stage(
       task('a', ', agent: ann'),

@@ -44,7 +44,30 @@ export interface Play {
 }
 
 /** All that outlives a process: workers, models, people, and what they were asked. */
-export function taskWorld(play: Play) {
+export interface TaskWorld {
+  readonly clock: SimulatedClock;
+  /** The words that each task was answered with. */
+  readonly words: ReadonlyMap<string, readonly TaskWord[]>;
+  /** What workers were asked: `give KEY`, `answer KEY NTH WORD`. */
+  readonly calls: readonly string[];
+  readonly tasks: readonly Task[];
+  readonly agents: readonly (string | undefined)[];
+  /** To the verifying model. */
+  readonly questions: readonly TextQuestion[];
+  readonly invoked: readonly Question[];
+  /** How often a person has answered. */
+  people(): number;
+  /** One process: walks from the log until the run ends, parks, or the process dies once the log has so many events. */
+  walk(events: RunEvent[], diesAt?: number, signal?: AbortSignal): Promise<MachineEnd | 'dead'>;
+  /** Walks until the run has ended. */
+  play(): Promise<{
+    readonly end: Exclude<MachineEnd, { readonly kind: 'parked' }>;
+    readonly events: readonly RunEvent[];
+    readonly of: ReturnType<typeof of>;
+  }>;
+}
+
+export function taskWorld(play: Play): TaskWorld {
   const clock = play.clock ?? createSimulatedClock();
   const words = new Map<string, TaskWord[]>();
   const calls: string[] = [];
@@ -83,12 +106,11 @@ export function taskWorld(play: Play) {
   };
   const workflow = workflowOf(play.document);
 
-  /** One process: walks from the log until the run ends, parks, or the process dies once the log has so many events. */
-  const walk = async (
-    events: RunEvent[],
+  const walk: TaskWorld['walk'] = async (
+    events,
     diesAt = Number.POSITIVE_INFINITY,
-    signal: AbortSignal = new AbortController().signal,
-  ): Promise<MachineEnd | 'dead'> => {
+    signal = new AbortController().signal,
+  ) => {
     const live = fakeJournal(clock, foldRun(events, emptyRun()));
     const journal = {
       ...live,
@@ -141,6 +163,7 @@ export function taskWorld(play: Play) {
       isLetGo: () => letGo,
       runAgent: () => Promise.reject(new Error('no agent is run here')),
       runWorkflow: () => Promise.reject(new Error('no workflow is run here')),
+      handsOf: () => Promise.reject(new Error('no hands are lent here')),
       reviews: {
         open: (request, cause) => void journal.append({ type: 'review.requested', ...request }, cause),
         close(review, end) {
@@ -166,7 +189,6 @@ export function taskWorld(play: Play) {
 
   return {
     clock,
-    /** The words that each task was answered with. */
     words,
     calls,
     tasks,
@@ -175,7 +197,6 @@ export function taskWorld(play: Play) {
     invoked,
     people: () => people,
     walk,
-    /** Walks until the run has ended. */
     async play() {
       const events: RunEvent[] = [];
       for (let round = 0; round < MAX_WALKS; round++) {

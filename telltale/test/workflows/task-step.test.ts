@@ -314,6 +314,7 @@ describe('a claim that is not accepted', () => {
     const world = refusing({ max_retries: 0 }, { person: (nth) => [nth < 2 ? 'retry' : 'pass'] });
     const { events } = await world.play();
     expect(of(events)('review.requested').map(({ nth }) => nth)).toEqual([1, 2, 3]);
+    expect(of(events)('review.requested')[0]?.prompt).toContain('The agent and the verifier disagree.\n');
     // Without a note the verifier's own instruction is passed on.
     expect(world.words.get('run1:build#1')).toEqual([again('Mend 0.', 'ada'), again('Mend 1.', 'ada')]);
   });

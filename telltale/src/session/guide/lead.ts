@@ -51,8 +51,8 @@ export interface Lead {
   /** The run's side: resolves when the session waits, or has ended. Rejects with the signal's reason. */
   standing(signal: AbortSignal): Promise<Standing>;
   isWaiting(): boolean;
-  /** To be called while the session waits. */
-  order(order: Order): void;
+  /** False where the session does not wait: then it is not taken. */
+  order(order: Order): boolean;
   withdraw(task: string): void;
   /** Ends it whenever it waits next. */
   end(end: LeadEnd): void;
@@ -72,10 +72,11 @@ export function createLead(): Lead {
   };
   const order = (given: Order) => {
     const tell = give;
-    if (tell === undefined) return;
+    if (tell === undefined) return false;
     at = undefined;
     give = undefined;
     tell(given);
+    return true;
   };
   return {
     async wait(standing, stop) {

@@ -4,7 +4,6 @@ import type { RunOrigin } from '../../events/run-event.ts';
 import type { StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import { refuseUnbuiltSteps } from '../../workflows/steps/refuse-unbuilt-steps.ts';
 import type { Lead } from '../guide/lead.ts';
 import { createBeginnings } from './beginnings.ts';
 import { type CalledRun, callRun, cancelRun } from './call-run.ts';
@@ -71,8 +70,6 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   ): WorkflowRun => {
     const input = given as JsonObject;
     const make = async () => {
-      // What a trigger starts fails on its log: nobody is there to be told.
-      if (of.trigger === undefined) refuseUnbuiltSteps(manifest);
       const held = await createRun(edges, {
         ...{ id, workflow: manifest, ground: { agent }, input, vars },
         balance: agent.manifest.budget?.balance,

@@ -83,19 +83,27 @@ export function createLedSession(edges: LedSessionEdges, name: string): LedSessi
     return agent;
   };
 
+  const openNow: LedSession['open'] = async (task, { step, cause, signal }) => {
+    if (live !== undefined) return live.lead;
+    const agent = agentNamed();
+    const { agents } = state.origin;
+    if (agents.length > MAX_DEPTH) throw tooDeep([...agents, name]);
+    const found = await find(task);
+    if ('error' in found) return found;
+    const shown = agent.manifest.metadata.inherit === 'none' ? undefined : await edges.metadata();
+    signal.throwIfAborted();
+    const parent = { session: state.id, action: step, agents };
+    live = begin(agent, found.id, found.isNew, lineageOf(parent, cause, shown));
+    return live.lead;
+  };
+  /** Tasks that stand side by side ask at the same time. */
+  let last: Promise<unknown> = Promise.resolve();
+
   return {
-    async open(task, { step, cause, signal }) {
-      if (live !== undefined) return live.lead;
-      const agent = agentNamed();
-      const { agents } = state.origin;
-      if (agents.length > MAX_DEPTH) throw tooDeep([...agents, name]);
-      const found = await find(task);
-      if ('error' in found) return found;
-      const shown = agent.manifest.metadata.inherit === 'none' ? undefined : await edges.metadata();
-      signal.throwIfAborted();
-      const parent = { session: state.id, action: step, agents };
-      live = begin(agent, found.id, found.isNew, lineageOf(parent, cause, shown));
-      return live.lead;
+    open(task, call) {
+      const opened = last.then(() => openNow(task, call));
+      last = opened.catch(() => undefined); // whoever asked hears of it
+      return opened;
     },
     async end(end) {
       if (live === undefined && end.kind !== 'parked' && end.kind !== 'stopped') {

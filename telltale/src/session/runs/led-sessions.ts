@@ -1,4 +1,5 @@
 import type { RunJournal } from '../../engine/run-journal.ts';
+import type { RunState } from '../../events/run-state.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { allSteps } from '../../workflows/all-steps.ts';
 import type { Task, TaskReport, TaskWorkers, WorkerCall } from '../../workflows/guided/task.ts';
@@ -25,6 +26,9 @@ export function createLedSessions(edges: LedSessionsEdges): LedSessions {
   const isBound = (agent: string | undefined) =>
     state.origin.leads === true && (agent === undefined || agent === own);
   const live = new Map<string, LedSession>();
+  /** Tasks that are over, and those who wait for one to be. */
+  const done = new Set<string>();
+  const waiting = new Set<() => void>();
   const sessionOf = (agent: string): LedSession => {
     const known = live.get(agent) ?? createLedSession(edges, agent);
     live.set(agent, known);
@@ -60,21 +64,28 @@ export function createLedSessions(edges: LedSessionsEdges): LedSessions {
   return {
     give: (task, call) =>
       withLead(task, call, async (lead) => {
-        const before = reported(task, call, await lead.standing(call.signal));
-        if (before !== undefined) return before;
-        lead.order({ kind: 'task', task });
-        return reported(task, call, await lead.standing(call.signal)) ?? lost(task);
+        for (;;) {
+          const at = await lead.standing(call.signal);
+          const report = reported(task, call, at);
+          if (report !== undefined) return report;
+          // An agent has one step in hand: another that is worked on beside it comes first.
+          if (at.kind === 'report' && isOpen(state, at.task, done)) await someDone(waiting, call);
+          else lead.order({ kind: 'task', task });
+        }
       }),
     answer: (task, nth, word, call) =>
       withLead(task, call, async (lead) => {
-        const at = await lead.standing(call.signal);
-        const report = reported(task, call, at);
-        // One that has an answer, on the session's log, is not answered again.
+        const report = reported(task, call, await lead.standing(call.signal));
         if (report === undefined) return lost(task);
+        // One that has an answer, on the session's log, is not answered again.
         if (!('nth' in report) || report.nth !== nth) return report;
         lead.order({ kind: 'word', task: task.key, nth, word });
         return reported(task, call, await lead.standing(call.signal)) ?? lost(task);
       }),
+    done({ key }) {
+      done.add(key);
+      for (const wake of [...waiting]) wake();
+    },
     async end(end) {
       if (end.kind !== 'parked' && end.kind !== 'stopped')
         for (const step of allSteps(realm.workflow))
@@ -82,6 +93,35 @@ export function createLedSessions(edges: LedSessionsEdges): LedSessions {
       await Promise.all([...live.values()].map((session) => session.end(end)));
     },
   };
+}
+
+/** Whether the step that a task stands for has not ended. */
+function isOpen({ id, steps }: RunState, key: string, done: ReadonlySet<string>): boolean {
+  const address = key.slice(id.length + 1).replace(/#\d+$/, '');
+  return !done.has(key) && steps.get(address)?.status === 'running';
+}
+
+/** Resolves once a task is over. Until then there is nothing to do: the run may be let go of. */
+function someDone(waiting: Set<() => void>, { park, signal }: WorkerCall): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const goOn = park('its agent');
+    const leave = () => {
+      waiting.delete(wake);
+      signal.removeEventListener('abort', stop);
+      goOn();
+    };
+    const wake = () => {
+      leave();
+      resolve();
+    };
+    const stop = () => {
+      leave();
+      reject(signal.reason);
+    };
+    waiting.add(wake);
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+  });
 }
 
 /** Nobody else can give it tasks: until its session is worked on here, the run waits. */

@@ -9,7 +9,6 @@ import { runMachine } from '../../workflows/machine/run-machine.ts';
 import type { SessionLink } from '../../workflows/session-link.ts';
 import { createLeaves } from '../../workflows/steps/create-leaves.ts';
 import type { LeafEdges } from '../../workflows/steps/leaf-edges.ts';
-import { refuseUnbuiltSteps } from '../../workflows/steps/refuse-unbuilt-steps.ts';
 import { createAgentView } from '../agent-view.ts';
 import { costWith } from '../cost.ts';
 import type { Lead } from '../guide/lead.ts';
@@ -25,6 +24,7 @@ import { endCalled } from './end-called.ts';
 import { workflowUnknown } from './find-workflow.ts';
 import { hookedLeaves } from './hooked-leaves.ts';
 import { createLedSessions } from './led-sessions.ts';
+import { lendAgents } from './lend-agents.ts';
 import type { Realm } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { createRunReviews } from './run-reviews.ts';
@@ -77,6 +77,7 @@ export function walkRun(
     metadata: async () => (session === undefined ? undefined : await metadata()),
     bound: () => edges.leads.get(state.origin.session?.id ?? ''),
   });
+  const lent = lendAgents(edges, prepared);
   const leafEdges: LeafEdges = {
     ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
     targets: prepared.targets,
@@ -85,6 +86,7 @@ export function walkRun(
     costOf: (usage, model) => costWith(model, usage),
     reviews: createRunReviews(journal, workflow.name, isLetGo),
     workers: state.origin.client === undefined ? workers : createClientWorkers(journal),
+    handsOf: lent.handsOf,
     runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
       runAgentStep(edges, realm, {
         ...{ session: key, step, agent, input, vars, signal, cause, isLetGo },
@@ -112,9 +114,9 @@ export function walkRun(
       });
     },
   };
-  const withHooks = async (leaves: Leaves): Promise<Leaves> => {
+  const leavesWithHooks = async (): Promise<Leaves> => {
     const lists = [manifest.hooks, workflow.hooks, ...[...allSteps(workflow)].map(({ hooks }) => hooks)];
-    if (!lists.some(hasHooks)) return leaves;
+    if (!lists.some(hasHooks)) return createLeaves(leafEdges);
     const shown = await metadata();
     const below = await inherited();
     const hooksOf = createStepHooks({
@@ -123,18 +125,17 @@ export function walkRun(
       context: (step) => runContext(state, step, shown, below),
       metadata: () => shown,
     });
-    return hookedLeaves(leaves, hooksOf, ended);
+    return hookedLeaves(createLeaves({ ...leafEdges, hooksOf }), hooksOf, ended);
   };
   return {
     async run(): Promise<RunWalkEnd> {
-      refuseUnbuiltSteps(workflow); // a run that was begun fails with it
       heard = state.seq;
       journal.subscribe(({ seq }) => {
         heard = seq;
       });
       const end = await runMachine({
         ...{ workflow, journal, decisions, scope, clock, random },
-        leaves: await withHooks(createLeaves(leafEdges)),
+        leaves: await leavesWithHooks(),
         signal: letGo.signal,
         cancel: cancel.signal,
         onParked(waits, release) {
@@ -145,7 +146,10 @@ export function walkRun(
           };
           if (linger?.hold(waits, leave) !== true) leave();
         },
-      }).finally(() => linger?.end());
+      }).finally(() => {
+        linger?.end();
+        return lent.giveBack();
+      });
       await workers.end(end.kind === 'cancelled' ? { ...end, by: cancelledBy } : end);
       if (end.kind === 'parked' || end.kind === 'stopped') return end;
       await endCalled(edges, state, workflow);

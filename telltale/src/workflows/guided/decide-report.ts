@@ -60,7 +60,7 @@ export function decideReport(reported: Reported, verify: Verifier | undefined, l
         return { kind: 'again', text: verdict.instruction ?? verdict.reasoning, by: verdict.by };
       return {
         kind: 'ask',
-        because: `The agent and the verifier disagree, after ${count(told.count, 'more try', 'more tries')}.`,
+        because: `The agent and the verifier disagree${after(told.count)}.`,
       };
     }
   }
@@ -99,7 +99,8 @@ function retriesBefore(
   return { count: counted.length, afterPerson: person > 0 };
 }
 
-const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`;
+const after = (tries: number): string =>
+  tries === 0 ? '' : `, after ${tries} more ${tries === 1 ? 'try' : 'tries'}`;
 
 /** The report of an attempt that came last, where something of it is on the log. */
 export function lastReported({ claims, stuck, verdicts }: GuidedState): Reported | undefined {

@@ -4,7 +4,7 @@ import { prepareAgentStep, prepareWorkflowStep } from './call-below.ts';
 import { compensate } from './compensate.ts';
 import type { LeafContext, LeafEdges } from './leaf-edges.ts';
 import { prepareLlm } from './llm-step.ts';
-import { unbuilt } from './refuse-unbuilt-steps.ts';
+import { preparePlan } from './plan-step.ts';
 import { prepareScript } from './script-step.ts';
 import { prepareEmit, prepareNotify, prepareSetMetadata } from './session-steps.ts';
 import { prepareSetVariable } from './set-variable-step.ts';
@@ -55,6 +55,6 @@ function ready(place: LeafPlace, context: LeafContext): Promise<ReadyLeaf> {
     case 'task':
       return prepareTask(step, place, context);
     case 'plan':
-      return Promise.reject(unbuilt(context.workflow.name, [step]));
+      return preparePlan(step, place, context);
   }
 }

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { applyUpdates } from '../guided/apply-updates.ts';
 import { buildTask } from '../guided/build-task.ts';
 import { confirm } from '../guided/confirm.ts';
-import { lastReported, type Reported } from '../guided/decide-report.ts';
+import { decideReport, lastReported, type Reported } from '../guided/decide-report.ts';
 import { endedStuck, notVerified, tooManyReports, workFailed } from '../guided/guided-errors.ts';
 import { type JudgeEdges, judgeReport, type Settled, settle } from '../guided/judge-report.ts';
 import type { TaskReport, TaskWord, WorkerCall } from '../guided/task.ts';
@@ -59,18 +59,22 @@ async function work(step: StepOf<'task'>, call: LeafCall, context: LeafContext):
   const worker = (signal: AbortSignal): WorkerCall => ({
     ...{ agent: step.agent, step: call.address, signal, cause: call.cause, park },
   });
-  let report: TaskReport = await timed((signal) => workers.give(task, worker(signal)));
-  for (;;) {
-    if (report.kind === 'failed') throw workFailed(report.error);
-    const { nth } = report;
-    if (nth > MAX_REPORTS) throw tooManyReports(step.name, MAX_REPORTS);
-    const settled = await judgeReport(report, edges);
-    const output = outcome(step, report, settled, edges);
-    if (output !== undefined) return output;
-    // What the worker is told, a restart has to find on the log.
-    await journal.flushed();
-    const word = wordOf(settled);
-    report = await timed((signal) => workers.answer(task, nth, word, worker(signal)));
+  try {
+    let report: TaskReport = await timed((signal) => workers.give(task, worker(signal)));
+    for (;;) {
+      if (report.kind === 'failed') throw workFailed(report.error);
+      const { nth } = report;
+      if (nth > MAX_REPORTS) throw tooManyReports(step.name, MAX_REPORTS);
+      const settled = await judgeReport(report, edges);
+      const output = outcome(step, report, settled, edges);
+      if (output !== undefined) return output;
+      // What the worker is told, a restart has to find on the log.
+      await journal.flushed();
+      const word = wordOf(settled);
+      report = await timed((signal) => workers.answer(task, nth, word, worker(signal)));
+    }
+  } finally {
+    workers.done?.(task);
   }
 }
 
@@ -80,14 +84,11 @@ async function work(step: StepOf<'task'>, call: LeafCall, context: LeafContext):
  */
 async function endOnLog(step: StepOf<'task'>, edges: JudgeEdges): Promise<Json | undefined> {
   const { call, context, verify } = edges;
-  const { guided } = taskLog(context.journal.state, call.address);
-  const last = lastReported(guided);
-  const isJudged =
-    last !== undefined && (verify === undefined || last.kind !== 'claimed' || hasVerdict(last));
-  function hasVerdict({ nth }: Reported): boolean {
-    return guided.verdicts.some((each) => each.nth === nth);
-  }
-  return isJudged ? outcome(step, last, await settle(last, edges), edges) : undefined;
+  const log = taskLog(context.journal.state, call.address);
+  const last = lastReported(log.guided);
+  if (last === undefined) return undefined;
+  const isUnjudged = decideReport(last, verify, log).kind === 'verify';
+  return isUnjudged ? undefined : outcome(step, last, await settle(last, edges), edges);
 }
 
 /** The step's output, once it is done; undefined where its worker goes on. Throws where it is over without one. */

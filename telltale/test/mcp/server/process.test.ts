@@ -8,7 +8,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
-import { AGENT, NOTES, task, type Told, workflow } from './serve-stage.ts';
+import { AGENT, NOTES, type Told, task, workflow } from './serve-stage.ts';
 
 const BIN = fileURLToPath(new URL('../../../bin/telltale.js', import.meta.url));
 const SUITE = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js');
@@ -16,7 +16,9 @@ const FIXTURE = fileURLToPath(new URL('./conformance', import.meta.url));
 const SLOW_MS = 60_000;
 
 const project = () =>
-  temporaryProject({ 'agent.yml': `${AGENT}${workflow('release', task('plan') + task('build') + task('ship'))}` });
+  temporaryProject({
+    'agent.yml': `${AGENT}${workflow('release', task('plan') + task('build') + task('ship'))}`,
+  });
 
 interface Ended {
   readonly code: number | null;
@@ -42,7 +44,12 @@ function serve(args: readonly string[], cwd: string, env: Readonly<Record<string
   child.stdin.on('error', () => undefined);
   const ended = new Promise<Ended>((resolve) => child.on('close', (code) => resolve({ code, out, err })));
   onTestFinished(() => void child.kill('SIGKILL'));
-  const messages = () => out.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
+  const messages = () =>
+    out
+      .trim()
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
   return {
     child,
     ended,
@@ -51,7 +58,9 @@ function serve(args: readonly string[], cwd: string, env: Readonly<Record<string
     say: (line: string) => void child.stdin.write(`${line}\n`),
     /** Where it serves over HTTP. */
     async url() {
-      await expect.poll(() => `${err}${child.exitCode ?? ''}`, { timeout: 20_000 }).toMatch(/Serving MCP at (\S+)\.|\d$/);
+      await expect
+        .poll(() => `${err}${child.exitCode ?? ''}`, { timeout: 20_000 })
+        .toMatch(/Serving MCP at (\S+)\.|\d$/);
       return /Serving MCP at (\S+)\. /.exec(err)?.[1] ?? `none: ${err}`;
     },
   };
@@ -84,7 +93,9 @@ async function drive(open: () => Promise<Awaited<ReturnType<typeof connect>>>, a
   const third = await after('continue_workflow', { continueToken: second.continueToken, notes: NOTES });
   expect(third).toMatchObject({ step: { prompt: 'Do the part called ship.' } });
   expect(await after('continue_workflow', sent)).toMatchObject({ error: { code: 'token_replayed' } });
-  expect(await after('continue_workflow', { continueToken: third.continueToken, notes: NOTES })).toMatchObject({ isComplete: true });
+  expect(
+    await after('continue_workflow', { continueToken: third.continueToken, notes: NOTES }),
+  ).toMatchObject({ isComplete: true });
 }
 
 describe('a client drives a workflow to its end, over a kill -9', () => {
@@ -92,7 +103,11 @@ describe('a client drives a workflow to its end, over a kill -9', () => {
     const cwd = project();
     const pids: (number | null)[] = [];
     const open = async () => {
-      const transport = new StdioClientTransport({ command: process.execPath, args: [BIN, 'mcp', '--store', 'x.db'], cwd });
+      const transport = new StdioClientTransport({
+        command: process.execPath,
+        args: [BIN, 'mcp', '--store', 'x.db'],
+        cwd,
+      });
       const call = await connect(transport);
       pids.push(transport.pid);
       return call;
@@ -123,7 +138,9 @@ const INITIALIZE = JSON.stringify({
 });
 
 describe('over stdio', () => {
-  it('what is no message is answered by an error, and the next one is served', { timeout: SLOW_MS }, async () => {
+  it('what is no message is answered by an error, and the next one is served', {
+    timeout: SLOW_MS,
+  }, async () => {
     const { say, messages, child, ended } = serve(['agent.yml', '--store', 'memory'], project());
     say('{"jsonrpc": "2.0", ');
     say('[1, 2]');
@@ -136,7 +153,10 @@ describe('over stdio', () => {
     // What was asked for is answered, though nothing more is to come.
     child.stdin.end();
     const { code, err } = await ended;
-    const codes = messages().map(({ id, error, result }) => [id, error?.code ?? (result === undefined ? 'none' : 'fine')]);
+    const codes = messages().map(({ id, error, result }) => [
+      id,
+      error?.code ?? (result === undefined ? 'none' : 'fine'),
+    ]);
     expect(codes).toEqual(
       expect.arrayContaining([
         [null, -32_700],
@@ -163,7 +183,9 @@ describe('over stdio', () => {
     expect(await ended).toMatchObject({ code: 0, err: '' });
   });
 
-  it('mistakes of the command line are told on stderr, with nothing on stdout', { timeout: SLOW_MS }, async () => {
+  it('mistakes of the command line are told on stderr, with nothing on stdout', {
+    timeout: SLOW_MS,
+  }, async () => {
     for (const [args, said] of [
       [['none.yml'], 'none.yml'],
       [['agent.yml', '--token', 'x'], '--http'],
@@ -177,14 +199,24 @@ describe('over stdio', () => {
 });
 
 describe('over HTTP', () => {
-  it('only this machine, its own pages and who has the token are listened to', { timeout: SLOW_MS }, async () => {
-    const server = serve(['agent.yml', '--http', '0', '--store', 'memory'], project(), { TELLTALE_MCP_TOKEN: 'secret' });
+  it('only this machine, its own pages and who has the token are listened to', {
+    timeout: SLOW_MS,
+  }, async () => {
+    const server = serve(['agent.yml', '--http', '0', '--store', 'memory'], project(), {
+      TELLTALE_MCP_TOKEN: 'secret',
+    });
     const url = await server.url();
     const { port } = new URL(url);
     const send = (headers: object, more: { method?: string; path?: string; body?: string } = {}) =>
       new Promise<number>((resolve, reject) => {
         const { method = 'POST', path = '/mcp', body = INITIALIZE } = more;
-        const all = { host: `127.0.0.1:${port}`, authorization: 'Bearer secret', 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers };
+        const all = {
+          host: `127.0.0.1:${port}`,
+          authorization: 'Bearer secret',
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...headers,
+        };
         const asked = request({ host: '127.0.0.1', port, method, path, headers: all }, (response) => {
           response.resume();
           resolve(response.statusCode ?? 0);
@@ -212,10 +244,22 @@ describe('over HTTP', () => {
     expect(server.child.exitCode).toBe(null);
   });
 
-  it('the published suite passes, but for what is listed with its reasons', { timeout: SLOW_MS }, async () => {
+  it('the published suite passes, but for what is listed with its reasons', {
+    timeout: SLOW_MS,
+  }, async () => {
     const cwd = temporaryProject();
-    const server = serve([`${FIXTURE}/agent.yml`, '--http', '0', '--prefix', 'test_', '--store', 'memory'], cwd);
-    const args = [SUITE, 'server', '--url', await server.url(), '--expected-failures', `${FIXTURE}/expected-failures.yml`];
+    const server = serve(
+      [`${FIXTURE}/agent.yml`, '--http', '0', '--prefix', 'test_', '--store', 'memory'],
+      cwd,
+    );
+    const args = [
+      SUITE,
+      'server',
+      '--url',
+      await server.url(),
+      '--expected-failures',
+      `${FIXTURE}/expected-failures.yml`,
+    ];
     const suite = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';
     for (const stream of [suite.stdout, suite.stderr])

@@ -737,6 +737,7 @@ describe('waiting', () => {
     const end = stage.run({
       onParked: (waits) => {
         heard.push(waits.for);
+        return 'hold';
       },
     });
     await stage.clock.advance(60_000);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { ClientView } from '../../session/runs/client-view.ts';
+import type { ClientView } from '../../session/runs/client-types.ts';
 import { signToken, type TokenKeys } from './continue-token.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 

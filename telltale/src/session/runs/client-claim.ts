@@ -1,10 +1,7 @@
 import type { RunJournal } from '../../engine/run-journal.ts';
 import { openQuestions } from '../../events/fold-client.ts';
-import type { ClientClaim } from '../../events/run-event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-
-/** The body of a message of kind `claim`; who sends it is the message's `from`. It was judged before it was sent. */
-export type ClaimMessage = Omit<ClientClaim, 'by'>;
+import type { ClaimMessage } from './client-types.ts';
 
 /** Puts what a client sent onto the run's log. False where it is no claim, or one that nobody waits for. */
 export function takeClaim(journal: RunJournal, by: string, body: Json, consumed: readonly number[]): boolean {

@@ -1,5 +1,5 @@
-import type { SettleOptions } from './client-types.ts';
-import { type ClientView, viewOf } from './client-view.ts';
+import type { ClientView, SettleOptions } from './client-types.ts';
+import { viewOf } from './client-view.ts';
 import type { BoardListener, RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
 

@@ -1,25 +1,8 @@
 import { openQuestions, questionOf } from '../../events/fold-client.ts';
 import type { ClientTask, RunState } from '../../events/run-state.ts';
 import { childKey } from '../../workflows/steps/child-key.ts';
+import type { QuestionRef, Standing } from './client-types.ts';
 import { committedRun, type ViewEdges } from './client-view.ts';
-
-/** Which question an answer is to. */
-export interface QuestionRef {
-  readonly run: string;
-  readonly step: string;
-  readonly attempt: number;
-  readonly nth: number;
-}
-
-/** What has become of a question that was put to a client. */
-export type Standing =
-  | { readonly kind: 'open'; readonly task: ClientTask }
-  /** It has been answered, and nothing has been since. */
-  | { readonly kind: 'accepted'; readonly task: ClientTask }
-  /** It has been answered, and others after it. */
-  | { readonly kind: 'passed' }
-  /** It was withdrawn: the step has failed, was begun anew or was cancelled. */
-  | { readonly kind: 'withdrawn'; readonly why: string };
 
 /** `root` is the run that nobody called, above the question's own. */
 export async function standingOf(

@@ -1,10 +1,47 @@
 import type { ClientClaim } from '../../events/run-event.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import type { ApprovalState, ClientTask } from '../../events/run-state.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
-import type { ClaimMessage } from './client-claim.ts';
-import type { QuestionRef, Standing } from './client-standing.ts';
-import type { ClientView } from './client-view.ts';
 import type { LoadedWorkflow } from './run-types.ts';
+
+/** What a run is to the client that works on its tasks. */
+export type ClientView =
+  /** It is the client's turn. `run` is the one that the task belongs to: this one, or one that it called. */
+  | { readonly kind: 'task'; readonly run: string; readonly task: ClientTask }
+  /** It waits for something else. */
+  | {
+      readonly kind: 'waiting';
+      readonly for: string;
+      readonly due?: number;
+      readonly reviews: readonly Pick<ApprovalState, 'review' | 'prompt' | 'options'>[];
+    }
+  /** Steps of the runtime's own are at work. */
+  | { readonly kind: 'busy'; readonly done: number }
+  | { readonly kind: 'completed'; readonly output: Json }
+  | { readonly kind: 'failed'; readonly error: ErrorJson }
+  | { readonly kind: 'cancelled'; readonly reason: string };
+
+/** The body of a message of kind `claim`; who sends it is the message's `from`. It was judged before it was sent. */
+export type ClaimMessage = Omit<ClientClaim, 'by'>;
+
+/** Which question an answer is to. */
+export interface QuestionRef {
+  readonly run: string;
+  readonly step: string;
+  readonly attempt: number;
+  readonly nth: number;
+}
+
+/** What has become of a question that was put to a client. */
+export type Standing =
+  | { readonly kind: 'open'; readonly task: ClientTask }
+  /** It has been answered, and nothing has been since. */
+  | { readonly kind: 'accepted'; readonly task: ClientTask }
+  /** It has been answered, and others after it. */
+  | { readonly kind: 'passed' }
+  /** It was withdrawn: the step has failed, was begun anew or was cancelled. */
+  | { readonly kind: 'withdrawn'; readonly why: string };
 
 export interface StartForClient {
   /** Who works on its tasks: the name that an MCP client gives itself. */

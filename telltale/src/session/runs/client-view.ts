@@ -1,28 +1,11 @@
 import { readRun } from '../../engine/read-run.ts';
 import { openQuestions } from '../../events/fold-client.ts';
-import type { ApprovalState, ClientTask, RunState } from '../../events/run-state.ts';
-import type { Json } from '../../kernel/json.ts';
+import type { ApprovalState, RunState } from '../../events/run-state.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { Store } from '../../store/store.ts';
 import { childKey } from '../../workflows/steps/child-key.ts';
+import type { ClientView } from './client-types.ts';
 import type { RunBoard } from './run-board.ts';
-
-/** What a run is to the client that works on its tasks. */
-export type ClientView =
-  /** It is the client's turn. `run` is the one that the task belongs to: this one, or one that it called. */
-  | { readonly kind: 'task'; readonly run: string; readonly task: ClientTask }
-  /** It waits for something else. */
-  | {
-      readonly kind: 'waiting';
-      readonly for: string;
-      readonly due?: number;
-      readonly reviews: readonly Pick<ApprovalState, 'review' | 'prompt' | 'options'>[];
-    }
-  /** Steps of the runtime's own are at work. */
-  | { readonly kind: 'busy'; readonly done: number }
-  | { readonly kind: 'completed'; readonly output: Json }
-  | { readonly kind: 'failed'; readonly error: ErrorJson }
-  | { readonly kind: 'cancelled'; readonly reason: string };
 
 export interface ViewEdges {
   readonly store: Store;

@@ -138,13 +138,18 @@ export function walkRun(
         leaves: await leavesWithHooks(),
         signal: letGo.signal,
         cancel: cancel.signal,
-        onParked(waits, release) {
+        onParked(waits, letGoLater) {
           const leave = () => {
             released = true;
             seen = heard;
-            release();
           };
-          if (linger?.hold(waits, leave) !== true) leave();
+          const leaveLater = () => {
+            leave();
+            letGoLater();
+          };
+          if (linger?.hold(waits, leaveLater) === true) return 'hold';
+          leave();
+          return 'release';
         },
       }).finally(() => {
         linger?.end();

@@ -40,10 +40,10 @@ export interface MachineOptions {
   /** Cancels the run: what runs is aborted, waited for and recorded; what has completed is undone. Its reason is said. */
   readonly cancel?: AbortSignal;
   /**
-   * Called when all that is in hand only waits: the walk ends when `release` is called, now or later, but not once the
-   * run has gone on. Where this is absent it ends at once.
+   * Called when all that is in hand only waits: `release` (also where it is absent) ends the walk, `hold` stays, until
+   * the function that it was given is called, which must not be once the run has gone on.
    */
-  readonly onParked?: (waits: Waits, release: () => void) => void;
+  readonly onParked?: (waits: Waits, letGoLater: () => void) => 'release' | 'hold';
 }
 
 /**
@@ -80,8 +80,7 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
         parked = waits;
         letGo('the run waits');
       };
-      if (options.onParked === undefined) release();
-      else options.onParked(waits, release);
+      if (options.onParked?.(waits, release) !== 'hold') release();
     }),
     get letGo() {
       return released.stopped !== undefined;

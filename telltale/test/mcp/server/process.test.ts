@@ -7,6 +7,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { main } from '../../../src/cli/main.ts';
+import { recordedIo } from '../../cli/recorded-io.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { AGENT, NOTES, type Told, task, workflow } from './serve-stage.ts';
 
@@ -182,19 +184,38 @@ describe('over stdio', () => {
     child.stdin.end();
     expect(await ended).toMatchObject({ code: 0, err: '' });
   });
+});
 
-  it('mistakes of the command line are told on stderr, with nothing on stdout', {
-    timeout: SLOW_MS,
-  }, async () => {
+describe('the command line', () => {
+  const run = async (args: readonly string[], cwd: string) => {
+    const io = recordedIo({ cwd });
+    return { code: await main(['mcp', ...args], io), out: io.out(), err: io.err() };
+  };
+
+  it('mistakes are told on stderr, with nothing on stdout', async () => {
+    const cwd = project();
     for (const [args, said] of [
       [['none.yml'], 'none.yml'],
       [['agent.yml', '--token', 'x'], '--http'],
       [['agent.yml', '--token-ttl', 'soon'], 'no duration'],
+      [['agent.yml', '--http', '70000'], 'no port'],
       [['agent.yml', '--http', '0', '--host', '0.0.0.0'], 'TELLTALE_MCP_TOKEN'],
     ] as const) {
-      const { out, err, code } = await serve([...args, '--store', 'memory'], project()).ended;
+      const { code, out, err } = await run([...args, '--store', 'memory'], cwd);
       expect([args, code, out, err.includes(said)]).toEqual([args, 2, '', true]);
     }
+    expect((await run([], temporaryProject())).err).toContain('There is no agent.yml here');
+  });
+
+  it('rotates the key, and never shows a secret', async () => {
+    const cwd = project();
+    const rotate = async () => JSON.parse((await run(['rotate-key', '--store', 'x.db', '--json'], cwd)).out);
+    const first = await rotate();
+    expect(first.previous).toBe(null);
+    expect(await rotate()).toMatchObject({ previous: first.key });
+    const { out } = await run(['rotate-key', '--store', 'x.db'], cwd);
+    expect(out).toMatch(/^Tokens are signed with the new key [\w-]{8}; tokens of [\w-]{8} count/);
+    expect((await run(['rotate-key', '--store', 'memory'], cwd)).code).toBe(2);
   });
 });
 

@@ -2,6 +2,7 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createSystemClock } from '../../../src/kernel/clock.ts';
+import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
 import { rotateKeys } from '../../../src/mcp/server/token-keys.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { AGENT, NOTES, SHARED, type Stage, type StageOptions, stage, task, workflow } from './serve-stage.ts';
@@ -261,6 +262,36 @@ describe('a call that is made again', () => {
     expect(await after.refused('resume_session', { run: 'run_none' })).toBe('run_unknown');
   });
 
+  it('finds the run in hand for a minute, and takes it up again after that', async () => {
+    const clock = createSimulatedClock();
+    const { told, runtime } = await three({ clock });
+    const { run, continueToken } = await told('start_workflow', { workflow: 'release' });
+    const owner = async () => (await runtime.store.info(run))?.owner;
+    expect(await owner()).toBeDefined();
+    await clock.advance(60_000);
+    await expect.poll(owner).toBeUndefined();
+    const before = await typesOf({ runtime } as Stage, run);
+    const second = await told('continue_workflow', {
+      continueToken,
+      notes: NOTES,
+      context_updates: { files: [] },
+    });
+    expect(second).toMatchObject({ step: { prompt: 'Build [].' } });
+    const since = (await typesOf({ runtime } as Stage, run)).slice(before.length);
+    expect(since).toContain('workflow.resumed');
+    expect(await owner()).toBeDefined();
+    await told('continue_workflow', { continueToken: second.continueToken, notes: NOTES });
+    const last = (await typesOf({ runtime } as Stage, run)).slice(before.length + since.length);
+    expect(last).toEqual([
+      'client.claimed',
+      'step.claimed',
+      'step.completed',
+      'step.started',
+      'client.asked',
+      'workflow.waiting',
+    ]);
+  });
+
   it('is refused where the manifest has changed, unless changes are accepted', async () => {
     const folder = project(workflow('release', THREE));
     const before = await stage(folder, { store: SHARED });
@@ -349,7 +380,7 @@ describe('a token that is not good', () => {
 describe('what cannot be started', () => {
   it('is refused before anything is written', async () => {
     const folder = project(
-      workflow('proof', task('a', ', evidence: [deploy]')),
+      workflow('proof', task('a', ', evidence: [typed]')),
       workflow('around', '  - { name: call, type: workflow, target: proof }\n'),
       workflow(
         'typed',
@@ -361,7 +392,7 @@ describe('what cannot be started', () => {
     const { refused, told, runtime, call } = await stage(folder);
     expect(await refused('start_workflow', { workflow: 'proof' })).toBe('no_evidence');
     expect(await refused('start_workflow', { workflow: 'around' })).toBe('no_evidence');
-    expect((await told('inspect_workflow', { workflow: 'proof' })).refusal).toContain('deploy');
+    expect((await told('inspect_workflow', { workflow: 'proof' })).refusal).toContain('typed');
     expect(await refused('start_workflow', { workflow: 'typed', input: { n: 'x' } })).toBe('bad_input');
     expect(await refused('start_workflow', { workflow: 'timed' })).toBe('no_workflow');
     expect(JSON.stringify(await call('start_workflow', { workflow: 'typd' }))).toContain('Did you mean');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** Steps of the workflow: each is one call of `continue_workflow`. */
 export const STEPS = 20;
 
-export const NOTES =
+const NOTES =
   'Read what the step asks for, did it, and looked at the outcome: everything is in place and nothing is left open.';
 
 /** A workflow as users write them, a task a step. */

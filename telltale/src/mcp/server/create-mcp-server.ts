@@ -16,6 +16,7 @@ import { handleResources } from './handle-resources.ts';
 import { createServeCatalog } from './serve-catalog.ts';
 import type { ServedTool } from './served-tool.ts';
 import { createSessionResources } from './session-resources.ts';
+import { createKeyRing } from './token-keys.ts';
 import { failedResult, toCallResult } from './tool-answer.ts';
 import { createWorkflowCalls } from './workflow-calls.ts';
 import { workflowTools } from './workflow-tools.ts';
@@ -37,7 +38,7 @@ export interface McpServerOptions {
 const DEFAULT_TTL_MS = 86_400_000;
 /** Clients give up on a call after a minute, most of them. */
 const DEFAULT_WAIT_MS = 20_000;
-export const DEFAULT_AGENT_PREFIX = 'agent_';
+const DEFAULT_AGENT_PREFIX = 'agent_';
 
 const INSTRUCTIONS =
   'Workflows lead you through a procedure, one step at a time: list_workflows, start_workflow, then do what the step says and call continue_workflow with its continueToken and notes on what you did. After an interruption, resume_session gives the step in hand again.';
@@ -59,7 +60,7 @@ export async function createMcpServer(options: McpServerOptions): Promise<McpSer
   const catalog = createServeCatalog(options.agents);
   const { agents } = catalog;
   const calls = createWorkflowCalls({
-    ...{ catalog, clock, tables: runtime.store.tables },
+    ...{ catalog, clock, keyRing: createKeyRing(runtime.store.tables, clock) },
     runs: runtime.forClients({ agents, acceptChanges: options.acceptChanges ?? false }),
     tokenTtlMs: options.tokenTtlMs ?? DEFAULT_TTL_MS,
     waitMs: options.waitMs ?? DEFAULT_WAIT_MS,

@@ -112,7 +112,7 @@ function replyWith(response: ServerResponse, status: number, body: object, heade
   response.end(JSON.stringify(body));
 }
 
-export const isLoopback = (host: string): boolean =>
+const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 
 const needsToken = (host: string) =>

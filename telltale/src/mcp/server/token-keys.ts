@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
@@ -12,7 +13,26 @@ const ROW = 'keys';
 /** Others may change them at the same time, but hardly this often. */
 const MAX_TRIES = 20;
 
-/** The keys of this installation; made at the first use. Read each time: another process may have rotated them. */
+/** How long keys that were read count as those of the store: another process may rotate them. */
+const FRESH_MS = 1_000;
+
+/** The keys of this installation, as they were a second ago at the most. */
+export interface KeyRing {
+  keys(): Promise<TokenKeys>;
+}
+
+export function createKeyRing(tables: Tables, clock: Pick<Clock, 'monotonic'>): KeyRing {
+  let known: { readonly keys: TokenKeys; readonly at: number } | undefined;
+  return {
+    async keys() {
+      const at = clock.monotonic();
+      if (known === undefined || at - known.at >= FRESH_MS) known = { keys: await readKeys(tables), at };
+      return known.keys;
+    },
+  };
+}
+
+/** The keys of this installation; made at the first use. */
 export async function readKeys(tables: Tables): Promise<TokenKeys> {
   return keysIn(await tables.get(TABLE, ROW)) ?? change(tables, (known) => known ?? { current: newKey() });
 }

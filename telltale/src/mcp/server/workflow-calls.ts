@@ -3,19 +3,18 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ClientRuns } from '../../session/runs/client-types.ts';
-import type { Runtime } from '../../session/runtime-types.ts';
 import { checkClaim } from '../../workflows/guided/check-claim.ts';
 import { holdsToken, readToken, type TokenClaims } from './continue-token.ts';
 import { type ServeCatalog, workflowIn } from './serve-catalog.ts';
 import { claimHoldsToken, tokenForeign, tokenReplayed, tokenStale } from './token-errors.ts';
-import { readKeys } from './token-keys.ts';
+import type { KeyRing } from './token-keys.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 import { workflowAnswer } from './workflow-answer.ts';
 
 export interface WorkflowCallEdges {
   readonly catalog: ServeCatalog;
   readonly runs: ClientRuns;
-  readonly tables: Runtime['store']['tables'];
+  readonly keyRing: KeyRing;
   readonly clock: Clock;
   readonly tokenTtlMs: number;
   /** How long a call waits for what the runtime does itself. */
@@ -51,14 +50,14 @@ export interface WorkflowCalls {
 }
 
 export function createWorkflowCalls(edges: WorkflowCallEdges): WorkflowCalls {
-  const { catalog, runs, tables, clock, waitMs } = edges;
+  const { catalog, runs, keyRing, clock, waitMs } = edges;
 
   const answer = async (run: string, { signal, onMoved }: ClientCall, sent?: TokenClaims) => {
     const view = await runs.settle(run, {
       ...{ waitMs, signal, sent },
       ...(onMoved === undefined ? {} : { onMoved }),
     });
-    return workflowAnswer(run, view, { ...edges, keys: await readKeys(tables) });
+    return workflowAnswer(run, view, { ...edges, keys: await keyRing.keys() });
   };
 
   return {
@@ -68,7 +67,7 @@ export function createWorkflowCalls(edges: WorkflowCallEdges): WorkflowCalls {
       return answer(await runs.start(found, { client: call.client, input: given }), call);
     },
     async continue({ continueToken, ...sent }, call) {
-      const claims = readToken(continueToken, await readKeys(tables), clock.now());
+      const claims = readToken(continueToken, await keyRing.keys(), clock.now());
       const { root, standing } = await standingOf(runs, claims);
       switch (standing.kind) {
         case 'passed':
@@ -83,10 +82,10 @@ export function createWorkflowCalls(edges: WorkflowCallEdges): WorkflowCalls {
             : checkClaim(standing.task, sent);
           if (refusal !== undefined) throw refusal;
           const { step, attempt, nth } = claims;
-          await runs.claim(claims.run, call.client, { step, attempt, nth, ...checked(sent) });
+          const how = await runs.claim(claims.run, call.client, { step, attempt, nth, ...checked(sent) });
           const answered = await answer(root, call, claims);
           // Another call may have been quicker.
-          return noting(answered, isSame(await runs.claimed(claims), sent));
+          return noting(answered, how === 'counts' || isSame(await runs.claimed(claims), sent));
         }
       }
     },

@@ -68,11 +68,13 @@ export function createClientRuns(
       const live = board.find(run)?.live;
       const message = { kind: RUN_CLAIM, from: by, body: claim as unknown as JsonObject };
       if (live !== undefined) {
+        const isOpen = questionOf(live.journal.state, claim)?.claim === undefined;
         live.take(message);
-        return;
+        return isOpen ? 'counts' : 'sent';
       }
       await enter(await committedRun(edges, run));
       await engine.signal('run', run, message);
+      return 'sent';
     },
     claimed: async (ref) => questionOf(await committedRun(edges, ref.run), ref)?.claim,
     async settle(run, options) {
@@ -82,10 +84,12 @@ export function createClientRuns(
       if (board.find(run)?.live === undefined) await enter(state);
       const { sent } = options;
       // What was sent to a run that nobody had in hand is on its way: until it is on the log, the task looks open.
+      let taken = sent === undefined;
       const isTaken = async () => {
-        if (sent === undefined) return true;
-        const state = await committedRun(edges, sent.run);
-        return OVER.has(state.status) || questionOf(state, sent)?.claim !== undefined;
+        if (taken || sent === undefined) return true;
+        const now = await committedRun(edges, sent.run);
+        taken = OVER.has(now.status) || questionOf(now, sent)?.claim !== undefined;
+        return taken;
       };
       return settleRun(edges, run, isTaken, options);
     },

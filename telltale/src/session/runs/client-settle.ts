@@ -2,6 +2,7 @@ import type { ClientView, SettleOptions } from './client-types.ts';
 import { viewOf } from './client-view.ts';
 import type { BoardListener, RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
+import type { RunResult } from './run-types.ts';
 
 /**
  * Works on a run until its client can be told something: its next task, the end, what else it waits for; or until the
@@ -20,6 +21,8 @@ export async function settleRun(
   /** Whether what its log says of its waiting is the last word. */
   let rests = false;
   let failure: { readonly thrown: unknown } | undefined;
+  /** What it ended with, after the commit. */
+  let ended: ClientView | undefined;
   let moved = false;
   let wake: () => void = () => undefined;
   const poke = () => {
@@ -34,7 +37,10 @@ export async function settleRun(
     poke();
   };
   const listener: BoardListener = {
-    onEnd: poke,
+    onEnd(result) {
+      ended = viewOfEnd(result);
+      poke();
+    },
     onWaiting: come,
     onOwned: come, // who has it goes on with it
     onWork() {
@@ -53,7 +59,7 @@ export async function settleRun(
     for (;;) {
       moved = false;
       watch(run);
-      const view = (await isTaken()) ? await viewOf(edges, run, watch) : BUSY;
+      const view = ended ?? ((await isTaken()) ? await viewOf(edges, run, watch) : BUSY);
       if (failure !== undefined) throw failure.thrown;
       signal?.throwIfAborted();
       const isLate = clock.now() >= deadline;
@@ -74,6 +80,13 @@ export async function settleRun(
     listeners.delete(listener);
     for (const unwatch of watched.values()) unwatch();
   }
+}
+
+/** Undefined where this process has only let go of it. */
+function viewOfEnd({ status, output = null, error }: RunResult): ClientView | undefined {
+  if (status === 'completed') return { kind: 'completed', output };
+  if (status === 'failed' && error !== undefined) return { kind: 'failed', error };
+  return undefined; // the log has it
 }
 
 const BUSY: ClientView = { kind: 'busy', done: 0 };

@@ -73,8 +73,11 @@ export interface ClientRuns {
   start(workflow: LoadedWorkflow<unknown>, options: StartForClient): Promise<string>;
   /** Where a question stands, and the run that nobody called above its own. Rejects with `run_unknown`. */
   standing(ref: QuestionRef): Promise<{ readonly root: string; readonly standing: Standing }>;
-  /** Sends what the client has to say of a task. It was judged before. The first for a question counts. */
-  claim(run: string, by: string, claim: ClaimMessage): Promise<void>;
+  /**
+   * Sends what the client has to say of a task. It was judged before. The first for a question counts: `counts` says
+   * whether this one does, where that is known at once; else `claimed` does, once the run has settled.
+   */
+  claim(run: string, by: string, claim: ClaimMessage): Promise<'counts' | 'sent'>;
   /** What counts as the answer to a question; undefined where none has come. */
   claimed(ref: QuestionRef): Promise<ClientClaim | undefined>;
   /** Works on a run until it is the client's turn again, it waits for something else, or it has ended. */

@@ -9,9 +9,10 @@ export const WAITS_FOR_CLIENT = 'the client';
 
 /**
  * Tasks of a run that an MCP client works on. Each is put on the run's log, which is then let go of: what the client
- * sends comes onto the log as `client.claimed`, whichever process it is sent to, and the step goes on with it.
+ * sends comes onto the log as `client.claimed`, whichever process it is sent to, and the step goes on with it. Those that
+ * wait are in `claims` and look again when they are called.
  */
-export function createClientWorkers(journal: RunJournal): TaskWorkers {
+export function createClientWorkers(journal: RunJournal, claims: Set<() => void>): TaskWorkers {
   const { state } = journal;
   const asked = (step: string, attempt: number): ClientTask | undefined =>
     state.client?.findLast((task) => task.step === step && task.attempt === attempt);
@@ -25,7 +26,7 @@ export function createClientWorkers(journal: RunJournal): TaskWorkers {
   return {
     give(task, call) {
       if (asked(call.step, attemptOf(call.step)) === undefined) ask(questionOf(task, call, 1), call);
-      return report(journal, call, () => asked(call.step, attemptOf(call.step)));
+      return report(journal, claims, call, () => asked(call.step, attemptOf(call.step)));
     },
     answer(task, nth, word, call) {
       const last = asked(call.step, attemptOf(call.step));
@@ -33,7 +34,7 @@ export function createClientWorkers(journal: RunJournal): TaskWorkers {
         const again = word.kind === 'again' ? { again: { text: word.text, by: word.by } } : {};
         ask({ ...questionOf(task, call, nth + 1), ...again }, call);
       }
-      return report(journal, call, () => asked(call.step, attemptOf(call.step)));
+      return report(journal, claims, call, () => asked(call.step, attemptOf(call.step)));
     },
   };
 }
@@ -41,6 +42,7 @@ export function createClientWorkers(journal: RunJournal): TaskWorkers {
 /** Resolves with the claim to the last question of a step; the step is parked until it comes. */
 function report(
   journal: RunJournal,
+  claims: Set<() => void>,
   { signal, park, step }: WorkerCall,
   last: () => ClientTask | undefined,
 ): Promise<TaskReport> {
@@ -52,6 +54,7 @@ function report(
     const goOn = park(WAITS_FOR_CLIENT);
     const end = () => {
       forget();
+      claims.delete(look);
       signal.removeEventListener('abort', onAbort);
       goOn();
     };
@@ -59,12 +62,16 @@ function report(
       end();
       reject(stopped(what, signal));
     };
-    const forget = journal.subscribe(({ type }) => {
-      const found = type === 'client.claimed' ? claimed(last()) : undefined;
+    const look = () => {
+      const found = claimed(last());
       if (found === undefined) return;
       end();
       resolve(found);
+    };
+    const forget = journal.subscribe(({ type }) => {
+      if (type === 'client.claimed') look();
     });
+    claims.add(look);
     signal.addEventListener('abort', onAbort, { once: true });
   });
 }

@@ -21,6 +21,8 @@ export interface BoardEntry {
   letGo?: (() => void) | undefined;
   /** While it is worked on: what others of this process see of it, and how they give it a message. */
   live?: { readonly journal: RunJournal; readonly take: RunInbox['take'] } | undefined;
+  /** Steps that wait for the client: told as soon as what it sent is in the log's queue, ahead of the commit. */
+  readonly claims: Set<() => void>;
   /** While it only waits, and this process would go on with it: up to where its log went, and what watches it. */
   parked?: { readonly seq: number; readonly unwatch: () => void } | undefined;
   /** Whether another process had it when it was looked at. */
@@ -70,7 +72,7 @@ export function createRunBoard(): RunBoard {
     entry(run) {
       const known = entries.get(run);
       if (known !== undefined) return known;
-      const made: BoardEntry = { run, listeners: new Set() };
+      const made: BoardEntry = { run, listeners: new Set(), claims: new Set() };
       entries.set(run, made);
       return made;
     },

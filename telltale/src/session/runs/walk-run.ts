@@ -85,7 +85,7 @@ export function walkRun(
     ask: prepared.targets.ask,
     costOf: (usage, model) => costWith(model, usage),
     reviews: createRunReviews(journal, workflow.name, isLetGo),
-    workers: state.origin.client === undefined ? workers : createClientWorkers(journal),
+    workers: state.origin.client === undefined ? workers : createClientWorkers(journal, entry.claims),
     handsOf: lent.handsOf,
     runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
       runAgentStep(edges, realm, {

@@ -103,7 +103,13 @@ async function work(
     if (state.cancelling === undefined) journal.append({ type: 'workflow.cancelling', reason, by });
     driven.cancel(reason, by);
   };
-  entry.live = { journal, take: inbox.take };
+  entry.live = {
+    journal,
+    take(message) {
+      inbox.take(message);
+      for (const look of [...entry.claims]) look();
+    },
+  };
   const letGo = () => driven.letGo();
   entry.letGo = letGo;
   signal.addEventListener('abort', letGo, { once: true });

@@ -350,15 +350,21 @@ describe('a token that is not good', () => {
   });
 
   it('because its key was rotated away twice; after one rotation it still counts', async () => {
-    const { told, refused, runtime } = await three();
+    let ahead = 0;
+    const clock = createSystemClock();
+    const { told, refused, runtime } = await three({
+      clock: { ...clock, monotonic: () => clock.monotonic() + ahead },
+    });
     const [one, two] = [
       await told('start_workflow', { workflow: 'release' }),
       await told('start_workflow', { workflow: 'release' }),
     ];
     const sent = { notes: NOTES, context_updates: { files: [] } };
     await rotateKeys(runtime.store.tables);
+    ahead += 1_000;
     await told('continue_workflow', { continueToken: one.continueToken, ...sent });
     await rotateKeys(runtime.store.tables);
+    ahead += 1_000;
     expect(await refused('continue_workflow', { continueToken: two.continueToken, ...sent })).toBe(
       'token_foreign',
     );

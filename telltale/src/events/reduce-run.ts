@@ -135,18 +135,25 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.variables.set(event.name, event.to);
       break;
     case 'review.requested': {
-      const { review, step, prompt, options, assignee, kind, due, call, at, seq } = event;
+      const { review, step, prompt, options, assignee, kind, nth, due, call, replaces, at, seq } = event;
       state.reviews.push({
         ...{ review, step, prompt, options, at, seq },
         ...(assignee === undefined ? {} : { assignee }),
         ...(kind === undefined ? {} : { kind }),
+        ...(nth === undefined ? {} : { nth }),
         ...(due === undefined ? {} : { due }),
         ...(call === undefined ? {} : { call }),
+        ...(replaces === undefined ? {} : { replaces }),
       });
       break;
     }
     case 'review.resolved':
       answer(state, event);
+      break;
+    case 'review.voided':
+      state.reviews = state.reviews.map((each) =>
+        each.review === event.review ? { ...each, voided: event.changed } : each,
+      );
       break;
     case 'hook.ran':
       if (event.hook === 'before_action') markHook(state.hooks, event);
@@ -219,10 +226,10 @@ function forgetHooks(state: RunState, address: string): void {
 
 /** The first answer counts. */
 function answer(state: RunState, event: RunEventOf<'review.resolved'>): void {
-  const { answer: said, choice, by, note } = event;
+  const { answer: said, choice, by, note, at: answeredAt } = event;
   state.reviews = state.reviews.map((each) =>
     each.review === event.review && each.choice === undefined
-      ? { ...each, answer: said, choice, by, ...(note === undefined ? {} : { note }) }
+      ? { ...each, answer: said, answeredAt, choice, by, ...(note === undefined ? {} : { note }) }
       : each,
   );
 }

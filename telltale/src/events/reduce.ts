@@ -2,7 +2,7 @@ import type { Json } from '../kernel/json.ts';
 import type { EventOf, SessionEvent, VariableClass } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
-import { request, resolve } from './fold-reviews.ts';
+import { request, resolve, voidReview } from './fold-reviews.ts';
 import { endRun, fireTimer, hearAnswer, setTimer, startRun, takeOrder } from './fold-runs.ts';
 import { answerReport, claimTask, endTask, giveTask, reportStuck, reportTurn } from './fold-tasks.ts';
 import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold-turns.ts';
@@ -221,6 +221,9 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'review.resolved':
       resolve(state, event);
+      break;
+    case 'review.voided':
+      voidReview(state, event);
       break;
     case 'timer.set':
       setTimer(state, event);

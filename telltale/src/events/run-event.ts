@@ -1,7 +1,7 @@
 import type { InvokeRecord } from '../kernel/invoke-record.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { Cause, HookRecord, ReviewAnswer, Usage } from './event.ts';
+import type { Cause, HookRecord, ReplacedReview, ReviewAnswer, Usage } from './event.ts';
 
 /** What a run belongs to. */
 export interface RunOrigin {
@@ -32,6 +32,8 @@ export interface ApprovalRequest {
   readonly assignee?: string;
   /** What it is about, where it is no `approval` step: begin a step, execute a plan, or settle what agent and verifier do not. */
   readonly kind?: 'confirm' | 'plan' | 'escalation';
+  /** The report on the step that it is about, of those that `step.claimed`, `step.stuck` and `verify` count. */
+  readonly nth?: number;
   /** When it is too late, and what then counts. */
   readonly due?: number;
   /** Where it is a call that may not be made without a person's approval: what is approved is what is done. */
@@ -43,7 +45,11 @@ export interface ApprovalRequest {
     readonly input: JsonObject;
     /** What the approval is for, as the target will look for it. */
     readonly grants: readonly string[];
+    /** The hash of what runs: an approval of one definition is none of another. */
+    readonly definition?: string;
   };
+  /** The review in whose place it is asked, and what is no longer as it was there. */
+  readonly replaces?: ReplacedReview;
 }
 
 export interface PlannedAction {
@@ -262,7 +268,11 @@ export type RunEventBody =
       readonly choice: string;
       readonly by: string;
       readonly note?: string;
+      /** Which of the answers that were sent it is: whoever sent another hears that theirs does not count. */
+      readonly key?: string;
     }
+  /** What was approved is not what would run any more: the approval counts no longer. */
+  | { readonly type: 'review.voided'; readonly review: string; readonly changed: readonly string[] }
   | {
       readonly type: 'budget.charged';
       readonly what: 'artifact';

@@ -69,9 +69,12 @@ export interface ApprovalState extends ApprovalRequest {
   /** Where it stands on the log. */
   readonly seq: number;
   readonly answer?: ReviewAnswer;
+  readonly answeredAt?: number;
   readonly choice?: string;
   readonly by?: string;
   readonly note?: string;
+  /** Why its approval counts no longer. */
+  readonly voided?: readonly string[];
 }
 
 /** What a run is: a fold of its log and of nothing else. Changed in place by the fold; whoever holds one owns it. */

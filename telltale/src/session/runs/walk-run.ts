@@ -69,7 +69,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     world: prepared.targets.edges,
     ask: prepared.targets.ask,
     costOf: (usage, model) => costWith(model, usage),
-    reviews: createRunReviews(journal, workflow.name, isLetGo),
+    reviews: createRunReviews(journal, clock, isLetGo),
     workers: NO_WORKERS,
     runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
       runAgentStep(edges, realm, {

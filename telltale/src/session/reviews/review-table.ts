@@ -2,7 +2,7 @@ import { kindOfRequest, type ReviewKind } from '../../events/review-kind.ts';
 import type { ApprovalRequest } from '../../events/run-event.ts';
 import type { RunState } from '../../events/run-state.ts';
 import type { Review, SessionState } from '../../events/state.ts';
-import type { Json } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import type { Store, TableWrite } from '../../store/store.ts';
 
@@ -23,6 +23,8 @@ export interface OpenReview {
   readonly target: string;
   /** What would be done, or the question, cut to a bounded size: the log has all of it. */
   readonly what: string;
+  /** The parameters of a call as JSON, cut to a bounded size. */
+  readonly parameters?: string;
   readonly because: string;
   /** The answers that a run's step gives to choose from. */
   readonly options?: readonly string[];
@@ -41,6 +43,10 @@ const CLOSED = 'reviews.closed';
 
 const MAX_WHAT = 2_000;
 
+const MAX_PARAMETERS = 500;
+
+const parametersOf = (input: JsonObject): string => clip(JSON.stringify(input), MAX_PARAMETERS);
+
 const rowOf = ({ review, ...row }: OpenReview): TableWrite => ({
   table: OPEN,
   key: review,
@@ -48,12 +54,12 @@ const rowOf = ({ review, ...row }: OpenReview): TableWrite => ({
 });
 
 export const sessionReview = (
-  { review, action, target, what, because, at }: Omit<Review, 'input' | 'grants'>,
+  { review, action, target, what, because, input, at }: Omit<Review, 'grants'>,
   { id, agent, parent }: Pick<SessionState, 'id' | 'agent' | 'parent'>,
 ): OpenReview => ({
   ...{ review, kind: 'permission', of: 'session', session: id, agent },
   ...(parent === undefined ? {} : { parent: parent.session }),
-  ...{ action, target, what, because, at },
+  ...{ action, target, what, parameters: parametersOf(input), because, at },
 });
 
 export const runReview = (
@@ -69,12 +75,21 @@ export const runReview = (
     action: step,
     target: call?.target ?? `workflow "${workflow}"`,
     what: prompt,
-    because: call?.because ?? `the step "${step}" asks a person`,
+    ...(call === undefined ? {} : { parameters: parametersOf(call.input) }),
+    because: call?.because ?? BECAUSE[kindOfRequest(request)](step),
     options,
     ...(assignee === undefined ? {} : { assignee }),
     ...(due === undefined ? {} : { due }),
     at,
   };
+};
+
+const BECAUSE: Readonly<Record<ReviewKind, (step: string) => string>> = {
+  permission: (step) => `the call of the step "${step}" has to be approved`,
+  approval: (step) => `the step "${step}" asks a person`,
+  confirm: (step) => `the step "${step}" begins once a person confirms it`,
+  plan: (step) => `the plan of the step "${step}" has to be approved`,
+  escalation: (step) => `the step "${step}" cannot be settled without a person`,
 };
 
 export const rowOfSession = (...review: Parameters<typeof sessionReview>): TableWrite =>

@@ -186,6 +186,8 @@ export type OwnEventBody =
       readonly note?: string;
       /** Which of the answers that were sent it is: whoever sent another hears that theirs does not count. */
       readonly key?: string;
+      /** Nobody worked on the session since the event before: its time stood still. */
+      readonly away?: true;
     }
   /** What was approved is not what would run any more: the approval counts no longer. */
   | { readonly type: 'review.voided'; readonly review: string; readonly changed: readonly string[] }

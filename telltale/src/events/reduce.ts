@@ -29,8 +29,9 @@ const MAX_FAULTS = 50;
  * names an action nobody declared changes nothing but the place on the log.
  */
 export function reduce(state: SessionState, event: SessionEvent): SessionState {
-  if (event.type === 'session.resumed' || state.status === 'waiting' || state.idle)
-    state.downMs += Math.max(0, event.at - state.at);
+  const isBack =
+    event.type === 'session.resumed' || (event.type === 'review.resolved' && event.away === true);
+  if (isBack || state.status === 'waiting' || state.idle) state.downMs += Math.max(0, event.at - state.at);
   state.seq = event.seq;
   state.at = event.at;
   switch (event.type) {

@@ -81,6 +81,7 @@ async function onSession(
     ...({ type: 'review.resolved', review, answer, by } as const),
     ...(note === undefined ? {} : { note }),
     ...(key === undefined ? {} : { key }),
+    ...(status === 'running' ? ({ away: true } as const) : {}), // its process died
   };
   const append = {
     expectedSeq: state.seq,

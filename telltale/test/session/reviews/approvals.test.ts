@@ -19,6 +19,7 @@ import { agentFolder, tool } from '../run-agent.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 
+const POLL = { timeout: 10_000, interval: 10 };
 const HEAD =
   'permissions: { sandbox: "off" }\nimport: { tools: ["./tools/*.yml"], workflows: ["./*.flow.yml"] }\n';
 const DEPLOY = '<action id="d">{"name":"deploy","parameters":{"to":"test"}}</action>';
@@ -124,6 +125,22 @@ describe("what was approved of a session's action", () => {
     expect(done).toMatchObject({ output: 'old prod' });
   });
 
+  it('of code that is loaded already is for that code, whatever becomes of its file', async () => {
+    const stage = scene([DEPLOY, DEPLOY.replace('id="d"', 'id="e"'), DONE]);
+    let asked = 0;
+    const runtime = await stage.runtime({
+      approve: async () => {
+        if (++asked === 2) stage.rewrite(deploy('new'));
+        return true;
+      },
+    });
+    const session = runtime.start(await stage.agent(), { input: 'Go.', model: stage.model, id: 'ses_a' });
+    expect((await session.result).status).toBe('completed');
+    const done = (await runtime.events('ses_a')).filter((event) => event.type === 'action.completed');
+    expect(done).toMatchObject([{ output: 'old test' }, { output: 'old test' }]);
+    expect(asked).toBe(2);
+  });
+
   it('counts where nothing has changed, however often it is resumed', async () => {
     const stage = scene([DEPLOY, DONE]);
     const { runtime } = await approved(stage);
@@ -197,8 +214,8 @@ describe("what was approved of a run's step", () => {
     stage.rewrite(deploy('new'));
     const other = await stage.runtime();
     await other.answer(first?.review ?? '', { approved: true, by: 'ann' });
-    const again = await (await other.workflows.resume('run_a', { workflow })).result;
-    expect(again.status).toBe('waiting');
+    const isThere = async () => expect(await other.reviews()).toHaveLength(1);
+    await vi.waitFor(isThere, POLL); // a run goes on where it is answered
     const [second] = await other.reviews();
     expect(second).toMatchObject({ kind: 'permission', workflow: 'release', action: 'go' });
     expect((await other.review(second?.review ?? '')).replaces).toEqual({
@@ -206,8 +223,9 @@ describe("what was approved of a run's step", () => {
       changed: ['the manifest or the code of tool "deploy" has changed'],
     });
     await other.answer(second?.review ?? '', { approved: true, by: 'bob' });
-    const end = await (await other.workflows.resume('run_a', { workflow })).result;
-    expect(end).toMatchObject({ status: 'completed', output: 'new test' });
+    const isOver = async () =>
+      expect(await other.workflows.state('run_a')).toMatchObject({ status: 'completed', output: 'new test' });
+    await vi.waitFor(isOver, POLL);
     const types = story(await other.workflows.events('run_a'));
     expect(types.filter((type) => type === 'review.voided')).toHaveLength(1);
     expect(types.filter((type) => type === 'review.requested')).toHaveLength(2);

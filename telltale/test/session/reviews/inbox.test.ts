@@ -409,8 +409,14 @@ process.kill(process.pid, 'SIGKILL');
     await runtime.answer(of('run_ask'), { choice: 'ship', by: 'ann' });
     const session = await (await runtime.resume('ses_1')).result;
     expect(session).toMatchObject({ status: 'completed', result: 'Done.' });
-    const run = await (await runtime.workflows.resume('run_ask')).result;
-    expect(run).toMatchObject({ status: 'completed', output: { choice: 'ship', by: 'ann' } });
+    // A run goes on where it is answered.
+    await vi.waitFor(
+      async () =>
+        expect(await runtime.workflows.state('run_ask')).toMatchObject({
+          ...{ status: 'completed', output: { choice: 'ship', by: 'ann' } },
+        }),
+      { timeout: 10_000, interval: 10 },
+    );
     const asked = await runtime.review(of('ses_1'));
     expect((asked.decision?.at ?? 0) - asked.at).toBeGreaterThanOrEqual(5 * DAY);
     const declared = (await runtime.events('ses_1')).filter(({ type }) => type === 'action.declared');

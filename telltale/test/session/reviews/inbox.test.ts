@@ -3,21 +3,18 @@ import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createRunLog } from '../../../src/engine/run-log.ts';
 import { REVIEW_KINDS } from '../../../src/events/review-kind.ts';
-import type { ApprovalRequest } from '../../../src/events/run-event.ts';
-import { emptyRun } from '../../../src/events/run-state.ts';
 import { type Clock, createSystemClock } from '../../../src/kernel/clock.ts';
 import { createScriptedModel } from '../../../src/models/scripted/scripted-model.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
 import { type ReviewReply, readReply } from '../../../src/session/reviews/read-reply.ts';
 import { findWorkflow } from '../../../src/session/runs/find-workflow.ts';
-import { createRunReviews } from '../../../src/session/runs/run-reviews.ts';
 import type { RuntimeOptions } from '../../../src/session/runtime-types.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { agentFolder, tool } from '../run-agent.ts';
+import { request, runThatAsks } from './run-that-asks.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -53,43 +50,6 @@ async function waiting() {
   const [permission, approval] = await runtime.reviews();
   return { ...stage, runtime, permission: permission?.review ?? '', approval: approval?.review ?? '' };
 }
-
-/** A run by hand, whose step asks whatever is given. */
-async function runThatAsks(store: Store, id: string, requests: readonly ApprovalRequest[]) {
-  const head = { kind: 'run', name: 'flow', status: 'running', title: '' } as const;
-  const writer = await store.create(id, head);
-  const journal = createRunLog({ writer, state: emptyRun(), clock, onLost: () => undefined });
-  journal.append({
-    ...{ type: 'workflow.started', workflow: 'flow', input: {}, vars: {} },
-    manifest: { path: 'agent.yml', hash: 'h', agent: 'tester' },
-    origin: { session: { id: 'ses_9', seq: 1 }, chain: ['flow'], agents: ['tester'] },
-  });
-  const cause = journal.append({ type: 'step.started', step: 'build', attempt: 1, repeatable: true });
-  const at = { step: 'build', attempt: 1, nth: 1 };
-  journal.append({
-    ...{ type: 'step.claimed', ...at, by: 'ses_9', turns: 3 },
-    notes: 'Built it and ran the tests.\nTwo are red.',
-  });
-  journal.append({
-    ...{ type: 'verify', ...at, by: 'model fast', assessment: 'retry', confidence: 'high', ms: 5 },
-    ...{ reasoning: 'Red tests are no success.', instruction: 'Mend them.' },
-  });
-  const plan = [{ action: 'deploy', parameters: { to: 'prod' }, expect: 'result.ok' }];
-  journal.append({ type: 'plan.made', ...at, plan });
-  const reviews = createRunReviews(journal, clock, () => false);
-  for (const request of requests) reviews.open(request, cause);
-  await journal.flushed();
-  await writer.release();
-}
-
-const request = (
-  kind: ApprovalRequest['kind'],
-  review: string,
-  options: readonly string[],
-): ApprovalRequest => ({
-  ...{ review, step: 'build', prompt: `What of ${kind}?`, options },
-  ...(kind === undefined ? {} : { kind }),
-});
 
 describe('the inbox', () => {
   it('holds every kind of question, and finds them by kind, by whom they are for and by whose they are', async () => {

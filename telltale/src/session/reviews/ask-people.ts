@@ -3,7 +3,7 @@ import { openReviews, reviewOf, voidedReviewOf } from '../../events/fold-reviews
 import type { Review } from '../../events/state.ts';
 import { createIdSource } from '../../kernel/ids.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import { APPROVAL_VOID, type ClearCall } from '../../scheduler/edges.ts';
+import type { ClearCall } from '../../scheduler/edges.ts';
 import { type BoundCall, boundCall, changesOf } from '../../targets/access/bound-call.ts';
 import type { Approve, Need } from '../../targets/target.ts';
 import type { AskedCall, Asking, AskingEdges, Decided } from './asking.ts';
@@ -140,7 +140,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingEdge
       const changes = found === undefined ? [] : changesOf(known, found.bound);
       if (changes.length === 0) return known.grants;
       setAside(known, changes);
-      throw approvalVoid(APPROVAL_VOID, known.target, changes);
+      throw approvalVoid(known.target, changes);
     },
     decide,
     isBusy: () => busy > 0,

@@ -2,6 +2,7 @@ import type { ReviewAnswer } from '../../events/event.ts';
 import type { Review } from '../../events/state.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { APPROVAL_VOID } from '../../scheduler/edges.ts';
 
 /** What the model hears. */
 export const refusedBy = ({ target, because, by, note }: Review) =>
@@ -62,8 +63,8 @@ export const reviewOver = (review: string, session: string, how: string) =>
 const timeOf = (at: number): string => new Date(at).toISOString();
 
 /** The approval of an action is of something else than what would run: it is asked for anew. */
-export const approvalVoid = (code: string, target: string, changed: readonly string[]) =>
-  new RuntimeError(code, `The approval of the call of ${target} is void: ${changed.join('; ')}.`, {
+export const approvalVoid = (target: string, changed: readonly string[]) =>
+  new RuntimeError(APPROVAL_VOID, `The approval of the call of ${target} is void: ${changed.join('; ')}.`, {
     hint: 'A person is asked again, about what would run now.',
   });
 

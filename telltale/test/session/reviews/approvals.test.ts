@@ -8,7 +8,7 @@ import { createScriptedModel } from '../../../src/models/scripted/scripted-model
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
 import { findWorkflow } from '../../../src/session/runs/find-workflow.ts';
-import type { RuntimeOptions } from '../../../src/session/runtime-types.ts';
+import type { RuntimeOptions, Session } from '../../../src/session/runtime-types.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { changesOf } from '../../../src/targets/access/bound-call.ts';
 import type { LeafCall } from '../../../src/workflows/leaf.ts';
@@ -156,7 +156,7 @@ describe("what was approved of a session's action", () => {
     ]);
   });
 
-  it('is looked at again at the very start: a change while it waits for a place is noticed', async () => {
+  it('is looked at again at the very start: a change while it waits for a place is noticed, and outlives its process', async () => {
     const wait = `const fs = await import('node:fs');
 while (!fs.existsSync(new URL('../go', import.meta.url))) await new Promise((then) => setTimeout(then, 5));
 return 'waited';`;
@@ -170,22 +170,31 @@ return 'waited';`;
       takePlace = resolve;
     });
     const runtime = await stage.runtime({
-      approve: async ({ changed }) => {
+      approve: async ({ changed, signal }) => {
         asked.push(changed);
         await placeTaken;
-        return { approved: true, by: 'ann' };
+        if (asked.length === 1) return { approved: true, by: 'ann' };
+        void session.interrupt();
+        return new Promise((resolve) => signal.addEventListener('abort', () => resolve(false)));
       },
     });
-    const session = runtime.start(await stage.agent(), { input: 'Go.', model: stage.model, id: 'ses_a' });
+    const session: Session = runtime.start(await stage.agent(), {
+      input: 'Go.',
+      model: stage.model,
+      id: 'ses_a',
+    });
     session.subscribe((event) => {
       if (event.type === 'action.started' && event.id === 'w') takePlace();
       if (event.type !== 'review.resolved' || asked.length > 1) return;
       stage.rewrite(deploy('new'));
       stage.rewrite({ go: '' });
     });
-    expect((await session.result).status).toBe('completed');
+    expect((await session.result).status).toBe('interrupted');
     const why = ['the manifest or the code of tool "deploy" has changed'];
     expect(asked).toEqual([undefined, why]);
+    const other = await stage.runtime({ approve: async () => true });
+    const resumed = await other.resume('ses_a', { agent: await stage.agent(), model: stage.model });
+    expect((await resumed.result).status).toBe('completed');
     const events = await runtime.events('ses_a');
     const own = events.filter((event) => !('id' in event) || event.id === 'd');
     expect(story(own).slice(story(own).indexOf('action.started'))).toEqual([

@@ -91,7 +91,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const performer = createPerformer(
     {
       ...{ prepared, log, view, runChild },
-      granted: (id) => reviews.granted(id),
+      granted: (call) => reviews.granted(call),
       runWorkflow: sessionRuns.call,
       crashPoint: edges.crashPoint,
     },

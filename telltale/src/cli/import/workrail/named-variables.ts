@@ -1,0 +1,34 @@
+/** A line that says that what follows is put into the context. */
+const LISTS =
+  /\b(?:set|sets|setting|update|capture|record|store|keep|initialize|define|emit|persist)\b.*\b(?:context|variables?|fields?|keys?)\b|^\W*(?:set|capture|context variables?)\b[^.]*:\W*$/i;
+const BULLET = /^\s*(?:[-*•]|\d+[.)])\s+/;
+const NAME = /^[A-Za-z_][A-Za-z0-9_]{1,63}$/;
+const QUOTED = /`([A-Za-z_]\w*)(?:\s*[=:][^`]*)?`/g;
+const SET =
+  /\b(?:set|sets|setting|initialize|increment|update)\s+(?:the\s+)?(?:context\s+)?(?:variables?\s+)?['"`]([A-Za-z_]\w*)/gi;
+
+/**
+ * Variables that a prompt tells the agent to set, in words: whatever it lists in back-quotes behind "Set context
+ * variables:" and the like. A guess on the generous side: a variable too many costs nothing, one that is not declared
+ * cannot be set.
+ */
+export function namedVariables(text: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  let isListing = false;
+  for (const line of text.split('\n')) {
+    for (const [, name] of line.matchAll(SET)) add(name);
+    if (LISTS.test(line)) {
+      isListing = true;
+      if (/context|variable/i.test(line)) for (const [, name] of line.matchAll(QUOTED)) add(name);
+    } else if (isListing && BULLET.test(line)) add(firstQuoted(line));
+    else if (line.trim() !== '') isListing = false;
+  }
+  return found;
+
+  function add(name: string | undefined): void {
+    if (name !== undefined && NAME.test(name)) found.add(name);
+  }
+}
+
+const firstQuoted = (line: string): string | undefined =>
+  /^\s*(?:[-*•]|\d+[.)])\s+(?:\*\*)?(?:(?:set|update)\s+)?`([A-Za-z_]\w*)/i.exec(line)?.[1];

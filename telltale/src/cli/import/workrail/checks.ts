@@ -60,12 +60,15 @@ export interface ReadCriteria {
   readonly messages: readonly string[];
   /** Rules that cannot be judged, and why. */
   readonly refused: readonly string[];
+  /** What counts for nothing, there as here. */
+  readonly ignored: readonly string[];
 }
 
 /** Criteria in the one form that the artifact knows, without what it could not judge. */
 export function readCriteria(written: Criteria, named: (variable: string) => string): ReadCriteria {
   const messages: string[] = [];
   const refused: string[] = [];
+  const ignored: string[] = [];
   const all = (criteria: readonly Criterion[]): readonly CheckedCriterion[] =>
     criteria.flatMap((each) => one(each));
   const one = (criterion: Criterion): readonly CheckedCriterion[] => {
@@ -74,7 +77,10 @@ export function readCriteria(written: Criteria, named: (variable: string) => str
       const problem = problemOf(rule);
       if (problem === undefined) messages.push(messageOf(rule));
       else refused.push(problem);
-      const condition = rule.condition === undefined ? undefined : renamed(rule.condition, named);
+      const { condition: when } = rule;
+      if (typeof when === 'string')
+        ignored.push(`the condition "${when}" is text, which WorkRail takes no notice of`);
+      const condition = typeof when === 'object' ? renamed(when, named) : undefined;
       return problem === undefined ? [plain({ ...rule, condition, message: messageOf(rule) })] : [];
     }
     if (rule.and !== undefined) return [{ and: all(rule.and) }];
@@ -91,7 +97,7 @@ export function readCriteria(written: Criteria, named: (variable: string) => str
     return made;
   };
   const criteria = all(Array.isArray(written) ? (written as readonly Criterion[]) : [written as Criterion]);
-  return { criteria, messages, refused };
+  return { criteria, messages, refused, ignored };
 }
 
 /** The condition, with its variables under the names that they have here. */
@@ -120,7 +126,7 @@ const messageOf = ({ type, message, value, pattern, min, max }: Rule): string =>
 };
 
 function problemOf({ type, value, pattern, flags, schema, condition }: Rule): string | undefined {
-  const bad = condition === undefined ? undefined : badPattern(condition);
+  const bad = typeof condition === 'object' ? badPattern(condition) : undefined;
   if (bad !== undefined) return `the condition of a rule has ${bad}`;
   switch (type) {
     case 'contains':

@@ -46,7 +46,9 @@ export function convertLoop(
     typeof step.body === 'string' ? 'changed' : 'kept',
     typeof step.body === 'string' ? `the step ${step.body} stands inside` : 'body',
   );
-  if (step.requireConfirmation !== undefined && step.requireConfirmation !== false)
+  if (step.requireConfirmation === false)
+    report.note(place, 'requireConfirmation', 'kept', 'nobody is asked');
+  else if (step.requireConfirmation !== undefined)
     report.note(
       place,
       'requireConfirmation',
@@ -231,7 +233,7 @@ function forEach(
     'kept',
     `foreach over ${items} as ${as}, one after the other, the first ${loop.maxIterations} at the most`,
   );
-  const list = c.stepNames.take(`${name}-items`);
+  const list = c.stepNames.take(`${name}-list`);
   const shown = JSON.stringify(`${items} must be a list for "${name}".`);
   return [
     {

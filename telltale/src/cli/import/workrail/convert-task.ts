@@ -147,7 +147,7 @@ function fragmentsOf(
 }
 
 function noteWithoutEffect(
-  { modelTier, notesOptional, hasValidation }: TaskStep,
+  { modelTier, notesOptional, hasValidation, askForFiles }: TaskStep,
   place: Place,
   c: Conversion,
 ) {
@@ -164,6 +164,5 @@ function noteWithoutEffect(
   if (notesOptional === false) report.note(place, 'notesOptional', 'kept', 'as every task');
   if (hasValidation !== undefined)
     report.note(place, 'hasValidation', 'kept', 'a mark of the file; validationCriteria is what counts');
-  if (c.report.has(place, 'askForFiles') === false)
-    report.note(place, 'askForFiles', 'kept', 'nothing is asked for');
+  if (askForFiles === false) report.note(place, 'askForFiles', 'kept', 'nothing is asked for');
 }

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../../kernel/json.ts';
+import type { IssuePath } from '../../../manifest/issue.ts';
 import { createChecks } from './checks.ts';
 import type { Around, Conversion, ConvertOptions } from './conversion.ts';
 import { convertLoop, isArtifactLoop, type PlacedBody } from './convert-loop.ts';
@@ -33,7 +34,7 @@ const WORKFLOW = { step: null, path: [] } as const;
 
 /** A workflow of WorkRail as one of ours, and what became of each part of it. Pure. */
 export function convertWorkflow(
-  { workflow, lineOf }: WorkrailFile,
+  { workflow, unknown, lineOf }: WorkrailFile,
   name: string,
   options: ConvertOptions,
 ): Converted {
@@ -57,6 +58,7 @@ export function convertWorkflow(
   const features = featuresOf(workflow.features ?? [], c);
   const about = noteRest(workflow, c);
   const runtime = c.variables.manifest();
+  noteUnknown(workflow, unknown, c);
   noteUnsaid(workflow, c);
   const checks = c.checks.manifest(c.checksName, name);
   return {
@@ -180,7 +182,26 @@ function noteRest(workflow: WorkrailWorkflow, { report, variables }: Conversion)
   );
   for (const [from, to] of variables.renamed())
     report.note(WORKFLOW, `variable ${from}`, 'changed', `it is called ${to}: a name that can stand in CEL`);
-  return [name, ...(about === undefined ? [] : [about]), ...examples.map((each) => `For example: ${each}`)];
+  return [
+    name,
+    ...(about === undefined ? [] : [about]),
+    ...examples.map((each) => `For example: ${typeof each === 'string' ? each : JSON.stringify(each)}`),
+  ];
+}
+
+/** Keys that are not WorkRail's, wherever they stand. */
+function noteUnknown(
+  workflow: WorkrailWorkflow,
+  unknown: readonly IssuePath[],
+  { report }: Conversion,
+): void {
+  const steps = [...stepsOf(workflow)];
+  for (const path of unknown) {
+    const found = steps.findLast((each) => each.path.every((part, index) => path[index] === part));
+    const place = { step: found?.step.id ?? null, path: found?.path ?? [] };
+    const construct = path.slice(place.path.length).join('.');
+    report.note(place, construct, 'left', 'no version of WorkRail has this key');
+  }
 }
 
 /** Whatever a file holds and nobody has spoken of yet is left, and said to be. */

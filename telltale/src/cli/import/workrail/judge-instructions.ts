@@ -36,8 +36,12 @@ export function judgeInstructions(
   ]);
 }
 
-const consequenceText = ({ when, effect }: Consequences[number]): string =>
-  `Where ${when.forAssessment === undefined ? 'a dimension' : `a dimension of "${when.forAssessment}"`} is at the level "${when.anyEqualsLevel}", let it be done again, with this: ${effect.guidance}`;
+const consequenceText = ({ when, effect }: Consequences[number]): string => {
+  const { anyEqualsLevel, forAssessment, dimensionId, equalsLevel } = when;
+  const whose = forAssessment === undefined ? '' : ` of "${forAssessment}"`;
+  const which = dimensionId === undefined ? 'a dimension' : `the dimension "${dimensionId}"`;
+  return `Where ${which}${whose} is at the level "${anyEqualsLevel ?? equalsLevel}", let it be done again, with this: ${effect.guidance}`;
+};
 
 /** For a gate that WorkRail leaves to a model. */
 export const GATE_INSTRUCTIONS =

@@ -14,6 +14,8 @@ import { type WorkrailWorkflow, workrailWorkflow } from './shape.ts';
 export interface WorkrailFile {
   readonly file: string;
   readonly workflow: WorkrailWorkflow;
+  /** Keys that no version of WorkRail's schema has. */
+  readonly unknown: readonly IssuePath[];
   /** Line from 1 of what a path leads to. */
   readonly lineOf: (path: IssuePath) => number;
 }
@@ -54,6 +56,7 @@ export function readWorkrail(file: string, bytes: Uint8Array): ReadWorkrail {
     read: {
       file,
       workflow: value as unknown as WorkrailWorkflow,
+      unknown: shape.filter(({ code }) => code === 'unknown_key').map(({ path }) => path),
       lineOf: (path) => placed?.lineOf(path) ?? 1,
     },
     diagnostics,

@@ -16,7 +16,8 @@ export interface Rule {
   readonly max?: number | undefined;
   readonly schema?: JsonObject | undefined;
   readonly message?: string | undefined;
-  readonly condition?: Condition | undefined;
+  /** A text is none that WorkRail looks at. */
+  readonly condition?: Condition | string | undefined;
 }
 
 export interface Composition {
@@ -28,6 +29,8 @@ export interface Composition {
 /** A bare text is a regular expression. */
 export type Criterion = string | Rule | Composition;
 export type Criteria = readonly Criterion[] | Composition | Rule;
+
+const words = text('A condition of the first versions.');
 
 const rule = closed(
   { title: 'a rule' },
@@ -45,7 +48,9 @@ const rule = closed(
       )
       .optional(),
     message: text('What is said where it fails.').optional(),
-    condition: condition.optional(),
+    condition: choice([words, condition], (value) =>
+      typeof value === 'string' ? words : condition,
+    ).optional(),
   },
 );
 const pattern = nonEmptyText('A regular expression.');

@@ -81,10 +81,16 @@ const consequence = closed(
   { title: 'a consequence' },
   {
     when: closed(
-      { title: '"when"' },
       {
-        anyEqualsLevel: nonEmptyText('The level.'),
+        title: '"when"',
+        exactlyOne: [['anyEqualsLevel', 'equalsLevel']],
+        demands: { equalsLevel: ['dimensionId'], dimensionId: ['equalsLevel'] },
+      },
+      {
+        anyEqualsLevel: nonEmptyText('The level.').optional(),
         forAssessment: nonEmptyText('The assessment.').optional(),
+        dimensionId: nonEmptyText('The dimension.').optional(),
+        equalsLevel: nonEmptyText('Its level.').optional(),
       },
     ),
     effect: closed(

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Json } from '../../../kernel/json.ts';
 import { closed } from '../../../manifest/schema/closed.ts';
 import { nonEmptyText, text } from '../../../manifest/schema/names.ts';
 import { flag } from '../../../manifest/schema/numbers.ts';
@@ -82,7 +83,7 @@ export const workrailWorkflow = closed(
     references: z.array(reference).optional(),
     validatedAgainstSpecVersion: z.number().optional(),
     about: text('An overview.').optional(),
-    examples: z.array(text('An example.')).optional(),
+    examples: z.array(z.custom<Json>(() => true)).optional(),
     metricsProfile: text('Which figures are collected.').optional(),
   },
 );

@@ -25,7 +25,19 @@ export const toCel = (condition: Condition, names: CelNames): string => {
 export function allOf(tests: readonly (string | undefined)[]): string | undefined {
   const given = tests.filter((test) => test !== undefined && test !== 'true') as readonly string[];
   if (given.length < 2) return given[0];
-  return given.map((test) => (/^[^|?]*$/.test(test) ? test : `(${test})`)).join(' && ');
+  return given.map((test) => (bindsLess(test) ? `(${test})` : test)).join(' && ');
+}
+
+/** Whether an `||` or a `?` stands outside of all brackets and texts. */
+function bindsLess(test: string): boolean {
+  const bare = test.replace(/"(?:[^"\\]|\\.)*"/g, '""');
+  let depth = 0;
+  for (const character of bare) {
+    if ('(['.includes(character)) depth++;
+    else if (')]'.includes(character)) depth--;
+    else if (depth === 0 && '|?'.includes(character)) return true;
+  }
+  return false;
 }
 
 function render(condition: Condition, names: CelNames): Cel {

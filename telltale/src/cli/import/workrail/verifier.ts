@@ -25,6 +25,7 @@ export function verifierOf(step: TaskStep, name: string, place: Place, c: Conver
       ? undefined
       : readCriteria(validationCriteria, (variable) => c.variables.named(variable));
   for (const problem of written?.refused ?? []) report.note(place, 'validationCriteria', 'left', problem);
+  for (const what of written?.ignored ?? []) report.note(place, 'validationCriteria', 'changed', what);
   const rules = written?.messages ?? [];
   const told = section('What the notes of this step must meet', bullets(rules));
 

@@ -4,16 +4,18 @@ import type { Converted } from './convert-workflow.ts';
 import type { Entry } from './report.ts';
 
 const WIDTH = 110;
+/** Each value is written where it stands, however often. */
+const PLAIN = { aliasDuplicateObjects: false } as const;
 
 /** A manifest as YAML, with a comment at its head. */
 export function yamlOf(manifest: JsonObject, head: readonly string[]): string {
-  const document = new Document(manifest);
+  const document = new Document(manifest, PLAIN);
   return textOf(document, head);
 }
 
 /** The workflow as YAML, with what was changed or left beside the steps that it is about. */
 export function workflowYaml({ workflow, entries, origins, about }: Converted, file: string): string {
-  const document = new Document(workflow);
+  const document = new Document(workflow, PLAIN);
   for (const [path, step] of stepsWithPaths(workflow.steps as readonly JsonObject[], ['steps'])) {
     const id = origins.get(step);
     const said = id === undefined ? [] : remarks(entries, id);
@@ -32,13 +34,14 @@ const remarks = (entries: readonly Entry[], step: string | null): readonly strin
 function textOf(document: Document, head: readonly string[]): string {
   document.commentBefore = comment(head);
   if (isSeq(document.contents) || isMap(document.contents)) document.contents.spaceBefore = true;
-  return document.toString({ lineWidth: 0, indentSeq: true });
+  // An empty line of a comment is a "#" alone: without one it would end there.
+  return document.toString({ lineWidth: 0, indentSeq: true }).replace(/^# $/gm, '#');
 }
 
 const comment = (texts: readonly string[]): string =>
   texts
     .flatMap((text) => text.split('\n').flatMap(folded))
-    .map((line) => ` ${line}`.trimEnd())
+    .map((line) => ` ${line}`)
     .join('\n');
 
 /** Lines of at most so many characters, broken between words. */

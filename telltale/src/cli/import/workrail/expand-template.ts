@@ -36,6 +36,7 @@ export function expandTemplate(placed: PlacedBody, c: Conversion): readonly Plac
     'kept',
     `the ${steps.length} steps of ${routine.id} stand in its place`,
   );
+  c.report.note(place, 'id', 'changed', `the steps of the routine are called ${step.id}-…`);
   c.report.note(place, 'title', 'left', 'the steps of the routine have titles of their own');
   for (const key of [
     'features',

@@ -18,10 +18,7 @@ export function guidanceOf(
   for (const key of ['metaGuidance', 'preconditions', 'clarificationPrompts'] as const)
     if (workflow[key] !== undefined) c.report.note(WORKFLOW, key, 'kept', told);
   const text = sections([
-    section('The work as a whole', [
-      plainText(workflow.description),
-      `Its goal: \${input.goal ?? 'what you were asked for'}`,
-    ]),
+    section('The work as a whole', [plainText(workflow.description)]),
     section('Rules for all of it', bullets([...new Set(metaGuidance)].map(plainText))),
     section('What must be there before you begin', bullets([...new Set(preconditions)].map(plainText))),
     section(

@@ -44,8 +44,7 @@ export function outputOf(
     required ? `requires ${name} with the contract's schema${known}` : `${name} may be given${known}`,
   );
   const told = section('To complete this step', [
-    `${required ? 'Give' : 'You may give'} \`${name}\` in \`context_updates\`, as JSON of this schema: ${JSON.stringify(schema)}`,
-    `Where an artifact of the kind \`${kind}\` is spoken of, this is what is meant; \`kind\` and \`version\` are left out.`,
+    `${required ? 'Give' : 'You may give'} \`${name}\` in \`context_updates\`${required ? '' : `, as JSON like ${JSON.stringify(schema)}`}. Where an artifact of the kind \`${kind}\` is spoken of, this is what is meant; its \`kind\` and \`version\` are left out.`,
   ]);
   return { ...(required ? { requires: { [name]: schema } } : {}), ...(told === undefined ? {} : { told }) };
 }

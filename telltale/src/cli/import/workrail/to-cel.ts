@@ -76,8 +76,12 @@ function onVariable(condition: Condition, x: string, names: CelNames): Cel {
       return spelt(x, `endsWith(${quoted(lower(condition.endsWith ?? ''))})`);
     case 'matches':
       return matches(x, `(?i)${condition.matches ?? ''}`, names);
-    case 'in':
-      return or((condition.in ?? []).map((value) => equals(x, value, names)));
+    case 'in': {
+      const values = condition.in ?? [];
+      return values.length > 1 && values.every(isWord)
+        ? isOneOf(x, values.map(lower))
+        : or(values.map((value) => equals(x, value, names)));
+    }
   }
 }
 
@@ -140,7 +144,36 @@ const isScalar = (x: string): Cel => atom(`type(${x}) in [string, int, double, b
 const isText = (x: string): Cel => atom(`type(${x}) == string`);
 
 const joined = (conditions: readonly Condition[], how: 'and' | 'or', names: CelNames): Cel =>
-  (how === 'and' ? and : or)(conditions.map((each) => render(each, names)));
+  how === 'and'
+    ? and(conditions.map((each) => render(each, names)))
+    : or(gathered(conditions).map((each) => render(each, names)));
+
+/** Words that one variable may equal, one behind the other, are one test. */
+function gathered(conditions: readonly Condition[]): readonly Condition[] {
+  const made: Condition[] = [];
+  for (const each of conditions) {
+    const last = made.at(-1);
+    const words = last === undefined ? undefined : wordsOf(last);
+    const more = wordsOf(each);
+    if (last?.var === each.var && words !== undefined && more !== undefined)
+      made.splice(-1, 1, { var: each.var, in: [...words, ...more] });
+    else made.push(each);
+  }
+  return made;
+}
+
+/** What a condition compares its variable with, where that is words and nothing else. */
+function wordsOf(condition: Condition): readonly string[] | undefined {
+  if (condition.var === undefined || Object.keys(condition).length !== 2) return undefined;
+  const values = condition.in ?? (condition.equals === undefined ? undefined : [condition.equals]);
+  return values?.every(isWord) ? (values as readonly string[]) : undefined;
+}
+
+/** A text that equals nothing but texts. */
+const isWord = (value: Json): value is string =>
+  typeof value === 'string' &&
+  (value.trim() === '' || !Number.isFinite(Number(value))) &&
+  ![...TRUE, ...FALSE].includes(lower(value));
 
 const and = (parts: readonly Cel[]): Cel => join(parts, ' && ', 'and', 'true');
 const or = (parts: readonly Cel[]): Cel => join(parts, ' || ', 'or', 'false');

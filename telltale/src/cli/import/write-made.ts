@@ -2,14 +2,10 @@ import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { usage } from '../usage.ts';
-
-export interface TextFile {
-  readonly path: string;
-  readonly text: string;
-}
+import type { MadeFile } from './made-file.ts';
 
 /** Writes files into a folder: all of them, or none where one is there already and `force` is not set. */
-export async function writeMade(folder: string, files: readonly TextFile[], force: boolean): Promise<void> {
+export async function writeMade(folder: string, files: readonly MadeFile[], force: boolean): Promise<void> {
   const inTheWay: string[] = [];
   for (const { path } of files)
     if (!force && (await stat(resolve(folder, path)).catch(() => undefined)) !== undefined)

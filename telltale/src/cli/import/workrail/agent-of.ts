@@ -15,6 +15,8 @@ export const agentOf = (
   model,
   instructions:
     'You work through a procedure, one step at a time. Do what the step in hand asks for, with your tools, and complete it with notes that say what you did and what came of it. What you find out and later steps need, you put into context_updates.\n',
+  // A procedure takes longer than a question: loops, second opinions, people.
+  limits: { turns: 500 },
   workflow: name,
   import: {
     workflows: [`./${files.workflow}`],

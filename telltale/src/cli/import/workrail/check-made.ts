@@ -3,7 +3,7 @@ import { err, ok } from '../../../kernel/result.ts';
 import type { Diagnostic } from '../../../manifest/diagnostic.ts';
 import type { Files } from '../../../manifest/files/files.ts';
 import { loadManifests } from '../../../manifest/load-manifests.ts';
-import type { MadeFile } from './import-workrail.ts';
+import type { MadeFile } from '../made-file.ts';
 
 /** A folder that is on no disk: what is made is checked before anything is written. */
 const FOLDER = resolve('/imported');

@@ -26,6 +26,7 @@ export function convertParallel(step: ParallelStep, around: Around, c: Conversio
   );
   if (step.notesOptional === true)
     report.note(place, 'notesOptional', 'left', 'every task is completed with notes');
+  if (step.notesOptional === false) report.note(place, 'notesOptional', 'kept', 'as every task');
   const test = allOf([around.guard, runCondition(step, place, around, c)]);
   const task: JsonObject = {
     name,

@@ -1,19 +1,19 @@
-import type { Json, JsonObject } from '../../../kernel/json.ts';
-import type { IssuePath } from '../../../manifest/issue.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
 import { createChecks } from './checks.ts';
 import type { Around, Conversion, ConvertOptions } from './conversion.ts';
-import { convertLoop, isArtifactLoop, type PlacedBody } from './convert-loop.ts';
+import { convertLoop } from './convert-loop.ts';
 import { convertParallel } from './convert-parallel.ts';
 import { convertTask } from './convert-task.ts';
 import { expandTemplate } from './expand-template.ts';
 import { featuresOf, guidanceOf } from './guidance.ts';
+import { isArtifactLoop, type PlacedBody } from './loop-body.ts';
 import { namedVariables } from './named-variables.ts';
 import { createNames } from './names.ts';
+import { noteRest, noteUnknown, noteUnsaid } from './note-rest.ts';
 import type { WorkrailFile } from './read-workrail.ts';
 import { createReport, type Entry } from './report.ts';
 import type { WorkrailWorkflow } from './shape.ts';
 import type { BodyStep, LoopStep } from './shape-step.ts';
-import { stepsOf } from './steps-of.ts';
 import { plainText } from './to-template.ts';
 import { createVariables } from './variables.ts';
 
@@ -150,77 +150,3 @@ function referencesOf({ references = [] }: WorkrailWorkflow, { report }: Convers
     };
   });
 }
-
-/** Keys of the workflow that no step shows. */
-function noteRest(workflow: WorkrailWorkflow, { report, variables }: Conversion): readonly string[] {
-  const { name, about, examples = [], modelTier, metricsProfile, recommendedPreferences } = workflow;
-  const note = (key: keyof WorkrailWorkflow, outcome: Entry['outcome'], how: string) => {
-    if (workflow[key] !== undefined) report.note(WORKFLOW, key, outcome, how);
-  };
-  note('name', 'kept', 'first line of the file');
-  note('description', 'kept', 'description');
-  note('version', 'kept', 'version');
-  note('steps', 'kept', 'steps');
-  note('about', 'kept', 'comment at the head of the file');
-  note('examples', 'kept', 'comment at the head of the file');
-  note('assessments', 'kept', 'in the verifiers of the steps that name them');
-  note('functionDefinitions', 'kept', 'in the prompts of the steps that refer to them');
-  note('extensionPoints', 'changed', 'each stands for its default; .workrail/bindings.json is not read');
-  note('modelTier', 'left', `${modelTier}: choose the model in the Agent`);
-  note(
-    'recommendedPreferences',
-    'left',
-    `${Object.values(recommendedPreferences ?? {}).join(', ')}: who is asked is said at each step`,
-  );
-  note('validatedAgainstSpecVersion', 'left', "it is about WorkRail's own schema");
-  note(
-    'metricsProfile',
-    metricsProfile === 'none' ? 'kept' : 'left',
-    metricsProfile === 'none'
-      ? 'nothing is collected'
-      : 'no footers for figures: the log has time, tokens and cost',
-  );
-  for (const [from, to] of variables.renamed())
-    report.note(WORKFLOW, `variable ${from}`, 'changed', `it is called ${to}: a name that can stand in CEL`);
-  return [
-    name,
-    ...(about === undefined ? [] : [about]),
-    ...examples.map((each) => `For example: ${typeof each === 'string' ? each : JSON.stringify(each)}`),
-  ];
-}
-
-/** Keys that are not WorkRail's, wherever they stand. */
-function noteUnknown(
-  workflow: WorkrailWorkflow,
-  unknown: readonly IssuePath[],
-  { report }: Conversion,
-): void {
-  const steps = [...stepsOf(workflow)];
-  for (const path of unknown) {
-    const found = steps.findLast((each) => each.path.every((part, index) => path[index] === part));
-    const place = { step: found?.step.id ?? null, path: found?.path ?? [] };
-    const construct = path.slice(place.path.length).join('.');
-    report.note(place, construct, 'left', 'no version of WorkRail has this key');
-  }
-}
-
-/** Whatever a file holds and nobody has spoken of yet is left, and said to be. */
-function noteUnsaid(workflow: WorkrailWorkflow, { report }: Conversion): void {
-  const rest = (
-    value: object,
-    place: { readonly step: string | null; readonly path: readonly (string | number)[] },
-  ) => {
-    for (const key of Object.keys(value))
-      if (
-        !report.has(place, key) &&
-        !SILENT.has(key) &&
-        (value as Readonly<Record<string, Json>>)[key] !== undefined
-      )
-        report.note(place, key, 'left', 'nothing here corresponds to it');
-  };
-  rest(workflow, WORKFLOW);
-  for (const { step, path } of stepsOf(workflow)) rest(step, { step: step.id, path });
-}
-
-/** Keys that say nothing by themselves. */
-const SILENT: ReadonlySet<string> = new Set(['$schema', 'type']);

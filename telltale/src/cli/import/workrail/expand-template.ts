@@ -1,5 +1,5 @@
 import type { Conversion } from './conversion.ts';
-import type { PlacedBody } from './convert-loop.ts';
+import type { PlacedBody } from './loop-body.ts';
 import type { Place } from './report.ts';
 import type { WorkrailWorkflow } from './shape.ts';
 import type { BodyStep, TaskStep } from './shape-step.ts';
@@ -38,6 +38,9 @@ export function expandTemplate(placed: PlacedBody, c: Conversion): readonly Plac
   );
   c.report.note(place, 'id', 'changed', `the steps of the routine are called ${step.id}-…`);
   c.report.note(place, 'title', 'left', 'the steps of the routine have titles of their own');
+  for (const key of Object.keys(step))
+    if (!CARRIED.includes(key))
+      c.report.note(place, key, 'left', 'the steps of the routine stand in its place, as in WorkRail');
   for (const key of [
     'features',
     'references',
@@ -57,6 +60,9 @@ export function expandTemplate(placed: PlacedBody, c: Conversion): readonly Plac
     step: filledIn(each, step, args, routine, index === steps.length - 1, place, c),
   }));
 }
+
+/** What a call brings to the steps of its routine, or is spoken of already. */
+const CARRIED: readonly string[] = ['id', 'title', 'templateCall', 'runCondition', 'requireConfirmation'];
 
 function filledIn(
   inner: BodyStep,

@@ -66,7 +66,7 @@ function synthesis(
 ): readonly JsonObject[] {
   if (config === undefined) return [];
   c.report.note(place, 'synthesis', 'kept', 'a task behind the step, as in WorkRail');
-  const output = outputOf(config.outputContract, place, around, c);
+  const output = outputOf(config.outputContract, place, around, c, 'synthesis.outputContract');
   const prompt =
     config.prompt ??
     'Bring the results of the parallel work together into one: settle what contradicts itself, and say how.';

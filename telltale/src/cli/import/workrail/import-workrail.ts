@@ -4,6 +4,7 @@ import type { Diagnostic } from '../../../manifest/diagnostic.ts';
 import { fileDiagnostic, fileFinding } from '../../../manifest/files/file-finding.ts';
 import type { Files } from '../../../manifest/files/files.ts';
 import { MANIFEST_LIMITS } from '../../../manifest/limits.ts';
+import type { MadeFile } from '../made-file.ts';
 import { agentOf } from './agent-of.ts';
 import { checkMade } from './check-made.ts';
 import type { ConvertOptions } from './conversion.ts';
@@ -23,12 +24,6 @@ export interface ImportOptions {
   /** Whether an agent that runs it is made, too, and on what. */
   readonly agent: boolean;
   readonly model: string;
-}
-
-/** A file to be written, relative to the folder of the import. */
-export interface MadeFile {
-  readonly path: string;
-  readonly text: string;
 }
 
 export interface ImportedFile {

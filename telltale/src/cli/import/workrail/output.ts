@@ -11,7 +11,7 @@ export interface Output {
   readonly told?: string;
 }
 
-export const DECISION: JsonObject = { enum: ['continue', 'stop'] };
+const DECISION: JsonObject = { enum: ['continue', 'stop'] };
 
 /** An output contract: a key of `context_updates` with its schema, in place of an artifact. */
 export function outputOf(
@@ -19,6 +19,7 @@ export function outputOf(
   place: Place,
   { decision }: Pick<Around, 'decision'>,
   c: Conversion,
+  construct = 'outputContract',
 ): Output {
   if (contract === undefined) return {};
   const { contractRef, required = true } = contract;
@@ -26,7 +27,7 @@ export function outputOf(
     const key = decision ?? c.variables.own('loop_decision', 'Whether to go on.');
     c.report.note(
       place,
-      'outputContract',
+      construct,
       'changed',
       decision === undefined
         ? `requires ${key}; no loop reads it`
@@ -39,7 +40,7 @@ export function outputOf(
   const known = isKnown ? '' : '; what it asks for is not known here, so any object will do';
   c.report.note(
     place,
-    'outputContract',
+    construct,
     'changed',
     required ? `requires ${name} with the contract's schema${known}` : `${name} may be given${known}`,
   );
@@ -49,5 +50,5 @@ export function outputOf(
   return { ...(required ? { requires: { [name]: schema } } : {}), ...(told === undefined ? {} : { told }) };
 }
 
-export const decisionText = (key: string): string =>
+const decisionText = (key: string): string =>
   `## To complete this step\nGive \`${key}\` in \`context_updates\`: \`"continue"\` for another round, \`"stop"\` to end them. Where an artifact of the kind \`wr.loop_control\` is spoken of, this is what is meant.`;

@@ -22,7 +22,7 @@ export function importText({ file, diagnostics, made }: ImportedFile, palette: P
   ].join('\n');
 }
 
-export function countsText(entries: readonly Entry[]): string {
+function countsText(entries: readonly Entry[]): string {
   const { kept, changed, left } = countsOf(entries);
   return `${countText(kept, 'construct')} kept, ${changed} changed, ${left} left`;
 }

@@ -36,7 +36,7 @@ function valueText(value: PromptValue, unknown: (ref: string) => void): string {
       if (kind === 'text') return text;
       const known = Object.hasOwn(REFS, refId) ? REFS[refId] : undefined;
       if (known === undefined) unknown(refId);
-      return known ?? '';
+      return known ?? `(${refId})`;
     })
     .join('');
 }

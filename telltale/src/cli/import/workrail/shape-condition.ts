@@ -76,4 +76,3 @@ export const confirmation = choice([always, gate, condition], (value) => {
   if (!isMap(value)) return always;
   return value.kind === undefined ? condition : gate;
 });
-export type Confirmation = z.output<typeof confirmation>;

@@ -4,10 +4,11 @@ import { choice } from '../../../manifest/schema/choice.ts';
 import { closed } from '../../../manifest/schema/closed.ts';
 import { isMap } from '../../../manifest/schema/is-map.ts';
 import { nonEmptyText, text } from '../../../manifest/schema/names.ts';
-import { count, flag } from '../../../manifest/schema/numbers.ts';
+import { flag } from '../../../manifest/schema/numbers.ts';
 import { showValue } from '../../../manifest/schema/show-value.ts';
 import { condition, confirmation } from './shape-condition.ts';
 import { criteria } from './shape-criteria.ts';
+import { loopConfig } from './shape-loop.ts';
 
 const texts = (description: string) => z.array(text('An entry.')).describe(description);
 const anything = () =>
@@ -16,9 +17,8 @@ const anything = () =>
     z.custom<Json>(() => true),
   );
 const tier = () => z.enum(['lightweight', 'mid', 'heavy']).optional();
-const identifier = () => z.string().regex(/^[A-Za-z_]\w*$/);
 
-export const stepId = () =>
+const stepId = () =>
   z
     .string()
     .regex(/^[a-z0-9-]+$/)
@@ -72,7 +72,7 @@ export const functionDefinition = closed(
 );
 export type FunctionDefinition = z.output<typeof functionDefinition>;
 
-export const outputContract = closed(
+const outputContract = closed(
   { title: 'an output contract' },
   { contractRef: nonEmptyText('The contract.'), required: flag('Whether it must be given.').optional() },
 );
@@ -187,35 +187,6 @@ const parallel = closed(
   },
 );
 export type ParallelStep = z.output<typeof parallel>;
-
-const conditionSource = closed(
-  { title: '"conditionSource"' },
-  {
-    kind: z.enum(['artifact_contract', 'context_variable']),
-    contractRef: nonEmptyText('The contract.').optional(),
-    loopId: nonEmptyText('The loop.').optional(),
-    condition: condition.optional(),
-  },
-);
-
-const name = text('A name.');
-const howOften = z.number().min(0);
-
-const loopConfig = closed(
-  { title: '"loop"' },
-  {
-    type: z.enum(['while', 'until', 'for', 'forEach']),
-    condition: condition.optional(),
-    items: nonEmptyText('The variable that holds the list.').optional(),
-    count: choice([howOften, name], (value) => (typeof value === 'string' ? name : howOften)).optional(),
-    maxIterations: count('The most rounds.'),
-    iterationVar: identifier().optional(),
-    itemVar: identifier().optional(),
-    indexVar: identifier().optional(),
-    conditionSource: conditionSource.optional(),
-  },
-);
-export type LoopConfig = z.output<typeof loopConfig>;
 
 const bodyStep = stepOf({ task, parallel });
 const inline = z.array(bodyStep).min(1);

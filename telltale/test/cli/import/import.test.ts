@@ -394,6 +394,61 @@ describe('telltale import workrail', () => {
     expect(steps[0]).toMatchObject({ confirm: 'May this begin: About one?' });
   });
 
+  it('writes what it read, whatever stands in it', async () => {
+    const hostile = [
+      'x\rkind: Agent',
+      'a\u2028b\u0085c\u0000d\ufeff',
+      '# no comment',
+      "- 'list\\",
+      '${HOME} $${A} {{a}} "',
+      '---\n...\n%YAML 1.1',
+      '  indented\n\n\ttab \n',
+      '*alias &anchor !tag |',
+      '\ud83d\ude00',
+    ];
+    for (const text of hostile) {
+      const { manifest, steps, code } = await one(
+        workrail([step('one', { title: text, prompt: text, guidance: [text] })], {
+          about: text,
+          description: text,
+          metaGuidance: [text],
+          examples: [text],
+        }),
+      );
+      expect(code).toBe(0);
+      expect(Object.keys(manifest)[0]).toBe('kind');
+      expect(steps).toHaveLength(1);
+      if (!text.includes('{')) {
+        expect(manifest.description).toBe(text);
+        expect(steps[0]?.prompt).toBe(`# ${text}\n\n${text}\n\n## Guidance\n- ${text}`);
+      }
+    }
+  });
+
+  it('says of a condition that no test can hold that it never does', async () => {
+    const values = Array.from({ length: 400 }, (_, index) => `word ${index}`);
+    const { steps, entries } = await one(workrail([step('one', { runCondition: { var: 'x', in: values } })]));
+    expect(steps[0]?.if).toBe('false');
+    expect(
+      entries.find(({ construct, outcome }) => construct === 'runCondition' && outcome === 'left')?.how,
+    ).toContain('never holds');
+  });
+
+  it('refuses a file that is nested without end, or is none of text', async () => {
+    const { code, out } = await imported(
+      {
+        'deep.json': `{"id": ${'['.repeat(5000)}${']'.repeat(5000)}}`,
+        'tabs.json': `{\n\t"id":\t"x y"\n}`,
+        'empty.json': '',
+      },
+      ...['deep.json', 'tabs.json', 'empty.json'],
+    );
+    expect(code).toBe(2);
+    expect(out).toContain('[too_deep]');
+    expect(out).toContain('tabs.json:2:8');
+    expect(out).toContain('[not_json]');
+  });
+
   it('leaves a stand-in for a routine that is not at hand', async () => {
     const { steps, entries } = await one(
       workrail([

@@ -77,7 +77,7 @@ export async function runImported(
         asked.push(what);
         await runtime.answer(review, { approved: says(what), by: 'kim' });
       }
-      await Promise.race([ended, new Promise((go) => setTimeout(go, 5))]);
+      await Promise.race([ended, new Promise((go) => setTimeout(go, 20))]);
     }
     const run = await runtime.workflows.events(`${session.id}~lead`);
     return { result, events: await runtime.events(session.id), run, given, prompts, asked };

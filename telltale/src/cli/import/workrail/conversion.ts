@@ -1,3 +1,4 @@
+import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { IssuePath } from '../../../manifest/issue.ts';
 import type { Checks } from './checks.ts';
@@ -61,10 +62,15 @@ export function celOf(
   names: Around['names'],
   { variables, report }: Conversion,
 ): string {
-  return toCel(condition, {
+  const cel = toCel(condition, {
     variable: (name) => names.get(name)?.cel ?? variables.named(name),
     doubt: (what) => report.note(place, key, 'changed', what),
   });
+  const parsed = parseExpression(cel);
+  if (parsed.ok) return cel;
+  // As in WorkRail, where a condition that cannot be worked out does not hold.
+  report.note(place, key, 'left', `it cannot be written as a test, and never holds: ${parsed.error.message}`);
+  return 'false';
 }
 
 /** A text as a template; tokens that stay as they are are noted. */

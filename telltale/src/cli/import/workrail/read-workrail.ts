@@ -1,12 +1,12 @@
 import type { Json } from '../../../kernel/json.ts';
+import { err, ok, type Result } from '../../../kernel/result.ts';
 import { decodeSource } from '../../../manifest/decode-source.ts';
-import type { Diagnostic, Finding } from '../../../manifest/diagnostic.ts';
+import type { Diagnostic } from '../../../manifest/diagnostic.ts';
 import type { Issue, IssuePath } from '../../../manifest/issue.ts';
 import { MANIFEST_LIMITS } from '../../../manifest/limits.ts';
 import { openDocument } from '../../../manifest/open-document.ts';
 import { runSchema } from '../../../manifest/schema/run-schema.ts';
 import { diagnose, type SourceText } from '../../../manifest/source-text.ts';
-import type { LocateQuery } from '../../../manifest/yaml/locate.ts';
 import { checkEntries, checkWorkrail } from './check-workrail.ts';
 import { type WorkrailWorkflow, workrailWorkflow } from './shape.ts';
 
@@ -32,15 +32,12 @@ export function readWorkrail(file: string, bytes: Uint8Array): ReadWorkrail {
   if (!decoded.ok) return { diagnostics: [decoded.diagnostic] };
   const { source } = decoded;
   const opened = openDocument(source, { text: source.text, base: 0 }, undefined);
-  const value = jsonOf(source.text);
-  if (value instanceof SyntaxError) {
-    const broken = typeof opened === 'object' && 'diagnostics' in opened ? opened.diagnostics : [];
-    return { diagnostics: broken.length > 0 ? broken : [notJson(source, value)] };
-  }
-  // JSON that the reader of YAML stumbles over (a limit, a tab): it is checked all the same, with the file as its place.
-  const placed = opened === 'empty' || 'diagnostics' in opened ? undefined : opened;
-  const place = (query: LocateQuery, finding: Finding) =>
-    placed === undefined ? diagnose(source, { start: 0, end: 1 }, finding) : placed.diagnose(query, finding);
+  // What is over a limit or no YAML either: JSON is a part of YAML, and the reader of that knows where it broke.
+  if (opened !== 'empty' && 'diagnostics' in opened) return { diagnostics: opened.diagnostics };
+  const parsed = jsonOf(source.text);
+  if (!parsed.ok || opened === 'empty')
+    return { diagnostics: [notJson(source, parsed.ok ? '' : parsed.error)] };
+  const { value } = parsed;
   const shape = checkShape(value);
   const isWhole = shape.every(({ severity }) => severity === 'warning');
   const issues = [
@@ -48,16 +45,18 @@ export function readWorkrail(file: string, bytes: Uint8Array): ReadWorkrail {
     ...checkEntries(value),
     ...(isWhole ? checkWorkrail(value as unknown as WorkrailWorkflow) : []),
   ];
-  const problems = (placed?.problems ?? []).map((problem) => problem());
-  const found = issues.filter((issue) => placed?.isEcho(issue) !== true).map((issue) => place(issue, issue));
-  const diagnostics = [...problems, ...found].slice(0, MANIFEST_LIMITS.diagnostics);
-  if (diagnostics.some(({ severity }) => severity === 'error')) return { diagnostics };
+  const problems = opened.problems.map((problem) => problem());
+  const found = issues.filter((issue) => !opened.isEcho(issue)).map((issue) => opened.diagnose(issue, issue));
+  const all = [...problems, ...found];
+  const hidden = all.length - MANIFEST_LIMITS.diagnostics;
+  const diagnostics = hidden > 0 ? [...all.slice(0, -hidden), moreMistakes(source, hidden)] : all;
+  if (all.some(({ severity }) => severity === 'error')) return { diagnostics };
   return {
     read: {
       file,
       workflow: value as unknown as WorkrailWorkflow,
       unknown: shape.filter(({ code }) => code === 'unknown_key').map(({ path }) => path),
-      lineOf: (path) => placed?.lineOf(path) ?? 1,
+      lineOf: opened.lineOf,
     },
     diagnostics,
   };
@@ -69,16 +68,28 @@ function checkShape(value: Json): readonly Issue[] {
   return issues.map((issue) => (issue.code === 'unknown_key' ? { ...issue, severity: 'warning' } : issue));
 }
 
-function jsonOf(text: string): Json | SyntaxError {
+function jsonOf(text: string): Result<Json, string> {
   try {
-    return JSON.parse(text) as Json;
+    return ok(JSON.parse(text) as Json);
   } catch (thrown) {
-    return thrown as SyntaxError;
+    return err((thrown as Error).message);
   }
 }
 
-function notJson(source: SourceText, error: SyntaxError): Diagnostic {
-  const at = Number(/position (\d+)/.exec(error.message)?.[1] ?? 0);
+const moreMistakes = (source: SourceText, hidden: number): Diagnostic =>
+  diagnose(
+    source,
+    { start: 0, end: 1 },
+    {
+      severity: 'warning',
+      code: 'more_issues',
+      message: `This file has ${hidden} more mistakes and doubts.`,
+      hint: 'Mend the ones that are shown first.',
+    },
+  );
+
+function notJson(source: SourceText, message: string): Diagnostic {
+  const at = Number(/position (\d+)/.exec(message)?.[1] ?? 0);
   return diagnose(
     source,
     { start: at, end: at + 1 },

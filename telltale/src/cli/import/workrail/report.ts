@@ -28,23 +28,19 @@ export interface Report {
 }
 
 export function createReport(lineOf: (path: IssuePath) => number): Report {
-  const entries: Entry[] = [];
+  const entries = new Map<string, Entry>();
+  const keys = new Set<string>();
   return {
     note({ step, path }, construct, outcome, how) {
       const key = keyOf(construct);
+      const id = JSON.stringify([step, construct, outcome, how]);
+      keys.add(JSON.stringify([step, key]));
+      if (entries.has(id)) return;
       const line = path === undefined ? {} : { line: lineOf([...path, key]) };
-      const entry = { step, construct, outcome, how, ...line };
-      const isKnown = entries.some(
-        (known) =>
-          known.step === step &&
-          known.construct === construct &&
-          known.outcome === outcome &&
-          known.how === how,
-      );
-      if (!isKnown) entries.push(entry);
+      entries.set(id, { step, construct, outcome, how, ...line });
     },
-    has: ({ step }, key) => entries.some((entry) => entry.step === step && keyOf(entry.construct) === key),
-    entries: () => entries,
+    has: ({ step }, key) => keys.has(JSON.stringify([step, key])),
+    entries: () => [...entries.values()],
   };
 }
 

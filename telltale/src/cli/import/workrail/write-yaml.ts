@@ -38,9 +38,13 @@ function textOf(document: Document, head: readonly string[]): string {
   return document.toString({ lineWidth: 0, indentSeq: true }).replace(/^# $/gm, '#');
 }
 
+/** Whatever ends a line for somebody, and what else has no place in a comment. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+const BREAK = /\r\n|[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028\u2029\ufeff]/;
+
 const comment = (texts: readonly string[]): string =>
   texts
-    .flatMap((text) => text.split('\n').flatMap(folded))
+    .flatMap((text) => text.split(BREAK).flatMap(folded))
     .map((line) => ` ${line}`)
     .join('\n');
 

@@ -61,6 +61,8 @@ export interface PreparedAgent {
   /** Where the model calls tools natively: the dialects `tools` and `step`. */
   readonly calls: PreparedCalls | undefined;
   readonly opening: (seal: string | undefined) => Opening;
+  /** The same agent as it is now: another where its MCP servers list something else. Throws as `targets.latest` does. */
+  latest(): PreparedAgent;
 }
 
 export interface PrepareEdges {
@@ -116,22 +118,10 @@ export async function prepareAgent(
     sandbox,
   });
   const internal = allowedInternalActions(manifest);
-  const calls = prepareCalls(manifest, targets.all, internal);
-  const openingFor = (seal: string | undefined) => {
-    const system = systemPrompt(manifest, {
-      targets: targets.all,
-      internalActions: internal,
-      sealKey: seal,
-      callNames: calls?.style.names,
-    });
-    return openingOf({ system, agent: manifest, seal, calls: calls?.style, tools: calls?.request.tools });
-  };
-  const unsealed = openingFor(undefined);
-  return {
+  const fixed = {
     agent,
     model,
     fastModel: () => (fast === undefined ? Promise.resolve(model) : open(fast)),
-    targets,
     agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
     workflows,
     triggers: await triggersOf([...workflows.values()]),
@@ -146,9 +136,40 @@ export async function prepareAgent(
       DIALECT_WORDS[manifest.dialect].output,
       code?.output,
     ),
-    calls,
-    opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)),
   };
+  const over = (table: AgentTargets): PreparedAgent => {
+    const prepared: PreparedAgent = {
+      ...fixed,
+      targets: table,
+      ...promptOver(manifest, table, internal),
+      latest() {
+        const latest = table.latest();
+        return latest === table ? prepared : over(latest);
+      },
+    };
+    return prepared;
+  };
+  return over(targets);
+}
+
+/** What the model is told of what it can call. */
+function promptOver(
+  manifest: LoadedAgent['manifest'],
+  targets: AgentTargets,
+  internal: readonly InternalAction[],
+): Pick<PreparedAgent, 'calls' | 'opening'> {
+  const calls = prepareCalls(manifest, targets.all, internal);
+  const openingFor = (seal: string | undefined) => {
+    const system = systemPrompt(manifest, {
+      targets: targets.all,
+      internalActions: internal,
+      sealKey: seal,
+      callNames: calls?.style.names,
+    });
+    return openingOf({ system, agent: manifest, seal, calls: calls?.style, tools: calls?.request.tools });
+  };
+  const unsealed = openingFor(undefined);
+  return { calls, opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)) };
 }
 
 /** The matcher is loaded by those who have something to match. */

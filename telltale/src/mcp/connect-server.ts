@@ -200,10 +200,7 @@ export async function connectServer(
       return answer;
     } catch (thrown) {
       if (signal.aborted) throw stopped(what, signal);
-      if (isSessionLost(thrown)) {
-        isOpen = false;
-        await server.end('it no longer knows the session');
-      }
+      if (isSessionLost(thrown)) isOpen = false;
       if (thrown instanceof RuntimeError) throw thrown;
       if (!isOpen)
         throw ended === undefined ? serverClosed(name) : endedMeanwhile(name, what, ended, words());
@@ -212,7 +209,11 @@ export async function connectServer(
         : badAnswer(name, what, thrown);
     } finally {
       signal.removeEventListener('abort', onAbort);
-      if (--underWay === 0) server.letGo();
+      if (--underWay === 0) {
+        server.letGo();
+        // A session that is lost: the others of its requests have heard it for themselves.
+        if (!isOpen) await server.end('it no longer knows the session');
+      }
     }
   };
 

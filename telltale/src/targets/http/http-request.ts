@@ -101,8 +101,11 @@ export function exchange(request: Exchange, url: URL, edges: HttpEdges): Promise
         edges.hosts.denies(address, portOf(url)),
       ),
       agent: request.agent ?? false, // a kept connection would be one that was checked for another request
-      signal,
     });
+    // Not by the option: Node hands that to the connection, which may by then be another request's.
+    const onAbort = () => void sent.destroy();
+    signal.addEventListener('abort', onAbort, { once: true });
+    sent.once('close', () => signal.removeEventListener('abort', onAbort));
     if (request.isBackground === true) sent.once('socket', (socket) => socket.unref());
     sent.once('response', resolve);
     sent.on('error', (error) => {

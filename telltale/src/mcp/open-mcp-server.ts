@@ -1,7 +1,8 @@
 import { mcpTargetName } from '../targets/mcp/mcp-names.ts';
 import type { McpAsk, McpServerStart, OpenMcpServer } from '../targets/mcp/mcp-server.ts';
-import { type Connection, type ConnectOptions, connectServer, type Offers } from './connect-server.ts';
+import { type Connection, type ConnectOptions, connectServer } from './connect-server.ts';
 import { isSessionLost } from './http/http-errors.ts';
+import type { Offers } from './list-offers.ts';
 import { endsTooOften, serverClosed, toolGone } from './mcp-errors.ts';
 import { MAX_MESSAGE_BYTES } from './server-channel.ts';
 

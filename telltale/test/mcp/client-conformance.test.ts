@@ -16,7 +16,17 @@ const listed = (parse(LIST) as { readonly client: readonly string[] }).client;
 async function suite(folder: string, ...args: readonly string[]) {
   const child = spawn(
     process.execPath,
-    [SUITE, 'client', '--command', `${process.execPath} ${CLIENT}`, '--timeout', '90000', '-o', folder, ...args],
+    [
+      SUITE,
+      'client',
+      '--command',
+      `${process.execPath} ${CLIENT}`,
+      '--timeout',
+      '90000',
+      '-o',
+      folder,
+      ...args,
+    ],
     // Our own sources, compiled by the first of the clients, are not compiled again by the others.
     {
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: join(folder, 'compiled') },

@@ -173,6 +173,21 @@ test('headers are sent, and are never shown, though the server quotes them', asy
   expect(JSON.stringify(error)).not.toMatch(/s3cr3t|k3y|in-the-path/);
 });
 
+test('what a server says in an error or a log is shown without the headers that it was sent', async () => {
+  const { url } = await oddServer({
+    'tools/call': ({ id }, response, { headers }) =>
+      json(response, {
+        jsonrpc: '2.0',
+        id,
+        error: { code: -32_000, message: `no such user: ${headers['x-key']}` },
+      }),
+  });
+  const error = await failureOf((await openHttp(url, { headers: { 'X-Key': 'k3y-value' } })).call(callOf()));
+  expect(error.code).toBe('tool_failed');
+  expect(error.message).toContain('no such user: [hidden]');
+  expect(JSON.stringify(error)).not.toContain('k3y');
+});
+
 test('a redirect is followed within the same origin, and to no other', async () => {
   const { url, port } = await oddServer({});
   const inside = await httpServer((request, response) =>

@@ -1,6 +1,6 @@
 import { sleep } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { McpHttpStart, McpSend } from '../../targets/mcp/mcp-server.ts';
+import type { McpHttpStart } from '../../targets/mcp/mcp-server.ts';
 import { createKeptOutput } from '../../targets/output/kept-output.ts';
 import {
   type ChannelListener,
@@ -11,25 +11,24 @@ import {
 } from '../server-channel.ts';
 import { createHide } from './hide-secrets.ts';
 import {
-  badStatus,
   brokeOff,
-  cannotReach,
+  isSessionLost,
   messageTooLarge,
   noAnswerIn,
   noMessages,
-  sessionLost,
   tooMuchJunk,
 } from './http-errors.ts';
+import { type Answer, createHttpSession } from './http-session.ts';
 import { newPlace, readStream } from './message-stream.ts';
 import { readWhole } from './read-whole.ts';
 import { createStandingStream } from './standing-stream.ts';
 
-type Answer = Awaited<ReturnType<McpSend>>;
-type Message = {
+interface Message {
   readonly method?: string;
   readonly id?: unknown;
+  readonly error?: unknown;
   readonly params?: { readonly requestId?: unknown };
-};
+}
 
 /** Tries to resume a stream that brought nothing new. */
 const MAX_RESUMES = 5;
@@ -39,24 +38,18 @@ const MAX_RETRY_MS = 30_000;
 /** Of a request that changes nothing. */
 const MAX_REPEATS = 2;
 const GOODBYE_MS = 1_000;
-const MAX_SHOWN_BODY = 4_096;
 const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
 
 /** A session with a server over streamable HTTP. Nothing is sent before the first message. */
 export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): ServerChannel {
   const { name, clock } = start;
-  const what = `The MCP server "${name}"`;
   const hide = createHide(start.headers);
-  const own = Object.fromEntries(
-    Object.entries(start.headers).map(([key, value]) => [key.toLowerCase(), value]),
-  );
+  const session = createHttpSession(start, hide);
   const junk = createKeptOutput(KEPT_WORDS);
   const all = new AbortController();
   /** Requests that have no answer yet, by id. */
   const waiting = new Map<unknown, AbortController>();
   let junkCount = 0;
-  let session: string | undefined;
-  let version: string | undefined;
   let listener: ChannelListener | undefined;
   let isGone = false;
 
@@ -66,41 +59,6 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
     listener?.ended(how);
     all.abort();
   };
-  const ask = async (
-    method: 'GET' | 'POST' | 'DELETE',
-    signal: AbortSignal,
-    more: Readonly<Record<string, string>>,
-    body?: string,
-    isBackground = false,
-  ): Promise<Answer> => {
-    const asked = session;
-    const headers = {
-      ...own,
-      ...(asked === undefined ? {} : { 'mcp-session-id': asked }),
-      ...(version === undefined ? {} : { 'mcp-protocol-version': version }),
-      ...more,
-    };
-    const answer = await start
-      .send({ what, method, headers, body, signal, isBackground })
-      .catch((thrown: unknown) => {
-        throw cannotReach(name, thrown);
-      });
-    if (answer.status < 300) return answer;
-    const said = hide(await readSaid(answer));
-    const isLost = answer.status === 404 || (answer.status === 400 && /session/i.test(said));
-    if (asked === undefined || !isLost) throw badStatus(name, answer.status, said);
-    if (session === asked) session = undefined;
-    throw sessionLost(name);
-  };
-  const get = (lastId: string | undefined, signal: AbortSignal, isBackground: boolean) =>
-    ask(
-      'GET',
-      signal,
-      { accept: 'text/event-stream', ...(lastId === undefined ? {} : { 'last-event-id': lastId }) },
-      undefined,
-      isBackground,
-    );
-
   /** Hands a message on; true if it answers `id`. What is no message is kept for the error that will follow. */
   const hand = (text: string, id: unknown): boolean => {
     const message: Message | undefined = readMessage(text);
@@ -109,7 +67,8 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
       if (++junkCount > MAX_JUNK) throw tooMuchJunk(name, MAX_JUNK);
       return false;
     }
-    listener?.message(message);
+    const isShown = message.error !== undefined || message.method === 'notifications/message';
+    listener?.message(isShown ? (readMessage(hide(text)) ?? message) : message);
     return message.method === undefined && id !== undefined && message.id === id;
   };
   const streamFor = (id: unknown) => ({
@@ -118,6 +77,14 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
     take: (data: string) => hand(data, id),
     tooLarge: () => messageTooLarge(name, maxMessageBytes),
   });
+  const get = (lastId: string | undefined, signal: AbortSignal, isBackground: boolean) =>
+    session.ask({
+      method: 'GET',
+      headers: { accept: 'text/event-stream', ...(lastId === undefined ? {} : { 'last-event-id': lastId }) },
+      signal,
+      isBackground,
+    });
+
   const standing = createStandingStream({
     clock,
     signal: all.signal,
@@ -131,11 +98,9 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
         await readStream(answer, place, streamFor(undefined));
         return 'ended';
       } catch (thrown) {
-        if (all.signal.aborted) return 'none';
-        const { code, retryable } = thrown as RuntimeError;
-        if (code === 'mcp_session_lost') tellEnd('it no longer knows the session');
+        if (isSessionLost(thrown)) tellEnd('it no longer knows the session');
         // 405 is how a server says that it has no such stream; others say 400 or 404.
-        return retryable && code !== 'mcp_session_lost' ? 'failed' : 'none';
+        return !all.signal.aborted && isPassing(thrown) ? 'failed' : 'none';
       }
     },
   });
@@ -152,8 +117,7 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
       await sleep(clock, Math.min(Math.max(retryMs, MIN_RETRY_MS), MAX_RETRY_MS), signal);
       const { events } = place;
       const answer = await get(place.lastId, signal, false).catch((thrown: unknown) => {
-        if (thrown instanceof RuntimeError && thrown.retryable && thrown.code !== 'mcp_session_lost')
-          return undefined;
+        if (isPassing(thrown)) return undefined;
         throw thrown;
       });
       if (answer !== undefined && (await readStream(answer, place, streamFor(id)))) return;
@@ -161,21 +125,19 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
     }
   };
 
+  /** A call is made once: whether it had an effect is not known. What changes nothing is asked for again. */
   const post = async (message: Message, signal: AbortSignal): Promise<Answer> => {
-    const accept = 'application/json, text/event-stream';
+    const headers = {
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+    };
+    const mayRepeat =
+      message.id !== undefined && message.method !== undefined && message.method !== 'tools/call';
     for (let repeats = 0; ; repeats++)
       try {
-        return await ask(
-          'POST',
-          signal,
-          { accept, 'content-type': 'application/json' },
-          JSON.stringify(message),
-        );
+        return await session.ask({ method: 'POST', headers, body: JSON.stringify(message), signal });
       } catch (thrown) {
-        const mayRepeat =
-          message.id !== undefined && message.method !== undefined && message.method !== 'tools/call';
-        if (!(thrown instanceof RuntimeError) || !thrown.retryable || !mayRepeat) throw thrown;
-        if (repeats === MAX_REPEATS || thrown.code === 'mcp_session_lost') throw thrown;
+        if (!mayRepeat || repeats === MAX_REPEATS || !isPassing(thrown)) throw thrown;
         await sleep(clock, FIRST_RETRY_MS * 2 ** repeats, signal);
       }
   };
@@ -183,7 +145,7 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
   const request = async (message: Message, signal: AbortSignal): Promise<void> => {
     const answer = await post(message, signal);
     if (message.method === 'initialize')
-      session = SESSION_ID.exec(answer.headers['mcp-session-id'] ?? '')?.[0];
+      session.id = SESSION_ID.exec(answer.headers['mcp-session-id'] ?? '')?.[0];
     if (isType(answer, 'text/event-stream')) return follow(answer, message.id, signal);
     if (!isType(answer, 'application/json')) {
       answer.discard();
@@ -212,16 +174,16 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
       try {
         if (isRequest) await request(message, controller.signal);
         else (await post(message, controller.signal)).discard();
-        if (message.method === 'notifications/initialized' || version !== undefined) standing.wake();
+        if (session.version !== undefined) standing.wake();
       } finally {
         all.signal.removeEventListener('abort', stop);
-        waiting.delete(message.id);
+        if (isRequest) waiting.delete(message.id);
         // Its answer is of no use to anybody any more.
         if (message.method === 'notifications/cancelled') waiting.get(message.params?.requestId)?.abort();
       }
     },
     useVersion(agreed) {
-      version = agreed;
+      session.version = agreed;
     },
     get words() {
       return { stderr: '', junk: hide(junk.text()) };
@@ -231,23 +193,21 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
     letGo: () => undefined,
     async end(how) {
       tellEnd(how);
-      if (session === undefined) return;
-      const answer = await ask('DELETE', AbortSignal.timeout(GOODBYE_MS), {}).catch(() => undefined); // it need not take it
-      session = undefined;
+      if (session.id === undefined) return;
+      const signal = AbortSignal.timeout(GOODBYE_MS);
+      const answer = await session.ask({ method: 'DELETE', signal }).catch(() => undefined); // it need not take it
+      session.id = undefined;
       answer?.discard();
     },
   };
 }
 
+/** Whether the same may succeed in a moment. */
+const isPassing = (thrown: unknown): boolean =>
+  thrown instanceof RuntimeError && thrown.retryable && !isSessionLost(thrown);
+
 const isType = ({ headers }: Answer, type: string): boolean =>
   (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() === type;
-
-/** Of an error; nothing where it cannot be read. JSON-RPC's is the message in it. */
-async function readSaid(answer: Answer): Promise<string> {
-  const text = await readWhole(answer, MAX_SHOWN_BODY, undefined).catch(() => '');
-  const { error } = (readMessage(text) ?? {}) as { readonly error?: { readonly message?: unknown } };
-  return String(typeof error?.message === 'string' ? error.message : text).trim();
-}
 
 /** The messages of a body: one, or (as an older version had it) a list. */
 function listOf(text: string): readonly string[] {

@@ -7,7 +7,8 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 
-const SUITE = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js');
+const require = createRequire(import.meta.url);
+const SUITE = require.resolve('@modelcontextprotocol/conformance/dist/index.js');
 const CLIENT = fileURLToPath(new URL('conformance-client.ts', import.meta.url));
 const LIST = readFileSync(new URL('client-conformance.yml', import.meta.url), 'utf8');
 const listed = (parse(LIST) as { readonly client: readonly string[] }).client;

@@ -192,7 +192,7 @@ test('a call that is stopped is cancelled at the server, one that has ended is n
   expect((await failureOf(server.call(callOf({ signal: controller.signal })))).code).toBe('cancelled');
 });
 
-test.each([
+const NO_ANSWERS: readonly (readonly [answer: string, code: string])[] = [
   [`reply(id, 5)`, 'mcp_failed'],
   [`reply(id, {})`, 'mcp_failed'],
   [`reply(id, { content: 'text' })`, 'mcp_failed'],
@@ -200,13 +200,16 @@ test.each([
   [`send({ id, error: { code: -32602, message: 'no such thing' } })`, 'tool_failed'],
   [`send({ id, error: 'odd' })`, 'mcp_failed'],
   [`send({ id })`, 'mcp_failed'],
-])('%s is no answer', async (answer, code) => {
-  const server = await openFake(`on['tools/call'] = ({ id }) => { ${answer} }`);
-  const controller = new AbortController();
-  const failed = failureOf(server.call(callOf({ signal: controller.signal })));
-  const timer = setTimeout(() => controller.abort(), 1_000);
-  expect((await failed).code).toBe(code);
-  clearTimeout(timer);
+];
+
+test('what is no answer fails its call at once, and harms no other', async () => {
+  const answers = NO_ANSWERS.map(([answer]) => `(id) => { ${answer} }`);
+  const server = await openFake(
+    `const answers = [${answers}]; on['tools/call'] = ({ id, params: { arguments: { n } } }) => n === undefined ? reply(id, text('done')) : answers[n](id);`,
+  );
+  for (const [n, [answer, code]] of NO_ANSWERS.entries())
+    expect((await failureOf(server.call(callOf({ input: { n } })))).code, answer).toBe(code);
+  expect(await textOf(server.call(callOf()))).toEqual(['done']);
 });
 
 test('all progress comes before the answer, up to a limit', async () => {

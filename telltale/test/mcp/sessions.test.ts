@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from '../../src/kernel/json.ts';
@@ -144,4 +145,27 @@ test('a change that leaves a Tool without its tool refuses the next session, and
     code: 'target_unknown',
     message: expect.stringContaining('"fake" has no tool "old" for tool "kept"'),
   });
+});
+
+test('progress of server-everything reaches the session, and gives a call no more time than its action has', async () => {
+  const require = createRequire(import.meta.url);
+  const args = [require.resolve('@modelcontextprotocol/server-everything/dist/index.js'), 'stdio'];
+  const server = { name: 'peer', command: process.execPath, args, resources: false, prompts: false };
+  const slow = (id: string, duration: number, steps: number, timeout: number) =>
+    `<action id="${id}" type="tool">${JSON.stringify({ name: 'peer_trigger-long-running-operation', parameters: { duration, steps }, timeout })}</action>`;
+  const { observed, of } = await runAgent({
+    manifest: `import: { tools: [{ mcp: ${JSON.stringify(server)} }] }\n`,
+    turns: [
+      `${slow('short', 0.1, 3, 60)}${slow('long', 60, 600, 1)}`,
+      '<response>done</response>',
+      '<response>done</response>',
+    ],
+    runtime: runtime(),
+  });
+  const progressOf = (id: string) =>
+    observed.flatMap((event) => (event.type === 'action.progress' && event.id === id ? [event.data] : []));
+  expect(progressOf('short')).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3 })));
+  expect(progressOf('long').length).toBeGreaterThan(0);
+  expect(of('action.completed').map(({ id }) => id)).toEqual(['short']);
+  expect(of('action.failed')).toMatchObject([{ id: 'long', error: { code: 'timeout' } }]);
 });

@@ -44,7 +44,14 @@ export default defineConfig({
           hookTimeout: ROOMS_TIMEOUT_MS,
         },
       },
-      { test: { name: 'examples', include: [examples] } },
+      {
+        test: {
+          name: 'examples',
+          include: [examples],
+          // Reads every prompt of every example.
+          setupFiles: ['telltale/test/examples/heard-prompts.ts'],
+        },
+      },
       {
         test: {
           name: 'packaging',

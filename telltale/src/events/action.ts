@@ -56,5 +56,11 @@ export const isTracked = (action: DeclaredAction): boolean => action.mode !== 'f
 export const isShown = (action: DeclaredAction): boolean =>
   !(action.kind === 'internal' && action.name === 'foreach');
 
+/** The internal action by which an agent says that its step is done. */
+export const COMPLETE_STEP = 'complete_step';
+
+export const completesStep = ({ kind, name }: Pick<DeclaredAction, 'kind' | 'name'>): boolean =>
+  kind === 'internal' && name === COMPLETE_STEP;
+
 /** Whether it has ended, in whatever way. */
 export const hasEnded = (status: ActionStatus): boolean => status !== 'waiting' && status !== 'running';

@@ -1,18 +1,15 @@
+import { type ActionState, completesStep } from './action.ts';
 import type { EventOf } from './event.ts';
 import type { SessionState, TaskState } from './state.ts';
 
-/** A task that was given before is not given again. */
+/** Different calls of one task that are told apart, and how much of each is compared. */
+const MAX_TRIED = 200;
+const MAX_COMPARED = 1_000;
+
 export function giveTask(state: SessionState, event: EventOf<'task.given'>): void {
   const { type: _, seq: __, at: ___, session: ____, turn: _____, cause: ______, ...given } = event;
-  state.task = {
-    given,
-    since: state.turn,
-    actionsBefore: state.actions.size,
-    turns: 0,
-    reports: 0,
-    warned: false,
-    barren: 0,
-  };
+  const watch = { warned: false, tried: [], fresh: true, barren: 0 };
+  state.task = { given, since: state.turn, turns: 0, reports: 0, ...watch };
   state.news.task = given;
   state.idleTurns = 0;
   state.bareTurns = 0;
@@ -27,7 +24,7 @@ export function reportStuck(state: SessionState, { task, nth, why }: EventOf<'ta
   const { task: inHand } = state;
   if (inHand?.given.task !== task) return;
   inHand.warned = true;
-  inHand.barren = 0;
+  watchAnew(inHand);
   if (nth !== undefined) report(state, task, { kind: 'stuck', nth, why });
 }
 
@@ -41,14 +38,13 @@ function report(state: SessionState, task: string, open: NonNullable<TaskState['
   state.task.open = open;
 }
 
-/** What is to be done again begins anew: it was told by somebody else now. */
 export function answerReport(state: SessionState, { task, nth, text }: EventOf<'task.answered'>): void {
   const { task: inHand } = state;
   if (inHand?.given.task !== task || inHand.open?.nth !== nth) return;
   delete inHand.open;
   if (text === undefined) return;
   inHand.warned = false;
-  inHand.barren = 0;
+  watchAnew(inHand);
   state.idleTurns = 0;
   state.bareTurns = 0;
   state.news.messages.push({ from: 'verifier', text });
@@ -56,4 +52,29 @@ export function answerReport(state: SessionState, { task, nth, text }: EventOf<'
 
 export function endTask(state: SessionState, task: string): void {
   if (state.task?.given.task === task) delete state.task;
+}
+
+/** Somebody had a word about it: what was tried before does not count any more. */
+function watchAnew(task: TaskState): void {
+  task.tried = [];
+  task.fresh = true;
+  task.barren = 0;
+}
+
+/** An action has ended: what was done before in the same way is nothing new. */
+export function noteTried(task: TaskState, { action, input = {}, status }: ActionState): void {
+  if (completesStep(action)) return;
+  const what = `${action.kind} ${action.name} ${JSON.stringify(input)}`.slice(0, MAX_COMPARED);
+  const known = task.tried.find((each) => each.what === what);
+  if (known !== undefined) known.times++;
+  else {
+    if (task.tried.push({ id: action.id, what, times: 1 }) > MAX_TRIED) task.tried.shift();
+    if (status === 'completed') task.fresh = true;
+  }
+}
+
+/** A turn begins: whether the one before it brought anything new is known now. */
+export function countBarren(task: TaskState): void {
+  task.barren = task.fresh ? 0 : task.barren + 1;
+  task.fresh = false;
 }

@@ -135,11 +135,12 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.variables.set(event.name, event.to);
       break;
     case 'review.requested': {
-      const { review, step, prompt, options, assignee, kind, due, call, at, seq } = event;
+      const { review, step, prompt, options, assignee, kind, nth, due, call, at, seq } = event;
       state.reviews.push({
         ...{ review, step, prompt, options, at, seq },
         ...(assignee === undefined ? {} : { assignee }),
         ...(kind === undefined ? {} : { kind }),
+        ...(nth === undefined ? {} : { nth }),
         ...(due === undefined ? {} : { due }),
         ...(call === undefined ? {} : { call }),
       });
@@ -159,6 +160,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.usage.input += event.usage.input;
       state.usage.output += event.usage.output;
       state.usage.cost_usd += event.cost_usd;
+      if (event.worker !== undefined) countLed(state, event.worker, event);
       break;
     case 'component.injected':
       state.injected.add(`${event.component} ${event.step}`);
@@ -213,16 +215,30 @@ function settle(state: RunState, address: string, change: (step: StepState) => v
   if (step !== undefined) change(step);
 }
 
-function forgetHooks(state: RunState, address: string): void {
-  if (state.hooks.length > 0) state.hooks = state.hooks.filter(({ action }) => action !== address);
+function countLed(state: RunState, session: string, { usage, cost_usd }: RunEventOf<'model.used'>): void {
+  const known = state.ledUsage.get(session) ?? { input: 0, output: 0, cost_usd: 0 };
+  state.ledUsage.set(session, {
+    input: known.input + usage.input,
+    output: known.output + usage.output,
+    cost_usd: known.cost_usd + cost_usd,
+  });
 }
+
+/** Of the step, and of the actions of its plan. */
+function forgetHooks(state: RunState, address: string): void {
+  if (state.hooks.length > 0)
+    state.hooks = state.hooks.filter(({ action = '' }) => action !== address && !isInside(action, address));
+}
+
+const isInside = (action: string, address: string): boolean =>
+  action.startsWith(address) && /^(?:#\d+)?\//.test(action.slice(address.length));
 
 /** The first answer counts. */
 function answer(state: RunState, event: RunEventOf<'review.resolved'>): void {
-  const { answer: said, choice, by, note } = event;
+  const { answer: said, choice, by, note, at: answeredAt } = event;
   state.reviews = state.reviews.map((each) =>
     each.review === event.review && each.choice === undefined
-      ? { ...each, answer: said, choice, by, ...(note === undefined ? {} : { note }) }
+      ? { ...each, answer: said, answeredAt, choice, by, ...(note === undefined ? {} : { note }) }
       : each,
   );
 }

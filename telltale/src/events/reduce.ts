@@ -4,7 +4,16 @@ import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
 import { request, resolve } from './fold-reviews.ts';
 import { endRun, fireTimer, hearAnswer, setTimer, startRun, takeOrder } from './fold-runs.ts';
-import { answerReport, claimTask, endTask, giveTask, reportStuck, reportTurn } from './fold-tasks.ts';
+import {
+  answerReport,
+  claimTask,
+  countBarren,
+  endTask,
+  giveTask,
+  noteTried,
+  reportStuck,
+  reportTurn,
+} from './fold-tasks.ts';
 import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold-turns.ts';
 import { markHook } from './hook-marks.ts';
 import { emptyState, type SessionState } from './state.ts';
@@ -66,6 +75,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'turn.started':
       beginTurn(state, event.turn);
+      if (state.task !== undefined) countBarren(state.task);
       break;
     case 'turn.completed':
       endTurn(state);
@@ -118,6 +128,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
         action.ms = event.ms;
         const key = action.action.output_key;
         if (key !== undefined) state.outputs.set(key, event.id);
+        if (state.task !== undefined) noteTried(state.task, action);
       });
       break;
     case 'action.failed':
@@ -126,6 +137,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
         action.error = event.error;
         action.attempts = event.attempts;
         action.ms = event.ms;
+        if (state.task !== undefined) noteTried(state.task, action);
         if (action.action.on_error === 'fail') state.failing ??= event.id;
       });
       break;
@@ -175,6 +187,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       if (event.by === 'model') {
         state.signs.tags = true;
         state.signs.deeds = true;
+        if (state.task !== undefined) state.task.fresh = true;
       }
       if (event.by !== SEED_WRITER) state.variableUpdates++;
       state.variables.set(event.name, { value: event.to, class: event.class, by: event.by });
@@ -194,7 +207,12 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       state.balance = event.balance;
       break;
     case 'prompt.compacted':
-      state.compaction = { through: event.through, summary: event.summary };
+      state.compaction = {
+        through: event.through,
+        summary: event.summary,
+        // The block that gave it is among what the summary stands for.
+        ...(state.task !== undefined && state.task.since < event.through ? { task: state.task.given } : {}),
+      };
       state.turns = state.turns.filter(({ turn }) => turn > event.through);
       if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);
       break;
@@ -294,7 +312,10 @@ function begin(state: SessionState, event: EventOf<'session.started'>): void {
   for (const [field, value] of Object.entries(event.metadata ?? {})) state.metadata[field] = value;
   for (const [name, value] of Object.entries(event.vars ?? {}))
     state.variables.set(name, { value, class: classIn(event, name), by: 'start' });
-  state.news.messages.push({ from: event.parent === undefined ? 'user' : 'parent', text: event.input });
+  state.news.messages.push({
+    from: event.parent === undefined || event.led === true ? 'user' : 'parent',
+    text: event.input,
+  });
 }
 
 const classIn = ({ classes }: EventOf<'session.started'>, name: string): VariableClass =>
@@ -332,6 +353,7 @@ function changeMetadata(state: SessionState, event: EventOf<'metadata.changed'>)
   if (!isOfChild(event.by) && event.run === undefined) {
     state.signs.tags = true;
     state.signs.deeds = true;
+    if (state.task !== undefined) state.task.fresh = true;
   }
   for (const [field, { to }] of Object.entries(event.changes) as [string, { to: Json }][]) {
     // A field that is not set and has no default is absent; on the log that is null.

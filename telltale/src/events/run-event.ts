@@ -32,6 +32,8 @@ export interface ApprovalRequest {
   readonly assignee?: string;
   /** What it is about, where it is no `approval` step: begin a step, execute a plan, or settle what agent and verifier do not. */
   readonly kind?: 'confirm' | 'plan' | 'escalation';
+  /** The report on the step that it is about, of those that `step.claimed`, `step.stuck` and `verify` count. */
+  readonly nth?: number;
   /** When it is too late, and what then counts. */
   readonly due?: number;
   /** Where it is a call that may not be made without a person's approval: what is approved is what is done. */
@@ -276,6 +278,8 @@ export type RunEventBody =
       readonly model: string;
       readonly usage: Usage;
       readonly cost_usd: number;
+      /** The session that used it, where an agent works on a task. */
+      readonly worker?: string;
     }
   | { readonly type: 'audit'; readonly who: string; readonly what: string }
   | { readonly type: 'custom'; readonly name: string; readonly data: Json };

@@ -69,6 +69,7 @@ export interface ApprovalState extends ApprovalRequest {
   /** Where it stands on the log. */
   readonly seq: number;
   readonly answer?: ReviewAnswer;
+  readonly answeredAt?: number;
   readonly choice?: string;
   readonly by?: string;
   readonly note?: string;
@@ -119,6 +120,8 @@ export interface RunState {
   /** What its decisions cost so far. */
   charged: number;
   usage: { input: number; output: number; cost_usd: number };
+  /** The same of each session that works on its tasks. */
+  ledUsage: Map<string, { readonly input: number; readonly output: number; readonly cost_usd: number }>;
 }
 
 export const emptyRun = (): RunState => ({
@@ -146,4 +149,5 @@ export const emptyRun = (): RunState => ({
   answers: new Map(),
   injected: new Set(),
   usage: { input: 0, output: 0, cost_usd: 0 },
+  ledUsage: new Map(),
 });

@@ -39,8 +39,6 @@ export interface TaskState {
   readonly given: GivenTask;
   /** The turn that was the last when it was given: what came before belongs to other tasks. */
   readonly since: number;
-  /** The order in which actions were declared, likewise. */
-  readonly actionsBefore: number;
   /** Requests to the model that ended well since. */
   turns: number;
   /** How many reports there were, and the one that has no answer yet. */
@@ -48,8 +46,18 @@ export interface TaskState {
   open?: OpenReport;
   /** Whether the agent was told that it does not come further. */
   warned: boolean;
-  /** Turns in a row that brought nothing that was not there before. */
+  /** What was called with what, and how often since it was given, or since somebody had a word about it. */
+  tried: TriedAction[];
+  /** Whether something new came in the turn in hand, and in how many turns in a row before it nothing did. */
+  fresh: boolean;
   barren: number;
+}
+
+export interface TriedAction {
+  readonly id: string;
+  /** What was called and with what, cut to a bounded size. */
+  readonly what: string;
+  times: number;
 }
 
 export type OpenReport =
@@ -132,6 +140,8 @@ export interface Variable {
 export interface Compaction {
   readonly through: number;
   readonly summary: string;
+  /** The task that was in hand. */
+  readonly task?: GivenTask;
 }
 
 export interface Totals {

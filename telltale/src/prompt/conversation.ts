@@ -88,7 +88,7 @@ export function createConversation({ system, systemTokens, style, calls }: Openi
       room === undefined
         ? renderBlock(told, state.actions, first, style)
         : renderNews(told, state.actions, first, style, room);
-    const summary = first ? renderSummary(state, style.safe) : '';
+    const summary = first ? renderSummary(state, style) : '';
     const text = summary === '' ? block : `${summary}\n\n${block}`;
     if (text !== '') add('user', text);
     asked = turn;

@@ -15,6 +15,8 @@ export interface PrimerOptions {
   readonly sealKey?: string | undefined;
   /** What targets and then internal actions are called, where the model calls them natively. */
   readonly callNames?: CallNames | undefined;
+  /** Whether a run leads the session from step to step. */
+  readonly led?: boolean;
 }
 
 /** The system prompt of a session: the manifest's instructions and the primer. Never changes within it. */
@@ -37,7 +39,7 @@ export function primer(agent: AgentManifest, options: PrimerOptions): string {
     templateList(agent, safe),
     isTags ? metadataList(agent, safe) : '',
     variableList(agent, safe),
-    outputNote(agent),
+    options.led === true ? stepsNote(agent) : outputNote(agent),
     limitsNote(agent, options.targets.length + options.internalActions.length > 0),
   ]
     .filter((part) => part !== '')
@@ -57,7 +59,7 @@ function dialectPrimer(agent: AgentManifest, options: PrimerOptions, safe: Escap
     case 'tools':
       return toolsPrimer(agent, { targets: all(), names: callNames, safe });
     case 'step':
-      return stepPrimer(agent, { targets: all(), names: callNames, safe });
+      return stepPrimer(agent, { targets: all(), names: callNames, safe, led: options.led });
   }
 }
 
@@ -140,6 +142,16 @@ function outputNote({ output, dialect }: AgentManifest): string {
     return '# The result\n\nThe step with "is_complete": true must have "output", which is the result.';
   return `# The final response\n\nIt must be one JSON value that satisfies this JSON Schema, and nothing else, not even a code fence: ${compact(output.schema)}`;
 }
+
+function stepsNote({ dialect }: AgentManifest): string {
+  return `# Steps\n\nYou are led through your work one step at a time: what to do now is the step in hand, and it counts until the next one comes. ${COMPLETE[dialect]} Running actions end first; nothing that you call after it in the same turn is begun. The notes say what you did and what came of it, in your own words, in at least 50 characters: they are kept, and may be checked. The next step comes with the next message. Only completing its last step ends your work: no response does.`;
+}
+
+const COMPLETE: Readonly<Record<AgentManifest['dialect'], string>> = {
+  tags: 'When it is done, end it in the same turn with <action type="internal">{"name": "complete_step", "parameters": {"notes": "…"}}</action>.',
+  tools: 'When it is done, end it in the same turn with a call of "complete_step".',
+  step: 'When it is done, end it in the same turn with "is_complete": true and "notes"; that counts only if all "tool_calls" of the turn succeed.',
+};
 
 function limitsNote({ limits }: AgentManifest, acts: boolean): string {
   const parallel = acts ? ` At most ${limits.parallel_actions} actions run side by side; others wait.` : '';

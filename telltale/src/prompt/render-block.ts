@@ -16,6 +16,7 @@ import {
 import { isOwnWords } from './own-words.ts';
 import { type MetadataManifest, renderMetadata } from './render-metadata.ts';
 import { isTold, type ResultRoom, type ResultStyle, renderResults } from './render-results.ts';
+import { renderTask } from './render-task.ts';
 import { renderVariables } from './render-variables.ts';
 import { errorText } from './result-text.ts';
 
@@ -68,7 +69,8 @@ export function renderNews(
     renderVariables({ values: variables, changed: news.variables, first }, style.variables, style.safe),
     renderRunning(running, actions, style),
     renderWorkflows(news.workflows ?? [], style),
-    // Then, as they come to be: feeds that changed, the step in hand.
+    // Then, as they come to be: feeds that changed.
+    news.task === undefined ? '' : renderTask(news.task, style),
   ].filter((part) => part !== '');
   return parts.join('\n\n');
 }

@@ -2,11 +2,18 @@ import type { SessionState } from '../events/state.ts';
 import { cutText } from './cut-text.ts';
 import type { Escape } from './escape.ts';
 import { MAX_SHOWN, MAX_SUMMARY } from './limits.ts';
+import type { BlockStyle } from './render-block.ts';
+import { renderTask } from './render-task.ts';
 
 /** What the first block begins with once old turns were compacted: what was asked for, and what came of it so far. */
-export function renderSummary({ compaction, input }: SessionState, safe: Escape): string {
+export function renderSummary(
+  { compaction, input }: SessionState,
+  style: Pick<BlockStyle, 'safe' | 'dialect'>,
+): string {
+  const { safe } = style;
   if (compaction === undefined) return '';
-  return `The conversation up to and with turn ${compaction.through} was replaced by a summary. It began with this message:\n${shortened(input, MAX_SHOWN, safe)}\n\nSummary of what happened since:\n${shortened(compaction.summary, MAX_SUMMARY, safe)}`;
+  const task = compaction.task === undefined ? '' : `\n\n${renderTask(compaction.task, style)}`;
+  return `The conversation up to and with turn ${compaction.through} was replaced by a summary. It began with this message:\n${shortened(input, MAX_SHOWN, safe)}\n\nSummary of what happened since:\n${shortened(compaction.summary, MAX_SUMMARY, safe)}${task}`;
 }
 
 function shortened(text: string, max: number, safe: Escape): string {

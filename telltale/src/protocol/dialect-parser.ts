@@ -14,6 +14,8 @@ export interface CallParserOptions {
   readonly names?: CallNames;
   /** What was said of this turn before a restart. */
   readonly before?: string;
+  /** Whether the session is led, in the dialect `step`. */
+  readonly led?: boolean;
 }
 
 export type DialectParserOptions = TagParserOptions & CallParserOptions;

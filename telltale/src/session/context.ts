@@ -7,6 +7,7 @@ import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../store/store.ts';
+import type { Guide } from './guide/guide.ts';
 import type { SessionHooks } from './hooks/create-session-hooks.ts';
 import type { Inbox } from './inbox.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';
@@ -25,6 +26,8 @@ export interface SessionContext {
   readonly scheduler: Scheduler;
   readonly stop: Stop;
   readonly reviews: Reviews;
+  /** Where a run leads the session. */
+  readonly guide: Guide | undefined;
   /** Where the agent has hooks. */
   readonly hooks: SessionHooks | undefined;
   readonly inbox: Pick<Inbox, 'onMessage'>;

@@ -16,6 +16,7 @@ import type { Begin, ChildSession, Lineage, Spawn } from './children/lineage.ts'
 import { sessionContext } from './decision-context.ts';
 import { createEventQueue } from './event-queue.ts';
 import { firstEvent, writerOf } from './first-event.ts';
+import type { Lead } from './guide/lead.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
@@ -161,6 +162,7 @@ interface Opened {
   readonly origin: Cause;
   readonly resumed: boolean;
   readonly lineage: Lineage | undefined;
+  readonly lead: Lead | undefined;
 }
 
 /** Takes the stream, writes the first event, and gets everything ready that a session needs. */
@@ -171,7 +173,7 @@ async function open(
   prepared: PreparedAgent,
   onLog: (made: Pick<Opened, 'writer' | 'log'>) => void,
 ): Promise<Opened> {
-  const { lineage } = begin;
+  const { lineage, lead } = begin;
   const choice = choiceOf(begin);
   const model =
     choice.record === undefined ? prepared.model : await recorded(prepared.model, choice.record, edges);
@@ -207,7 +209,7 @@ async function open(
     for (const { message } of problems)
       log.append({ type: 'fault', code: 'variable_store', message }, origin);
     if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
-    return { prepared, model, writer, log, variables, invoke, origin, resumed: false, lineage };
+    return { prepared, model, writer, log, variables, invoke, origin, resumed: false, lineage, lead };
   }
   const writer = await edges.store.acquire(begin.id);
   try {
@@ -229,7 +231,7 @@ async function open(
     );
     seedMissing(forVariables, log, origin);
     variables.reactions?.restore();
-    return { prepared, model, writer, log, variables, invoke, origin, resumed: true, lineage };
+    return { prepared, model, writer, log, variables, invoke, origin, resumed: true, lineage, lead };
   } catch (thrown) {
     await writer.release();
     throw thrown;

@@ -37,6 +37,9 @@ export async function runLoop(
     if (before !== undefined) await before;
     if (stop.reason !== undefined) return { kind: 'stopped' };
     if (state.failing !== undefined) return untilStopped(stop);
+    const led = context.guide?.before();
+    const ended = led === undefined ? undefined : await led;
+    if (ended !== undefined) return ended;
     const limit = reachedLimit(state, manifest.limits, clock.now()) ?? context.limitAbove?.();
     if (limit !== undefined) return { kind: 'failed', error: limit };
     const previous = conversation.prompt();

@@ -32,7 +32,8 @@ export function createPerformer(
   readonly traits: (action: DeclaredAction) => Target | undefined;
 } {
   const { state } = log;
-  const { agent, targets, internal } = prepared;
+  const { agent, targets } = prepared;
+  const { internal, calls } = prepared.face(state.led === true);
   const cost = agent.manifest.budget?.costs.action ?? 0;
   let bound: Map<string, Target> | undefined;
   let noted: Set<string> | undefined;
@@ -51,7 +52,7 @@ export function createPerformer(
   const unknown = ({ kind, name }: DeclaredAction): RuntimeError => {
     const blocked = kind === 'internal' ? notAllowed(name, agent.manifest) : undefined;
     if (blocked !== undefined) return blocked;
-    if (prepared.calls !== undefined) return unknownCall(name, prepared.calls.style.names);
+    if (calls !== undefined) return unknownCall(name, calls.style.names);
     const own = internal.map((action) => action.bind(internalEdges));
     return unknownTarget(kind, name, { all: [...targets.all, ...own] });
   };

@@ -1,7 +1,8 @@
+import { completesStep } from '../events/action.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
-import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
+import type { AgentManifest, WorkflowManifest } from '../manifest/schema/kinds.ts';
 import { once } from '../manifest/schema/once.ts';
 import type { Model } from '../models/model.ts';
 import { openModel } from '../models/open-model.ts';
@@ -23,6 +24,7 @@ import {
   allowedInternalActions,
   INTERNAL_ACTIONS,
   type InternalAction,
+  ledInternalAction,
 } from './internal/internal-actions.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { createMetadata, type Metadata } from './metadata/metadata.ts';
@@ -48,7 +50,6 @@ export interface PreparedAgent {
   readonly workflows: ReadonlyMap<string, WorkflowManifest>;
   /** What sets them off, where something in a session does. */
   readonly triggers: CompiledTriggers | undefined;
-  readonly internal: readonly InternalAction[];
   /** Decision artifacts, and the way to ask them. */
   readonly desk: OpenDesk;
   /** What `${agent.manifest}` shows. */
@@ -58,11 +59,17 @@ export interface PreparedAgent {
   readonly derived: DerivedVariables | undefined;
   readonly toAction: ToAction;
   readonly checkOutput: (text: string) => CheckedOutput;
+  /** What a session shows its model: one that is led also how steps are completed. */
+  readonly face: (led: boolean) => Face;
+  /** The same agent as it is now: another where its MCP servers list something else. Throws as `targets.latest` does. */
+  latest(): PreparedAgent;
+}
+
+export interface Face {
+  readonly internal: readonly InternalAction[];
   /** Where the model calls tools natively: the dialects `tools` and `step`. */
   readonly calls: PreparedCalls | undefined;
   readonly opening: (seal: string | undefined) => Opening;
-  /** The same agent as it is now: another where its MCP servers list something else. Throws as `targets.latest` does. */
-  latest(): PreparedAgent;
 }
 
 export interface PrepareEdges {
@@ -117,7 +124,7 @@ export async function prepareAgent(
     mcp,
     sandbox,
   });
-  const internal = allowedInternalActions(manifest);
+  const allowed = allowedInternalActions(manifest);
   const fixed = {
     agent,
     model,
@@ -125,7 +132,6 @@ export async function prepareAgent(
     agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
     workflows,
     triggers: await triggersOf([...workflows.values()]),
-    internal,
     desk,
     shownManifest: once(() => shownManifest(manifest)),
     metadata: createMetadata(manifest.metadata),
@@ -138,10 +144,12 @@ export async function prepareAgent(
     ),
   };
   const over = (table: AgentTargets): PreparedAgent => {
+    const plain = makeFace(manifest, table.all, allowed, false);
+    const led = once(() => makeFace(manifest, table.all, [...allowed, ledInternalAction()], true));
     const prepared: PreparedAgent = {
       ...fixed,
       targets: table,
-      ...promptOver(manifest, table, internal),
+      face: (isLed) => (isLed ? led() : plain),
       latest() {
         const latest = table.latest();
         return latest === table ? prepared : over(latest);
@@ -152,24 +160,30 @@ export async function prepareAgent(
   return over(targets);
 }
 
-/** What the model is told of what it can call. */
-function promptOver(
-  manifest: LoadedAgent['manifest'],
-  targets: AgentTargets,
+function makeFace(
+  manifest: AgentManifest,
+  targets: AgentTargets['all'],
   internal: readonly InternalAction[],
-): Pick<PreparedAgent, 'calls' | 'opening'> {
-  const calls = prepareCalls(manifest, targets.all, internal);
+  led: boolean,
+): Face {
+  // In `step` a field of the one tool completes a step.
+  const callable =
+    manifest.dialect === 'step'
+      ? internal.filter((action) => !completesStep({ kind: 'internal', name: action.name }))
+      : internal;
+  const calls = prepareCalls(manifest, targets, callable, led);
   const openingFor = (seal: string | undefined) => {
     const system = systemPrompt(manifest, {
-      targets: targets.all,
-      internalActions: internal,
+      targets,
+      internalActions: callable,
       sealKey: seal,
       callNames: calls?.style.names,
+      led,
     });
     return openingOf({ system, agent: manifest, seal, calls: calls?.style, tools: calls?.request.tools });
   };
   const unsealed = openingFor(undefined);
-  return { calls, opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)) };
+  return { internal, calls, opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)) };
 }
 
 /** The matcher is loaded by those who have something to match. */

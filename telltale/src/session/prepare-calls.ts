@@ -19,14 +19,15 @@ export function prepareCalls(
   manifest: AgentManifest,
   targets: readonly (DescribedTarget & { readonly kind: TargetKind })[],
   internalActions: PrimerOptions['internalActions'],
+  led: boolean,
 ): PreparedCalls | undefined {
   const { dialect, protocol } = manifest;
   if (dialect === 'tags') return undefined;
   const all = allTargets(targets, internalActions);
   const names = createCallNames(all.map(({ kind, name }) => ({ kind: kind as TargetKind, name })));
-  const tools = callTools(manifest, all, names);
+  const tools = callTools(manifest, all, names, led);
   return {
-    style: { dialect, names, maxBody: protocol.max_body.bytes, takenIds },
+    style: { dialect, names, maxBody: protocol.max_body.bytes, takenIds, led },
     request: dialect === 'step' ? { tools, toolChoice: STEP } : { tools },
   };
 }

@@ -13,7 +13,6 @@ export function refuseNotBuilt(agent: LoadedAgent<unknown>, internal: readonly s
 
 function unbuiltKeys(manifest: AgentManifest, internal: readonly string[]): readonly string[] {
   const asked: readonly (readonly [key: string, isAsked: boolean])[] = [
-    ['workflow', manifest.workflow !== null],
     ['context_feeds', manifest.context_feeds.length > 0],
     ['memory', manifest.memory !== undefined],
   ];

@@ -20,6 +20,11 @@ import type { Lineage, Spawn } from './children/lineage.ts';
 import { conclude } from './conclude.ts';
 import type { SessionContext } from './context.ts';
 import { sessionContext } from './decision-context.ts';
+import { createCompleteStep } from './guide/complete-step.ts';
+import { createGuide } from './guide/guide.ts';
+import type { Lead } from './guide/lead.ts';
+import { ledElsewhere, ledResult } from './guide/led-result.ts';
+import type { OwnLead } from './guide/own-lead.ts';
 import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
 import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox } from './inbox.ts';
@@ -67,6 +72,8 @@ export interface SessionEdges {
   readonly invoke: Invoke;
   /** Where it is a sub-agent's. */
   readonly lineage: Lineage | undefined;
+  /** Where a run leads it that has begun it. */
+  readonly lead: Lead | undefined;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
 
@@ -97,6 +104,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       desk: prepared.desk,
       rollback: (to) => scheduler.rollback(to, log.here()),
       cancel: (id, reason) => scheduler.cancel(reason, [id]),
+      completeStep: createCompleteStep(log, () => scheduler),
     },
   );
   const triggers =
@@ -136,8 +144,12 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const inbox = createInbox(writer, { log, stop, reviews, orders }, (error) =>
     stop.now({ kind: 'lost', error: toRuntimeError(error) }),
   );
+  const own = await openLead(edges);
+  const lead = edges.lead ?? own?.lead;
+  const face = prepared.face(state.led === true);
   const context: SessionContext = {
     manifest,
+    guide: lead && createGuide({ lead, log, stop, resultOf: (output) => ledResult(state, manifest, output) }),
     state,
     log,
     scheduler,
@@ -152,7 +164,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     model: edges.model,
     fastModel: prepared.fastModel,
     ids: takenIds(state),
-    calls: prepared.calls,
+    calls: face.calls,
     toAction: prepared.toAction,
     applyMetadata,
     setVariable,
@@ -161,7 +173,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     limitAbove: edges.lineage?.limits.reached,
     crashPoint: edges.crashPoint,
   };
-  const conversation = createConversation(prepared.opening(state.seal));
+  const conversation = createConversation(face.opening(state.seal));
   const disarm = state.chat === true ? () => undefined : armWall(context);
   // Nothing is recorded from there on, so nothing may start any more, however long the model takes to end.
   stop.onStop(() => {
@@ -186,6 +198,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       state.chat === true
         ? await runChat(context, conversation, { left, beforeTurn: refresh, inbox, talk: edges.talk })
         : await runLoop(context, conversation, left, refresh);
+    await own?.close(end);
     await variablesOut(edges, end);
     if (end.kind === 'completed') triggers?.end();
     // A session that has completed is not taken up again: what it has set off must be there before.
@@ -202,6 +215,16 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     reactions?.close();
     inbox.close();
   }
+}
+
+/** The run of an agent with a workflow of its own, unless another run leads it. */
+async function openLead(edges: SessionEdges): Promise<OwnLead | undefined> {
+  const { prepared, log, lead, onWaiting } = edges;
+  const { workflow } = prepared.agent.manifest;
+  if (lead !== undefined || log.state.led !== true) return undefined;
+  if (workflow === null) throw ledElsewhere(log.state);
+  const { openOwnLead } = await import('./guide/own-lead.ts');
+  return openOwnLead({ ...edges, hold: onWaiting === 'hold' || log.state.parent !== undefined }, workflow);
 }
 
 /** Loaded by those who have some. */

@@ -21,7 +21,7 @@ export function createToolNews(prepared: PreparedAgent, log: SessionLog): (() =>
   return () => {
     const latest = latestOf(told);
     if (latest === told) return;
-    const text = newsOf(told.all, latest.all, prepared.calls === undefined);
+    const text = newsOf(told.all, latest.all, prepared.agent.manifest.dialect === 'tags');
     told = latest;
     if (text !== '')
       log.append({ type: 'message.received', from: 'runtime', text: createEscape(log.state.seal)(text) });

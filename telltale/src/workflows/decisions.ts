@@ -1,3 +1,5 @@
+import type { InvokeRecord } from '../kernel/invoke-record.ts';
+import type { JsonObject } from '../kernel/json.ts';
 import type { Invocation } from '../targets/artifacts/invoker.ts';
 import type { Locals } from './scope.ts';
 
@@ -28,4 +30,15 @@ export interface Decisions {
     states: readonly string[],
     locals?: Locals,
   ): Promise<string>;
+  /**
+   * What an artifact says of work: `judged` joins the context that it is given. Each call asks, so that the reason of a
+   * fallback is known to whoever puts the verdict on the log; `result` is of the type `verdict`.
+   */
+  verdict(
+    at: string,
+    invocation: Invocation<string>,
+    judged: JsonObject,
+    locals: Locals,
+    signal: AbortSignal,
+  ): Promise<Pick<InvokeRecord, 'result' | 'fallback'>>;
 }

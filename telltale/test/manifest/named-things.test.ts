@@ -57,3 +57,54 @@ describe('two MCP servers of one name', () => {
     ]);
   });
 });
+
+describe('the evidence of a task', () => {
+  const workflow = (step: string) =>
+    `kind: Workflow\nname: w\nsteps:\n  - { name: s, type: task, prompt: x, ${step} }\n`;
+  const tool = (name: string) => `kind: Tool\nname: ${name}\nimplementation: { script: "1" }\n`;
+  const agent = `${AGENT}import: { tools: [./t.yml, "builtin:git"], workflows: [./w.yml], agents: [./b.yml] }\n`;
+  const files = (step: string, of = agent) => ({
+    'a.yml': of,
+    't.yml': tool('run_tests'),
+    'b.yml': 'kind: Agent\nname: b\nimport: { tools: [./u.yml] }\n',
+    'u.yml': tool('deploy'),
+    'w.yml': workflow(step),
+  });
+
+  it('is something that who works on it can call: its own agent, or the one that imports it', async () => {
+    expect(await said(files('evidence: [run_tests, git_log, b, w]'))).toEqual([]);
+    expect(await said(files('evidence: [run_test]'))).toEqual(['error unknown_target 4:50']);
+    expect(await said(files('agent: b, evidence: [deploy]'))).toEqual([]);
+    expect(await said(files('agent: b, evidence: [run_tests]'))).toEqual(['error unknown_target 4:60']);
+  });
+
+  it('is warned of where a server may yet bring it, or nobody is known to work on it', async () => {
+    const served = agent.replace('[./t.yml,', '[./t.yml, { mcp: { name: hub, command: x } },');
+    expect(await said(files('evidence: [hub_open_issue]', served))).toEqual([]);
+    expect(await said(files('evidence: [rn_checks]', served))).toEqual(['warning unknown_target 4:50']);
+    expect(await said({ 'a.yml': workflow('evidence: [deploy, git]') })).toEqual([
+      'warning unknown_target 4:50',
+    ]);
+  });
+});
+
+describe('what a task requires', () => {
+  it('is no variable of its agent that a model may not write', async () => {
+    const agent = (writers: string) =>
+      `${AGENT}context_variables: { runtime: [{ name: approved, writers: [${writers}] }] }\nimport: { workflows: [./w.yml] }\n`;
+    const workflow =
+      'kind: Workflow\nname: w\nsteps:\n  - { name: s, type: task, prompt: x, requires: { approved: { type: boolean } } }\n';
+    expect(await said({ 'a.yml': agent('user'), 'w.yml': workflow })).toEqual(['error not_writable 4:51']);
+    expect(await said({ 'a.yml': agent('model, user'), 'w.yml': workflow })).toEqual([]);
+  });
+});
+
+describe('the artifact of a verifier', () => {
+  it('is looked for as every other: one that is not there yet is a warning', async () => {
+    const workflow =
+      'kind: Workflow\nname: w\nsteps:\n  - { name: s, type: task, prompt: x, verify: { invoke: judge, method: look, fallback: retry } }\n';
+    expect(await said({ 'a.yml': `${AGENT}import: { workflows: [./w.yml] }\n`, 'w.yml': workflow })).toEqual([
+      'warning unknown_artifact 4:57',
+    ]);
+  });
+});

@@ -16,6 +16,7 @@ const styleOf = (dialect: CallDialect): CallStyle => ({
   dialect,
   names: NO_CALL_NAMES,
   maxBody: 10_000,
+  led: false,
   takenIds,
 });
 

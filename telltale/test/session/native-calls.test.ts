@@ -393,8 +393,8 @@ describe.each(['tools', 'step'] as const)('a conversation in the dialect %s', (d
     const clock = createSystemClock();
     const shelf = createAgentShelf({ store: createMemoryStore({ clock }), clock, env: {} });
     const agent = await loadAgent('agent.yml', { cwd: folder });
-    const { opening: open } = await shelf.prepare(agent, createScriptedModel({ turns: [] }));
-    return open(undefined);
+    const { face } = await shelf.prepare(agent, createScriptedModel({ turns: [] }));
+    return face(false).opening(undefined);
   };
 
   it('made anew from the log is what it was, turn by turn', async () => {

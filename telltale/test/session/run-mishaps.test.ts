@@ -134,19 +134,10 @@ describe('a run whose stream is not there yet', () => {
 });
 
 describe('a run that cannot be worked on', () => {
-  it('fails where its steps cannot be run yet, and its session goes on', async () => {
-    const { result, of } = await goesThrough(
-      ['CODING'],
-      onCoding('', steps('{ name: a, type: task, prompt: Think. }')),
-    );
-    expect(result).toMatchObject({ status: 'completed' });
-    expect(of('workflow.failed')).toMatchObject([{ error: { code: 'not_built' } }]);
-  });
-
   it('fails the step that called it, and nothing beside', async () => {
     const { runtime, load } = await stage({
       ...flow('outer', steps('{ name: call, type: workflow, target: inner }')),
-      ...flow('inner', steps('{ name: a, type: task, prompt: Think. }')),
+      ...flow('inner', steps('{ name: a, type: plan, prompt: Think. }')),
     });
     const result = await runtime.workflows.start(await load('outer'), { id: 'run_o' }).result;
     expect(result).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('inner') } });

@@ -132,23 +132,6 @@ describe('a workflow on its own', () => {
     await runtime.close();
   });
 
-  it('refuses steps that cannot be run yet before its first', async () => {
-    const { runtime, load, folder } = await stage(
-      flow(
-        'guided',
-        steps(
-          '{ name: write, type: tool, target: note, parameters: { text: a } }',
-          '{ name: think, type: task, prompt: "Think." }',
-        ),
-      ),
-    );
-    const run = runtime.workflows.start(await load('guided'), { id: 'run_g' });
-    await expect(run.result).rejects.toMatchObject({ code: 'not_built' });
-    expect(notes(folder)).toEqual([]);
-    expect(await runtime.store.info('run_g')).toBeUndefined();
-    await runtime.close();
-  });
-
   it('holds no process while it waits, and goes on at its time in another one', async () => {
     const { runtime, load, again, folder } = await stage(
       flow(
@@ -422,7 +405,7 @@ describe('a workflow that a trigger starts', () => {
     expect(notes(folder)).toEqual([`${fired?.run}:write IDLE CODING`]);
   });
 
-  it('fails alone where it has steps that cannot be run yet: the agent goes on', async () => {
+  it('fails alone where nobody can work on its task: the agent goes on', async () => {
     const { of, result } = await runAgent({
       manifest: `${IMPORTS}${STATUS}`,
       files: onCoding(steps('{ name: think, type: task, prompt: "Think." }')),
@@ -434,7 +417,7 @@ describe('a workflow that a trigger starts', () => {
         await runtime.workflows.idle();
         const [run] = await runtime.store.list({ kind: 'run' });
         const { status, error } = await runtime.workflows.state(run?.stream ?? '');
-        expect([status, error?.code]).toEqual(['failed', 'not_built']);
+        expect([status, error?.code]).toEqual(['failed', 'file_missing']);
       },
     });
     expect(result.status).toBe('completed');

@@ -13,7 +13,13 @@ export type Deed =
       readonly run?: JsonObject;
     }
   | { readonly metadata: JsonObject }
-  | { readonly respond: string; readonly final?: boolean };
+  | { readonly respond: string; readonly final?: boolean }
+  /** Ends the step in hand, with these notes. */
+  | {
+      readonly complete: string;
+      readonly updates?: JsonObject;
+      readonly evidence?: readonly string[];
+    };
 
 /** The turn as a model of this dialect writes it. */
 export function speak(dialect: Dialect, deeds: readonly Deed[]): string {
@@ -41,12 +47,19 @@ function asTag(deed: Deed): string {
   if ('think' in deed) return `<thought>${deed.think}</thought>`;
   if ('metadata' in deed) return `<metadata>${JSON.stringify(deed.metadata)}</metadata>`;
   if ('respond' in deed) return `<response final="${deed.final ?? true}">${deed.respond}</response>`;
+  if ('complete' in deed) return asTag({ call: 'complete_step', type: 'internal', input: claimOf(deed) });
   const { mode, id, ...rest } = deed.run ?? {};
   const attributes = Object.entries({ type: deed.type, mode, id })
     .flatMap(([key, value]) => (value === undefined ? [] : [` ${key}="${value}"`]))
     .join('');
   return `<action${attributes}>${JSON.stringify({ name: deed.call, parameters: deed.input ?? {}, ...rest })}</action>`;
 }
+
+const claimOf = ({ complete, updates, evidence }: Extract<Deed, { complete: string }>): JsonObject => ({
+  notes: complete,
+  ...(updates === undefined ? {} : { context_updates: updates }),
+  ...(evidence === undefined ? {} : { evidence: [...evidence] }),
+});
 
 const native = ({ call: name, type }: Extract<Deed, { call: string }>) =>
   type === undefined || type === 'internal' ? name : `${type}_${name}`;
@@ -59,6 +72,7 @@ function asCall(deed: Deed): string {
       text: deed.respond,
       ...(deed.final === undefined ? {} : { final: deed.final }),
     });
+  if ('complete' in deed) return call('complete_step', claimOf(deed));
   return call(native(deed), { ...deed.input, ...(deed.run === undefined ? {} : { _run: deed.run }) });
 }
 
@@ -71,7 +85,8 @@ function asStep(deeds: readonly Deed[]): JsonObject {
     else if ('respond' in deed) {
       fields.push(['response', deed.respond]);
       if (deed.final !== false) fields.push(['is_complete', true], ['notes', 'All of it.']);
-    } else {
+    } else if ('complete' in deed) fields.push(...Object.entries(claimOf(deed)), ['is_complete', true]);
+    else {
       if (items.length === 0) fields.push(['tool_calls', items]);
       items.push({ name: native(deed), input: deed.input ?? {}, ...deed.run });
     }

@@ -9,7 +9,8 @@ import {
   unknownName,
 } from '../schema/checks/check-condition-values.ts';
 import { fieldViolation } from '../schema/checks/check-field-value.ts';
-import { checkGuardedVariables } from '../schema/checks/check-guarded-variables.ts';
+import { APPROVAL_DECIDES, checkGuardedVariables } from '../schema/checks/check-guarded-variables.ts';
+import { checkRequiredKeys } from '../schema/checks/check-tasks.ts';
 import { declaredVariables } from '../schema/checks/check-variables.ts';
 import { type DocumentNode, documentNode, errorAt } from '../schema/checks/document-node.ts';
 import { stepLists } from '../schema/checks/workflow-steps.ts';
@@ -82,9 +83,6 @@ function checkAgainst(workflow: DocumentNode, { agent }: AgentScope): readonly I
   ];
 }
 
-/** Of an approval, what decides whether, of whom and for how long it is asked. What it tells that person may be anything. */
-const DECIDES = ['if', 'condition', 'assignee', 'options', 'timeout', 'on_timeout'];
-
 /** What the agent's variables decide of its approvals and verifiers must not be in its model's hand. */
 function checkGuards(
   workflow: DocumentNode,
@@ -96,11 +94,12 @@ function checkGuards(
   if (above.length === 0) return [];
   const approvals = steps
     .filter((step) => step.at('type').value === 'approval')
-    .flatMap((step) => DECIDES.map((key) => step.at(key)));
+    .flatMap((step) => APPROVAL_DECIDES.map((key) => step.at(key)));
   const verifiers = steps.map((step) => step.at('verify'));
   return [
     ...checkGuardedVariables(approvals, 'an approval', above),
     ...checkGuardedVariables(verifiers, 'a verifier', above),
+    ...checkRequiredKeys(steps, above, agent.at('name').text()),
   ];
 }
 

@@ -4,6 +4,7 @@ import type { Diagnostic } from '../diagnostic.ts';
 import { agentScope } from './agent-scope.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { checkAgentState } from './check-agent-state.ts';
+import { checkCallable } from './check-callable.ts';
 import { checkPermissions } from './check-permissions.ts';
 import { checkReferences } from './check-references.ts';
 import { checkWorkflowCycles } from './check-workflow-cycles.ts';
@@ -26,6 +27,7 @@ export function checkProject(
     ...checkNames(documents),
     ...[...byOwner].flatMap(([owner, own]) => checkImports(owner, own, byFile)),
     ...checkReferences(documents, scopes),
+    ...checkCallable(documents, scopes),
     ...checkAgentState(documents, scopes),
     ...checkWorkflowCycles(documents),
     ...checkPermissions(byOwner, byFile),

@@ -52,7 +52,7 @@ export function answerCalls(
     ended: new Set(news.results),
     actions,
     rejected: news.rejected,
-    undone: news.faults.some(({ code }) => code === 'final_undone' || code === 'bad_output'),
+    undone: news.faults.some(({ code }) => UNDONE_CODES.has(code)),
     style,
     room: roomFor(endedOf(news.results, actions).length),
     answered: new Set(),
@@ -76,6 +76,8 @@ export function answerCalls(
     },
   };
 }
+
+const UNDONE_CODES: ReadonlySet<string> = new Set(['final_undone', 'bad_output', 'step_open']);
 
 interface Said {
   readonly text: string;

@@ -11,6 +11,7 @@ export interface CallPrimerOptions {
   readonly targets: readonly DescribedTarget[];
   readonly names: CallNames;
   readonly safe: Escape;
+  readonly led?: boolean | undefined;
 }
 
 /** The dialect `tools`, in the words that a model needs: what the tools do they say themselves. */
@@ -44,10 +45,16 @@ export function stepPrimer(agent: AgentManifest, options: CallPrimerOptions): st
         ]
       : []),
     turnRules(agent, acts, 'A step with "is_complete": true'),
-    '"is_complete": true needs "notes". With it, "response" is your answer; without a response the notes are. A response in any other step tells the user how far you are.',
-    practices(acts, '"is_complete" belongs into the last step only, once there is nothing left to do.'),
+    options.led === true
+      ? ''
+      : '"is_complete": true needs "notes". With it, "response" is your answer; without a response the notes are. A response in any other step tells the user how far you are.',
+    options.led === true
+      ? ''
+      : practices(acts, '"is_complete" belongs into the last step only, once there is nothing left to do.'),
     ...(acts ? [targetList(options)] : []),
-  ].join('\n\n');
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
 
 function runRules({ protocol }: AgentManifest): string {

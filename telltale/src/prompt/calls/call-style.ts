@@ -7,6 +7,8 @@ export interface CallStyle {
   readonly dialect: CallDialect;
   readonly names: CallNames;
   readonly maxBody: number;
+  /** Whether a run leads the session: then `is_complete` ends a step of it. */
+  readonly led: boolean;
   /** Ids that were given out before a turn. */
   readonly takenIds: (state: SessionState, beforeTurn: number) => Set<string>;
 }

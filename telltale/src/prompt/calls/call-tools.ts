@@ -16,13 +16,14 @@ export function callTools(
   agent: AgentManifest,
   targets: readonly DescribedTarget[],
   names: CallNames,
+  led: boolean,
 ): readonly PromptTool[] {
   return agent.dialect === 'step'
-    ? [stepTool(agent, names)]
+    ? [stepTool(agent, names, led)]
     : [
         ...targets.map((target, index) => targetTool(target, names.natives[index] ?? target.name)),
         ...(hasMetadata(agent) ? [metadataTool(agent)] : []),
-        respondTool(agent),
+        respondTool(agent, led),
       ];
 }
 
@@ -66,8 +67,14 @@ const FINAL: JsonObject = {
   description: 'true (the default): this is your answer and ends the work. false: you go on.',
 };
 
-function respondTool({ output }: AgentManifest): PromptTool {
+function respondTool({ output }: AgentManifest, led: boolean): PromptTool {
   const text = { type: 'string', description: 'Markdown. $id stands for the result of that call.' };
+  if (led)
+    return {
+      name: RESPOND,
+      description: 'Tells the user how far you are.',
+      parameters: { type: 'object', properties: { text }, required: ['text'], additionalProperties: false },
+    };
   if (output === undefined)
     return {
       name: RESPOND,

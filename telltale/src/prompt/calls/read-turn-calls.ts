@@ -31,9 +31,9 @@ export interface TurnToRead {
  */
 export function readTurnCalls(
   { output, before, ids, isAction }: TurnToRead,
-  { dialect, names, maxBody }: CallStyle,
+  { dialect, names, maxBody, led }: CallStyle,
 ): TurnCalls {
-  const parser = createCallDialectParser(dialect, { max_body: maxBody, ids, names, before });
+  const parser = createCallDialectParser(dialect, { max_body: maxBody, ids, names, before, led });
   const calls: TurnCall[] = [];
   let events: ParserEvent[] = [];
   for (let at = 0; at < output.length; ) {

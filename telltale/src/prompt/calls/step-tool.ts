@@ -7,7 +7,7 @@ import { placedSchema } from './placed-schema.ts';
 import { RUN_PROPERTIES } from './run-schema.ts';
 
 /** The one tool of the dialect `step`, with no field that the agent has no use for. */
-export function stepTool(agent: AgentManifest, { natives }: CallNames): PromptTool {
+export function stepTool(agent: AgentManifest, { natives }: CallNames, led: boolean): PromptTool {
   const properties: [string, Json][] = [
     ['thought', { type: 'string', description: 'Your reasoning, in prose. Write it first.' }],
   ];
@@ -16,7 +16,12 @@ export function stepTool(agent: AgentManifest, { natives }: CallNames): PromptTo
     properties.push(['metadata', { ...fields, description: aboutMetadata(agent) }]);
   }
   const variables = writable(agent);
-  if (variables.length > 0)
+  if (led)
+    properties.push([
+      'context_updates',
+      { type: 'object', description: 'Values that the step asks for, by name.' },
+    ]);
+  else if (variables.length > 0)
     properties.push([
       'context_updates',
       {
@@ -32,13 +37,22 @@ export function stepTool(agent: AgentManifest, { natives }: CallNames): PromptTo
       'notes',
       { type: 'string', description: 'What was done and what came of it. Required with is_complete.' },
     ],
-    ['is_complete', { type: 'boolean', description: 'true: all of it is done, and this step is the last.' }],
+    ...(led ? CLAIM : []),
+    [
+      'is_complete',
+      {
+        type: 'boolean',
+        description: led
+          ? 'true: the step in hand is done; needs notes of at least 50 characters.'
+          : 'true: all of it is done, and this step is the last.',
+      },
+    ],
     [
       'response',
       { type: 'string', description: 'What the user is told, in Markdown. $id stands for a result.' },
     ],
   );
-  if (agent.output !== undefined)
+  if (agent.output !== undefined && !led)
     properties.push(['output', placedSchema(agent.output.schema, '#/properties/output')]);
   return {
     name: STEP,
@@ -51,6 +65,18 @@ export function stepTool(agent: AgentManifest, { natives }: CallNames): PromptTo
     },
   };
 }
+
+const CLAIM: readonly [string, Json][] = [
+  [
+    'evidence',
+    {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'With is_complete: ids of calls that prove it, where the step asks for proof.',
+    },
+  ],
+  ['artifacts', { type: 'array', description: 'With is_complete: what came of it, beside the notes.' }],
+];
 
 const toolCalls = (natives: readonly string[]): JsonObject => ({
   type: 'array',

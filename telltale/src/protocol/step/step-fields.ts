@@ -11,16 +11,22 @@ const STEP_FIELDS = [
   'context_updates',
   'tool_calls',
   'notes',
+  'evidence',
+  'artifacts',
   'is_complete',
   'response',
   'output',
 ] as const;
+
+const UNLED_FIELDS = STEP_FIELDS.filter((field) => field !== 'evidence' && field !== 'artifacts');
 
 /** Fields of a step that count only once all of it is there. */
 export interface StepEnd {
   isComplete: boolean;
   notes: string;
   output: Json | undefined;
+  /** Of a session that is led: what completes the step in hand, beside its notes. */
+  readonly claim?: Record<string, Json> | undefined;
 }
 
 /** Reads a field that is complete: keeps it for the step's end, or gives the event that it is. `null` is absent. */
@@ -34,6 +40,10 @@ export function readStepField(key: string, text: string, end: StepEnd): ParserEv
     case 'metadata':
       return isObject(value) ? { type: 'metadata', value, ...mend } : notAn('an object');
     case 'context_updates':
+      if (isObject(value) && end.claim !== undefined) {
+        end.claim[key] = value;
+        return undefined;
+      }
       return isObject(value) ? { type: 'variables', value, ...mend } : notAn('an object');
     case 'notes':
       if (typeof value !== 'string') return notAn('a text');
@@ -46,13 +56,19 @@ export function readStepField(key: string, text: string, end: StepEnd): ParserEv
     case 'output':
       end.output = value;
       return undefined;
+    case 'evidence':
+    case 'artifacts':
+      if (end.claim === undefined) return strangeStepField(key, UNLED_FIELDS);
+      if (!Array.isArray(value)) return notAn('a list');
+      end.claim[key] = value;
+      return undefined;
     case 'tool_calls':
       return notAn('a list');
     case 'thought':
     case 'response':
       return notAn('a text');
     default:
-      return strangeStepField(key, STEP_FIELDS);
+      return strangeStepField(key, end.claim === undefined ? UNLED_FIELDS : STEP_FIELDS);
   }
 
   function notAn(what: string) {

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../kernel/json.ts';
 import {
   badStepField,
   callsUnmade,
@@ -14,10 +15,10 @@ import {
   type CallParser,
   createCallParser,
 } from '../calls/call-parser.ts';
-import type { CallBook } from '../calls/read-call.ts';
+import { type CallBook, isObject } from '../calls/read-call.ts';
 import { closeResponse, sayWhole } from '../calls/say.ts';
-import { createIdBook } from '../envelope/id-book.ts';
-import type { ParserEvent, SpeechTag } from '../intents.ts';
+import { automaticId, createIdBook, takeId } from '../envelope/id-book.ts';
+import type { ActionIntent, ParserEvent, SpeechTag } from '../intents.ts';
 import { createMemberScan, endMembers, type Found, scanMembers } from '../json/member-scan.ts';
 import { createOutput, emit, takeEvents } from '../prose/output.ts';
 import type { ToolsParserOptions } from '../tools/tools-parser.ts';
@@ -28,6 +29,8 @@ import { readStepField, type StepEnd } from './step-fields.ts';
 export interface StepParserOptions extends ToolsParserOptions {
   /** What was said of this turn before a restart: a model that goes on from there is heard as if it had not stopped. */
   readonly before?: string;
+  /** Whether `is_complete` ends a step of a procedure, by the action `complete_step`, and not the work. */
+  readonly led?: boolean;
 }
 
 /**
@@ -36,11 +39,17 @@ export interface StepParserOptions extends ToolsParserOptions {
  * is final is decided when the call is complete.
  */
 export function createStepParser(options: StepParserOptions = {}): CallParser {
-  const { max_body = DEFAULT_MAX_BODY, ids = new Set(), names = NO_CALL_NAMES, before = '' } = options;
+  const {
+    max_body = DEFAULT_MAX_BODY,
+    ids = new Set(),
+    names = NO_CALL_NAMES,
+    before = '',
+    led = false,
+  } = options;
   const given: string[] = [];
   // What was said before has its ids already.
   const book: CallBook = { names, ids: createIdBook(before === '' ? ids : new Set()), given };
-  const listener = createStepListener(max_body, book);
+  const listener = createStepListener(max_body, book, led);
   const begun = before === '' ? undefined : begin(listener, before);
   book.ids = createIdBook(ids);
   given.length = 0;
@@ -63,14 +72,29 @@ function begin(listener: StepListener, before: string): BegunCall | undefined {
   return { call: parser.call, goesOnWith: (character) => ',]}'.includes(character) };
 }
 
+const noEnd = (led: boolean): StepEnd => ({
+  isComplete: false,
+  notes: '',
+  output: undefined,
+  claim: led ? {} : undefined,
+});
+
+/** The same intent as the action of that name is in the other dialects. */
+function completion(parameters: JsonObject, { ids, given }: CallBook): ActionIntent {
+  const id = automaticId(ids);
+  takeId(ids, id);
+  given.push(id);
+  return { type: 'action', id, kind: 'internal', mode: 'async', name: 'complete_step', parameters };
+}
+
 const STREAMED = new Set(['thought', 'response']);
 const LISTED = new Set(['tool_calls']);
 
-function createStepListener(maxBody: number, book: CallBook): StepListener {
+function createStepListener(maxBody: number, book: CallBook, led: boolean): StepListener {
   const output = createOutput();
   let name = '';
   let scan = createMemberScan(STREAMED, LISTED);
-  let end: StepEnd = { isComplete: false, notes: '', output: undefined };
+  let end = noEnd(led);
   let length = 0;
   /** What of it is over before its end, and whether all of its tool calls could be made. */
   let over = true;
@@ -142,6 +166,14 @@ function createStepListener(maxBody: number, book: CallBook): StepListener {
           : callsUnmade();
     if (why !== undefined) emit(output, why, at);
     const final = isComplete && why === undefined;
+    if (end.claim !== undefined) {
+      if (response !== undefined) closeResponse(output, response.final, false, at);
+      const { claim } = end;
+      if (final) emit(output, completion({ notes, ...claim }, book), at);
+      else if (isObject(claim.context_updates))
+        emit(output, { type: 'variables', value: claim.context_updates }, at);
+      return;
+    }
     if (response !== undefined) closeResponse(output, response.final, final && result === undefined, at);
     if (result !== undefined && !isComplete)
       emit(output, badStepField('output', 'it counts only with "is_complete": true.'), at);
@@ -156,7 +188,7 @@ function createStepListener(maxBody: number, book: CallBook): StepListener {
     open(call) {
       name = call.name;
       scan = createMemberScan(STREAMED, LISTED);
-      end = { isComplete: false, notes: '', output: undefined };
+      end = noEnd(led);
       length = 0;
       over = name !== STEP;
       allMade = true;

@@ -1,6 +1,7 @@
 import type { Cause, ObservedEvent, ParentRef } from '../../events/event.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Lead } from '../guide/lead.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { ResumeOptions, SessionResult, StartOptions } from '../runtime-types.ts';
 import type { StopReason } from '../stop.ts';
@@ -46,6 +47,8 @@ export type Begin =
       readonly agent: LoadedAgent<unknown>;
       readonly start: StartOptions;
       readonly lineage?: Lineage;
+      /** Where a run leads it. */
+      readonly lead?: Lead;
     }
   | {
       readonly kind: 'resume';
@@ -53,6 +56,7 @@ export type Begin =
       readonly agent: LoadedAgent<unknown>;
       readonly resume: ResumeOptions<unknown>;
       readonly lineage?: Lineage;
+      readonly lead?: Lead;
     };
 
 /** A session, as the one above it holds it. */

@@ -5,6 +5,7 @@ import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { OpenDesk } from '../artifact-desk.ts';
+import type { CompleteStep } from '../guide/complete-step.ts';
 import type { SetVariable } from '../variables/variable-writer.ts';
 
 /** What internal actions have of their session. */
@@ -17,6 +18,8 @@ export interface InternalEdges {
   readonly rollback: (to: string | undefined) => Promise<{ readonly undone: readonly string[] }>;
   /** Stops an action that has not ended; resolves when it has. */
   readonly cancel: (id: string, reason: string) => Promise<void>;
+  /** Of a session that is led; of another it rejects. */
+  readonly completeStep: CompleteStep;
 }
 
 /** An action on the agent's own environment. */
@@ -25,10 +28,12 @@ export interface Definition {
   readonly description: string;
   readonly parameters: JsonObject;
   readonly idempotent: boolean;
+  /** Time for it, where that is not the agent's `limits.action_timeout`. */
+  readonly timeoutMs?: number;
   /** Why an agent has no use for it, so that it is not offered; absent, or undefined: it has. */
   useless?(manifest: AgentManifest): string | undefined;
-  /** `own` is the id of the action that calls it. */
-  run(input: JsonObject, edges: InternalEdges, own: string): Promise<Json>;
+  /** `own` is the id of the action that calls it; `signal` is aborted when it is to stop. */
+  run(input: JsonObject, edges: InternalEdges, own: string, signal: AbortSignal): Promise<Json>;
 }
 
 const SUGGESTED = 20;

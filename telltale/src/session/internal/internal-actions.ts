@@ -4,6 +4,7 @@ import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { compileCheck } from '../../targets/check-parameters.ts';
 import type { Target } from '../../targets/target.ts';
 import { cancelAction } from './cancel-action.ts';
+import { completeStep } from './complete-step.ts';
 import type { Definition, InternalEdges } from './definition.ts';
 import { deleteVariable } from './delete-variable.ts';
 import { listActions } from './list-actions.ts';
@@ -27,7 +28,7 @@ const DEFINITIONS: readonly Definition[] = [
 ];
 
 /** The names of those there are. */
-export const INTERNAL_ACTIONS: readonly string[] = DEFINITIONS.map(({ name }) => name);
+export const INTERNAL_ACTIONS: readonly string[] = [...DEFINITIONS, completeStep].map(({ name }) => name);
 
 /** An internal action, made ready once for all sessions of an agent. */
 export interface InternalAction extends Omit<Definition, 'run' | 'useless'> {
@@ -43,8 +44,12 @@ export function allowedInternalActions(manifest: AgentManifest): readonly Intern
   ).map(prepared);
 }
 
+/** What an agent has in a session that is led, whatever its manifest allows: without it no step would ever end. */
+export const ledInternalAction = (): InternalAction => prepared(completeStep);
+
 /** Why an internal action that there is cannot be called; undefined for one that can, and for one that there is not. */
 export function notAllowed(name: string, manifest: AgentManifest): RuntimeError | undefined {
+  if (name === completeStep.name) return notLed();
   const definition = DEFINITIONS.find((each) => each.name === name);
   if (definition === undefined) return undefined;
   const why = whyNot(name, manifest);
@@ -74,10 +79,15 @@ function prepared({ run, useless: _, ...definition }: Definition): InternalActio
       kind: 'internal',
       start: 'on_close',
       check,
-      run: ({ input, id }) => run(input, edges, id),
+      run: ({ input, id, signal }) => run(input, edges, id, signal),
     }),
   };
 }
+
+const notLed = () =>
+  new RuntimeError('no_step', 'There is no step to complete: no workflow leads you.', {
+    hint: 'Whoever gave you the task completes its steps. Give your final response instead.',
+  });
 
 const blocked = (name: string, why: string) =>
   new RuntimeError('not_permitted', `The internal action "${name}" is not allowed to this agent.`, {

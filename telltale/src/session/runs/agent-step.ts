@@ -28,6 +28,25 @@ export interface AgentStepCall {
   readonly onUsage: (usage: Usage, cost_usd: number, model: string) => void;
 }
 
+/** What the session of a step's agent has of its run. */
+export const lineageOf = (
+  parent: Lineage['parent'],
+  cause: Cause,
+  shown: JsonObject | undefined,
+): Lineage => ({
+  parent,
+  cause,
+  sharedFields: new Set(),
+  shared: {},
+  shown,
+  variables: {},
+  shownVariables: undefined,
+  user: undefined,
+  view: undefined,
+  balance: undefined,
+  limits: UNBOUNDED,
+});
+
 const UNBOUNDED: Lineage['limits'] = {
   isBounded: false,
   counted: () => Promise.resolve(),
@@ -44,19 +63,8 @@ export async function runAgentStep(edges: RunsEdges, realm: Realm, call: AgentSt
   if (call.agents.length > MAX_DEPTH) throw tooDeep([...call.agents, call.agent]);
   const { manifest } = agent;
   const shown = manifest.metadata.inherit === 'none' ? undefined : await call.metadata();
-  const lineage: Lineage = {
-    parent: { session: call.run, action: call.step, agents: call.agents },
-    cause: call.cause,
-    sharedFields: new Set(),
-    shared: {},
-    shown,
-    variables: {},
-    shownVariables: undefined,
-    user: undefined,
-    view: undefined,
-    balance: undefined,
-    limits: UNBOUNDED,
-  };
+  const parent = { session: call.run, action: call.step, agents: call.agents };
+  const lineage = lineageOf(parent, call.cause, shown);
   const model = manifest.model === undefined ? { model: prepared.model } : {};
   const known = await store.info(session);
   if (known !== undefined && known.head > 0) {
@@ -92,9 +100,10 @@ export async function runAgentStep(edges: RunsEdges, realm: Realm, call: AgentSt
 }
 
 /** A workflow may call the agent in whose name it runs. */
-const ownAgent = ({ agent }: Realm, name: string) => (agent.manifest.name === name ? agent : undefined);
+export const ownAgent = ({ agent }: Realm, name: string) =>
+  agent.manifest.name === name ? agent : undefined;
 
-const agentUnknown = (name: string, known: readonly string[]) =>
+export const agentUnknown = (name: string, known: readonly string[]) =>
   new RuntimeError('target_unknown', `No agent is named "${name}".`, {
     hint: suggest(name, known, 'Agents that can be called'),
   });

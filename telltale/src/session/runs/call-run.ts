@@ -111,6 +111,7 @@ function listen(board: RunBoard, { id, signal, isLetGo, onWaiting }: CalledRun):
     };
     listeners.add(listener);
     signal.addEventListener('abort', abandon, { once: true });
+    if (signal.aborted) abandon(); // while its stream was made
   });
 }
 

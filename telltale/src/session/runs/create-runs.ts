@@ -4,7 +4,7 @@ import type { RunOrigin } from '../../events/run-event.ts';
 import type { StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import { refuseUnbuiltSteps } from '../../workflows/steps/refuse-unbuilt-steps.ts';
+import type { Lead } from '../guide/lead.ts';
 import { createBeginnings } from './beginnings.ts';
 import { type CalledRun, callRun, cancelRun } from './call-run.ts';
 import type { DriveRun } from './drive-run.ts';
@@ -15,7 +15,7 @@ import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
 import { createRunBoard, type RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
-import { runEnded, runOfOther } from './run-errors.ts';
+import { runEnded, runLeads, runOfOther } from './run-errors.ts';
 import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
 import type { LoadedWorkflow, RunOptions, WorkflowRun, Workflows } from './run-types.ts';
 import { endMessage } from './tell-end.ts';
@@ -38,16 +38,23 @@ export interface Runs extends Workflows {
   /** Calls a workflow for an action or a step, and waits for its end. */
   call(call: CalledRun): Promise<Json>;
   end(run: string, reason: string, by: string): Promise<void>;
+  /** Stops working on a run here, and writes nothing more. */
+  letGo(run: string): void;
+  /** Sessions of this process that runs lead, by their ids. */
+  readonly leads: Map<string, Lead>;
   /** Once nothing is worked on any more. */
   close(): void;
   /** Passes an event on to a run that is known to be there. */
   pass(run: string, event: string, data: JsonObject, from: string): Promise<void>;
 }
 
-export type MakeDrive = (edges: RunsEdges & { readonly board: RunBoard }, call: Runs['call']) => DriveRun;
+export type MakeDrive = (
+  edges: RunsEdges & { readonly board: RunBoard; readonly leads: ReadonlyMap<string, Lead> },
+  call: Runs['call'],
+) => DriveRun;
 
 export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
-  const edges = { ...given, board: createRunBoard() };
+  const edges = { ...given, board: createRunBoard(), leads: new Map<string, Lead>() };
   const { store, engine, board, ids, clock } = edges;
   const call: Runs['call'] = (called) => callRun(edges, called);
   const pass: Runs['pass'] = (run, event, data, from) =>
@@ -60,8 +67,6 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   ): WorkflowRun => {
     const input = given as JsonObject;
     const make = async () => {
-      // What a trigger starts fails on its log: nobody is there to be told.
-      if (of.trigger === undefined) refuseUnbuiltSteps(manifest);
       const held = await createRun(edges, {
         ...{ id, workflow: manifest, ground: { agent }, input, vars },
         balance: agent.manifest.budget?.balance,
@@ -81,6 +86,8 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     pass,
     close: board.close,
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
+    letGo: (run) => board.find(run)?.letGo?.(),
+    leads: edges.leads,
     begin: beginnings.watch(async ({ session, ground, started, balance, agents }: TriggeredRun) => {
       const { run, trigger, seen, chain, seq, depth } = started;
       const known = await store.info(run);
@@ -124,6 +131,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       const state = await readRun(store, run, undefined, signal);
       if (isOver(state.status)) throw runEnded(run, state.status);
       if (state.origin.parent !== undefined) throw runOfOther(run, state.origin.parent.run);
+      if (state.origin.leads === true) throw runLeads(run, state.origin.session?.id ?? '');
       const entry = board.entry(run);
       if (workflow !== undefined) entry.ground = { agent: workflow.agent, model: state.model };
       if (acceptChanges !== undefined) entry.acceptChanges = acceptChanges;

@@ -2,6 +2,7 @@ import { stepName } from '../../events/reduce-run.ts';
 import type { RunState } from '../../events/run-state.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { allSteps } from '../../workflows/all-steps.ts';
+import { openActions } from '../../workflows/guided/plan/open-actions.ts';
 import { childKey } from '../../workflows/steps/child-key.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { RUN_CANCEL } from './run-messages.ts';
@@ -18,15 +19,24 @@ export async function endCalled(
   workflow: WorkflowManifest,
 ): Promise<void> {
   const types = new Map([...allSteps(workflow)].map(({ name, type }) => [name, type]));
-  for (const { step, status } of state.steps.values()) {
-    const type = types.get(stepName(step));
-    if (status !== 'cancelled' || (type !== 'workflow' && type !== 'agent')) continue;
-    const kind = type === 'workflow' ? 'run' : 'session';
-    const called = childKey(state, step, type === 'workflow' ? 'run' : 'ses');
+  const end = async (called: string): Promise<void> => {
     const info = await store.info(called);
-    if (info === undefined || !ALIVE.has(info.status) || info.owner !== undefined) continue;
+    if (info === undefined || !ALIVE.has(info.status) || info.owner !== undefined) return;
     const message = { kind: RUN_CANCEL, from: state.id, body: 'The run that called it has ended.' };
-    if (kind === 'run') await engine.signal('run', called, message);
+    if (info.kind === 'run') await engine.signal('run', called, message);
     else await store.send(called, message);
+  };
+  for (const known of state.steps.values()) {
+    if (known.status !== 'cancelled') continue;
+    const type = types.get(stepName(known.step));
+    if (type === 'workflow') await end(childKey(state, known.step, 'run'));
+    else if (type === 'agent') await end(childKey(state, known.step, 'ses'));
+    else if (type === 'plan')
+      for (const action of openActions(known))
+        for (const called of new Set(PREFIXES.map((prefix) => childKey(state, action, prefix))))
+          await end(called);
   }
 }
+
+/** What an action of a plan calls has one of these; which of them, the plan alone does not say. */
+const PREFIXES = ['run', 'ses'] as const;

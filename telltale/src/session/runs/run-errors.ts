@@ -64,3 +64,8 @@ export const runIdTaken = (workflow: string, run: string) =>
     `The workflow "${workflow}" cannot be called here: its run would be ${run}, which is another one.`,
     { hint: 'Call it under another id.' },
   );
+
+export const runLeads = (run: string, session: string) =>
+  new RuntimeError('run_leads', `${run} leads the session ${session}, and goes on with it.`, {
+    hint: `Resume that one: telltale resume ${session}`,
+  });

@@ -9,9 +9,9 @@ import { runMachine } from '../../workflows/machine/run-machine.ts';
 import type { SessionLink } from '../../workflows/session-link.ts';
 import { createLeaves } from '../../workflows/steps/create-leaves.ts';
 import type { LeafEdges } from '../../workflows/steps/leaf-edges.ts';
-import { refuseUnbuiltSteps } from '../../workflows/steps/refuse-unbuilt-steps.ts';
 import { createAgentView } from '../agent-view.ts';
 import { costWith } from '../cost.ts';
+import type { Lead } from '../guide/lead.ts';
 import { createStepHooks } from '../hooks/create-step-hooks.ts';
 import { hasHooks } from '../hooks/hook-types.ts';
 import { createLateInvoke } from '../session-invoke.ts';
@@ -21,13 +21,19 @@ import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
 import { endCalled } from './end-called.ts';
 import { workflowUnknown } from './find-workflow.ts';
 import { hookedLeaves } from './hooked-leaves.ts';
+import { createLedSessions } from './led-sessions.ts';
+import { lendAgents } from './lend-agents.ts';
 import type { Realm } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { createRunReviews } from './run-reviews.ts';
 import { createSessionLink } from './session-link.ts';
 
 /** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
-export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }: DriveCall): Driven {
+export function walkRun(
+  edges: RunsEdges & { readonly leads: ReadonlyMap<string, Lead> },
+  callRun: Runs['call'],
+  { held, realm }: DriveCall,
+): Driven {
   const { journal } = held;
   const { state } = journal;
   const { clock, random } = edges;
@@ -63,6 +69,12 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     context: async (step) => runContext(state, step, await metadata(), await inherited()),
   });
   const called = { run: state.id, agents: state.origin.agents };
+  const workers = createLedSessions({
+    ...{ runs: edges, realm, state, journal, isLetGo },
+    metadata: async () => (session === undefined ? undefined : await metadata()),
+    bound: () => edges.leads.get(state.origin.session?.id ?? ''),
+  });
+  const lent = lendAgents(edges, prepared);
   const leafEdges: LeafEdges = {
     ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
     targets: prepared.targets,
@@ -70,7 +82,8 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     ask: prepared.targets.ask,
     costOf: (usage, model) => costWith(model, usage),
     reviews: createRunReviews(journal, workflow.name, isLetGo),
-    workers: NO_WORKERS,
+    workers,
+    handsOf: lent.handsOf,
     runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
       runAgentStep(edges, realm, {
         ...{ session: key, step, agent, input, vars, signal, cause, isLetGo },
@@ -97,9 +110,9 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
       });
     },
   };
-  const withHooks = async (leaves: Leaves): Promise<Leaves> => {
+  const leavesWithHooks = async (): Promise<Leaves> => {
     const lists = [manifest.hooks, workflow.hooks, ...[...allSteps(workflow)].map(({ hooks }) => hooks)];
-    if (!lists.some(hasHooks)) return leaves;
+    if (!lists.some(hasHooks)) return createLeaves(leafEdges);
     const shown = await metadata();
     const below = await inherited();
     const hooksOf = createStepHooks({
@@ -108,18 +121,17 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
       context: (step) => runContext(state, step, shown, below),
       metadata: () => shown,
     });
-    return hookedLeaves(leaves, hooksOf, ended);
+    return hookedLeaves(createLeaves({ ...leafEdges, hooksOf }), hooksOf, ended);
   };
   return {
     async run(): Promise<RunWalkEnd> {
-      refuseUnbuiltSteps(workflow); // a run that was begun fails with it
       heard = state.seq;
       journal.subscribe(({ seq }) => {
         heard = seq;
       });
       const end = await runMachine({
         ...{ workflow, journal, decisions, scope, clock, random },
-        leaves: await withHooks(createLeaves(leafEdges)),
+        leaves: await leavesWithHooks(),
         signal: letGo.signal,
         cancel: cancel.signal,
         onParked() {
@@ -127,7 +139,8 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
           seen = heard;
           return 'release';
         },
-      });
+      }).finally(lent.giveBack);
+      await workers.end(end.kind === 'cancelled' ? { ...end, by: cancelledBy } : end);
       if (end.kind === 'parked' || end.kind === 'stopped') return end;
       await endCalled(edges, state, workflow);
       // A step that was not walked to again cannot withdraw its question itself.
@@ -144,11 +157,6 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
     letGo: (error) => letGo.abort(error),
   };
 }
-
-const NO_WORKERS: LeafEdges['workers'] = {
-  give: ({ key }) => Promise.reject(new Error(`Nobody works on tasks yet: ${key}`)),
-  answer: ({ key }) => Promise.reject(new Error(`Nobody works on tasks yet: ${key}`)),
-};
 
 const RUN_OVER = {
   answer: 'withdrawn',

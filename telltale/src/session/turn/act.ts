@@ -1,3 +1,4 @@
+import { completesStep } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
 import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
 import { closeBranch, decideTest, openBranch, otherBranch } from './branches.ts';
@@ -100,6 +101,8 @@ function declare(hearing: Hearing, intent: ActionIntent, consumed: number): void
     record(hearing, { type: 'fault', code, message: `${message} ${hint ?? ''}`.trim() }, consumed);
     return;
   }
+  if (isAfterStep(hearing, consumed)) return;
+  hearing.completed = context.guide !== undefined && completesStep(action.value);
   writeOutput(spoken, consumed);
   const { id, mode } = action.value;
   context.scheduler.declare(action.value, context.log.here());
@@ -114,6 +117,17 @@ function declare(hearing: Hearing, intent: ActionIntent, consumed: number): void
   }
 }
 
+/** What follows the end of a step in its turn would be done before anybody knows what comes next. Told once. */
+function isAfterStep(hearing: Hearing, consumed: number): boolean {
+  if (!hearing.completed || hearing.afterStep) return hearing.completed;
+  hearing.afterStep = true;
+  record(hearing, { type: 'fault', code: 'after_step', message: AFTER_STEP }, consumed);
+  return true;
+}
+
+const AFTER_STEP =
+  'Something followed complete_step in the same turn and was not begun: a step ends with it. Do everything else before it.';
+
 /** Holds back what follows until the action or group has ended. */
 function waitFor(hearing: Hearing, id: string): void {
   holdAt(
@@ -125,6 +139,7 @@ function waitFor(hearing: Hearing, id: string): void {
 
 function loop(hearing: Hearing, event: Extract<ParserEvent, { type: 'foreach' }>, consumed: number): void {
   const { context, groups, spoken } = hearing;
+  if (isAfterStep(hearing, consumed)) return;
   writeOutput(spoken, consumed);
   const actions = event.actions.map((intent) => context.toAction(intent, groups.at(-1)));
   const bad = actions.find((action) => !action.ok);
@@ -133,8 +148,14 @@ function loop(hearing: Hearing, event: Extract<ParserEvent, { type: 'foreach' }>
     return;
   }
   const declared = actions.flatMap((action) => (action.ok ? [action.value] : []));
+  if (context.guide !== undefined && declared.some(completesStep)) {
+    record(hearing, { type: 'fault', code: 'bad_action', message: IN_LOOP }, consumed);
+    return;
+  }
   context.scheduler.loop({ in: event.in, as: event.as, actions: declared }, context.log.here());
 }
+
+const IN_LOOP = 'complete_step stands in a <foreach>, so nothing of it was run: a step is completed once.';
 
 function openResponse(hearing: Hearing, final: boolean): void {
   const { log, scheduler, state } = hearing.context;
@@ -152,9 +173,10 @@ function closeResponse(
 ): void {
   const { response: stream, responses, spoken, context } = hearing;
   if (stream === undefined) return;
-  const final = (close.final ?? hearing.responseFinal) && close.truncated !== true;
+  const meant = (close.final ?? hearing.responseFinal) && close.truncated !== true;
+  const final = meant && context.guide === undefined;
   hearing.response = undefined;
-  responses.push({ stream, final });
+  responses.push({ stream, final, ...(meant && !final ? { inVain: true as const } : {}) });
   writeOutput(spoken, consumed);
   stream.end();
   if (final) {

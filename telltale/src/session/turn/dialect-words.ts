@@ -8,6 +8,8 @@ export interface DialectWords {
   /** What did not count, and where to say it again. */
   readonly undone: string;
   readonly again: string;
+  /** A final response while a step is in hand. */
+  readonly stepOpen: string;
   /** Where a result of the output schema belongs. */
   readonly output: string;
 }
@@ -19,6 +21,8 @@ export const DIALECT_WORDS: Readonly<Record<Dialect, DialectWords>> = {
       'Tags followed the closed final response and were not read: a final response ends the turn. Put actions and metadata before it, or write <response final="false">.',
     undone: 'Your final response was not taken as final',
     again: 'in a new final response',
+    stepOpen:
+      'A final response does not end your work here: the step in hand is still open. End it with <action type="internal">{"name": "complete_step", "parameters": {"notes": "…"}}</action>.',
     output: 'Write the JSON alone into <response>.',
   },
   tools: {
@@ -27,6 +31,8 @@ export const DIALECT_WORDS: Readonly<Record<Dialect, DialectWords>> = {
       'Calls followed a final "respond" and were not made: it ends the turn. Make them before it, or call "respond" with "final": false.',
     undone: 'Your final response was not taken as final',
     again: 'in a new final response',
+    stepOpen:
+      'A final response does not end your work here: the step in hand is still open. End it with a call of "complete_step".',
     output: 'Give the value as "output" in a call of "respond".',
   },
   step: {
@@ -35,6 +41,8 @@ export const DIALECT_WORDS: Readonly<Record<Dialect, DialectWords>> = {
       'Something followed the step with "is_complete": true and was not read: it ends the work. Do everything else before it.',
     undone: '"is_complete" did not count',
     again: 'in a new step with "is_complete"',
+    stepOpen:
+      'A response does not end your work here: the step in hand is still open. End it with "is_complete": true and "notes".',
     output: 'Give the value as "output" of the step with "is_complete": true.',
   },
 };

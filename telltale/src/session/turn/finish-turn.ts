@@ -1,10 +1,11 @@
 import { referencesIn } from '../../conditions/references/resolve-references.ts';
-import { isShown } from '../../events/action.ts';
+import { completesStep, isShown } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SessionContext } from '../context.ts';
+import type { Guide } from '../guide/guide.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
 import { keptFromActing } from './kept-from-acting.ts';
@@ -41,6 +42,7 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
     await context.reviews.until((done) => scheduler.whenEnded([observed], done));
   }
   if (stop.reason !== undefined) return { kind: 'stopped' };
+  if (context.guide !== undefined) return finishLedTurn(context, context.guide, heard);
   if (!heard.tagged && /\S/.test(heard.text)) {
     if (context.manifest.protocol.bare_text === 'final' || state.bareTurns >= MAX_BARE_TURNS) {
       if (context.manifest.protocol.bare_text !== 'final') log.append(noTags(context, heard.text));
@@ -48,11 +50,55 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
       if (stop.reason !== undefined) return { kind: 'stopped' };
       return concludeWith(context, heard.text.trim(), heard.text);
     }
-    // After a restart it may have been said before.
-    if (!state.news.faults.some(({ code }) => code === 'no_tags')) log.append(noTags(context, heard.text));
+    tellOnce(context, 'no_tags', noTags(context, heard.text).message);
     return { kind: 'turn' };
   }
   const running = scheduler.tracked();
+  await letSettle(context, running);
+  if (stop.reason !== undefined) return { kind: 'stopped' };
+  if (state.idleTurns >= MAX_IDLE_TURNS && running.length === 0)
+    return { kind: 'stalled', error: stalled(state) };
+  const reminder = keptFromActing(state.news.faults).length > 0 ? IN_VAIN : REMINDER;
+  remind(context, running, reminder);
+  return { kind: 'turn' };
+}
+
+/** Only the run that leads a session ends it: a final response does not, and who does nothing is told by the guide. */
+async function finishLedTurn(context: SessionContext, guide: Guide, heard: Heard): Promise<Next> {
+  const { stop, scheduler, state } = context;
+  const running = scheduler.tracked();
+  const completes = running.some((id) => {
+    const known = state.actions.get(id);
+    return known !== undefined && completesStep(known.action);
+  });
+  if (completes) await allEnded(context);
+  else await letSettle(context, running);
+  if (stop.reason !== undefined) return { kind: 'stopped' };
+  if (state.task?.open === undefined && !completes) {
+    if (heard.responses.some(({ inVain }) => inVain))
+      tellOnce(context, 'step_open', DIALECT_WORDS[context.manifest.dialect].stepOpen);
+    else if (!heard.tagged && /\S/.test(heard.text))
+      tellOnce(context, 'no_tags', noTags(context, heard.text).message);
+  }
+  guide.after();
+  if (state.task?.open === undefined) remind(context, scheduler.tracked(), LED_REMINDER);
+  return { kind: 'turn' };
+}
+
+/** After a restart it may have been said before. */
+function tellOnce({ log, state }: SessionContext, code: string, message: string): void {
+  if (!state.news.faults.some((fault) => fault.code === code)) log.append({ type: 'fault', code, message });
+}
+
+function remind({ state, log }: SessionContext, running: readonly string[], reminder: string): void {
+  const reminded = state.news.messages.some(({ text }) => text === reminder);
+  if (state.idleTurns > 0 && running.length === 0 && !reminded)
+    log.append({ type: 'message.received', from: 'runtime', text: reminder });
+}
+
+/** Waits a moment for what is about to end, or for more where the model has nothing to do but wait. */
+async function letSettle(context: SessionContext, running: readonly string[]): Promise<void> {
+  const { state, scheduler, stop } = context;
   if (state.idleTurns > 0 && running.length > 0) {
     // The model has nothing to do but wait: so the runtime waits, unless somebody has a word for it.
     if (state.news.messages.length === 0) await firstEnd(context, running);
@@ -67,14 +113,6 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
     // Asking the model again would only cost: there is nothing that it does not know.
     if (context.reviews.isOnlyWaiting() && state.news.messages.length === 0) await firstEnd(context, running);
   }
-  if (stop.reason !== undefined) return { kind: 'stopped' };
-  if (state.idleTurns >= MAX_IDLE_TURNS && running.length === 0)
-    return { kind: 'stalled', error: stalled(state) };
-  const reminder = keptFromActing(state.news.faults).length > 0 ? IN_VAIN : REMINDER;
-  const reminded = state.news.messages.some(({ text }) => text === reminder);
-  if (state.idleTurns > 0 && running.length === 0 && !reminded)
-    log.append({ type: 'message.received', from: 'runtime', text: reminder });
-  return { kind: 'turn' };
 }
 
 /** Waits until one of these has ended, or a message has come. */
@@ -153,7 +191,7 @@ function whyUndone({ state, manifest }: SessionContext, source: string): string 
   return `${undone}: it shares its turn with the action "${unnamed}", whose result it does not name. Look at the result first, or name it as $${unnamed}.`;
 }
 
-const noTags = ({ manifest }: SessionContext, text: string): EventBody => ({
+const noTags = ({ manifest }: SessionContext, text: string): Extract<EventBody, { type: 'fault' }> => ({
   type: 'fault',
   code: 'no_tags',
   message:
@@ -164,6 +202,9 @@ const noTags = ({ manifest }: SessionContext, text: string): EventBody => ({
 
 const REMINDER =
   'Your last turn brought no action, no metadata and no response. Go on with the task: act, or give your final response.';
+
+const LED_REMINDER =
+  'Your last turn brought no action, no metadata and no response. Go on with the step: act, or complete it.';
 
 const IN_VAIN =
   'Nothing in your last turn took effect: your mistakes say why. Mend them and go on, or give your final response.';

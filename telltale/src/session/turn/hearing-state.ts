@@ -15,6 +15,8 @@ export interface HeardResponse {
   readonly stream: ResponseStream;
   /** Whether it was meant to end the session, and was closed. */
   readonly final: boolean;
+  /** Whether it was meant to, in a session that only its run can end. */
+  readonly inVain?: true;
 }
 
 /** What a turn said, for whoever decides what follows it. */
@@ -51,6 +53,9 @@ export interface Hearing {
   tagged: boolean;
   afterFinal: boolean;
   observed: string | undefined;
+  /** Whether the step in hand was said to be done: no action that follows is begun. */
+  completed: boolean;
+  afterStep: boolean;
 }
 
 export function createHearing(context: SessionContext, cut: (reason: CutReason) => void): Hearing {
@@ -73,5 +78,7 @@ export function createHearing(context: SessionContext, cut: (reason: CutReason) 
     tagged: false,
     afterFinal: false,
     observed: undefined,
+    completed: false,
+    afterStep: false,
   };
 }

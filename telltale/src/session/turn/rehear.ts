@@ -1,3 +1,4 @@
+import { completesStep } from '../../events/action.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
 import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
@@ -23,7 +24,7 @@ export interface Reheard extends Heard {
  * for a decision. Nothing is acted on: the tests of its `<if>`s come from the log.
  */
 export function rehear(context: SessionContext): Reheard {
-  const { state, manifest, scheduler, log, toAction } = context;
+  const { state, manifest, scheduler, log, toAction, guide } = context;
   const output = state.turns.at(-1)?.output ?? '';
   // Its own ids are given out again, the same ones.
   const parser = createTurnParser(context, takenIds(state, state.turn));
@@ -40,6 +41,7 @@ export function rehear(context: SessionContext): Reheard {
   let text = '';
   let tagged = false;
   let final = false;
+  let completed = false;
   let open: { readonly stream: ResponseStream; readonly final: boolean } | undefined;
   for (const event of [...parser.push(output), ...parser.end()]) {
     if (final || observed !== undefined) break;
@@ -66,18 +68,20 @@ export function rehear(context: SessionContext): Reheard {
       if (thought !== undefined && event.truncated === true) cutOff.push(thought);
     } else if (event.type === 'close' && open !== undefined) {
       const { stream } = open;
-      final = (event.final ?? open.final) && event.truncated !== true;
+      const meant = (event.final ?? open.final) && event.truncated !== true;
+      final = meant && guide === undefined;
       stream.end();
       // Those before it are on the log: they are counted there in the order in which they were closed.
       if (seen++ >= state.signs.responses && event.truncated !== true) {
-        responses.push({ stream, final });
+        responses.push({ stream, final, ...(meant && !final ? { inVain: true as const } : {}) });
         if (!final) stream.whenOut(() => log.append({ type: 'response', text: stream.text(), final: false }));
       }
       open = undefined;
     } else if (event.type === 'action') {
       const action = toAction(event, undefined);
       // One that could not be made was told as a fault.
-      if (!action.ok) continue;
+      if (!action.ok || completed) continue; // or it followed the end of a step
+      completed = guide !== undefined && completesStep(action.value);
       if (!state.actions.has(event.id)) lost.push(event.id);
       else if (manifest.protocol.on_sync === 'observe' && action.value.mode === 'sync' && groups === 0)
         observed = event.id;

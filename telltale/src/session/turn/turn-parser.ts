@@ -21,6 +21,7 @@ export function createTurnParser(
     max_body: protocol.max_body.bytes,
     ids,
     names: calls.style.names,
+    led: calls.style.led,
     before: saidBefore(state.turns, state.turns.length - 1),
   });
 }

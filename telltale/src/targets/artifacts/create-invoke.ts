@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FallbackReason, InvokeRecord } from '../../kernel/invoke-record.ts';
 import type { Json } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { isMap } from '../../manifest/schema/is-map.ts';
 import { clip, showValue } from '../../manifest/schema/show-value.ts';
 import type { Artifacts, CallArtifact } from './artifacts.ts';
 import { isGenesis, NEVER_CACHED } from './genesis.ts';
@@ -149,11 +150,21 @@ function unfit(value: Json, wanted: Wanted): string | undefined {
         value.every((each) => typeof each === 'string')
         ? undefined
         : instead('a list of names');
+    case 'verdict':
+      return isVerdict(value) ? undefined : instead(`${ASSESSMENTS.join(', ')}, true or false`);
     case 'one_of':
       return wanted.values.some((each) => each === value)
         ? undefined
         : instead(`one of ${wanted.values.slice(0, 20).join(', ')}`);
   }
+}
+
+const ASSESSMENTS: readonly Json[] = ['pass', 'retry', 'escalate'];
+
+function isVerdict(value: Json): boolean {
+  if (typeof value === 'boolean' || ASSESSMENTS.includes(value)) return true;
+  if (!isMap(value) || !ASSESSMENTS.includes((value.assessment ?? null) as Json)) return false;
+  return [value.reasoning, value.instruction].every((said) => said === undefined || typeof said === 'string');
 }
 
 const wrongAnswer = (artifact: string, method: string, wrong: string): string =>

@@ -14,6 +14,8 @@ export interface Invocation<Fallback = Json> {
 /** What a place takes for an answer; anything else is the fallback. */
 export type Wanted =
   | { readonly type: 'boolean' | 'string' | 'names' | 'any' }
+  /** Of work: true, false, or an assessment, alone or as `{assessment, reasoning?, instruction?}`. */
+  | { readonly type: 'verdict' }
   | { readonly type: 'one_of'; readonly values: readonly string[] };
 
 export interface Question {

@@ -11,12 +11,13 @@ interface Question {
   readonly what: string;
   readonly system: string;
   readonly message: string;
+  readonly turn?: number | undefined;
 }
 
 /** One request and its whole answer. What it used is charged, also where it fails half-way. */
 export async function askModel(
   model: Model,
-  { what, system, message }: Question,
+  { what, system, message, turn = 1 }: Question,
   call: TargetCall,
 ): Promise<string> {
   if (call.signal.aborted) throw stopped(what, call.signal);
@@ -31,7 +32,7 @@ export async function askModel(
       {
         system,
         messages: [{ role: 'user', text: message }],
-        turn: 1,
+        turn,
         signal: AbortSignal.any([call.signal, tooLong.signal]),
       },
       {

@@ -10,6 +10,8 @@ export interface TextQuestion {
   readonly message: string;
   /** A name of the agent's `models`, or a model by itself; the agent's own if absent. */
   readonly model?: string | undefined;
+  /** Which request of several for the same it is, from 1 on: a scripted model answers with that turn. */
+  readonly turn?: number;
 }
 
 /** Asks one of an agent's models once, without a prompt of the manifest. What it used is charged to the call. */
@@ -17,8 +19,8 @@ export type AskText = (question: TextQuestion, call: TargetCall) => Promise<stri
 
 export const createAskText =
   (agent: Pick<AgentManifest, 'model' | 'models'>, openModel: (ref: string) => Promise<Model>): AskText =>
-  async ({ what, message, model: named }, call) => {
+  async ({ what, message, model: named, turn }, call) => {
     const model = modelOf(agent, named);
     if (model === undefined) throw noModel(what);
-    return askModel(await openModel(model), { what, system: '', message }, call);
+    return askModel(await openModel(model), { what, system: '', message, turn }, call);
   };

@@ -1,7 +1,8 @@
 import { evaluateTest } from '../../conditions/cel/evaluate.ts';
 import { type Expression, parseExpression } from '../../conditions/cel/parse-expression.ts';
 import type { Issue } from '../../conditions/issue.ts';
-import type { Json } from '../../kernel/json.ts';
+import type { InvokeRecord } from '../../kernel/invoke-record.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
 import { err, ok, type Result } from '../../kernel/result.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Invocation, Wanted } from '../../targets/artifacts/invoker.ts';
@@ -20,23 +21,23 @@ export function createDecisions(edges: DecisionEdges): Decisions {
   const { state } = journal;
   const parsed = new Map<string, Result<Expression, Issue>>();
 
-  const ask: Ask = async <Answer>(
+  const put = async (
     { where, step, locals, at }: Asker,
-    invocation: Invocation<Answer>,
+    invocation: Invocation<unknown>,
     wanted: Wanted,
-  ) => {
-    const known = state.answers.get(where);
-    if (known !== undefined) return known as Answer;
+    about: JsonObject = {},
+    within: AbortSignal = signal,
+  ): Promise<InvokeRecord> => {
     const args = await resolvedArgs(invocation.args, scope, { what: where, locals, at });
     const record = await invoke({
       where,
       invocation: { ...invocation, args: args.ok ? args.value : invocation.args } as Invocation,
       ...(args.ok ? {} : { unasked: args.error }),
       wanted,
-      context: await context(step),
-      signal,
+      context: { ...(await context(step)), ...about },
+      signal: within,
     });
-    signal.throwIfAborted();
+    within.throwIfAborted();
     journal.append({ type: 'invoke', ...record });
     if (record.cost > 0 && state.balance !== undefined)
       journal.append({
@@ -45,7 +46,11 @@ export function createDecisions(edges: DecisionEdges): Decisions {
         amount: record.cost,
         balance: state.balance - record.cost,
       });
-    return record.result as Answer;
+    return record;
+  };
+  const ask: Ask = async <Answer>(asker: Asker, invocation: Invocation<Answer>, wanted: Wanted) => {
+    const known = state.answers.get(asker.where);
+    return (known ?? (await put(asker, invocation, wanted)).result) as Answer;
   };
   const read = (source: string): Result<Expression, Issue> => {
     const known = parsed.get(source);
@@ -89,6 +94,14 @@ export function createDecisions(edges: DecisionEdges): Decisions {
     },
     state: (at, invocation, states, locals = {}) =>
       ask(askerAt(at, locals), invocation, { type: 'one_of', values: states }),
+    verdict: (at, invocation, judged, locals, within) =>
+      put(
+        askerAt(at, locals),
+        invocation,
+        { type: 'verdict' },
+        { judged },
+        AbortSignal.any([signal, within]),
+      ),
   };
 }
 

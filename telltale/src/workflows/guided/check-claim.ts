@@ -1,7 +1,7 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { compileCheck } from '../../targets/check-parameters.ts';
+import { compileViolation } from '../../targets/check-parameters.ts';
 import { checkNotes } from './check-notes.ts';
 import type { Task } from './task.ts';
 
@@ -46,9 +46,12 @@ function checkUpdates(
     );
   for (const [key, value] of Object.entries(updates)) {
     const schema = requires[key] ?? accepts[key] ?? {};
-    const problem = compileCheck(wrapped(schema), `"context_updates.${key}"`)({ value } as JsonObject);
-    if (problem !== undefined)
-      return refused(`${problem.message}`, problem.hint ?? `It must satisfy ${JSON.stringify(schema)}.`);
+    const found = compileViolation(wrapped(key, schema), `The schema of "${key}"`)({ [key]: value });
+    if (found !== undefined)
+      return refused(
+        `"context_updates" is wrong: ${found.message}`,
+        found.hint ?? `"${key}" must satisfy ${JSON.stringify(schema)}.`,
+      );
   }
   if (JSON.stringify(updates).length > MAX_VALUES)
     return refused(`"context_updates" has more than ${MAX_VALUES} characters.`, TOO_LARGE);
@@ -65,10 +68,9 @@ function checkArtifacts(artifacts: unknown): RuntimeError | undefined {
     : undefined;
 }
 
-const wrapped = (schema: JsonObject): JsonObject => ({
+const wrapped = (key: string, schema: JsonObject): JsonObject => ({
   type: 'object',
-  properties: { value: schema as Json },
-  required: ['value'],
+  properties: { [key]: schema },
 });
 
 const isObject = (value: unknown): value is JsonObject =>

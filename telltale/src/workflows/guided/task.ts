@@ -90,4 +90,6 @@ export interface TaskWorkers {
   give(task: Task, call: WorkerCall): Promise<TaskReport>;
   /** Answers the report `nth`, once, however often it is called, and resolves with the next. */
   answer(task: Task, nth: number, word: TaskWord, call: WorkerCall): Promise<TaskReport>;
+  /** The step is over, in whatever way: its worker is free for others. */
+  done?(task: Task): void;
 }

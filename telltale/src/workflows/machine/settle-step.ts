@@ -1,6 +1,7 @@
 import type { Cause } from '../../events/event.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
+import { isMap } from '../../manifest/schema/is-map.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { ListOutcome } from './outcome.ts';
 import type { Walk } from './walk.ts';
@@ -24,6 +25,7 @@ export function complete(walk: Walk, begun: Begun, output: Json): ListOutcome {
       ms: tookMs(walk, begun),
       attempts,
       ...(step.output_key === undefined ? {} : { output_key: step.output_key }),
+      ...notesOf(step, output),
     },
     cause,
   );
@@ -57,5 +59,11 @@ export function failAtOnce(
   const cause = walk.write({ type: 'step.started', step: address, attempt: 1, repeatable: true }, around);
   return fail(walk, { step, address, startedAt, attempts: 1, cause }, error);
 }
+
+/** What an agent had to say of a step that it worked on stands beside its output. */
+const notesOf = ({ type }: Step, output: Json): { readonly notes?: string } =>
+  (type === 'task' || type === 'plan') && isMap(output) && typeof output.notes === 'string'
+    ? { notes: output.notes }
+    : {};
 
 const tookMs = ({ clock }: Walk, { startedAt }: Begun): number => Math.max(0, clock.now() - startedAt);

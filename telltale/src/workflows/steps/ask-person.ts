@@ -19,9 +19,13 @@ export interface PersonsWord {
 /** Who closes a question that nobody answered in time. */
 export const TIMEOUT = 'timeout';
 
-/** The last question of a step. */
-export const lastReview = ({ reviews }: Pick<RunState, 'reviews'>, step: string): ApprovalState | undefined =>
-  reviews.findLast((review) => review.step === step);
+/** The last question of a step, of one kind and about one report where that is said. */
+export const lastReview = (
+  { reviews }: Pick<RunState, 'reviews'>,
+  step: string,
+  { kind, nth }: Pick<ApprovalRequest, 'kind' | 'nth'> = {},
+): ApprovalState | undefined =>
+  reviews.findLast((review) => review.step === step && review.kind === kind && review.nth === nth);
 
 /**
  * Puts a question to people, or finds it on the log where it was put before a restart, and waits for the answer. It is
@@ -34,7 +38,7 @@ export async function askPerson(
 ): Promise<PersonsWord> {
   const { journal, clock, reviews } = edges;
   const { address: step } = call;
-  const last = lastReview(journal.state, step);
+  const last = lastReview(journal.state, step, question);
   const word = last === undefined ? undefined : wordOfThisTry(last, question, journal.state);
   if (word !== undefined) return word;
   const open = last?.answer === undefined ? last : undefined;

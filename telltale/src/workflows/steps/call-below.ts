@@ -2,7 +2,7 @@ import { asText } from '../../conditions/as-text.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
-import type { LeafCall } from '../leaf.ts';
+import type { LeafCall, LeafPlace, ReadyLeaf } from '../leaf.ts';
 import { checkedTarget } from './call-target.ts';
 import { childKey } from './child-key.ts';
 import type { LeafContext, PrepareLeaf } from './leaf-edges.ts';
@@ -13,16 +13,24 @@ import { textOfParameters } from './text-of-parameters.ts';
  * Runs an agent in a session of its own. Of the parameters `input` is the text it is given and `vars` its variables, as
  * in an action; others are added to the text.
  */
-export const prepareAgentStep: PrepareLeaf<'agent'> = async (step, place, context) => {
-  const { input = '', vars, ...others } = await resolveMap(step.parameters, 'parameters', place, context);
+export const prepareAgentStep: PrepareLeaf<'agent'> = async (step, place, context) =>
+  agentLeaf(step.target, await resolveMap(step.parameters, 'parameters', place, context), place, context);
+
+/** As a step that calls this agent, with parameters that are resolved. */
+export function agentLeaf(
+  name: string,
+  { input = '', vars, ...others }: JsonObject,
+  place: Pick<LeafPlace, 'step'>,
+  context: LeafContext,
+): ReadyLeaf {
   const given = {
     input: textOfParameters(asText(input), isMap(vars) || vars === undefined ? others : { ...others, vars }),
     ...(isMap(vars) ? { vars: vars as JsonObject } : {}),
   };
-  if (given.input.trim() === '') throw nothingToDo(stepWhat(place), step.target);
+  if (given.input.trim() === '') throw nothingToDo(stepWhat(place), name);
   // The agent in whose name the workflow runs is none of those that it calls itself.
-  const isOwn = step.target === context.journal.state.manifest.agent;
-  const target = isOwn ? undefined : checkedTarget('agent', step.target, given, context);
+  const isOwn = name === context.journal.state.manifest.agent;
+  const target = isOwn ? undefined : checkedTarget('agent', name, given, context);
   return {
     input: given,
     repeatable: true, // its session is found again and goes on
@@ -30,25 +38,25 @@ export const prepareAgentStep: PrepareLeaf<'agent'> = async (step, place, contex
     run(call) {
       const { input: text, vars: set } = call.input;
       return context.runAgent({
-        agent: step.target,
+        agent: name,
         input: String(text),
         ...(isMap(set) ? { vars: set as JsonObject } : {}),
         ...below(call, 'ses', context),
       });
     },
   };
-};
+}
 
 /** Runs another workflow, as a run of its own: what only waits in it lets its caller wait, too. */
-export const prepareWorkflowStep: PrepareLeaf<'workflow'> = async (step, place, context) => {
-  const input = await resolveMap(step.parameters, 'parameters', place, context);
-  return {
-    input,
-    repeatable: true, // its run is found again and goes on
-    run: (call) =>
-      context.runWorkflow({ workflow: step.target, input: call.input, ...below(call, 'run', context) }),
-  };
-};
+export const prepareWorkflowStep: PrepareLeaf<'workflow'> = async (step, place, context) =>
+  workflowLeaf(step.target, await resolveMap(step.parameters, 'parameters', place, context), context);
+
+/** As a step that calls this workflow, with parameters that are resolved. */
+export const workflowLeaf = (workflow: string, input: JsonObject, context: LeafContext): ReadyLeaf => ({
+  input,
+  repeatable: true, // its run is found again and goes on
+  run: (call) => context.runWorkflow({ workflow, input: call.input, ...below(call, 'run', context) }),
+});
 
 const below = (
   { address, signal, cause, park }: LeafCall,

@@ -4,11 +4,12 @@ import { prepareAgentStep, prepareWorkflowStep } from './call-below.ts';
 import { compensate } from './compensate.ts';
 import type { LeafContext, LeafEdges } from './leaf-edges.ts';
 import { prepareLlm } from './llm-step.ts';
-import { unbuilt } from './refuse-unbuilt-steps.ts';
+import { preparePlan } from './plan-step.ts';
 import { prepareScript } from './script-step.ts';
 import { prepareEmit, prepareNotify, prepareSetMetadata } from './session-steps.ts';
 import { prepareSetVariable } from './set-variable-step.ts';
 import { signalsTaken } from './signals-taken.ts';
+import { prepareTask } from './task-step.ts';
 import { prepareTool } from './tool-step.ts';
 import { prepareTransition } from './transition-step.ts';
 import { prepareWait } from './wait-step.ts';
@@ -52,7 +53,8 @@ function ready(place: LeafPlace, context: LeafContext): Promise<ReadyLeaf> {
     case 'wait':
       return prepareWait(step, place, context);
     case 'task':
+      return prepareTask(step, place, context);
     case 'plan':
-      return Promise.reject(unbuilt(context.workflow.name, [step]));
+      return preparePlan(step, place, context);
   }
 }

@@ -13,6 +13,7 @@ import type { Decisions } from '../decisions.ts';
 import type { TaskWorkers } from '../guided/task.ts';
 import type { LeafCall, LeafPlace, ReadyLeaf } from '../leaf.ts';
 import type { SessionLink } from '../session-link.ts';
+import type { HooksOf } from '../step-hooks.ts';
 
 /** What the steps of one run have of the world. */
 export interface LeafEdges {
@@ -41,6 +42,10 @@ export interface LeafEdges {
   readonly reviews: RunReviews;
   /** Who works on `task` steps. */
   readonly workers: TaskWorkers;
+  /** What another agent, one that the run's agent may call, has to act with. Rejects where there is none of that name. */
+  readonly handsOf: (agent: string) => Promise<Pick<LeafEdges, 'targets' | 'ask'>>;
+  /** For calls that are no steps: the actions of a plan. */
+  readonly hooksOf?: HooksOf | undefined;
 }
 
 interface CalledBelow {

@@ -383,3 +383,68 @@ describe('components, approvals and verifiers of a workflow', () => {
     ]);
   });
 });
+
+describe('tasks', () => {
+  const task = (more: object) => ({ name: 't', type: 'task', prompt: 'x', ...more });
+
+  it('require nothing that a model may not write, and no name that means something else', () => {
+    const context_variables = {
+      defined: [{ name: 'kept', writers: ['user'] }],
+      runtime: [
+        { name: 'free' },
+        { name: 'own', writers: ['model'] },
+        { name: 'theirs', writers: ['workflow'] },
+      ],
+      derived: [{ name: 'seen', expression: 'true' }],
+    };
+    const requires = { free: {}, own: {}, theirs: {}, kept: {}, seen: {}, steps: {}, other: {} };
+    expect(said({ ...steps(task({ requires })), context_variables })).toEqual([
+      'not_writable steps.0.requires.theirs: A task cannot require "theirs": the variable of that name is not a model\'s to write. | Require another key, or add "model" to the "writers" of the variable.',
+      'not_writable steps.0.requires.kept: A task cannot require "kept": the variable of that name is not a model\'s to write. | Require another key, or add "model" to the "writers" of the variable.',
+      'not_writable steps.0.requires.seen: A task cannot require "seen": the variable of that name is derived, and set by nobody. | Require another key, or add "model" to the "writers" of the variable.',
+      expect.stringContaining('reserved_name steps.0.requires.steps: A task cannot require "steps".'),
+    ]);
+  });
+
+  it('write what no verifier and no decision of an approval may go by; what a person is told may be anything', () => {
+    const requires = { summary: { type: 'string' } };
+    const approval = { name: 'a', type: 'approval', prompt: 'Ship ${vars.summary}?', if: 'summary != ""' };
+    const judged = { ...task({ verify: { instructions: 'Is ${vars.summary} right?' } }), name: 'u' };
+    expect(said(steps(task({ requires }), approval, judged))).toEqual([
+      'model_controlled steps.1.if: The variable "summary" is used by an approval, and who works on the step "t" writes it. | Give it "writers: [workflow, user]", or use another variable.',
+      'model_controlled steps.2.verify.instructions: The variable "summary" is used by a verifier, and who works on the step "t" writes it. | Give it "writers: [workflow, user]", or use another variable.',
+    ]);
+  });
+
+  it('write variables that conditions know by name', () => {
+    const requires = { stepz: {} };
+    expect(found(steps(task({ requires }), step('b', { if: 'stepz > 1' })))).toEqual([]);
+    expect(found(steps(task({}), step('b', { if: 'stepz > 1' })))).toEqual(['unknown_name steps.1.if']);
+  });
+
+  it('are judged by programs whose command lines hold no references', () => {
+    const verify = (by: object) => found(steps(task({ verify: by })));
+    expect(
+      verify({ command: ['make', '${vars.goal}'], cwd: '${input.dir}', env: { X: '${steps.t.output}' } }),
+    ).toEqual([
+      'bad_command steps.0.verify.command.1',
+      'bad_command steps.0.verify.cwd',
+      'bad_command steps.0.verify.env.X',
+    ]);
+    expect(verify({ command: [''] })).toEqual(['bad_command steps.0.verify.command.0']);
+  });
+
+  it('have references, in prompts, fragments, questions and instructions, that lead somewhere', () => {
+    const wrong = task({
+      fragments: [{ text: 'See ${steps.nowhere.output}.', if: 'metadat.x == 1' }],
+      confirm: 'Begin ${agent.nme}?',
+      verify: { instructions: 'As ${steps.gone.output} says?' },
+    });
+    expect(found(steps(wrong)).toSorted()).toEqual([
+      'unknown_name steps.0.confirm',
+      'unknown_name steps.0.fragments.0.if',
+      'unknown_step steps.0.fragments.0.text',
+      'unknown_step steps.0.verify.instructions',
+    ]);
+  });
+});

@@ -13,6 +13,9 @@ const CEL_KEYS: readonly (string | number | undefined)[] = [
   'expression',
 ];
 
+/** Of an approval, what decides whether, of whom and for how long it is asked. What it tells that person may be anything. */
+export const APPROVAL_DECIDES = ['if', 'condition', 'assignee', 'options', 'timeout', 'on_timeout'];
+
 /**
  * What a permission, an approval or a verifier goes by must not be in the model's hand: such a variable may not
  * be written by the model, nor be derived from what an agent says or declares, directly or through others.
@@ -22,7 +25,15 @@ export function checkGuardedVariables(
   what: string,
   variables: readonly DeclaredVariable[],
 ): readonly Issue[] {
-  const controlled = modelControlled(variables);
+  return checkGuards(guards, what, modelControlled(variables));
+}
+
+/** As `checkGuardedVariables`, by the names that are in the model's hand, each with the reason. */
+export function checkGuards(
+  guards: readonly DocumentNode[],
+  what: string,
+  controlled: ReadonlyMap<string, string>,
+): readonly Issue[] {
   return guards.flatMap((guard) =>
     [...textsUnder(guard)].flatMap(([text, place]) =>
       [...new Set(namesIn(text, place))].flatMap((name) => {

@@ -21,7 +21,22 @@ export function checkProgram(step: DocumentNode): readonly Issue[] {
 const REFERENCE = /(?<!\$)\$\{\s*(?:agent|trigger|steps|vars|input|run|item)\b[^}]*\}?/;
 
 /** A hook's program can be started, and is given no references: nobody would resolve them. */
-export function checkHookCommand(hook: DocumentNode): readonly Issue[] {
+export const checkHookCommand = (hook: DocumentNode): readonly Issue[] =>
+  checkFixedCommand(
+    hook,
+    'a hook',
+    'It gets the call, the metadata and the variables as JSON on its standard input: read them there.',
+  );
+
+/** A verifier's program is given no references: what a model has said must not come to stand in a command line. */
+export const checkVerifyCommand = (verify: DocumentNode): readonly Issue[] =>
+  checkFixedCommand(
+    verify,
+    'a verifier',
+    'It gets what it judges, the input of the run and its variables as JSON on its standard input: read them there.',
+  );
+
+function checkFixedCommand(hook: DocumentNode, what: string, hint: string): readonly Issue[] {
   const [program] = hook.at('command').items();
   const texts = [
     ...hook.at('command').items(),
@@ -37,8 +52,8 @@ export function checkHookCommand(hook: DocumentNode): readonly Issue[] {
       const [reference] = REFERENCE.exec(place.text() ?? '') ?? [];
       if (reference === undefined) return [];
       return [
-        errorAt(place, 'bad_command', `The command of a hook cannot hold the reference "${reference}".`, {
-          hint: 'It gets the call, the metadata and the variables as JSON on its standard input: read them there.',
+        errorAt(place, 'bad_command', `The command of ${what} cannot hold the reference "${reference}".`, {
+          hint,
         }),
       ];
     }),

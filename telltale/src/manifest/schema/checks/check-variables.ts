@@ -65,7 +65,7 @@ export function checkVariables(contextVariables: DocumentNode): readonly Issue[]
 }
 
 /** Bare names in CEL that mean something else already. */
-const RESERVED = [
+export const RESERVED: readonly string[] = [
   'agent',
   'trigger',
   'steps',

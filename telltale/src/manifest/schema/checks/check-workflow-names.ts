@@ -54,6 +54,10 @@ export function checkStepConditions(step: DocumentNode, scope: NameScope): reado
       .at('cases')
       .items()
       .flatMap((each) => checkConditionNames(each.at('if'), scope)),
+    ...step
+      .at('fragments')
+      .items()
+      .flatMap((each) => checkConditionNames(each.at('if'), scope)),
   ];
 }
 

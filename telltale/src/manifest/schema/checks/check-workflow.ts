@@ -4,6 +4,7 @@ import { checkGuardedVariables } from './check-guarded-variables.ts';
 import { checkHooks } from './check-hooks.ts';
 import { checkStates } from './check-states.ts';
 import { checkSteps } from './check-steps.ts';
+import { checkTasks, requiredKeys } from './check-tasks.ts';
 import { checkObjectSchema } from './check-tool.ts';
 import { checkUnique } from './check-unique.ts';
 import { checkVariables, declaredVariables } from './check-variables.ts';
@@ -16,7 +17,8 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
   const lists = stepLists(workflow);
   const steps = lists.flatMap((list) => list.steps);
   const variables = declaredVariables(workflow.at('context_variables'));
-  const scope = { steps: stepNames(lists), variables: variables.map(({ name }) => name), items: [] };
+  const names = [...variables, ...requiredKeys(steps)].map(({ name }) => name);
+  const scope = { steps: stepNames(lists), variables: names, items: [] };
   const approvals = steps.filter((step) => step.at('type').value === 'approval');
   const verifiers = steps.map((step) => step.at('verify'));
   const conditions = [
@@ -50,5 +52,6 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
     ...checkComponents(workflow.at('components').items(), scope.steps),
     ...checkGuardedVariables(approvals, 'an approval', variables),
     ...checkGuardedVariables(verifiers, 'a verifier', variables),
+    ...checkTasks(steps, variables),
   ];
 }

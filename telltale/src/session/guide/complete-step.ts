@@ -1,0 +1,102 @@
+import { completesStep } from '../../events/action.ts';
+import type { SessionState, TaskState } from '../../events/state.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Scheduler } from '../../scheduler/scheduler.ts';
+import { checkClaim } from '../../workflows/guided/check-claim.ts';
+import type { SessionLog } from '../session-log.ts';
+import { checkEvidence } from './check-evidence.ts';
+
+/** What `complete_step` does: waits for what runs, judges the claim by the step's rules, and puts it on the log. */
+export type CompleteStep = (input: JsonObject, own: string, signal: AbortSignal) => Promise<Json>;
+
+export function createCompleteStep(
+  log: SessionLog,
+  scheduler: () => Pick<Scheduler, 'tracked' | 'whenEnded'>,
+): CompleteStep {
+  const { state } = log;
+  return async (input, own, signal) => {
+    const task = inHand(state);
+    await othersEnded(scheduler(), own, state, signal);
+    const { notes, context_updates = {}, artifacts = [], evidence = [] } = input;
+    const named = evidence as readonly string[];
+    const { given } = task;
+    // After a restart it may be called once more.
+    if (state.task !== task || task.open?.kind === 'claimed') throw noStep();
+    const problem =
+      unseenFailure(state, task, own) ??
+      checkClaim(
+        { prompt: given.prompt, requires: given.requires ?? {}, accepts: given.accepts ?? {} },
+        input,
+      ) ??
+      checkEvidence(state, task, named);
+    if (problem !== undefined) throw problem;
+    const updates = context_updates as JsonObject;
+    const made = artifacts as readonly Json[];
+    log.append({
+      type: 'task.claimed',
+      task: given.task,
+      nth: task.reports + 1,
+      action: own,
+      notes: String(notes).trim(),
+      ...(Object.keys(updates).length === 0 ? {} : { context_updates: updates }),
+      ...(made.length === 0 ? {} : { artifacts: made }),
+      ...(named.length === 0 ? {} : { evidence: named }),
+    });
+    return 'Taken.';
+  };
+}
+
+function inHand({ task }: SessionState): TaskState {
+  if (task === undefined) throw noStep();
+  if (task.open?.kind === 'claimed') throw noStep();
+  return task;
+}
+
+/** Those that ended ones set off included; what waits for the step itself is not waited for. */
+async function othersEnded(
+  { tracked, whenEnded }: Pick<Scheduler, 'tracked' | 'whenEnded'>,
+  own: string,
+  { actions }: SessionState,
+  signal: AbortSignal,
+): Promise<void> {
+  const behind = (id: string, seen: readonly string[] = []): boolean =>
+    id === own ||
+    (!seen.includes(id) &&
+      (actions.get(id)?.action.depends_on ?? []).some((before) => behind(before, [...seen, id])));
+  const others = () => tracked().filter((id) => !behind(id));
+  for (let ids = others(); ids.length > 0; ids = others())
+    await new Promise<void>((resolve, reject) => {
+      const stop = () => reject(signal.reason);
+      if (signal.aborted) stop();
+      signal.addEventListener('abort', stop, { once: true });
+      whenEnded(ids, () => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      });
+    });
+}
+
+const FAILED = new Set(['failed', 'cancelled', 'interrupted']);
+
+/** An action of the same turn that failed: nobody can have seen that when the step was said to be done. */
+function unseenFailure(state: SessionState, task: TaskState, own: string): RuntimeError | undefined {
+  for (const id of state.news.results) {
+    const known = state.actions.get(id);
+    if (known === undefined || id === own || completesStep(known.action)) continue;
+    if (known.turn > task.since && FAILED.has(known.status))
+      return new RuntimeError(
+        'step_undone',
+        `The step is not completed. The action "${id}" (${known.action.name}) ended as ${known.status}, which you had not seen.`,
+        {
+          hint: 'Look at its result, mend it or say in the notes why it does not matter, and complete the step again.',
+        },
+      );
+  }
+  return undefined;
+}
+
+const noStep = () =>
+  new RuntimeError('no_step', 'There is no step to complete.', {
+    hint: 'A step is completed once; the next one comes with the next message.',
+  });

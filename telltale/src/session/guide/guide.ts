@@ -1,0 +1,149 @@
+import type { GivenTask } from '../../events/event.ts';
+import type { SessionState, TaskState } from '../../events/state.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { type ErrorJson, RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Task, TaskReport } from '../../workflows/guided/task.ts';
+import type { LoopEnd } from '../loop.ts';
+import type { SessionLog } from '../session-log.ts';
+import type { Stop } from '../stop.ts';
+import type { Lead, LeadEnd, Standing, Used } from './lead.ts';
+import { whyStuck } from './why-stuck.ts';
+import { workOf } from './work-of.ts';
+
+/** What leads a session from task to task. */
+export interface Guide {
+  /** Before a turn: waits for the run where there is nothing to do. Undefined where there is: a turn may begin. */
+  before(): Promise<LoopEnd | undefined> | undefined;
+  /** After a turn whose actions were waited for: notices that the agent does not come further. */
+  after(): void;
+}
+
+export interface GuideEdges {
+  readonly lead: Lead;
+  readonly log: SessionLog;
+  readonly stop: Stop;
+  /** What the session results in, where it completes with its run. */
+  readonly resultOf: (output: Json) => Json;
+}
+
+export function createGuide({ lead, log, stop, resultOf }: GuideEdges): Guide {
+  const { state } = log;
+
+  const settle = async (): Promise<LoopEnd | undefined> => {
+    for (let standing = standingOf(state, lead); standing !== undefined; standing = standingOf(state, lead)) {
+      await log.flushed(); // what the run hears of is on the log
+      const order = await lead.wait(standing, stop);
+      if (order === undefined) return { kind: 'stopped' };
+      if (order.kind === 'park') {
+        log.append({ type: 'session.waiting', for: order.for });
+        log.seal(); // from here on the log belongs to whoever resumes it
+        stop.now({ kind: 'wait' });
+        return { kind: 'stopped' };
+      }
+      if (order.kind === 'over') return endOf(order.end, stop, resultOf);
+      if (order.kind === 'task') {
+        overWith(log);
+        log.append({ type: 'task.given', ...givenOf(order.task) });
+        return undefined;
+      }
+      const { task, nth, word } = order;
+      const said = word.kind === 'again' ? { text: word.text, by: word.by } : { by: 'verifier' };
+      log.append({ type: 'task.answered', task, nth, ...said });
+    }
+    return undefined;
+  };
+
+  return {
+    before: () => (standingOf(state, lead) === undefined ? undefined : settle()),
+    after() {
+      const { task } = state;
+      if (task === undefined || task.open !== undefined) return;
+      const { task: key } = task.given;
+      const why = whyStuck(state, task);
+      if (why !== undefined) {
+        const isSecond = task.warned;
+        log.append({ type: 'task.stuck', task: key, why, ...(isSecond ? { nth: task.reports + 1 } : {}) });
+        if (!isSecond) log.append({ type: 'message.received', from: 'runtime', text: `${why} ${OTHER_WAY}` });
+      } else if (task.given.judged === true)
+        log.append({ type: 'task.turn', task: key, nth: task.reports + 1 });
+    },
+  };
+}
+
+const OTHER_WAY =
+  'Do something else: look at what you have, try another way, or complete the step and say in its notes what could not be done. If it goes on like this, a person is asked.';
+
+/** Where the session waits for its run; undefined while it has something to do. */
+function standingOf(state: SessionState, lead: Lead): Standing | undefined {
+  const { task } = state;
+  if (task === undefined) return { kind: 'idle' };
+  const { task: key, max_turns: most } = task.given;
+  if (lead.isWithdrawn(key)) return { kind: 'idle' };
+  if (task.open !== undefined)
+    return { kind: 'report', task: key, report: reportOf(state, task, task.open), used: usedBy(state) };
+  if (most === undefined || task.turns < most) return undefined;
+  return {
+    kind: 'report',
+    task: key,
+    report: { kind: 'failed', by: state.id, error: tooLong(most) },
+    used: usedBy(state),
+  };
+}
+
+const usedBy = ({ model, totals: { input, output, cost_usd } }: SessionState): Used => ({
+  model,
+  input,
+  output,
+  cost_usd,
+});
+
+function reportOf(state: SessionState, task: TaskState, open: NonNullable<TaskState['open']>): TaskReport {
+  const from = { by: state.id, turns: task.turns };
+  switch (open.kind) {
+    case 'claimed':
+      return { ...open, ...from, work: workOf(state, task) };
+    case 'turn':
+      return { ...open, ...from, work: workOf(state, task) };
+    case 'stuck':
+      return { ...open, ...from };
+  }
+}
+
+function givenOf({ key, prompt, requires, accepts, evidence, maxTurns, judgesTurns }: Task): GivenTask {
+  return {
+    task: key,
+    prompt,
+    ...(isEmpty(requires) ? {} : { requires }),
+    ...(isEmpty(accepts) ? {} : { accepts }),
+    ...(evidence.length === 0 ? {} : { evidence }),
+    ...(maxTurns === undefined ? {} : { max_turns: maxTurns }),
+    ...(judgesTurns ? { judged: true as const } : {}),
+  };
+}
+
+const isEmpty = (values: Readonly<Record<string, JsonObject>>) => Object.keys(values).length === 0;
+
+function overWith(log: SessionLog): void {
+  const { task } = log.state;
+  if (task !== undefined) log.append({ type: 'task.over', task: task.given.task });
+}
+
+function endOf(end: LeadEnd, stop: Stop, resultOf: GuideEdges['resultOf']): LoopEnd {
+  switch (end.kind) {
+    case 'completed':
+      return { kind: 'completed', result: resultOf(end.output) };
+    case 'failed':
+      return { kind: 'failed', error: asError(end.error) };
+    case 'cancelled':
+      stop.now({ kind: 'cancel', reason: end.reason, by: 'workflow' });
+      return { kind: 'stopped' };
+  }
+}
+
+const asError = ({ code, message, hint, retryable }: ErrorJson) =>
+  new RuntimeError(code, message, { hint, retryable });
+
+const tooLong = (turns: number) =>
+  new RuntimeError('max_turns', `The step was not completed within ${turns} turns.`, {
+    hint: 'Raise "max_turns", make the step smaller, or let "on_error" say how the run goes on.',
+  }).toJSON();

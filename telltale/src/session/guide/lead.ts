@@ -1,0 +1,123 @@
+import type { Json } from '../../kernel/json.ts';
+import type { ErrorJson } from '../../kernel/runtime-error.ts';
+import type { Task, TaskReport, TaskWord } from '../../workflows/guided/task.ts';
+import type { Stop } from '../stop.ts';
+
+/** Where a led session stands while it waits for its run. */
+export type Standing =
+  | { readonly kind: 'idle' }
+  | {
+      readonly kind: 'report';
+      readonly task: string;
+      readonly report: TaskReport;
+      /** What the session has used so far, in all. */
+      readonly used: Used;
+    }
+  /** It has come to an end of its own, and nothing more can be given to it. */
+  | { readonly kind: 'ended'; readonly session: string; readonly error: ErrorJson };
+
+/** What a run has its session do next. */
+export type Order =
+  | { readonly kind: 'task'; readonly task: Task }
+  | { readonly kind: 'word'; readonly task: string; readonly nth: number; readonly word: TaskWord }
+  /** The run waits: so does the session, and this process lets go of it. */
+  | { readonly kind: 'park'; readonly for: string }
+  | { readonly kind: 'over'; readonly end: LeadEnd };
+
+export interface Used {
+  readonly model: string;
+  readonly input: number;
+  readonly output: number;
+  readonly cost_usd: number;
+}
+
+/** How the run ended, and the session with it. */
+export type LeadEnd =
+  | { readonly kind: 'completed'; readonly output: Json }
+  | { readonly kind: 'failed'; readonly error: ErrorJson }
+  | { readonly kind: 'cancelled'; readonly reason: string };
+
+/**
+ * Where a run and the session that it leads meet, in one process. They take turns: the session says where it stands and
+ * waits, the run gives an order. Nothing in here matters after a restart: both logs say where they stood.
+ */
+export interface Lead {
+  /** The session's side. Undefined once the session is stopped. */
+  wait(standing: Standing, stop: Stop): Promise<Order | undefined>;
+  /** Whether the run has taken back a task that the session may still work on. */
+  isWithdrawn(task: string): boolean;
+  /** The session has ended, or this process lets go of it. */
+  close(session: string, error: ErrorJson): void;
+  /** The run's side: resolves when the session waits, or has ended. Rejects with the signal's reason. */
+  standing(signal: AbortSignal): Promise<Standing>;
+  isWaiting(): boolean;
+  /** False where the session does not wait: then it is not taken. */
+  order(order: Order): boolean;
+  withdraw(task: string): void;
+  /** Ends it whenever it waits next. */
+  end(end: LeadEnd): void;
+}
+
+export function createLead(): Lead {
+  let at: Standing | undefined;
+  let give: ((order: Order) => void) | undefined;
+  let over: LeadEnd | undefined;
+  const withdrawn = new Set<string>();
+  const waiting = new Set<(standing: Standing) => void>();
+
+  const stand = (standing: Standing) => {
+    at = standing;
+    for (const then of [...waiting]) then(standing);
+    waiting.clear();
+  };
+  const order = (given: Order) => {
+    const tell = give;
+    if (tell === undefined) return false;
+    at = undefined;
+    give = undefined;
+    tell(given);
+    return true;
+  };
+  return {
+    async wait(standing, stop) {
+      if (over !== undefined) return { kind: 'over', end: over };
+      let given: Order | undefined;
+      await stop.until((done) => {
+        give = (made) => {
+          given = made;
+          done();
+        };
+        stand(standing);
+      });
+      return stop.reason === undefined ? given : undefined;
+    },
+    isWithdrawn: (task) => withdrawn.has(task),
+    close(session, error) {
+      give = undefined;
+      stand({ kind: 'ended', session, error });
+    },
+    standing(signal) {
+      if (signal.aborted) return Promise.reject(signal.reason);
+      if (at !== undefined) return Promise.resolve(at);
+      return new Promise((resolve, reject) => {
+        const leave = () => {
+          waiting.delete(then);
+          reject(signal.reason);
+        };
+        const then = (standing: Standing) => {
+          signal.removeEventListener('abort', leave);
+          resolve(standing);
+        };
+        waiting.add(then);
+        signal.addEventListener('abort', leave, { once: true });
+      });
+    },
+    isWaiting: () => give !== undefined,
+    order,
+    withdraw: (task) => void withdrawn.add(task),
+    end(end) {
+      over = end;
+      order({ kind: 'over', end });
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { asText } from '../../conditions/as-text.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { applyUpdates } from '../guided/apply-updates.ts';
+import { buildTask } from '../guided/build-task.ts';
+import { confirm } from '../guided/confirm.ts';
+import { decideReport, lastReported, type Reported } from '../guided/decide-report.ts';
+import { endedStuck, notVerified, tooManyReports, workFailed } from '../guided/guided-errors.ts';
+import { type JudgeEdges, judgeReport, type Settled, settle } from '../guided/judge-report.ts';
+import type { TaskReport, TaskWord, WorkerCall } from '../guided/task.ts';
+import { taskLog } from '../guided/task-log.ts';
+import { taskPrompt } from '../guided/task-prompt.ts';
+import { taskTime } from '../guided/task-time.ts';
+import { resolveInstructions, withInstructions } from '../guided/verify/verify-work.ts';
+import type { LeafCall, LeafPlace } from '../leaf.ts';
+import type { LeafContext, PrepareLeaf, StepOf } from './leaf-edges.ts';
+import { resolveInStep } from './resolve-in-step.ts';
+
+/** Reports on one attempt, of turns and others. */
+const MAX_REPORTS = 10_000;
+
+/**
+ * An agent works on it until it says that it is done and that is accepted. Results in
+ * `{notes, context_updates, artifacts}`.
+ */
+export const prepareTask: PrepareLeaf<'task'> = async (step, place, context) => ({
+  // What was resolved when it began counts, also after a restart.
+  input: context.journal.state.steps.get(place.address)?.input ?? (await inputOf(step, place, context)),
+  repeatable: true, // who works on it goes on where it was, and what was judged is on the log
+  timesItself: true,
+  run: (call) => work(step, call, context),
+});
+
+async function inputOf(step: StepOf<'task'>, place: LeafPlace, context: LeafContext): Promise<JsonObject> {
+  const prompt = await taskPrompt(step, place, context);
+  const asked =
+    step.confirm === undefined
+      ? undefined
+      : step.confirm === true
+        ? `May the step "${step.name}" begin?\n\n${prompt}`
+        : asText(await resolveInStep(step.confirm, place, context));
+  const instructions = await resolveInstructions(step.verify, place, context);
+  return {
+    prompt,
+    ...(asked === undefined ? {} : { confirm: asked }),
+    ...(instructions === undefined ? {} : { instructions }),
+  };
+}
+
+async function work(step: StepOf<'task'>, call: LeafCall, context: LeafContext): Promise<Json> {
+  const { workers, journal } = context;
+  const { timed, park } = taskTime(call, context);
+  const verify = step.verify && withInstructions(step.verify, call.input.instructions);
+  const edges: JudgeEdges = { verify, call, context, timed };
+  const ended = await endOnLog(step, edges);
+  if (ended !== undefined) return ended;
+
+  if (typeof call.input.confirm === 'string') await confirm(call.input.confirm, call, context);
+  const task = buildTask(step, call, context.workflow);
+  const worker = (signal: AbortSignal): WorkerCall => ({
+    ...{ agent: step.agent, step: call.address, signal, cause: call.cause, park },
+  });
+  try {
+    let report: TaskReport = await timed((signal) => workers.give(task, worker(signal)));
+    for (;;) {
+      if (report.kind === 'failed') throw workFailed(report.error);
+      const { nth } = report;
+      if (nth > MAX_REPORTS) throw tooManyReports(step.name, MAX_REPORTS);
+      const settled = await judgeReport(report, edges);
+      const output = outcome(step, report, settled, edges);
+      if (output !== undefined) return output;
+      // What the worker is told, a restart has to find on the log.
+      await journal.flushed();
+      const word = wordOf(settled);
+      report = await timed((signal) => workers.answer(task, nth, word, worker(signal)));
+    }
+  } finally {
+    workers.done?.(task);
+  }
+}
+
+/**
+ * How the log says that the attempt ends, where it does: nobody has to be set to work for that. What only a person can
+ * settle is waited for first, too.
+ */
+async function endOnLog(step: StepOf<'task'>, edges: JudgeEdges): Promise<Json | undefined> {
+  const { call, context, verify } = edges;
+  const log = taskLog(context.journal.state, call.address);
+  const last = lastReported(log.guided);
+  if (last === undefined) return undefined;
+  const isUnjudged = decideReport(last, verify, log).kind === 'verify';
+  return isUnjudged ? undefined : outcome(step, last, await settle(last, edges), edges);
+}
+
+/** The step's output, once it is done; undefined where its worker goes on. Throws where it is over without one. */
+function outcome(
+  step: StepOf<'task'>,
+  reported: Reported,
+  settled: Settled,
+  { call, context }: JudgeEdges,
+): Json | undefined {
+  if (settled.kind === 'fail') {
+    const { by, note } = settled;
+    throw reported.kind === 'stuck'
+      ? endedStuck(step.name, reported.why, by, note)
+      : notVerified(step.name, by, note);
+  }
+  if (settled.kind !== 'pass' || reported.kind !== 'claimed') return undefined;
+  const { state } = context.journal;
+  const claim = taskLog(state, call.address).guided.claims.find(({ nth }) => nth === reported.nth);
+  const { notes = '', context_updates: updates = {}, artifacts = [] } = claim ?? {};
+  call.signal.throwIfAborted();
+  applyUpdates(updates, state.origin.client ?? step.agent ?? state.manifest.agent, call, context);
+  return { notes, context_updates: updates, artifacts: [...artifacts] };
+}
+
+const wordOf = (settled: Settled): TaskWord =>
+  settled.kind === 'again' ? { kind: 'again', text: settled.text, by: settled.by } : { kind: 'go_on' };

@@ -1,0 +1,49 @@
+import { afterAll, expect, vi } from 'vitest';
+import type { ModelRequest } from '../../src/models/model.ts';
+
+/** What a scripted model was asked: everything that reached it, as one text, and the last message alone. */
+export interface HeardPrompt {
+  readonly model: string;
+  readonly whole: string;
+  readonly last: string;
+}
+
+const HEARD = Symbol.for('telltale.heard-prompts');
+const store = globalThis as unknown as Record<symbol, HeardPrompt[] | undefined>;
+store[HEARD] ??= [];
+
+/** The prompts of this file's examples so far, of agents, sub-agents, verifiers and steps alike. */
+export const heardPrompts = (): readonly HeardPrompt[] => store[HEARD] ?? [];
+
+vi.mock('../../src/models/scripted/scripted-model.ts', async (original) => {
+  const real = await original<typeof import('../../src/models/scripted/scripted-model.ts')>();
+  return {
+    ...real,
+    createScriptedModel: (...given: Parameters<typeof real.createScriptedModel>) => {
+      const model = real.createScriptedModel(...given);
+      return {
+        ...model,
+        stream(request: ModelRequest, ...rest: [Parameters<typeof model.stream>[1]]) {
+          const { system, messages, tools = [] } = request;
+          const texts = messages.map(({ text }) => text);
+          store[HEARD]?.push({
+            model: model.id,
+            whole: [system, ...texts, JSON.stringify(tools)].join('\n'),
+            last: texts.at(-1) ?? '',
+          });
+          return model.stream(request, ...rest);
+        },
+      };
+    },
+  };
+});
+
+/** A token of the MCP server, or its name; the key of a task; the id of a run that leads. */
+const NEVER = /continue_?token|\btt\d\.[\w-]{8,}|~lead\b|\brun_[0-9a-z]{10,}[:~]|\bcontinue_workflow\b/i;
+
+afterAll(() => {
+  const leaks = heardPrompts().flatMap(
+    ({ model, whole }) => NEVER.exec(whole)?.[0]?.concat(` in ${model}`) ?? [],
+  );
+  expect(leaks).toEqual([]);
+});

@@ -1,0 +1,288 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createRuntime } from '../../src/session/create-runtime.ts';
+import { loadAgent } from '../../src/session/load-agent.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
+import { crashEverywhere } from '../../src/testing/crash.ts';
+import { scripted } from '../../src/testing/scripted.ts';
+import { agentFolder, tool } from './run-agent.ts';
+import { type Deed, speak } from './speak.ts';
+
+const NOTES = (what: string) =>
+  `I looked at ${what} with care and wrote down all that there was to find about it.`;
+
+const task = (name: string, more = '') => `  - { name: ${name}, type: task, prompt: "Do ${name}."${more} }\n`;
+
+const script = (turns: readonly (readonly Deed[])[]) =>
+  `turns:\n${turns.map((deeds) => `  - text: ${JSON.stringify(speak('tags', deeds))}\n`).join('')}`;
+
+const done = (name: string): readonly Deed[] => [{ complete: NOTES(name) }];
+
+const echo = tool('echo', 'return { said: input.text ?? null };', 'idempotent: true\n');
+
+async function stage(steps: string, files: Readonly<Record<string, string>>) {
+  const folder = agentFolder(
+    'import: { tools: [./tools/*.yml], workflows: [./flows/*.yml], agents: [./agents/*.yml] }\n',
+    { 'flows/lead.yml': `kind: Workflow\nname: lead\nsteps:\n${steps}`, ...echo, ...files },
+  );
+  const open = () => createRuntime({ store: 'sqlite:runs.db', durability: 'process', cwd: folder });
+  return { folder, open, load: () => loadWorkflow('agent.yml', { cwd: folder, workflow: 'lead' }) };
+}
+
+const worker = (name: string, turns: readonly (readonly Deed[])[]) => ({
+  [`agents/${name}.yml`]: `kind: Agent\nname: ${name}\nmodel: scripted:../turns/${name}.yml\nimport: { tools: [../tools/*.yml] }\n`,
+  [`turns/${name}.yml`]: script(turns),
+});
+
+describe('the tasks of a run', () => {
+  it('are worked on by its agent in one session, and by others in theirs', async () => {
+    const { open, load } = await stage(
+      `${task('a', ', agent: ann')}${task('b', ', agent: bob')}  - { name: mid, type: script, script: "1 + 1" }\n${task('c', ', agent: ann')}`,
+      { ...worker('ann', [done('a'), done('c')]), ...worker('bob', [done('b')]) },
+    );
+    const runtime = await open();
+    const run = runtime.workflows.start(await load(), { id: 'run_a', input: { goal: 'Get it done.' } });
+    expect(await run.result).toMatchObject({ status: 'completed', output: { notes: NOTES('c') } });
+    const ann = await runtime.state('run_a~ann');
+    expect(ann).toMatchObject({ status: 'completed', input: 'Get it done.', totals: { turns: 2 } });
+    expect((await runtime.state('run_a~bob')).totals.turns).toBe(1);
+    const state = await runtime.workflows.state('run_a');
+    expect([...state.ledUsage.keys()].toSorted()).toEqual(['run_a~ann', 'run_a~bob']);
+    const bob = (await runtime.state('run_a~bob')).totals;
+    expect(state.usage.input).toBe(ann.totals.input + bob.input);
+    await runtime.close();
+  });
+
+  it('go on in the same session after a person was asked, days later and in another process', async () => {
+    const { open, load } = await stage(
+      `${task('a', ', agent: ann')}  - { name: ask, type: approval, prompt: "Go on?" }\n${task('b', ', agent: ann')}`,
+      worker('ann', [done('a'), done('b')]),
+    );
+    const first = await open();
+    const run = first.workflows.start(await load(), { id: 'run_b' });
+    expect(await run.result).toMatchObject({ status: 'waiting' });
+    expect((await first.state('run_b~ann')).status).toBe('waiting');
+    const [review] = await first.reviews();
+    await first.close();
+    const second = await open();
+    await second.answer(review?.review ?? '', { approved: true, by: 'kim' });
+    const again = await second.workflows.resume('run_b');
+    expect(await again.result).toMatchObject({ status: 'completed' });
+    const ann = await second.state('run_b~ann');
+    expect(ann).toMatchObject({ status: 'completed', totals: { turns: 2 } });
+    await second.close();
+  });
+
+  it('fail with the session that works on them; another try has a session of its own', async () => {
+    const { open, load } = await stage(task('a', ', agent: ann, retry: { max: 1, backoff: 1ms }'), {
+      ...worker('ann', [[{ call: 'fails', run: { on_error: 'fail' } }]]),
+      ...tool('fails', "throw new Error('no luck');"),
+    });
+    const runtime = await open();
+    const run = runtime.workflows.start(await load(), { id: 'run_c' });
+    const { status, error } = await run.result;
+    expect(status).toBe('failed');
+    expect(error?.message).toContain('no luck');
+    expect((await runtime.store.info('run_c~ann'))?.status).toBe('failed');
+    expect((await runtime.store.info('run_c~ann~2'))?.status).toBe('failed');
+    await runtime.close();
+  });
+
+  it('that stand side by side and have the same agent are worked on one after the other', async () => {
+    const { open, load } = await stage(
+      `  - name: both\n    type: parallel\n    branches:\n${['a', 'b', 'c'].map((name) => `      - { name: ${name}, type: task, agent: ann, prompt: "Do ${name}." }\n`).join('')}`,
+      worker('ann', [done('the one'), done('the other'), done('the third')]),
+    );
+    const runtime = await open();
+    expect(await runtime.workflows.start(await load(), { id: 'run_p' }).result).toMatchObject({
+      status: 'completed',
+    });
+    const given = (await runtime.events('run_p~ann')).flatMap((event) =>
+      event.type === 'task.given' || event.type === 'task.claimed' ? [event.type] : [],
+    );
+    expect(given).toEqual([
+      'task.given',
+      'task.claimed',
+      'task.given',
+      'task.claimed',
+      'task.given',
+      'task.claimed',
+    ]);
+    await runtime.close();
+  });
+
+  it('end their session when the run is cancelled', async () => {
+    const { open, load } = await stage(
+      task('a', ', agent: ann'),
+      worker('ann', [[{ call: 'echo' }], [{ call: 'echo', input: { text: 'b' } }], done('a')]),
+    );
+    const runtime = await open();
+    const run = runtime.workflows.start(await load(), { id: 'run_d' });
+    for await (const { type } of run.events)
+      if (type === 'step.started') {
+        await run.cancel('enough');
+        break;
+      }
+    expect(await run.result).toMatchObject({ status: 'cancelled' });
+    expect((await runtime.store.info('run_d~ann'))?.status).not.toBe('running');
+    await runtime.close();
+  });
+});
+
+describe('a second opinion', () => {
+  it('by a command costs no model call; what it prints is what the agent is told', async () => {
+    const { open, load, folder } = await stage(
+      task('a', ', agent: ann, verify: { command: [node, check.mjs] }'),
+      {
+        ...worker('ann', [
+          done('a'),
+          [{ call: 'echo', input: { text: 'better' } }, { complete: NOTES('it once more') }],
+        ]),
+        'check.mjs': `import { appendFileSync, readFileSync } from 'node:fs';
+const said = JSON.parse(readFileSync(0, 'utf8'));
+appendFileSync(new URL('./asked.txt', import.meta.url), JSON.stringify(said) + '\\n');
+if (!JSON.stringify(said).includes('once more')) { console.log('Look once more.'); process.exit(3); }
+`,
+      },
+    );
+    const runtime = await open();
+    const run = runtime.workflows.start(await load(), { id: 'run_v' });
+    expect(await run.result).toMatchObject({ status: 'completed', output: { notes: NOTES('it once more') } });
+    const events = await runtime.workflows.events('run_v');
+    expect(events.flatMap((event) => (event.type === 'verify' ? [event.assessment] : []))).toEqual([
+      'retry',
+      'pass',
+    ]);
+    const ann = await runtime.events('run_v~ann');
+    const told = ann.find((event) => event.type === 'task.answered');
+    expect(told).toMatchObject({ nth: 1, text: expect.stringContaining('Look once more.') });
+    expect((await runtime.state('run_v~ann')).totals.turns).toBe(2);
+    expect(readFileSync(join(folder, 'asked.txt'), 'utf8').trim().split('\n')).toHaveLength(2);
+    await runtime.close();
+  });
+
+  it('by a model costs one call, only where it is asked for, and its cost is on the log', async () => {
+    const { open, load } = await stage(
+      `${task('a', ', agent: ann, verify: { model: "scripted:turns/judge.yml", instructions: Be strict. }')}${task('b', ', agent: ann')}`,
+      {
+        ...worker('ann', [done('a'), done('b')]),
+        'turns/judge.yml': `turns:\n  - text: '{"assessment": "pass", "confidence": "high", "reasoning": "It is all there."}'\n`,
+      },
+    );
+    const runtime = await open();
+    expect(await runtime.workflows.start(await load(), { id: 'run_m' }).result).toMatchObject({
+      status: 'completed',
+    });
+    const events = await runtime.workflows.events('run_m');
+    const judged = events.filter((event) => event.type === 'verify');
+    expect(judged).toMatchObject([
+      { step: 'a', assessment: 'pass', confidence: 'high', usage: { input: expect.any(Number) } },
+    ]);
+    const asked = events.flatMap((event) =>
+      event.type === 'model.used' && event.worker === undefined ? [event.step] : [],
+    );
+    expect(asked).toEqual(['a']);
+    await runtime.close();
+  });
+
+  it('that disagrees for the last time leaves it to a person, also after a restart', async () => {
+    const { open, load } = await stage(
+      task('a', ', agent: ann, verify: { command: [node, -e, "process.exit(1)"], max_retries: 1 }'),
+      worker('ann', [done('a'), done('a second time'), done('a third time'), done('a fourth time')]),
+    );
+    const first = await open();
+    expect(await first.workflows.start(await load(), { id: 'run_e' }).result).toMatchObject({
+      status: 'waiting',
+    });
+    expect(await first.state('run_e~ann')).toMatchObject({ status: 'waiting', totals: { turns: 2 } });
+    await first.close();
+    const second = await open();
+    const [review] = await second.reviews();
+    expect(review?.options).toEqual(['pass', 'retry', 'fail']);
+    await second.answer(review?.review ?? '', {
+      approved: true,
+      choice: 'retry',
+      by: 'kim',
+      note: 'Once more, please.',
+    });
+    const again = await second.workflows.resume('run_e');
+    expect(await again.result).toMatchObject({ status: 'waiting' });
+    const told = (await second.events('run_e~ann')).flatMap((event) =>
+      event.type === 'task.answered' ? [event.text ?? ''] : [],
+    );
+    expect(told.some((text) => text.includes('Once more, please.'))).toBe(true);
+    const [next] = await second.reviews();
+    await second.answer(next?.review ?? '', { approved: true, choice: 'pass', by: 'kim' });
+    expect(await (await second.workflows.resume('run_e')).result).toMatchObject({
+      status: 'completed',
+      output: { notes: NOTES('a fourth time') },
+    });
+    await second.close();
+  });
+
+  it('is asked of a person where the agent is stuck, and their word goes to it', async () => {
+    const same: readonly Deed[] = [{ call: 'echo', input: { text: 'same' } }];
+    const { open, load } = await stage(
+      task('a', ', agent: ann'),
+      worker('ann', [same, same, same, same, same, same, done('what they said')]),
+    );
+    const runtime = await open();
+    expect(await runtime.workflows.start(await load(), { id: 'run_s' }).result).toMatchObject({
+      status: 'waiting',
+    });
+    const [review] = await runtime.reviews();
+    expect(review?.options).toEqual(['retry', 'fail']);
+    await runtime.answer(review?.review ?? '', {
+      approved: true,
+      choice: 'retry',
+      by: 'kim',
+      note: 'Stop that.',
+    });
+    expect(await (await runtime.workflows.resume('run_s')).result).toMatchObject({ status: 'completed' });
+    const events = await runtime.events('run_s~ann');
+    expect(events.filter(({ type }) => type === 'task.stuck')).toHaveLength(2);
+    expect((await runtime.state('run_s~ann')).totals.turns).toBe(7);
+    await runtime.close();
+  });
+});
+
+describe('an agent that is led, killed anywhere', () => {
+  it('comes to its end with each step claimed once, and one model call a step more at the most', async () => {
+    const folder = agentFolder(
+      'import: { tools: [./tools/*.yml], workflows: [./flows/*.yml] }\nworkflow: lead\n',
+      {
+        'flows/lead.yml': `kind: Workflow\nname: lead\nsteps:\n${task('a')}${task('b', ', evidence: [echo]')}${task('c')}`,
+        ...echo,
+      },
+    );
+    const turns = [
+      done('a'),
+      [
+        { call: 'echo', run: { id: 'e1' } },
+        { complete: NOTES('b'), evidence: ['e1'] },
+      ],
+      done('c'),
+    ] as const;
+    let places = 0;
+    await crashEverywhere(
+      {
+        input: 'Go.',
+        setUp: async () => ({ agent: await loadAgent('agent.yml', { cwd: folder }) }),
+        start: { model: scripted(turns.map((deeds) => speak('tags', deeds))) },
+        resume: { model: scripted(turns.map((deeds) => speak('tags', deeds))) },
+        runtime: { cwd: folder },
+      },
+      ({ events, result }) => {
+        places++;
+        expect(result).toMatchObject({ status: 'completed', result: NOTES('c') });
+        const claims = events.flatMap((event) => (event.type === 'task.claimed' ? [event.task] : []));
+        expect(claims).toHaveLength(3);
+        expect(new Set(claims).size).toBe(3);
+        expect(events.filter(({ type }) => type === 'task.given')).toHaveLength(3);
+      },
+      { every: true },
+    );
+    expect(places).toBeGreaterThan(60);
+  }, 60_000);
+});

@@ -157,7 +157,17 @@ export type { Store, StreamInfo } from './store/store.ts';
 export type { ArtifactVersion, DecisionContext } from './targets/artifacts/artifacts.ts';
 export type {
   McpAnswer,
+  McpAsk,
   McpCall,
+  McpHttpStart,
+  McpProcessStart,
+  McpPrompt,
+  McpPromptAnswer,
+  McpPromptArgument,
+  McpPrompts,
+  McpResourceList,
+  McpResources,
+  McpSend,
   McpServer,
   McpServerStart,
   McpTool,

@@ -137,6 +137,25 @@ describe('the tasks of a run', () => {
   });
 });
 
+describe('a session that its own workflow leads', () => {
+  it('goes on in the same runtime once a person has answered', async () => {
+    const folder = agentFolder('import: { workflows: [./flows/*.yml] }\nworkflow: lead\n', {
+      'flows/lead.yml': `kind: Workflow\nname: lead\nsteps:\n${task('a')}  - { name: ask, type: approval, prompt: "Go on?" }\n${task('b')}`,
+    });
+    const runtime = await createRuntime({ store: 'memory', cwd: folder });
+    const agent = await loadAgent('agent.yml', { cwd: folder });
+    const model = scripted([done('a'), done('b')].map((deeds) => speak('tags', deeds)));
+    const session = runtime.start(agent, { input: 'Go.', model });
+    expect(await session.result).toMatchObject({ status: 'waiting', turns: 1 });
+    const [review] = await runtime.reviews();
+    await runtime.answer(review?.review ?? '', { approved: true, by: 'kim' });
+    await runtime.workflows.idle();
+    const again = await runtime.resume(session.id, { agent, model });
+    expect(await again.result).toMatchObject({ status: 'completed', turns: 2 });
+    await runtime.close();
+  });
+});
+
 describe('a second opinion', () => {
   it('by a command costs no model call; what it prints is what the agent is told', async () => {
     const { open, load, folder } = await stage(

@@ -26,12 +26,14 @@ export type {
   MessageFrom,
   ObservedEvent,
   ParentRef,
+  ReplacedReview,
   ReviewAnswer,
   ReviewRequest,
   SessionEvent,
   Usage,
   VariableClass,
 } from './events/event.ts';
+export type { ReviewKind } from './events/review-kind.ts';
 export type {
   ApprovalRequest,
   RunEvent,
@@ -124,7 +126,9 @@ export type { Schema } from './session/define/schema.ts';
 export type { LoadAgentOptions } from './session/load-agent.ts';
 export type { LoadedAgent } from './session/loaded-agent.ts';
 export type { AnsweredReview } from './session/reviews/answer-review.ts';
-export type { OpenReview } from './session/reviews/review-table.ts';
+export type { ReviewReply } from './session/reviews/read-reply.ts';
+export type { ReviewDetails } from './session/reviews/read-review.ts';
+export type { OpenReview, ReviewFilter } from './session/reviews/review-table.ts';
 export { findWorkflow } from './session/runs/find-workflow.ts';
 export type { LoadWorkflowOptions } from './session/runs/load-workflow.ts';
 export type {
@@ -153,7 +157,17 @@ export type { Store, StreamInfo } from './store/store.ts';
 export type { ArtifactVersion, DecisionContext } from './targets/artifacts/artifacts.ts';
 export type {
   McpAnswer,
+  McpAsk,
   McpCall,
+  McpHttpStart,
+  McpProcessStart,
+  McpPrompt,
+  McpPromptAnswer,
+  McpPromptArgument,
+  McpPrompts,
+  McpResourceList,
+  McpResources,
+  McpSend,
   McpServer,
   McpServerStart,
   McpTool,

@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   schema: async () => (await import('./commands/schema.ts')).registerSchema,
   graph: async () => (await import('./commands/graph.ts')).registerGraph,
   parse: async () => (await import('./commands/parse.ts')).registerParse,
+  import: async () => (await import('./commands/import.ts')).registerImport,
   doctor: async () => (await import('./commands/doctor.ts')).registerDoctor,
   demo: async () => (await import('./commands/demo.ts')).registerDemo,
   completion: async () => (await import('./commands/completion.ts')).registerCompletion,

@@ -82,6 +82,15 @@ export interface ReviewRequest {
   readonly input: JsonObject;
   /** What the approval is for, as the target will look for it. */
   readonly grants: readonly string[];
+  /** The hash of what runs: an approval of one definition is none of another. */
+  readonly definition?: string;
+  /** The review in whose place it is asked, and what is no longer as it was there. */
+  readonly replaces?: ReplacedReview;
+}
+
+export interface ReplacedReview {
+  readonly review: string;
+  readonly changed: readonly string[];
 }
 
 /** `withdrawn`: the action ended before anybody answered. */
@@ -175,7 +184,13 @@ export type OwnEventBody =
       readonly answer: ReviewAnswer;
       readonly by: string;
       readonly note?: string;
+      /** Which of the answers that were sent it is: whoever sent another hears that theirs does not count. */
+      readonly key?: string;
+      /** Nobody worked on the session since the event before: its time stood still. */
+      readonly away?: true;
     }
+  /** What was approved is not what would run any more: the approval counts no longer. */
+  | { readonly type: 'review.voided'; readonly review: string; readonly changed: readonly string[] }
   | { readonly type: 'action.declared'; readonly action: DeclaredAction }
   | {
       readonly type: 'action.started';

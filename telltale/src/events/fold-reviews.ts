@@ -2,8 +2,12 @@ import type { EventOf } from './event.ts';
 import type { Review, SessionState } from './state.ts';
 
 export function request(state: SessionState, event: EventOf<'review.requested'>): void {
-  const { review, action, target, what, because, input, grants, at } = event;
-  state.reviews.push({ review, action, target, what, because, input, grants, at });
+  const { review, action, target, what, because, input, grants, definition, replaces, at } = event;
+  state.reviews.push({
+    ...{ review, action, target, what, because, input, grants, at },
+    ...(definition === undefined ? {} : { definition }),
+    ...(replaces === undefined ? {} : { replaces }),
+  });
 }
 
 /** The first answer counts. */
@@ -17,6 +21,10 @@ export function resolve(state: SessionState, event: EventOf<'review.resolved'>):
   );
 }
 
+export function voidReview(state: SessionState, { review, changed }: EventOf<'review.voided'>): void {
+  state.reviews = state.reviews.map((each) => (each.review === review ? { ...each, voided: changed } : each));
+}
+
 /** Its action has ended: nothing is left to ask, and nothing to allow. */
 export function forgetReviews(state: SessionState, action: string): void {
   if (state.reviews.length > 0) state.reviews = state.reviews.filter((each) => each.action !== action);
@@ -27,4 +35,10 @@ export const openReviews = ({ reviews }: Pick<SessionState, 'reviews'>): readonl
 
 /** What was asked about an action, if anything was that still counts. */
 export const reviewOf = ({ reviews }: Pick<SessionState, 'reviews'>, action: string): Review | undefined =>
-  reviews.find((each) => each.action === action && each.answer !== 'withdrawn');
+  reviews.find((each) => each.action === action && each.answer !== 'withdrawn' && each.voided === undefined);
+
+/** What was approved last of an action and counts no longer. */
+export const voidedReviewOf = (
+  { reviews }: Pick<SessionState, 'reviews'>,
+  action: string,
+): Review | undefined => reviews.findLast((each) => each.action === action && each.voided !== undefined);

@@ -140,7 +140,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       state.variables.set(event.name, event.to);
       break;
     case 'review.requested': {
-      const { review, step, prompt, options, assignee, kind, nth, due, call, at, seq } = event;
+      const { review, step, prompt, options, assignee, kind, nth, due, call, replaces, at, seq } = event;
       state.reviews.push({
         ...{ review, step, prompt, options, at, seq },
         ...(assignee === undefined ? {} : { assignee }),
@@ -148,11 +148,17 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
         ...(nth === undefined ? {} : { nth }),
         ...(due === undefined ? {} : { due }),
         ...(call === undefined ? {} : { call }),
+        ...(replaces === undefined ? {} : { replaces }),
       });
       break;
     }
     case 'review.resolved':
       answer(state, event);
+      break;
+    case 'review.voided':
+      state.reviews = state.reviews.map((each) =>
+        each.review === event.review ? { ...each, voided: event.changed } : each,
+      );
       break;
     case 'hook.ran':
       if (event.hook === 'before_action') markHook(state.hooks, event);

@@ -2,7 +2,7 @@ import type { Json } from '../kernel/json.ts';
 import type { EventOf, SessionEvent, VariableClass } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
-import { request, resolve } from './fold-reviews.ts';
+import { request, resolve, voidReview } from './fold-reviews.ts';
 import { endRun, fireTimer, hearAnswer, setTimer, startRun, takeOrder } from './fold-runs.ts';
 import {
   answerReport,
@@ -38,8 +38,9 @@ const MAX_FAULTS = 50;
  * names an action nobody declared changes nothing but the place on the log.
  */
 export function reduce(state: SessionState, event: SessionEvent): SessionState {
-  if (event.type === 'session.resumed' || state.status === 'waiting' || state.idle)
-    state.downMs += Math.max(0, event.at - state.at);
+  const isBack =
+    event.type === 'session.resumed' || (event.type === 'review.resolved' && event.away === true);
+  if (isBack || state.status === 'waiting' || state.idle) state.downMs += Math.max(0, event.at - state.at);
   state.seq = event.seq;
   state.at = event.at;
   switch (event.type) {
@@ -239,6 +240,9 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'review.resolved':
       resolve(state, event);
+      break;
+    case 'review.voided':
+      voidReview(state, event);
       break;
     case 'timer.set':
       setTimer(state, event);

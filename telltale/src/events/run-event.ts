@@ -1,7 +1,7 @@
 import type { InvokeRecord } from '../kernel/invoke-record.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { Cause, HookRecord, ReviewAnswer, Usage } from './event.ts';
+import type { Cause, HookRecord, ReplacedReview, ReviewAnswer, Usage } from './event.ts';
 
 /** What a run belongs to. */
 export interface RunOrigin {
@@ -45,7 +45,11 @@ export interface ApprovalRequest {
     readonly input: JsonObject;
     /** What the approval is for, as the target will look for it. */
     readonly grants: readonly string[];
+    /** The hash of what runs: an approval of one definition is none of another. */
+    readonly definition?: string;
   };
+  /** The review in whose place it is asked, and what is no longer as it was there. */
+  readonly replaces?: ReplacedReview;
 }
 
 export interface PlannedAction {
@@ -292,7 +296,11 @@ export type RunEventBody =
       readonly choice: string;
       readonly by: string;
       readonly note?: string;
+      /** Which of the answers that were sent it is: whoever sent another hears that theirs does not count. */
+      readonly key?: string;
     }
+  /** What was approved is not what would run any more: the approval counts no longer. */
+  | { readonly type: 'review.voided'; readonly review: string; readonly changed: readonly string[] }
   | {
       readonly type: 'budget.charged';
       readonly what: 'artifact';

@@ -89,6 +89,8 @@ export interface ApprovalState extends ApprovalRequest {
   readonly choice?: string;
   readonly by?: string;
   readonly note?: string;
+  /** Why its approval counts no longer. */
+  readonly voided?: readonly string[];
 }
 
 /** What a run is: a fold of its log and of nothing else. Changed in place by the fold; whoever holds one owns it. */

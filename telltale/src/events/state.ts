@@ -172,6 +172,8 @@ export interface Review extends ReviewRequest {
   readonly answer?: ReviewAnswer;
   readonly by?: string;
   readonly note?: string;
+  /** Why its approval counts no longer. */
+  readonly voided?: readonly string[];
 }
 
 export interface Asked {

@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs';
 import { RuntimeError } from '../kernel/runtime-error.ts';
-import type { McpServerStart } from '../targets/mcp/mcp-server.ts';
+import type { McpProcessStart, McpServerStart } from '../targets/mcp/mcp-server.ts';
+import type { ServerWords } from './server-channel.ts';
 
-/** What a server said beside its messages: the end of its stderr, and of what it printed that is no message. */
-export interface ServerWords {
-  readonly stderr: string;
-  readonly junk: string;
+/** All that a server said: beside its messages, and in those that are for a log. */
+export interface AllWords extends ServerWords {
+  readonly log: string;
 }
 
 const MAX_SHOWN = 1_500;
 
 export function cannotStart(
-  { name, command, cwd }: McpServerStart,
+  { name, command, cwd }: McpProcessStart,
   cause: NodeJS.ErrnoException,
 ): RuntimeError {
   // Node says the same of a missing folder as of a missing program.
@@ -36,25 +36,34 @@ export function cannotStart(
   });
 }
 
-export const startTooSlow = (start: McpServerStart, doing: string, ms: number, words: ServerWords) =>
+export const startTooSlow = (start: McpServerStart, doing: string, ms: number, words: AllWords) =>
   new RuntimeError(
     'mcp_failed',
-    `The MCP server "${start.name}" (${commandLine(start)}) did not ${doing} within ${ms / 1000} s.${said(words)}`,
+    `The MCP server "${start.name}" (${whereOf(start)}) did not ${doing} within ${ms / 1000} s.${said(words)}`,
     {
-      hint: 'Run the command by hand: an MCP server waits for messages on its standard input and prints nothing but messages.',
+      hint:
+        start.type === 'stdio'
+          ? 'Run the command by hand: an MCP server waits for messages on its standard input and prints nothing but messages.'
+          : 'Look at its "url", and whether the server is up.',
       retryable: true,
     },
   );
 
-export const startFailed = (start: McpServerStart, why: string, words: ServerWords, cause?: unknown) =>
+export const startFailed = (start: McpServerStart, why: string, words: AllWords, cause?: unknown) =>
   new RuntimeError(
     'mcp_failed',
-    `The MCP server "${start.name}" (${commandLine(start)}) could not be used: ${why}.${said(words)}`,
-    { hint: 'Run the command by hand to see what it does.', cause },
+    `The MCP server "${start.name}" (${whereOf(start)}) could not be used: ${why}.${said(words)}`,
+    {
+      hint:
+        start.type === 'stdio'
+          ? 'Run the command by hand to see what it does.'
+          : 'Look at its "url": is that an MCP server?',
+      cause,
+    },
   );
 
 /** It ended while a call was under way. */
-export const endedMeanwhile = (name: string, what: string, how: string, words: ServerWords) =>
+export const endedMeanwhile = (name: string, what: string, how: string, words: AllWords) =>
   new RuntimeError(
     'mcp_failed',
     `The MCP server "${name}" ended during the call of ${what}: ${how}.${said(words)}`,
@@ -64,14 +73,25 @@ export const endedMeanwhile = (name: string, what: string, how: string, words: S
     },
   );
 
-export const endsTooOften = (name: string, times: number) =>
+export const endsTooOften = (name: string, times: number, waitMs: number) =>
   new RuntimeError(
     'mcp_failed',
     `The MCP server "${name}" has ended ${times} times without answering a call.`,
     {
-      hint: 'It is not started again for this runtime. Its own messages, in the errors before, may say why.',
+      hint: `It is not begun with again for ${waitMs / 1000} s. Its own messages, in the errors before, may say why.`,
     },
   );
+
+const MAX_LISTED = 30;
+
+/** It listed the tool (or prompt) once, and does not any more; `known` are those that it has, as actions call them. */
+export const toolGone = (name: string, what: string, known: readonly string[]) =>
+  new RuntimeError('tool_gone', `The MCP server "${name}" no longer has what ${what} stands for.`, {
+    hint:
+      known.length === 0
+        ? 'It has none now.'
+        : `It has now: ${known.slice(0, MAX_LISTED).join(', ')}${known.length > MAX_LISTED ? `, … (${known.length} in all)` : ''}.`,
+  });
 
 /** An error in place of an answer: the server's own word. */
 export const refusedByServer = (what: string, message: string, cause: unknown) =>
@@ -80,7 +100,7 @@ export const refusedByServer = (what: string, message: string, cause: unknown) =
 export const badAnswer = (name: string, what: string, cause: unknown) =>
   new RuntimeError(
     'mcp_failed',
-    `What the MCP server "${name}" answered to the call of ${what} is no result of a tool.`,
+    `What the MCP server "${name}" answered to the call of ${what} is no result.`,
     {
       hint: 'The cause says what is wrong with it.',
       cause,
@@ -90,15 +110,18 @@ export const badAnswer = (name: string, what: string, cause: unknown) =>
 export const serverClosed = (name: string) =>
   new RuntimeError('cancelled', `The MCP server "${name}" was ended: the runtime is being closed.`);
 
-const commandLine = ({ command, args }: McpServerStart) => clip([command, ...args].join(' '), 200);
+/** The path of an address may hold a secret. */
+function whereOf(start: McpServerStart): string {
+  if (start.type === 'stdio') return clip([start.command, ...start.args].join(' '), 200);
+  return URL.canParse(start.url) ? new URL(start.url).origin : 'over HTTP';
+}
 
-function said({ stderr, junk }: ServerWords): string {
-  const error = stderr.trim();
-  const other = junk.trim();
+function said({ stderr, junk, log }: AllWords): string {
   const parts = [
-    ...(error === '' ? [] : [`It said: ${tail(error)}`]),
-    ...(other === '' ? [] : [`It printed what is no message: ${tail(other)}`]),
-  ];
+    ['It said', stderr],
+    ['It sent what is no message', junk],
+    ['Its log', log],
+  ].flatMap(([label, text = '']) => (text.trim() === '' ? [] : [`${label}: ${tail(text.trim())}`]));
   return parts.length === 0 ? '' : ` ${parts.join(' ')}`;
 }
 

@@ -1,37 +1,84 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
-import type { McpAnswer, McpTool } from '../targets/mcp/mcp-server.ts';
+import type { McpAnswer, McpPrompt, McpPromptAnswer, McpTool } from '../targets/mcp/mcp-server.ts';
 
-/** One page of `tools/list`. Undefined where it is no list of tools. */
-export interface ToolPage {
-  readonly tools: readonly McpTool[];
+type Result = Readonly<Record<string, unknown>>;
+
+/** One page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[];
   readonly next: string | undefined;
 }
 
-/** What is no tool of a name is left out, and so is one that can only be run as a task, which this client cannot do. */
-export function readToolPage(result: Readonly<Record<string, unknown>>): ToolPage | undefined {
-  const { tools, nextCursor } = result;
-  if (!Array.isArray(tools)) return undefined;
+/** Undefined where it is no list of `key`. What `read` cannot read is left out. */
+export function readPage<T>(
+  result: Result,
+  key: string,
+  read: (item: unknown) => T | undefined,
+): Page<T> | undefined {
+  const { [key]: items, nextCursor } = result;
+  if (!Array.isArray(items)) return undefined;
   return {
-    tools: tools.flatMap((tool: unknown) => readTool(tool) ?? []),
+    items: items.flatMap((item: unknown) => read(item) ?? []),
     next: typeof nextCursor === 'string' ? nextCursor : undefined,
   };
 }
 
-function readTool(tool: unknown): McpTool | undefined {
+/** Undefined for what is no tool of a name, and for one that can only be run as a task, which this client cannot do. */
+export function readTool(tool: unknown): McpTool | undefined {
   if (!isMap(tool) || typeof tool.name !== 'string' || tool.name === '') return undefined;
   if (isMap(tool.execution) && tool.execution.taskSupport === 'required') return undefined;
   const hints = isMap(tool.annotations) ? tool.annotations : {};
-  const title = typeof tool.title === 'string' ? tool.title : '';
   return {
     name: tool.name,
-    description: typeof tool.description === 'string' ? tool.description : title,
+    description: textOf(tool.description) || textOf(tool.title),
     inputSchema: isMap(tool.inputSchema) ? tool.inputSchema : {},
     idempotent: hints.readOnlyHint === true || hints.idempotentHint === true,
   };
 }
 
+export function readPrompt(prompt: unknown): McpPrompt | undefined {
+  if (!isMap(prompt) || typeof prompt.name !== 'string' || prompt.name === '') return undefined;
+  const given: readonly unknown[] = Array.isArray(prompt.arguments) ? prompt.arguments : [];
+  return {
+    name: prompt.name,
+    description: textOf(prompt.description) || textOf(prompt.title),
+    arguments: given.flatMap((argument) =>
+      isMap(argument) && typeof argument.name === 'string' && argument.name !== ''
+        ? [
+            {
+              name: argument.name,
+              description: textOf(argument.description),
+              required: argument.required === true,
+            },
+          ]
+        : [],
+    ),
+  };
+}
+
+/** A resource has a `uri`, a template of some a `uriTemplate`. */
+export const readNamed =
+  (key: 'uri' | 'uriTemplate') =>
+  (item: unknown): JsonObject | undefined =>
+    isMap(item) && typeof item[key] === 'string' ? item : undefined;
+
+/** Undefined where it is no contents of a resource. */
+export function readContents(result: Result): readonly JsonObject[] | undefined {
+  const { contents } = result;
+  return Array.isArray(contents) && contents.every(isMap) ? contents : undefined;
+}
+
+/** Undefined where it is no prompt. */
+export function readPromptAnswer(result: Result): McpPromptAnswer | undefined {
+  const { messages, description } = result;
+  if (!Array.isArray(messages) || !messages.every(isMap)) return undefined;
+  return { description: textOf(description), messages };
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 /** Undefined where it is no answer of a tool. */
-export function readAnswer(result: Readonly<Record<string, unknown>>): McpAnswer | undefined {
+export function readAnswer(result: Result): McpAnswer | undefined {
   const { content = [], structuredContent, isError } = result;
   if (!Array.isArray(content) || !content.every(isMap)) return undefined;
   if (content.length === 0 && structuredContent === undefined && !Object.hasOwn(result, 'content'))

@@ -1,49 +1,32 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { platform } from 'node:os';
-import type { McpServerStart } from '../targets/mcp/mcp-server.ts';
+import type { McpProcessStart } from '../targets/mcp/mcp-server.ts';
 import { createKeptOutput } from '../targets/output/kept-output.ts';
 import { signalGroup } from '../targets/process/signal-group.ts';
-import type { ServerWords } from './mcp-errors.ts';
 import { createMessageLines } from './message-lines.ts';
+import {
+  type ChannelListener,
+  KEPT_WORDS,
+  MAX_JUNK,
+  readMessage,
+  type ServerChannel,
+} from './server-channel.ts';
 
-export interface ServerListener {
-  /** A line that is an object of JSON; nothing more is known of it. */
-  message(message: object): void;
-  /** It is gone, or has been given up; `how` in words, undefined if `end` was called. Once. */
-  ended(how: string | undefined): void;
-}
-
-/** A server's process. */
-export interface ServerProcess {
-  listen(listener: ServerListener): void;
-  send(line: string): void;
-  readonly words: ServerWords;
-  /** The process of the runtime stays for it; `letGo`: it may end, and the server with it. */
-  hold(): void;
-  letGo(): void;
-  /** Closes its input; what does not end by that gets SIGTERM, then SIGKILL. */
-  end(): Promise<void>;
-}
-
-/** Of one message of a server. */
-export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 /** What a server that does not read leaves in our memory. */
 const MAX_UNSENT_BYTES = 64 * 1024 * 1024;
-const MAX_JUNK_LINES = 10_000;
-const KEPT_WORDS = 8 * 1024;
 /** How long a server has to end by itself once its input is closed. */
 const CLOSE_MS = 200;
 const LINGER_MS = 200;
 
-/** Resolves once it runs; rejects with the system's error. */
-export function startServerProcess(start: McpServerStart, maxMessageBytes: number): Promise<ServerProcess> {
+/** A server's process, which is ended by closing its input; what does not end by that gets SIGTERM, then SIGKILL. Resolves once it runs; rejects with the system's error. */
+export function startServerProcess(start: McpProcessStart, maxMessageBytes: number): Promise<ServerChannel> {
   const { clock, graceMs } = start;
   return new Promise((resolve, reject) => {
     const child = spawnServer(start);
     const stderr = createKeptOutput(KEPT_WORDS);
     const junk = createKeptOutput(KEPT_WORDS);
     let junkLines = 0;
-    let listener: ServerListener | undefined;
+    let listener: ChannelListener | undefined;
     let isGone = false;
     let isHeld = true;
     let stopping: Promise<void> | undefined;
@@ -66,7 +49,7 @@ export function startServerProcess(start: McpServerStart, maxMessageBytes: numbe
       const message = readMessage(line);
       if (message === undefined) {
         junk.push(Buffer.from(`${line.slice(0, KEPT_WORDS)}\n`));
-        if (++junkLines > MAX_JUNK_LINES) giveUp(`it printed ${MAX_JUNK_LINES} lines that are no messages`);
+        if (++junkLines > MAX_JUNK) giveUp(`it printed ${MAX_JUNK} lines that are no messages`);
       } else listener?.message(message);
     });
     const end = async () => {
@@ -116,19 +99,20 @@ export function startServerProcess(start: McpServerStart, maxMessageBytes: numbe
               giveUp(`it sent a message of more than ${maxMessageBytes} bytes`);
           });
         },
-        send(line) {
-          child.stdin?.write(`${line}\n`);
+        async send(message) {
+          child.stdin?.write(`${JSON.stringify(message)}\n`);
           if ((child.stdin?.writableLength ?? 0) > MAX_UNSENT_BYTES)
             giveUp('it does not read what it is sent');
         },
+        useVersion: () => undefined,
         get words() {
           return { stderr: stderr.text(), junk: junk.text() };
         },
         hold: () => setHeld(true),
         letGo: () => setHeld(false),
-        async end() {
+        async end(how) {
           setHeld(true);
-          tellEnd(undefined);
+          tellEnd(how);
           await stop();
         },
       }),
@@ -142,14 +126,5 @@ interface MaybeHeld {
   unref?(): void;
 }
 
-const spawnServer = ({ command, args, cwd, env }: McpServerStart): ChildProcess =>
+const spawnServer = ({ command, args, cwd, env }: McpProcessStart): ChildProcess =>
   spawn(command, args, { cwd, env, stdio: 'pipe', detached: platform() !== 'win32', windowsHide: true });
-
-function readMessage(line: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}

@@ -2,14 +2,10 @@ import type { SessionState } from '../events/state.ts';
 import { cutText } from './cut-text.ts';
 import type { Escape } from './escape.ts';
 import { MAX_SHOWN, MAX_SUMMARY } from './limits.ts';
-import type { BlockStyle } from './render-block.ts';
-import { renderTask } from './render-task.ts';
+import { renderTask, type TaskStyle } from './render-task.ts';
 
 /** What the first block begins with once old turns were compacted: what was asked for, and what came of it so far. */
-export function renderSummary(
-  { compaction, input }: SessionState,
-  style: Pick<BlockStyle, 'safe' | 'dialect'>,
-): string {
+export function renderSummary({ compaction, input }: SessionState, style: TaskStyle): string {
   const { safe } = style;
   if (compaction === undefined) return '';
   const task = compaction.task === undefined ? '' : `\n\n${renderTask(compaction.task, style)}`;

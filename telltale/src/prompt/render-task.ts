@@ -1,7 +1,13 @@
 import type { GivenTask } from '../events/event.ts';
-import type { BlockStyle } from './render-block.ts';
+import type { AgentManifest } from '../manifest/schema/kinds.ts';
+import type { Escape } from './escape.ts';
 
-const ENDS: Readonly<Record<BlockStyle['dialect'], string>> = {
+export interface TaskStyle {
+  readonly safe: Escape;
+  readonly dialect: AgentManifest['dialect'];
+}
+
+const ENDS: Readonly<Record<TaskStyle['dialect'], string>> = {
   tags: 'End it with the internal action complete_step',
   tools: 'End it with a call of "complete_step"',
   step: 'End it with "is_complete": true',
@@ -10,7 +16,7 @@ const ENDS: Readonly<Record<BlockStyle['dialect'], string>> = {
 /** The step in hand: what to do, and what has to come with its end. Nothing of what comes before or after it. */
 export function renderTask(
   { prompt, requires, accepts, evidence }: GivenTask,
-  { safe, dialect }: Pick<BlockStyle, 'safe' | 'dialect'>,
+  { safe, dialect }: TaskStyle,
 ): string {
   const asked = [
     `${ENDS[dialect]} and "notes" of at least 50 characters.`,

@@ -4,6 +4,9 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 
+/** The code of an error: what an action has leave for is not what it would do now. */
+export const APPROVAL_VOID = 'approval_void';
+
 /** What the scheduler must know of a target before it starts one. */
 export interface TargetTraits {
   readonly idempotent: boolean;
@@ -74,7 +77,10 @@ export interface SchedulerEdges {
    * no time of the action. Undefined: at once. Resolves with the reason where it may not start.
    */
   clear?(call: ClearCall): Promise<RuntimeError | undefined> | undefined;
-  /** Runs a target. Rejections are failures. Must settle soon after the signal is aborted. */
+  /**
+   * Runs a target. Rejections are failures, but for APPROVAL_VOID: then nothing was done, and leave is asked for again.
+   * Must settle soon after the signal is aborted.
+   */
   perform(call: PerformCall): Promise<Json>;
   lookup: OuterLookup;
   /** What the CEL of `if` sees beside `actions`: `metadata vars agent`. */

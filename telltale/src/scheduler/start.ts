@@ -3,7 +3,7 @@ import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { attempt, type Outcome } from './attempt.ts';
 import { lateNeeds } from './bind.ts';
 import { waitForMore } from './core.ts';
-import type { TargetTraits } from './edges.ts';
+import { APPROVAL_VOID, type TargetTraits } from './edges.ts';
 import { expand } from './expand.ts';
 import { cancelled } from './failures.ts';
 import { testIf } from './if-test.ts';
@@ -69,7 +69,7 @@ const NO_INPUT: JsonObject = {};
 function isCleared(works: Works, run: Run): boolean {
   const { edges } = works;
   const { action, traits, input = NO_INPUT } = run;
-  if (run.cleared || run.attempts > 0 || traits?.needs === undefined) return true;
+  if (run.cleared || traits?.needs === undefined) return true;
   const controller = new AbortController();
   const asked = edges.clear?.({ action, input, signal: controller.signal });
   if (asked === undefined) return true;
@@ -134,9 +134,18 @@ function settled(works: Works, run: Run, stage: Running, outcome: Outcome): void
   if (stage.cancelled !== undefined) cancel(works, run, stage.cancelled);
   else if (outcome.ok) {
     if (!isBeingLookedAt(works, run, outcome.output)) complete(works, run, outcome.output);
-  } else if (triesAgain(run.action, ++run.failures, outcome.error)) rest(works, run, outcome.error);
+  } else if (outcome.error.code === APPROVAL_VOID) clearAgain(works, run, outcome.error);
+  else if (triesAgain(run.action, ++run.failures, outcome.error)) rest(works, run, outcome.error);
   else fail(works, run, outcome.error);
   works.goOn();
+}
+
+/** Nothing was done: it is no failure, and begins anew once it has leave. */
+function clearAgain(works: Works, run: Run, voided: RuntimeError): void {
+  const retrying = { id: run.action.id, attempt: run.attempts + 1, error: voided.toJSON(), delay_ms: 0 };
+  run.cause = works.edges.append({ type: 'action.retrying', ...retrying }, run.cause);
+  run.cleared = false;
+  enqueue(works, run, undefined);
 }
 
 /** Until its next try it takes no place. */

@@ -11,7 +11,7 @@ import { type PreparedAgent, type PrepareEdges, prepareAgent } from './prepare-a
 const MAX_IDLE = 32;
 
 export interface AgentShelf {
-  /** Prepares an agent, or gives what was prepared for it before. `model` counts in place of the manifest's own. */
+  /** Prepares an agent, or gives what was prepared for it before, as its MCP servers are now. `model` counts in place of the manifest's own. */
   prepare(agent: LoadedAgent<unknown>, model: string | Model | undefined): Promise<PreparedAgent>;
   /** To be called once for each `prepare` that succeeded, when its session is over. */
   release(prepared: PreparedAgent): void;
@@ -21,7 +21,7 @@ export interface AgentShelf {
 interface Kept {
   readonly agent: LoadedAgent<unknown>;
   readonly model: string | Model | undefined;
-  readonly made: Promise<PreparedAgent>;
+  made: Promise<PreparedAgent>;
   users: number;
 }
 
@@ -56,6 +56,25 @@ export function createAgentShelf(given: PrepareEdges): AgentShelf {
     );
     return kept;
   };
+  const leave = (kept: Kept) => {
+    if (--kept.users > 0) return;
+    idle.add(kept);
+    const [longest] = idle;
+    if (idle.size > MAX_IDLE && longest !== undefined) discard(longest);
+  };
+  /** All that is ever made of one agent has the same servers: what is closed is the one or the other. */
+  const upToDate = (kept: Kept, prepared: PreparedAgent): PreparedAgent => {
+    try {
+      const latest = prepared.latest();
+      if (latest === prepared) return prepared;
+      owners.set(latest, kept);
+      kept.made = Promise.resolve(latest);
+      return latest;
+    } catch (thrown) {
+      leave(kept);
+      throw thrown;
+    }
+  };
   const discard = (kept: Kept) => {
     idle.delete(kept);
     forget(kept);
@@ -73,14 +92,11 @@ export function createAgentShelf(given: PrepareEdges): AgentShelf {
       const kept = shelf.get(agent)?.get(model) ?? make(agent, model);
       kept.users++;
       idle.delete(kept);
-      return kept.made;
+      return kept.made.then((prepared) => upToDate(kept, prepared));
     },
     release(prepared) {
       const kept = owners.get(prepared);
-      if (kept === undefined || --kept.users > 0) return;
-      idle.add(kept);
-      const [longest] = idle;
-      if (idle.size > MAX_IDLE && longest !== undefined) discard(longest);
+      if (kept !== undefined) leave(kept);
     },
     async close() {
       const all = [...shelf.values()].flatMap((variants) => [...variants.values()]);

@@ -7,7 +7,7 @@ import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../store/store.ts';
-import type { Guide } from './guide/guide.ts';
+import type { Guide } from './guide/guide-port.ts';
 import type { SessionHooks } from './hooks/create-session-hooks.ts';
 import type { Inbox } from './inbox.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';

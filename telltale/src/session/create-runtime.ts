@@ -17,6 +17,7 @@ import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { readEvents, readSession } from './read-session.ts';
 import { answerReview } from './reviews/answer-review.ts';
+import { readReview } from './reviews/read-review.ts';
 import { listReviews } from './reviews/review-table.ts';
 import { createAgentSnapshots } from './runs/agent-snapshot.ts';
 import { createRuns } from './runs/create-runs.ts';
@@ -159,11 +160,12 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     workflows: runs,
     forClients: runs.forClients,
-    reviews: () => listReviews(store),
+    reviews: (filter) => listReviews(store, filter),
+    review: (id) => readReview(store, id),
     async answer(review, answer) {
       const answered = await answerReview(store, clock, review, answer);
       // A run that waits for it goes on here; a session does where somebody works on it.
-      if (answered.review.options !== undefined) engine.place('run', answered.review.session);
+      if (answered.review.of === 'run') engine.place('run', answered.review.session);
       return answered;
     },
     close,

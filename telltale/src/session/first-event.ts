@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { EventBody, FieldError } from '../events/event.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { JsonObject } from '../kernel/json.ts';
-import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Store } from '../store/store.ts';
 import type { Begin, Lineage } from './children/lineage.ts';
 import { isInCode } from './define/agent-code.ts';
@@ -39,6 +39,7 @@ export async function firstEvent(
 ): Promise<First> {
   const { store } = edges;
   const { manifest } = agent;
+  if (start.chat === true && manifest.workflow !== null) throw notTalkedTo(manifest.name, manifest.workflow);
   const given = start.vars ?? {};
   checkGiven(manifest, given, writerOf(lineage));
   const kept = await keptMetadata(manifest.metadata, manifest.name, store);
@@ -81,5 +82,14 @@ export async function firstEvent(
   } as const;
   return { started, dropped, given, problems: found.problems };
 }
+
+const notTalkedTo = (agent: string, workflow: string) =>
+  new RuntimeError(
+    'bad_option',
+    `The agent "${agent}" is led by its workflow "${workflow}": it cannot be talked to.`,
+    {
+      hint: 'Run it (telltale run), and steer it while it works: telltale steer SESSION "…".',
+    },
+  );
 
 const NOTHING_KEPT: KeptValues = { values: {}, problems: [] };

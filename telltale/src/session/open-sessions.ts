@@ -5,13 +5,14 @@ import { openStore } from '../store/open-store.ts';
 import { forkSession } from './fork-session.ts';
 import { readEvents, readSession } from './read-session.ts';
 import { answerReview } from './reviews/answer-review.ts';
+import { readReview } from './reviews/read-review.ts';
 import { listReviews } from './reviews/review-table.ts';
 import type { Runtime, RuntimeOptions } from './runtime-types.ts';
 
 /** What can be done with sessions without running any. */
 export type Sessions = Pick<
   Runtime,
-  'store' | 'fork' | 'events' | 'state' | 'steer' | 'cancel' | 'reviews' | 'answer' | 'close'
+  'store' | 'fork' | 'events' | 'state' | 'steer' | 'cancel' | 'reviews' | 'review' | 'answer' | 'close'
 >;
 
 export interface OpenSessionsOptions extends Pick<RuntimeOptions, 'durability' | 'clock' | 'cwd'> {
@@ -35,7 +36,8 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
     async cancel(session, reason = 'asked to', from = 'user') {
       await store.send(session, { kind: 'cancel', from, body: reason });
     },
-    reviews: () => listReviews(store),
+    reviews: (filter) => listReviews(store, filter),
+    review: (id) => readReview(store, id),
     answer: (review, answer) => answerReview(store, clock, review, answer),
     close: () => store.close(),
   };

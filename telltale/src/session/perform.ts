@@ -18,7 +18,8 @@ export interface PerformerEdges {
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
   readonly view: AgentView;
-  readonly granted: (action: string) => readonly string[] | undefined;
+  /** See `Reviews`. */
+  readonly granted: (call: PerformCall) => Promise<readonly string[]> | undefined;
   readonly runChild: RunChild;
   readonly runWorkflow: (call: PerformCall) => Promise<Json>;
   readonly crashPoint?: ((name: string) => void) | undefined;
@@ -66,12 +67,14 @@ export function createPerformer(
       if (cost > 0 && attempt === 1 && state.balance !== undefined)
         log.append({ type: 'budget.charged', what: 'action', amount: cost, balance: state.balance - cost });
       crashPoint?.(`perform:${action.id}`);
-      const running =
+      const start = (grants?: readonly string[]) =>
         target.kind === 'agent'
           ? runChild(call)
           : target.kind === 'workflow'
             ? runWorkflow(call)
-            : target.run(toTargetCall(call, log, view, granted(action.id), note));
+            : target.run(toTargetCall(call, log, view, grants, note));
+      const leave = granted(call);
+      const running = leave === undefined ? start() : leave.then(start);
       if (crashPoint === undefined) return running;
       return running.finally(() => crashPoint(`performed:${action.id}`));
     },

@@ -61,6 +61,8 @@ export interface PreparedAgent {
   readonly checkOutput: (text: string) => CheckedOutput;
   /** What a session shows its model: one that is led also how steps are completed. */
   readonly face: (led: boolean) => Face;
+  /** The same agent as it is now: another where its MCP servers list something else. Throws as `targets.latest` does. */
+  latest(): PreparedAgent;
 }
 
 export interface Face {
@@ -123,13 +125,10 @@ export async function prepareAgent(
     sandbox,
   });
   const allowed = allowedInternalActions(manifest);
-  const plain = makeFace(manifest, targets.all, allowed, false);
-  const led = once(() => makeFace(manifest, targets.all, [...allowed, ledInternalAction()], true));
-  return {
+  const fixed = {
     agent,
     model,
     fastModel: () => (fast === undefined ? Promise.resolve(model) : open(fast)),
-    targets,
     agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
     workflows,
     triggers: await triggersOf([...workflows.values()]),
@@ -143,8 +142,22 @@ export async function prepareAgent(
       DIALECT_WORDS[manifest.dialect].output,
       code?.output,
     ),
-    face: (isLed) => (isLed ? led() : plain),
   };
+  const over = (table: AgentTargets): PreparedAgent => {
+    const plain = makeFace(manifest, table.all, allowed, false);
+    const led = once(() => makeFace(manifest, table.all, [...allowed, ledInternalAction()], true));
+    const prepared: PreparedAgent = {
+      ...fixed,
+      targets: table,
+      face: (isLed) => (isLed ? led() : plain),
+      latest() {
+        const latest = table.latest();
+        return latest === table ? prepared : over(latest);
+      },
+    };
+    return prepared;
+  };
+  return over(targets);
 }
 
 function makeFace(

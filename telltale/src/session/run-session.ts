@@ -43,6 +43,7 @@ import type { SessionLog } from './session-log.ts';
 import { isLetGo, type Stop } from './stop.ts';
 import { takenIds } from './taken-ids.ts';
 import { createTestContext } from './test-context.ts';
+import { createToolNews } from './tool-news.ts';
 import type { SessionVariables } from './variables/session-variables.ts';
 
 export interface SessionEdges {
@@ -91,7 +92,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const performer = createPerformer(
     {
       ...{ prepared, log, view, runChild },
-      granted: (id) => reviews.granted(id),
+      granted: (call) => reviews.granted(call),
       runWorkflow: sessionRuns.call,
       crashPoint: edges.crashPoint,
     },
@@ -188,7 +189,11 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     if (edges.resumed) hooks?.catchUp();
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
-    const refresh = () => beforeTurn(edges);
+    const tellTools = createToolNews(prepared, log);
+    const refresh = () => {
+      tellTools?.();
+      return beforeTurn(edges);
+    };
     const end =
       state.chat === true
         ? await runChat(context, conversation, { left, beforeTurn: refresh, inbox, talk: edges.talk })

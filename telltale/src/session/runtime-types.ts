@@ -6,10 +6,12 @@ import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
 import type { Store } from '../store/store.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
-import type { Answer, Approve } from '../targets/target.ts';
+import type { Approve } from '../targets/target.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import type { AnsweredReview } from './reviews/answer-review.ts';
-import type { OpenReview } from './reviews/review-table.ts';
+import type { ReviewReply } from './reviews/read-reply.ts';
+import type { ReviewDetails } from './reviews/read-review.ts';
+import type { OpenReview, ReviewFilter } from './reviews/review-table.ts';
 import type { ClientRuns, ClientRunsOptions } from './runs/client-types.ts';
 import type { Workflows } from './runs/run-types.ts';
 import type { DerivedTriggers } from './variables/derived-triggers.ts';
@@ -138,10 +140,12 @@ export interface Runtime {
   readonly workflows: Workflows;
   /** Runs whose tasks a client outside works on, instead of agents: an MCP client. */
   forClients(options?: ClientRunsOptions): ClientRuns;
-  /** What waits for a person, over all sessions of the store. */
-  reviews(): Promise<readonly OpenReview[]>;
+  /** What waits for a person, over all sessions and runs of the store, oldest first. */
+  reviews(filter?: ReviewFilter): Promise<readonly OpenReview[]>;
+  /** All that is known of a review, open or answered. Rejects with `review_unknown`. */
+  review(review: string): Promise<ReviewDetails>;
   /** Answers a review, once: works from any process. Its session goes on if somebody works on it, else when it is resumed. */
-  answer(review: string, answer: Answer): Promise<AnsweredReview>;
+  answer(review: string, answer: ReviewReply): Promise<AnsweredReview>;
   /** Ends sessions that run here as `interrupted`, and closes the store if it was opened here. */
   close(): Promise<void>;
 }

@@ -10,10 +10,12 @@ import { createPermissions } from './access/permissions.ts';
 import { storeFiles } from './access/store-files.ts';
 import { type Resolver, systemResolver } from './http/checked-lookup.ts';
 import { importedTargets } from './imported-targets.ts';
+import { createLiveTables, type NamedTargets } from './live-tables.ts';
 import { type AskText, createAskText } from './llm/ask-text.ts';
 import { llmTargets } from './llm/llm-targets.ts';
 import type { OpenMcpServer } from './mcp/mcp-server.ts';
 import { closeServers, openServers } from './mcp/open-servers.ts';
+import type { ListedTargets } from './mcp/server-targets.ts';
 import type { Env } from './process/child-environment.ts';
 import { createConfinement } from './process/confinement.ts';
 import { createSandboxFinder, type FindSandbox } from './process/find-sandbox.ts';
@@ -54,6 +56,12 @@ export interface TargetsOptions {
 export interface AgentTargets extends TargetTable {
   readonly edges: TargetEdges;
   readonly ask: AskText;
+  /**
+   * The table of this moment: this one, unless an MCP server lists something else by now. What is called in this table
+   * is found in that one first. Throws where it cannot be made: two things have one name, a tool is gone that a Tool
+   * stands for.
+   */
+  latest(): AgentTargets;
 }
 
 const DEFAULT_GRACE_MS = 5_000;
@@ -95,37 +103,47 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
   if (loaded === undefined) throw notInProject(agent.name, project.root);
   const servers = await openServers(agent.import.tools, options.mcp, own);
   const edges: TargetEdges = { ...own, servers };
-  const table = new Map<string, Target>();
-  const add = (target: Target) => {
-    const key = `${target.kind} ${target.name}`;
-    if (table.has(key)) throw nameTaken(target);
-    table.set(key, target);
-  };
+  const parts: (Target | ListedTargets)[] = [];
   try {
-    for await (const target of importedTargets(loaded, project, options.store, edges)) add(target);
-    for (const target of llmTargets(agent, options.openModel)) add(target);
-    for (const target of options.agents ?? []) add(target);
-    for (const target of options.workflows ?? []) add(target);
+    for await (const part of importedTargets(loaded, project, options.store, edges)) parts.push(part);
+    parts.push(
+      ...llmTargets(agent, options.openModel),
+      ...(options.agents ?? []),
+      ...(options.workflows ?? []),
+    );
+    const tables = createLiveTables(parts, servers);
+    const first = tables.latest();
+    // A prompt's answer takes seconds anyway, and an agent without tools then never loads the compiler.
+    const endWarmUp = warmUp(first.all.filter(({ kind }) => kind !== 'llm'));
+    const ask = createAskText(agent, options.openModel);
+    const command = createRunCommand(own);
+    const close = async () => {
+      endWarmUp();
+      await closeServers(servers);
+      await Promise.all(closers.splice(0).map((end) => end()));
+      if (options.sandbox === undefined) await edges.sandbox.close();
+    };
+    const made = new WeakMap<NamedTargets, AgentTargets>();
+    const tableOf = (targets: NamedTargets): AgentTargets => {
+      const known = made.get(targets);
+      if (known !== undefined) return known;
+      const table: AgentTargets = {
+        all: targets.all,
+        edges,
+        ask,
+        find: tables.finder(targets),
+        command,
+        latest: () => tableOf(tables.latest()),
+        close,
+      };
+      made.set(targets, table);
+      return table;
+    };
+    return tableOf(first);
   } catch (thrown) {
     await closeServers(servers);
     throw thrown;
   }
-  const all = Object.freeze([...table.values()]);
-  // A prompt's answer takes seconds anyway, and an agent without tools then never loads the compiler.
-  const endWarmUp = warmUp(all.filter(({ kind }) => kind !== 'llm'));
-  return {
-    all,
-    edges,
-    ask: createAskText(agent, options.openModel),
-    find: (kind, name) => table.get(`${kind} ${name}`),
-    command: createRunCommand(own),
-    async close() {
-      endWarmUp();
-      await Promise.all(closers.splice(0).map((end) => end()));
-      await closeServers(servers);
-      if (options.sandbox === undefined) await edges.sandbox.close();
-    },
-  };
 }
 
 /**
@@ -145,9 +163,4 @@ function warmUp(targets: readonly Target[]): () => void {
 const notInProject = (name: string, root: string) =>
   new RuntimeError('agent_unknown', `The agent "${name}" is not in the project ${root}.`, {
     hint: 'Pass the project that it was loaded with.',
-  });
-
-const nameTaken = ({ kind, name }: Target) =>
-  new RuntimeError('name_taken', `Two things that actions can call are named ${kind} "${name}".`, {
-    hint: 'Give one of them another name; a built-in tool has its own, and those of an MCP server begin with its name.',
   });

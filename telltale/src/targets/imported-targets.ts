@@ -2,6 +2,7 @@ import type { LoadedManifest, Project } from '../manifest/project/project.ts';
 import type { BUILTIN_TOOLS } from '../manifest/schema/imports.ts';
 import type { CodeRelic } from './code/code-relic.ts';
 import type { CodeTool } from './code/code-tool.ts';
+import type { ListedTargets } from './mcp/server-targets.ts';
 import type { RelicStore } from './relics/relic-store.ts';
 import type { Target } from './target.ts';
 import type { TargetEdges } from './target-edges.ts';
@@ -15,16 +16,15 @@ export async function* importedTargets(
   project: Project,
   store: RelicStore,
   edges: TargetEdges,
-): AsyncGenerator<Target> {
+): AsyncGenerator<Target | ListedTargets> {
   const seen = new Set<string>();
   const byId = new Map(project.manifests.map((manifest) => [manifest.id, manifest]));
   for (const entry of agent.imports) {
     if (entry.type === 'mcp') {
       const server = edges.servers.get(entry.name);
       if (server === undefined) continue;
-      const { mcpTargets } = await import('./mcp/mcp-targets.ts');
-      const { toolsOfServer } = await import('./mcp/tools-of-server.ts');
-      yield* mcpTargets(server, toolsOfServer(agent, project, entry.name));
+      const { serverTargets } = await import('./mcp/server-targets.ts');
+      yield serverTargets(server, agent, project);
       continue;
     }
     if (entry.type === 'builtin') {
@@ -45,14 +45,18 @@ async function* targetOf(
   seen: Set<string>,
   store: RelicStore,
   edges: TargetEdges,
-): AsyncGenerator<Target> {
+): AsyncGenerator<Target | ListedTargets> {
   if (loaded === undefined || seen.has(loaded.id)) return;
   seen.add(loaded.id);
   const { manifest, file, code } = loaded;
   switch (manifest.kind) {
     case 'Tool': {
       const { toolTarget } = await import('./tools/tool-target.ts');
-      yield toolTarget(manifest, file, edges, code as CodeTool | undefined);
+      const make = () => toolTarget(manifest, file, edges, code as CodeTool | undefined);
+      const { implementation } = manifest;
+      const server = 'mcp' in implementation ? edges.servers.get(implementation.mcp.server) : undefined;
+      if (server === undefined) yield make();
+      else yield (await import('./mcp/server-targets.ts')).whileListed(server, () => [make()]);
       return;
     }
     case 'Relic':

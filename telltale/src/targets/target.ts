@@ -67,6 +67,11 @@ export interface Target {
    * where no call of it ever has to be asked for. Without the approval `run` refuses.
    */
   needs?(input: JsonObject, context: Pick<TargetCall, 'agent'>): Need | undefined | Promise<Need | undefined>;
+  /**
+   * The hash of what a call would run, as it is now: its manifest, and the files that are its code. An approval is of
+   * this definition and of no other. Absent where it is part of the runtime.
+   */
+  definition?(): string;
   /** Rejects with a RuntimeError, or with whatever a user's code throws. The result is plain JSON of bounded size. */
   run(call: TargetCall): Promise<Json>;
 }
@@ -96,5 +101,7 @@ export type Approve = (question: {
   readonly what: string;
   readonly target: string;
   readonly input: JsonObject;
+  /** What has changed since it was approved before, where it was: that approval counts no longer. */
+  readonly changed?: readonly string[];
   readonly signal: AbortSignal;
 }) => Promise<boolean | Answer>;

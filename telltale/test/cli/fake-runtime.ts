@@ -264,6 +264,9 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
           },
         } as unknown as Runtime['workflows'],
         reviews: async () => [],
+        review: async (review) => {
+          throw new RuntimeError('review_unknown', `No review is named "${review}".`);
+        },
         answer: async (review, answer) => {
           calls.push(['answer', review, answer]);
           throw new RuntimeError('review_unknown', `No open review is named "${review}".`);

@@ -1,7 +1,11 @@
 import { existsSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
+import { request, runThatAsks } from '../session/reviews/run-that-asks.ts';
 import { spawned, telltale } from './spawned.ts';
 
 const AGENT = `kind: Agent
@@ -48,7 +52,9 @@ describe('a command that a person has to approve, without a terminal', { timeout
   it('is listed, shown, approved and then done', async () => {
     const cwd = project();
     await telltale(RUN, cwd);
-    expect((await telltale(['reviews'], cwd)).out).toMatch(/worker .* s .*tool "shell": touch made/);
+    expect((await telltale(['reviews'], cwd)).out).toMatch(
+      / permission +just now +- +worker +tool "shell": touch made/,
+    );
     expect((await telltale(['reviews', 'show', 'last'], cwd)).out).toContain('"command": "touch made"');
     const approved = await telltale(['reviews', 'approve', 'last', '--by', 'ann', '--note', 'fine'], cwd);
     expect(approved).toMatchObject({ code: 0, out: expect.stringContaining('telltale resume ses_') });
@@ -71,7 +77,9 @@ describe('a command that a person has to approve, without a terminal', { timeout
       pid: null,
     });
     const again = await telltale(['reviews', 'approve', review], cwd);
-    expect(again).toMatchObject({ code: 1, err: expect.stringContaining('nothing waits for a person') });
+    expect(again.code).toBe(1);
+    expect(again.err).toMatch(new RegExp(`error: The review ${review} was rejected by \\S+ at 2`));
+    expect(again.err).toContain(`telltale reviews show ${review}`);
     expect((await telltale(['resume', 'last', '--quiet'], cwd)).code).toBe(0);
     expect(existsSync(join(cwd, 'made'))).toBe(false);
   });
@@ -79,9 +87,13 @@ describe('a command that a person has to approve, without a terminal', { timeout
   it('is withdrawn when its session is cancelled', async () => {
     const cwd = project();
     await telltale(RUN, cwd);
+    const [{ review }] = await json(['reviews'], cwd);
     await telltale(['cancel', 'last'], cwd);
     expect(await json(['reviews'], cwd)).toEqual([]);
     expect((await json(['sessions'], cwd))[0]).toMatchObject({ status: 'cancelled' });
+    const late = await telltale(['reviews', 'approve', review], cwd);
+    expect(late).toMatchObject({ code: 1, out: '' });
+    expect(late.err).toContain('was withdrawn by');
   });
 
   it('survives a kill while it waits: declared once, asked once', async () => {
@@ -129,5 +141,139 @@ describe('a command that a person has to approve, without a terminal', { timeout
       out: expect.stringContaining('Nothing waits'),
     });
     expect(await telltale(['reviews', 'approve', 'x'], cwd)).toMatchObject({ code: 1 });
+  });
+});
+
+describe('questions of every kind', { timeout: 60_000 }, () => {
+  /** A store in which a step of a run asks one question of each kind. */
+  async function inbox() {
+    const cwd = temporaryProject({ 'agent.yml': AGENT });
+    const store = await openStore('sqlite:.telltale/telltale.db', {
+      ...{ cwd, clock: createSystemClock(), durability: 'process' },
+    });
+    const yesOrNo = ['approve', 'reject'];
+    const input = { to: 'prod' };
+    await runThatAsks(store, 'run_9', [
+      { ...request(undefined, 'rev_a1', ['ship', 'wait']), assignee: 'ann', due: 4e12 },
+      request('confirm', 'rev_b2', yesOrNo),
+      request('plan', 'rev_c3', yesOrNo),
+      request('escalation', 'rev_d4', ['pass', 'retry', 'fail']),
+      {
+        ...{ review: 'rev_e5', step: 'build', prompt: 'call tool "deploy"', options: yesOrNo },
+        call: { target: 'tool "deploy"', because: 'approval: always', input, grants: [], definition: 'abc' },
+        replaces: { review: 'rev_d0', changed: ['"to" is "prod", and was "test"'] },
+      },
+    ]);
+    await store.close();
+    return cwd;
+  }
+
+  it('are listed with their kind, whom they ask, whose they are and what they ask', async () => {
+    const cwd = await inbox();
+    const { out } = await telltale(['reviews'], cwd);
+    expect(out.split('\n').map((line) => line.replace(/ {2,}/g, '  '))).toEqual([
+      'REVIEW  KIND  ASKED  WHOM  FROM  QUESTION',
+      'rev_a1  approval  just now  ann  tester/flow  What of undefined?',
+      'rev_b2  confirm  just now  -  tester/flow  What of confirm?',
+      'rev_c3  plan  just now  -  tester/flow  What of plan?',
+      'rev_d4  escalation  just now  -  tester/flow  What of escalation?',
+      'rev_e5  permission  just now  -  tester/flow  call tool "deploy" {"to":"prod"}',
+      expect.stringContaining('telltale reviews show REVIEW'),
+      '',
+    ]);
+    const ids = async (...argv: string[]) =>
+      (await json(['reviews', ...argv], cwd)).map(({ review }: { review: string }) => review);
+    expect(await ids('--kind', 'plan')).toEqual(['rev_c3']);
+    expect(await ids('--assignee', 'ann')).toEqual(['rev_a1']);
+    expect(await ids('--run', 'run_9', '--kind', 'confirm')).toEqual(['rev_b2']);
+    expect(await telltale(['reviews', '--assignee', 'zoe'], cwd)).toMatchObject({
+      ...{ code: 0, out: 'Nothing that fits waits for a person in sqlite:.telltale/telltale.db.\n' },
+    });
+    expect(await telltale(['reviews', '--run', 'run_8'], cwd)).toMatchObject({ code: 1 });
+    expect(await telltale(['reviews', '--kind', 'wish'], cwd)).toMatchObject({ code: 2 });
+  });
+
+  it('are shown whole, with the commands that answer them', async () => {
+    const cwd = await inbox();
+    const shown = async (review: string) => (await telltale(['reviews', 'show', review], cwd)).out;
+    const escalation = await shown('rev_d4');
+    expect(escalation).toContain(
+      'run         run_9 (flow of tester)\ncalled by   ses_9\nstep        build\n',
+    );
+    expect(escalation).toContain(
+      'Notes of report 1, by ses_9 after 3 turns\n  Built it and ran the tests.\n  Two are red.\n',
+    );
+    expect(escalation).toContain(
+      'Verifier on report 1: retry (high), by model fast\n  Red tests are no success.\n  It asks for: Mend them.\n',
+    );
+    expect(escalation).toContain(
+      "  telltale reviews answer rev_d4 'what the agent is to do'\n  telltale reviews answer rev_d4 --choice pass\n",
+    );
+    expect(await shown('rev_c3')).toContain('Plan\n  1. deploy {"to":"prod"}\n     expects result.ok\n');
+    const permission = await shown('rev_e5');
+    expect(permission).toContain('because     approval: always\n');
+    expect(permission).toContain('Parameters\n  {\n    "to": "prod"\n  }\n');
+    expect(permission).toContain(
+      'It is asked in place of rev_d0, because\n  - "to" is "prod", and was "test"\n',
+    );
+    expect(permission).toContain('  telltale reviews approve rev_e5\n');
+    expect(await shown('a1')).toContain('due         2096-10-02T07:06:40.000Z\n');
+    expect(await json(['reviews', 'show', 'rev_d4'], cwd)).toMatchObject({
+      ...{ kind: 'escalation', status: 'open', session: 'run_9' },
+      work: { verdicts: [{ assessment: 'retry' }] },
+    });
+  });
+
+  it('are answered by words and choices, once, and shown with who answered', async () => {
+    const cwd = await inbox();
+    const say = (...argv: string[]) => json(['reviews', ...argv, '--by', 'bob'], cwd);
+    expect(await say('answer', 'rev_d4', 'Mend the two.')).toMatchObject({
+      ...{
+        kind: 'escalation',
+        answer: 'rejected',
+        choice: 'retry',
+        by: 'bob',
+        outcome: 'resolved',
+        pid: null,
+      },
+    });
+    expect(await say('answer', 'rev_a1', 'before noon', '--choice', 'ship')).toMatchObject({
+      choice: 'ship',
+    });
+    expect(await say('approve', 'rev_c3')).toMatchObject({ answer: 'approved' });
+    expect((await telltale(['reviews', 'show', 'rev_d4'], cwd)).out).toMatch(
+      /status {6}rejected \(retry\) by bob, 2\S+: Mend the two\.\n/,
+    );
+    expect((await json(['reviews', 'show', 'rev_a1'], cwd)).decision).toMatchObject({
+      ...{
+        answer: 'approved',
+        choice: 'ship',
+        by: 'bob',
+        note: 'before noon',
+        at: expect.stringMatching(/^2/),
+      },
+    });
+    const again = await telltale(['reviews', 'reject', 'rev_a1'], cwd);
+    expect(again.code).toBe(1);
+    expect(again.err).toMatch(
+      /^error: The review rev_a1 was approved \("ship"\) by bob at 2.*\n {2}telltale reviews reject rev_a1\n.* A decision counts once/,
+    );
+    expect(await telltale(['reviews', 'reject', 'rev_b2', '--by', ' '], cwd)).toMatchObject({ code: 2 });
+    const user = await json(['reviews', 'reject', 'rev_b2'], cwd);
+    expect(user.by).toBe(userInfo().username);
+  });
+
+  it('refuse what is no answer, and say what is', async () => {
+    const cwd = await inbox();
+    const fails = async (...argv: string[]) => {
+      const { code, err } = await telltale(['reviews', ...argv], cwd);
+      expect(code).toBe(1);
+      return err;
+    };
+    expect(await fails('approve', 'rev_a1', '--choice', 'shipp')).toContain('Did you mean "ship"?');
+    expect(await fails('answer', 'rev_a1', 'maybe')).toContain('is answered by one of: ship, wait');
+    expect(await fails('approve', 'last')).toContain('rev_e5, rev_d4');
+    expect(await fails('show', 'rev_none')).toContain('"telltale reviews" lists them');
+    expect(await json(['reviews'], cwd)).toHaveLength(5);
   });
 });

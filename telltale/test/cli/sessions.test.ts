@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { streamToResume } from '../../src/cli/session/stream-to-resume.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import {
   actionStarted,
@@ -361,5 +362,23 @@ describe('telltale replay', () => {
     expect((await command(['replay', 'last', ...argv], BOTH, { terminal: isTerminal })).err).toContain(
       message,
     );
+  });
+});
+
+describe('what has to be resumed', () => {
+  const streams = {
+    ses_1: { stream: 'ses_1', kind: 'session' },
+    'ses_1~lead': { stream: 'ses_1~lead', kind: 'run', parent: 'ses_1' },
+    run_1: { stream: 'run_1', kind: 'run', parent: 'ses_1' },
+    'run_1~ann': { stream: 'run_1~ann', kind: 'session', parent: 'run_1' },
+  } as const;
+  const store = { info: async (id: string) => streams[id as keyof typeof streams] as never };
+
+  it.each([
+    ['ses_1~lead', 'telltale resume ses_1'],
+    ['run_1', 'telltale workflow resume run_1'],
+    ['run_1~ann', 'telltale workflow resume run_1'],
+  ] as const)('%s: %s', async (id, command) => {
+    expect(await streamToResume(store, streams[id])).toBe(command);
   });
 });

@@ -531,7 +531,11 @@ describe('telltale workflow resume, signal and cancel', () => {
     });
     expect(JSON.parse(out)).toEqual({ run: RUN, outcome: 'cancelled', pid: null });
     const [append] = runtime.appended;
-    expect(append).toMatchObject({ expectedSeq: 8, status: 'cancelled', writes: [{ key: 'rev_1' }] });
+    expect(append).toMatchObject({
+      expectedSeq: 8,
+      status: 'cancelled',
+      writes: [{ key: 'rev_1' }, { key: 'rev_1' }],
+    });
     expect(append?.events.map((line) => JSON.parse(line).type ?? line)).toHaveLength(3);
     expect(append?.events.join()).toMatch(/review\.resolved.*step\.cancelled.*workflow\.cancelled/s);
   });

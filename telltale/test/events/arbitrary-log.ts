@@ -122,6 +122,11 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
     answer: fc.constantFrom('approved' as const, 'rejected' as const, 'withdrawn' as const),
     by: fc.constant('ann'),
   }),
+  fc.record({
+    type: fc.constant('review.voided' as const),
+    review: fc.constantFrom('r1', 'r2'),
+    changed: fc.constant(['"p" is 2, and was 1']),
+  }),
   fc.record({ type: fc.constant('session.waiting' as const), for: fc.constant('review r1') }),
   fc.record({
     type: fc.constant('hook.ran' as const),

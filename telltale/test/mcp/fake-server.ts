@@ -4,7 +4,7 @@ import { createSystemClock } from '../../src/kernel/clock.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { ConnectOptions } from '../../src/mcp/connect-server.ts';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
-import type { McpCall, McpServer, McpServerStart } from '../../src/targets/mcp/mcp-server.ts';
+import type { McpCall, McpProcessStart, McpServer } from '../../src/targets/mcp/mcp-server.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 
 /** What every fake server has; `on` are its handlers by method, which the code of a test may replace. */
@@ -28,9 +28,10 @@ const listen = () => createInterface({ input: process.stdin }).on('line', (line)
 `;
 
 /** How a server of this code is started. */
-export function fakeServer(code: string, more: Partial<McpServerStart> = {}): McpServerStart {
+export function fakeServer(code: string, more: Partial<McpProcessStart> = {}): McpProcessStart {
   const folder = temporaryProject({ 'server.mjs': `${BASE}\n${code}\nlisten();\n` });
   return {
+    type: 'stdio',
     name: 'fake',
     command: process.execPath,
     args: [join(folder, 'server.mjs')],
@@ -46,7 +47,7 @@ export function fakeServer(code: string, more: Partial<McpServerStart> = {}): Mc
 export async function openFake(
   code: string,
   options: Partial<ConnectOptions> = {},
-  more: Partial<McpServerStart> = {},
+  more: Partial<McpProcessStart> = {},
 ): Promise<McpServer> {
   const server = await createMcpClient(options)(fakeServer(code, more));
   onTestFinished(() => server.close());
@@ -56,7 +57,7 @@ export async function openFake(
 export const refusal = (
   code: string,
   options?: Partial<ConnectOptions>,
-  more?: Partial<McpServerStart>,
+  more?: Partial<McpProcessStart>,
 ): Promise<RuntimeError> => failureOf(createMcpClient(options)(fakeServer(code, more)));
 
 export const callOf = (more: Partial<McpCall> = {}): McpCall => ({

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { type Clock, createSystemClock } from '../../src/kernel/clock.ts';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { until } from '../targets/agent-targets.ts';
@@ -35,25 +36,50 @@ test('a server that ends at once is quoted', async () => {
   expect(error.message).toContain('FATAL: no token in TOKEN');
 });
 
+/** A clock on which the time for a start is over once the server has written the file, however busy the machine is. */
+const overOnce = (file: string, startTimeoutMs: number): Clock => {
+  const clock = createSystemClock();
+  const after: Clock['after'] = (ms, fire) => {
+    if (ms !== startTimeoutMs) return clock.after(ms, fire);
+    const poll = setInterval(() => {
+      if (!existsSync(file)) return;
+      clearInterval(poll);
+      setTimeout(fire, 50); // what it printed before is in the pipe
+    }, 10);
+    return () => clearInterval(poll);
+  };
+  return { ...clock, after };
+};
+
 test('a server that never answers is given up after the time, ended, and quoted', async () => {
-  const folder = temporaryProject();
-  const pidFile = join(folder, 'pid');
+  const pidFile = join(temporaryProject(), 'pid');
   const error = await refusal(
-    `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(pidFile)}, String(process.pid));
-     console.log('Welcome to the server!'); console.error('waiting for a browser'); delete on.initialize;`,
-    { startTimeoutMs: 500 },
+    `console.log('Welcome to the server!'); console.error('waiting for a browser'); delete on.initialize;
+     import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(pidFile)}, String(process.pid));`,
+    { startTimeoutMs: 567 },
+    { clock: overOnce(pidFile, 567) },
   );
   expect(error).toMatchObject({ code: 'mcp_failed', retryable: true });
-  expect(error.message).toContain('did not answer within 0.5 s');
+  expect(error.message).toContain('did not answer within 0.567 s');
   expect(error.message).toContain('waiting for a browser');
   expect(error.message).toContain('Welcome to the server!');
   expect(isAlive(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
 });
 
-test('a server that never lists its tools is given up after the time', async () => {
-  const error = await refusal(`delete on['tools/list']`, { startTimeoutMs: 500 });
-  expect(error.message).toContain('did not list its tools within 0.5 s');
-});
+test.each(['tools', 'prompts'])(
+  'a server that never lists its %s is given up after the time',
+  async (what) => {
+    const asked = join(temporaryProject(), 'asked');
+    const error = await refusal(
+      `import { writeFileSync } from 'node:fs';
+     on.initialize = ({ id, params }) => reply(id, { protocolVersion: params.protocolVersion, capabilities: { tools: {}, prompts: {} }, serverInfo: { name: 'x', version: '1' } });
+     on['${what}/list'] = () => writeFileSync(${JSON.stringify(asked)}, '');`,
+      { startTimeoutMs: 567 },
+      { clock: overOnce(asked, 567) },
+    );
+    expect(error.message).toContain(`did not list its ${what} within 0.567 s`);
+  },
+);
 
 test.each([
   [`on['tools/list'] = ({ id }) => reply(id, { tools: 5 })`, 'what it listed are no tools'],
@@ -166,7 +192,7 @@ test('a call that is stopped is cancelled at the server, one that has ended is n
   expect((await failureOf(server.call(callOf({ signal: controller.signal })))).code).toBe('cancelled');
 });
 
-test.each([
+const NO_ANSWERS: readonly (readonly [answer: string, code: string])[] = [
   [`reply(id, 5)`, 'mcp_failed'],
   [`reply(id, {})`, 'mcp_failed'],
   [`reply(id, { content: 'text' })`, 'mcp_failed'],
@@ -174,13 +200,16 @@ test.each([
   [`send({ id, error: { code: -32602, message: 'no such thing' } })`, 'tool_failed'],
   [`send({ id, error: 'odd' })`, 'mcp_failed'],
   [`send({ id })`, 'mcp_failed'],
-])('%s is no answer', async (answer, code) => {
-  const server = await openFake(`on['tools/call'] = ({ id }) => { ${answer} }`);
-  const controller = new AbortController();
-  const failed = failureOf(server.call(callOf({ signal: controller.signal })));
-  const timer = setTimeout(() => controller.abort(), 1_000);
-  expect((await failed).code).toBe(code);
-  clearTimeout(timer);
+];
+
+test('what is no answer fails its call at once, and harms no other', async () => {
+  const answers = NO_ANSWERS.map(([answer]) => `(id) => { ${answer} }`);
+  const server = await openFake(
+    `const answers = [${answers}]; on['tools/call'] = ({ id, params: { arguments: { n } } }) => n === undefined ? reply(id, text('done')) : answers[n](id);`,
+  );
+  for (const [n, [answer, code]] of NO_ANSWERS.entries())
+    expect((await failureOf(server.call(callOf({ input: { n } })))).code, answer).toBe(code);
+  expect(await textOf(server.call(callOf()))).toEqual(['done']);
 });
 
 test('all progress comes before the answer, up to a limit', async () => {
@@ -197,15 +226,112 @@ test('all progress comes before the answer, up to a limit', async () => {
   expect(seen).toHaveLength(10_000);
 });
 
-test('requests of a server for what this client does not offer are refused, and harm nothing', async () => {
+test('a ping is answered, and requests for what this client does not offer are refused, and harm nothing', async () => {
   const server = await openFake(`
-    on['tools/call'] = ({ id }) => { send({ id: 'q1', method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }); send({ id: 'q2', method: 'roots/list' }); setTimeout(() => reply(id, text(JSON.stringify(seen.filter((m) => m.error).map((m) => [m.id, m.error.code])))), 50); };`);
-  expect(await textOf(server.call(callOf()))).toEqual([
-    JSON.stringify([
-      ['q1', -32601],
-      ['q2', -32601],
-    ]),
-  ]);
+    on['tools/call'] = ({ id }) => {
+      send({ id: 'q1', method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } });
+      send({ id: 'q2', method: 'roots/list' });
+      send({ id: 'q3', method: 'elicitation/create', params: { message: 'who?', requestedSchema: { type: 'object', properties: {} } } });
+      send({ id: 'q4', method: 'ping' });
+      const answers = () => seen.filter((m) => m.method === undefined);
+      const poll = setInterval(() => { if (answers().length === 4) { clearInterval(poll); reply(id, text(JSON.stringify([seen[0].params.capabilities, ...answers().map((m) => [m.id, m.error?.code ?? m.result])]))); } }, 5);
+    };`);
+  const [answer = ''] = await textOf(server.call(callOf()));
+  expect(JSON.parse(answer)).toEqual([{}, ['q1', -32601], ['q2', -32601], ['q3', -32601], ['q4', {}]]);
+});
+
+test('an answer that comes after its call was stopped is dropped', async () => {
+  const server = await openFake(`
+    let late;
+    on['tools/call'] = ({ id, params }) => { if (params.arguments.wait) late = id; else { reply(late, text('late')); reply(id, text('in time')); } };`);
+  const controller = new AbortController();
+  const stopped = failureOf(server.call(callOf({ signal: controller.signal, input: { wait: true } })));
+  controller.abort();
+  expect((await stopped).code).toBe('cancelled');
+  expect(await textOf(server.call(callOf()))).toEqual(['in time']);
+});
+
+test('what a server logs is told where it fails, as far as it is kept', async () => {
+  const server = await openFake(`on['tools/call'] = () => {
+    for (let n = 0; n < 5000; n++) send({ method: 'notifications/message', params: { level: 'debug', data: 'line ' + n } });
+    send({ method: 'notifications/message', params: { level: 'error', logger: 'db', data: { why: 'disk full' } } });
+    send({ method: 'notifications/message' });
+    process.stdout.write('\\n', () => process.exit(1));
+  }`);
+  const { message } = await failureOf(server.call(callOf()));
+  expect(message).toContain('it exited with 1');
+  expect(message).toContain('[error db] {"why":"disk full"}');
+  expect(message.length).toBeLessThan(3_000);
+});
+
+test('a server of resources alone has no tools, and its resources can be read', async () => {
+  const server = await openFake(`
+    on.initialize = ({ id, params }) => reply(id, { protocolVersion: params.protocolVersion, capabilities: { resources: {} }, serverInfo: { name: 'x', version: '1' } });
+    on['tools/list'] = ({ id }) => send({ id, error: { code: -32601, message: 'Method not found' } });
+    on['resources/list'] = ({ id }) => reply(id, { resources: [{ uri: 'a:1', name: 'one' }, 5, { name: 'no address' }] });
+    on['resources/templates/list'] = ({ id }) => send({ id, error: { code: -32601, message: 'Method not found' } });
+    on['resources/read'] = ({ id, params }) => reply(id, params.uri === 'a:1' ? { contents: [{ uri: 'a:1', text: 'one' }] } : { contents: 'odd' });`);
+  const ask = { what: 'tool "fake_read_resource"', signal: new AbortController().signal };
+  expect(server.tools).toEqual([]);
+  expect(server.prompts).toBeUndefined();
+  expect(await server.resources?.list(ask)).toEqual({
+    resources: [{ uri: 'a:1', name: 'one' }],
+    templates: [],
+    isCut: false,
+  });
+  expect(await server.resources?.read({ ...ask, uri: 'a:1' })).toEqual([{ uri: 'a:1', text: 'one' }]);
+  const odd = await failureOf(server.resources?.read({ ...ask, uri: 'a:2' }) ?? Promise.resolve());
+  expect(odd).toMatchObject({ code: 'mcp_failed', message: expect.stringContaining('is no result') });
+});
+
+test('resources without end are listed up to a limit, and prompts without end are refused', async () => {
+  const WITH = (capability: string) =>
+    `on.initialize = ({ id, params }) => reply(id, { protocolVersion: params.protocolVersion, capabilities: { tools: {}, ${capability}: {} }, serverInfo: { name: 'x', version: '1' } });`;
+  const server = await openFake(`${WITH('resources')}
+    const page = Array.from({ length: 300 }, (_, n) => ({ uri: 'a:' + n }));
+    on['resources/list'] = ({ id }) => reply(id, { resources: page, nextCursor: 'more' });
+    on['resources/templates/list'] = ({ id }) => reply(id, { resourceTemplates: [] });`);
+  const listed = await server.resources?.list({ what: 'x', signal: new AbortController().signal });
+  expect(listed).toMatchObject({ isCut: true, templates: [] });
+  expect(listed?.resources).toHaveLength(1_000);
+  const error = await refusal(`${WITH('prompts')}
+    on['prompts/list'] = ({ id }) => reply(id, { prompts: Array.from({ length: 2000 }, (_, n) => ({ name: 'p' + n })) });`);
+  expect(error.message).toContain('more than 1000 prompts');
+});
+
+test('a server that says again and again that its list has changed is asked no more than now and then', async () => {
+  const server = await openFake(`
+    let lists = 0;
+    on['tools/list'] = ({ id }) => { lists++; reply(id, { tools: [...tools, { name: 't' + lists }] }); send({ method: 'notifications/tools/list_changed' }); };
+    on['tools/call'] = ({ id }) => setTimeout(() => reply(id, text(String(lists))), 1000);`);
+  const [lists] = await textOf(server.call(callOf()));
+  expect(Number(lists)).toBeGreaterThan(1);
+  expect(Number(lists)).toBeLessThan(10);
+});
+
+test('a new list that cannot be read leaves the old one', async () => {
+  const server = await openFake(`
+    on['tools/call'] = ({ id }) => { on['tools/list'] = ({ id }) => reply(id, { tools: 5 }); send({ method: 'notifications/tools/list_changed' }); setTimeout(() => reply(id, text('done')), 50); };`);
+  const before = server.tools;
+  expect(await textOf(server.call(callOf()))).toEqual(['done']);
+  expect(server.tools).toBe(before);
+  expect(await textOf(server.call(callOf()))).toEqual(['done']);
+});
+
+test('a server that comes back with other tools has those, and a tool that is gone says so', async () => {
+  const marker = join(temporaryProject(), 'died');
+  const server = await openFake(`import { existsSync, writeFileSync } from 'node:fs';
+    const file = ${JSON.stringify(marker)};
+    if (existsSync(file)) tools = [{ name: 'other' }];
+    else on['tools/call'] = () => { writeFileSync(file, ''); process.exit(1); };`);
+  let changes = 0;
+  server.onChange?.(() => changes++);
+  await failureOf(server.call(callOf()));
+  const error = await failureOf(server.call(callOf()));
+  expect(error).toMatchObject({ code: 'tool_gone', hint: 'It has now: fake_other.' });
+  expect(server.tools.map(({ name }) => name)).toEqual(['other']);
+  expect(changes).toBe(1);
+  expect(await textOf(server.call(callOf({ tool: 'other' })))).toEqual(['done']);
 });
 
 test('a server that will not end is killed, with all that it has started', async () => {

@@ -10,6 +10,7 @@ const require = createRequire(import.meta.url);
 const BINS = {
   everything: require.resolve('@modelcontextprotocol/server-everything/dist/index.js'),
   filesystem: require.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'),
+  memory: require.resolve('@modelcontextprotocol/server-memory/dist/index.js'),
 };
 
 /** An agent that imports a published server. */
@@ -64,6 +65,76 @@ test('the tools of server-everything can be called, and give what they should', 
   controller.abort();
   expect((await stopped).code).toBe('cancelled');
   expect(await call('peer_echo', { message: 'still there' })).toBe('Echo: still there');
+});
+
+test('the resources of server-everything can be listed and read, and its prompts had', async () => {
+  const { table, tool, call, failure } = await given('everything', ['stdio'], {
+    mcp: ', timeout: 20s',
+  });
+  for (const name of ['peer_list_resources', 'peer_read_resource', 'peer_get_prompt'])
+    expect(tool(name)).toMatchObject({ idempotent: true, timeoutMs: 20_000 });
+  const all = (await call('peer_list_resources')) as Record<string, readonly { uri?: string }[]>;
+  expect(all.templates?.map((template) => (template as { uriTemplate?: string }).uriTemplate)).toContain(
+    'demo://resource/dynamic/text/{resourceId}',
+  );
+  const document = all.resources?.find(({ uri }) => uri?.endsWith('features.md'))?.uri ?? '';
+  expect(await call('peer_read_resource', { uri: document })).toContain('# Everything Server');
+  expect(await call('peer_list_resources', { matching: 'Features.md' })).toMatchObject({
+    resources: [{ uri: document }],
+  });
+  expect(await call('peer_read_resource', { uri: 'demo://resource/dynamic/text/7' })).toContain('Resource 7');
+  expect(await call('peer_read_resource', { uri: 'demo://resource/dynamic/blob/7' })).toMatchObject([
+    { type: 'resource', mimeType: 'text/plain', data: expect.stringMatching(/^[A-Za-z0-9+/=]+$/) },
+  ]);
+  const missing = await failure('peer_read_resource', { uri: 'demo://nowhere' });
+  expect(missing.code).toBe('tool_failed');
+  expect(missing.message).toContain('demo://nowhere');
+
+  expect(tool('peer_get_prompt').description).toContain(
+    '"args-prompt": A prompt with two arguments, one required and one optional. Arguments: city (required), state.',
+  );
+  expect(await call('peer_get_prompt', { name: 'args-prompt', arguments: { city: 'Rome' } })).toContain(
+    'Rome',
+  );
+  expect(
+    await call('peer_get_prompt', {
+      name: 'resource-prompt',
+      arguments: { resourceType: 'Text', resourceId: '1' },
+    }),
+  ).toMatchObject([{ role: 'user' }, { role: 'user', content: [{ type: 'resource' }] }]);
+  expect((await failure('peer_get_prompt', { name: 'args-prompt' })).code).toBe('tool_failed');
+  const unknown = await failure('peer_get_prompt', { name: 'arg-prompt' });
+  expect(unknown).toMatchObject({ code: 'target_unknown', hint: 'Did you mean "args-prompt"?' });
+  expect((await failure('peer_get_prompt', { name: 'args-prompt', arguments: { city: 5 } })).code).toBe(
+    'bad_parameters',
+  );
+  expect(table.latest()).toBe(table);
+});
+
+test('a manifest can leave out the resources and the prompts of a server', async () => {
+  const { table } = await given('everything', ['stdio'], { mcp: ', resources: false, prompts: false' });
+  const names = table.all.map(({ name }) => name);
+  expect(names).toContain('peer_echo');
+  for (const name of ['peer_list_resources', 'peer_read_resource', 'peer_get_prompt'])
+    expect(names).not.toContain(name);
+});
+
+test('server-memory keeps what it is told, and has it after a restart', async () => {
+  const file = join(temporaryProject(), 'memory.jsonl');
+  const more = { mcp: `, env: { MEMORY_FILE_PATH: ${JSON.stringify(file)} }` };
+  const first = await given('memory', [], more);
+  await first.call('peer_create_entities', {
+    entities: [{ name: 'Ada', entityType: 'person', observations: ['writes programs'] }],
+  });
+  await first.table.close();
+  const second = await given('memory', [], more);
+  expect(await second.call('peer_search_nodes', { query: 'programs' })).toMatchObject({
+    entities: [{ name: 'Ada' }],
+  });
+  expect(
+    (await second.failure('peer_add_observations', { observations: [{ entityName: 'Bob', contents: [] }] }))
+      .code,
+  ).toBe('tool_failed');
 });
 
 test('server-filesystem reads and writes in its folder, and what it refuses fails the action', async () => {

@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
+import type { Store } from '../../src/store/store.ts';
 import { crashEverywhere } from '../../src/testing/crash.ts';
+import { createMemoryStore } from '../../src/testing/memory-store.ts';
+import { mortal } from '../../src/testing/mortal-store.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { agentFolder, tool } from './run-agent.ts';
 import { type Deed, speak } from './speak.ts';
@@ -34,6 +37,10 @@ const worker = (name: string, turns: readonly (readonly Deed[])[]) => ({
   [`agents/${name}.yml`]: `kind: Agent\nname: ${name}\nmodel: scripted:../turns/${name}.yml\nimport: { tools: [../tools/*.yml] }\n`,
   [`turns/${name}.yml`]: script(turns),
 });
+
+const judge = {
+  'turns/judge.yml': `turns:\n  - text: '{"assessment": "pass", "confidence": "high", "reasoning": "It is all there."}'\n`,
+};
 
 describe('the tasks of a run', () => {
   it('are worked on by its agent in one session, and by others in theirs', async () => {
@@ -130,6 +137,25 @@ describe('the tasks of a run', () => {
   });
 });
 
+describe('a session that its own workflow leads', () => {
+  it('goes on in the same runtime once a person has answered', async () => {
+    const folder = agentFolder('import: { workflows: [./flows/*.yml] }\nworkflow: lead\n', {
+      'flows/lead.yml': `kind: Workflow\nname: lead\nsteps:\n${task('a')}  - { name: ask, type: approval, prompt: "Go on?" }\n${task('b')}`,
+    });
+    const runtime = await createRuntime({ store: 'memory', cwd: folder });
+    const agent = await loadAgent('agent.yml', { cwd: folder });
+    const model = scripted([done('a'), done('b')].map((deeds) => speak('tags', deeds)));
+    const session = runtime.start(agent, { input: 'Go.', model });
+    expect(await session.result).toMatchObject({ status: 'waiting', turns: 1 });
+    const [review] = await runtime.reviews();
+    await runtime.answer(review?.review ?? '', { approved: true, by: 'kim' });
+    await runtime.workflows.idle();
+    const again = await runtime.resume(session.id, { agent, model });
+    expect(await again.result).toMatchObject({ status: 'completed', turns: 2 });
+    await runtime.close();
+  });
+});
+
 describe('a second opinion', () => {
   it('by a command costs no model call; what it prints is what the agent is told', async () => {
     const { open, load, folder } = await stage(
@@ -167,7 +193,7 @@ if (!JSON.stringify(said).includes('once more')) { console.log('Look once more.'
       `${task('a', ', agent: ann, verify: { model: "scripted:turns/judge.yml", instructions: Be strict. }')}${task('b', ', agent: ann')}`,
       {
         ...worker('ann', [done('a'), done('b')]),
-        'turns/judge.yml': `turns:\n  - text: '{"assessment": "pass", "confidence": "high", "reasoning": "It is all there."}'\n`,
+        ...judge,
       },
     );
     const runtime = await open();
@@ -284,5 +310,58 @@ describe('an agent that is led, killed anywhere', () => {
       { every: true },
     );
     expect(places).toBeGreaterThan(60);
+  }, 60_000);
+});
+
+describe('a run with agents of its own, killed anywhere', () => {
+  it('comes to its end, with no claim judged twice and no step given to two sessions', async () => {
+    const { folder, load } = await stage(
+      `${task('a', ', agent: ann')}${task('b', ', agent: bob, verify: { model: "scripted:turns/judge.yml", instructions: Be strict. }')}${task('c', ', agent: ann')}`,
+      { ...worker('ann', [done('a'), done('c')]), ...worker('bob', [done('b')]), ...judge },
+    );
+    const workflow = await load();
+    const walk = async (store: Store, crashPoint?: (point: string) => void) => {
+      const runtime = await createRuntime({ store, cwd: folder, ...(crashPoint && { crashPoint }) });
+      const isThere = ((await store.info('run_k'))?.head ?? 0) > 0;
+      const run = isThere
+        ? await runtime.workflows.resume('run_k', { workflow })
+        : runtime.workflows.start(workflow, { id: 'run_k' });
+      return { runtime, run };
+    };
+    const points: string[] = [];
+    const whole = await walk(createMemoryStore(), (point) => void points.push(point));
+    expect(await whole.run.result).toMatchObject({ status: 'completed' });
+    await whole.runtime.close();
+    expect(points.length).toBeGreaterThan(50);
+    const wrong: string[] = [];
+    const killAt = async (at: number) => {
+      const store = createMemoryStore();
+      const own = mortal(store);
+      let passed = 0;
+      const dying = await walk(own, () => {
+        if (passed++ === at) {
+          own.die();
+          void dying.run.interrupt();
+        }
+      });
+      await dying.run.result.catch(() => undefined);
+      await dying.runtime.close();
+      if ((await store.info('run_k'))?.status === 'completed') return;
+      const { runtime, run } = await walk(store);
+      const { status } = await run.result;
+      const events = await runtime.workflows.events('run_k');
+      const count = (type: string) => events.filter((event) => event.type === type).length;
+      const given = (await Promise.all(['run_k~ann', 'run_k~bob'].map((id) => runtime.events(id)))).flat();
+      const claims = given.filter(({ type }) => type === 'task.claimed').length;
+      if (status !== 'completed' || count('step.claimed') !== 3 || count('verify') !== 1 || claims !== 3)
+        wrong.push(`${at} ${points[at]}: ${status} ${count('step.claimed')} ${count('verify')} ${claims}`);
+      await runtime.close();
+    };
+    const left = [...points.keys()];
+    const killOn = async () => {
+      for (let at = left.shift(); at !== undefined; at = left.shift()) await killAt(at);
+    };
+    await Promise.all([killOn(), killOn(), killOn(), killOn()]);
+    expect(wrong).toEqual([]);
   }, 60_000);
 });

@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { reduce } from '../../src/events/reduce.ts';
+import { emptyState } from '../../src/events/state.ts';
+import { renderSummary } from '../../src/prompt/render-summary.ts';
 import type { Dialect } from '../../src/protocol/dialect-parser.ts';
 import { runAgent, tool } from './run-agent.ts';
 import { type Deed, speak } from './speak.ts';
@@ -241,5 +244,69 @@ describe('an agent that does not come further', () => {
     expect(result.status).toBe('failed');
     expect(result.turns).toBe(2);
     expect(result.error?.message).toContain('within 2 turns');
+  });
+});
+
+describe('around a step', () => {
+  it('what somebody says while it is worked on comes with the next turn', async () => {
+    const { prompts, result } = await led(
+      ['{ name: a, type: task, prompt: "First." }'],
+      [[{ call: 'slow' }], [{ complete: NOTES('what was said') }]],
+      {
+        async during(session) {
+          for await (const event of session.events)
+            if (event.type === 'action.started') {
+              await session.steer('Mind the gap.');
+              return;
+            }
+        },
+      },
+    );
+    expect(result.status).toBe('completed');
+    expect(prompts[1]).toContain('Mind the gap.');
+  });
+
+  it('its time-out takes it from the agent, which goes on with the next', async () => {
+    const { result, of, prompts } = await led(
+      [
+        '{ name: a, type: task, prompt: "First.", timeout: 20ms, on_error: continue }',
+        '{ name: b, type: task, prompt: "Second." }',
+      ],
+      [[{ call: 'slow', run: { mode: 'sync' } }], [{ complete: NOTES('the second') }]],
+    );
+    expect(result).toMatchObject({ status: 'completed', turns: 2 });
+    expect(of('task.claimed')).toHaveLength(1);
+    expect(prompts[1]).toContain('Second.');
+  });
+
+  it('it is told again where the turn that it came with was compacted', () => {
+    const state = emptyState();
+    const at = { at: 0, session: 's', cause: { stream: 's', seq: 0, depth: 0 } };
+    reduce(state, { type: 'task.given', task: 'r:a#1', prompt: 'Do the thing.', seq: 1, turn: 0, ...at });
+    for (const turn of [1, 2, 3])
+      reduce(state, {
+        type: 'turn.started',
+        prompt: { tokens: 1, reused_prefix: 1 },
+        seq: 1 + turn,
+        turn,
+        ...at,
+      });
+    reduce(state, {
+      type: 'prompt.compacted',
+      through: 2,
+      summary: 'Things happened.',
+      seq: 5,
+      turn: 3,
+      ...at,
+    });
+    const summary = renderSummary(state, { safe: (text) => text, dialect: 'tags' });
+    expect(summary).toContain('The step in hand:\nDo the thing.');
+    expect(summary).not.toContain('r:a#1');
+  });
+
+  it('a conversation is refused: a workflow leads', async () => {
+    await expect(
+      led(['{ name: a, type: task, prompt: "First." }'], [], { start: { chat: true } }),
+    ).rejects.toMatchObject({ code: 'bad_option' });
   });
 });

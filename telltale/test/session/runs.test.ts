@@ -276,7 +276,7 @@ describe('a workflow on its own', () => {
     await runtime.answer(id, { approved: true, choice: 'wait', by: 'Ann' });
     expect(await run.result).toMatchObject({ status: 'completed', output: { choice: 'wait', by: 'Ann' } });
     expect(await runtime.reviews()).toEqual([]);
-    await expect(runtime.answer(id, { approved: true })).rejects.toMatchObject({ code: 'review_unknown' });
+    await expect(runtime.answer(id, { approved: true })).rejects.toMatchObject({ code: 'review_answered' });
     await runtime.close();
   });
 

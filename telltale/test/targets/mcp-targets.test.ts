@@ -100,15 +100,26 @@ test('where one server cannot be opened the others are ended', async () => {
   expect(closed.toSorted()).toEqual(['a', 'c']);
 });
 
-test('a server over HTTP is refused, and so is any where there is no client', async () => {
-  const http = await refusal({
-    agent: 'import: { tools: [{ mcp: { name: far, url: "https://example.com/mcp" } }] }',
-    options: { mcp: servers({}).open },
-  });
-  expect(http).toMatchObject({ code: 'not_built' });
-  expect(http.message).toContain('"far" is reached over HTTP (https://example.com/mcp)');
+test('a server is refused where there is no client', async () => {
   expect(await refusal({ agent: importing('gh') })).toMatchObject({ code: 'not_built' });
 });
+
+test.each([
+  ['', 'The host "example.com" (port 443) is not permitted.'],
+  ['permissions: { network: { allow: ["*"], deny: [example.com] } }', 'is denied to this agent'],
+  ['permissions: { network: { ask: [example.com] } }', "needs a person's approval"],
+])(
+  'a server over HTTP is asked for nothing where its host is not allowed: %s',
+  async (permissions, words) => {
+    const { open } = servers({ far: [] });
+    const agent = `import: { tools: [{ mcp: { name: far, url: "https://example.com/secret-path", headers: { Authorization: "Bearer abc123" } } }] }\n${permissions}`;
+    const error = await refusal({ agent, options: { mcp: open } });
+    expect(error).toMatchObject({ code: 'not_permitted' });
+    expect(error.message).toContain('The MCP server "far" cannot be reached');
+    expect(error.message).toContain(words);
+    expect(JSON.stringify(error)).not.toMatch(/secret-path|abc123/);
+  },
+);
 
 test('a Tool for a tool that the server does not have is refused, with the nearest name', async () => {
   const { open } = servers({ gh: [toolNamed('create_issue')] });

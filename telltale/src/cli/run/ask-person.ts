@@ -27,7 +27,7 @@ export function askPerson(io: Io, view: Pick<RunView, 'aside'>): Approve | undef
 const BY = 'user at the terminal';
 
 async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Promise<Answer> {
-  const { what, target, input, signal } = question;
+  const { what, target, input, changed = [], signal } = question;
   const no = { approved: false, by: BY };
   if (signal.aborted) return no;
   const { bold, dim, red, yellow } = paletteFor(stderr);
@@ -42,6 +42,12 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
   const lines = [
     `${yellow('?')} ${bold(spelledOut(target))} asks for permission:`,
     ...indented(told),
+    ...(changed.length === 0
+      ? []
+      : [
+          yellow('    It was asked for before, and has changed:'),
+          ...changed.flatMap((each) => indented(`- ${spelledOut(each)}`)),
+        ]),
     ...indented(given).map(dim),
   ];
   await stderr.write(`${lines.join('\n')}\n  Allow it? [y/N] `);

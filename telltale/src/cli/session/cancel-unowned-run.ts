@@ -4,7 +4,7 @@ import { encodeRunEvent } from '../../events/run-codec.ts';
 import type { RunEventBody } from '../../events/run-event.ts';
 import type { RunState } from '../../events/run-state.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { withoutRow } from '../../session/reviews/review-table.ts';
+import { closeRow } from '../../session/reviews/review-table.ts';
 import { tellEnd } from '../../session/runs/tell-end.ts';
 import type { Store, StreamWriter } from '../../store/store.ts';
 import { hasEnded } from '../view/status.ts';
@@ -34,7 +34,7 @@ export async function cancelUnownedRun(store: Store, run: string, given: CancelU
       ...reviews.map(
         (review): RunEventBody => ({
           ...{ type: 'review.resolved', review, answer: 'withdrawn' },
-          ...{ choice: 'withdrawn', by },
+          ...{ choice: 'withdrawn', by, note: `The run was cancelled: ${reason}` },
         }),
       ),
       ...openSteps(state).map(
@@ -49,7 +49,7 @@ export async function cancelUnownedRun(store: Store, run: string, given: CancelU
     // It comes from outside the log: a person asked for it.
     const head = { at: clock.now(), run, cause: { stream: run, seq: 0, depth: 0 } };
     const events = bodies.map((body, index) => encodeRunEvent({ ...head, seq: state.seq + 1 + index }, body));
-    const writes = reviews.length === 0 ? {} : { writes: reviews.map(withoutRow) };
+    const writes = reviews.length === 0 ? {} : { writes: reviews.flatMap((review) => closeRow(review, run)) };
     await new Promise<void>((resolve, reject) =>
       writer.append({ expectedSeq: state.seq, events, status: 'cancelled', ...writes }, (error) =>
         error === undefined ? resolve() : reject(error),

@@ -5,7 +5,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { openChildren } from '../../session/children/child-id.ts';
 import { BY_PARENT } from '../../session/children/child-result.ts';
-import { withoutRow } from '../../session/reviews/review-table.ts';
+import { closeRow } from '../../session/reviews/review-table.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import type { StreamWriter } from '../../store/store.ts';
 import { hasEnded } from '../view/status.ts';
@@ -42,7 +42,10 @@ export async function cancelUnowned(
     }
     const reviews = openReviews(state).map(({ review }) => review);
     const withdrawn = reviews.map(
-      (review): EventBody => ({ type: 'review.resolved', review, answer: 'withdrawn', by }),
+      (review): EventBody => ({
+        ...{ type: 'review.resolved', review, answer: 'withdrawn', by },
+        note: `The session was cancelled: ${reason}`,
+      }),
     );
     const ended: EventBody[] = [...state.open].map((id) => ({
       type: 'action.cancelled',
@@ -57,8 +60,9 @@ export async function cancelUnowned(
     const head = { at: clock.now(), session, turn: state.turn, cause: { stream: session, seq: 0, depth: 0 } };
     const events = bodies.map((body, index) => encodeEvent({ ...head, seq: state.seq + 1 + index }, body));
     await new Promise<void>((resolve, reject) =>
-      writer.append({ expectedSeq: state.seq, events, status: 'cancelled', ...writesOf(reviews) }, (error) =>
-        error === undefined ? resolve() : reject(error),
+      writer.append(
+        { expectedSeq: state.seq, events, status: 'cancelled', ...writesOf(reviews, session) },
+        (error) => (error === undefined ? resolve() : reject(error)),
       ),
     );
     return true;
@@ -67,5 +71,5 @@ export async function cancelUnowned(
   }
 }
 
-const writesOf = (reviews: readonly string[]) =>
-  reviews.length === 0 ? {} : { writes: reviews.map(withoutRow) };
+const writesOf = (reviews: readonly string[], session: string) =>
+  reviews.length === 0 ? {} : { writes: reviews.flatMap((review) => closeRow(review, session)) };

@@ -68,6 +68,8 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
       return `${safe(event.review)}: ${called(event.action)}, ${safe(event.target)} asks: ${brief(event.what, room)}`;
     case 'review.resolved':
       return `${safe(event.review)} ${event.answer} by ${safe(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
+    case 'review.voided':
+      return `${safe(event.review)} counts no longer: ${brief(event.changed.join('; '), room)}`;
     case 'action.declared':
       return declared(event, room);
     case 'action.started':

@@ -83,6 +83,8 @@ function said(event: RunEvent, room: number): string {
       return `${safe(event.review)}: ${safe(event.step)} asks${event.assignee === undefined ? '' : ` ${safe(event.assignee)}`}: ${brief(event.prompt, room)} [${event.options.map(safe).join(' / ')}]`;
     case 'review.resolved':
       return `${safe(event.review)} ${event.answer} (${safe(event.choice)}) by ${safe(event.by)}${event.note === undefined ? '' : `: ${brief(event.note, room)}`}`;
+    case 'review.voided':
+      return `${safe(event.review)} counts no longer: ${brief(event.changed.join('; '), room)}`;
     case 'budget.charged':
       return `${event.amount} for the ${safe(event.what)}, ${event.balance} left`;
     case 'model.used': {

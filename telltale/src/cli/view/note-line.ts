@@ -40,6 +40,8 @@ export function noteLine(
       return paint.yellow(told('? review '));
     case 'review.resolved':
       return paint.dim(told('review '));
+    case 'review.voided':
+      return paint.yellow(told('! review '));
     case 'session.resumed':
       return paint.dim(told('resumed '));
     case 'action.compensated':

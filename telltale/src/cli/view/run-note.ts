@@ -36,6 +36,8 @@ export function runNote(
       return paint.yellow(told('? review '));
     case 'review.resolved':
       return paint.dim(told('review '));
+    case 'review.voided':
+      return paint.yellow(told('! review '));
     case 'step.claimed':
       return paint.dim(told('▹ '));
     case 'step.stuck':

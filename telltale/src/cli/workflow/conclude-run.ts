@@ -73,7 +73,7 @@ export async function concludeRun(
           ...(storeFlag === undefined
             ? []
             : [
-                `  ${cyan('→')} telltale reviews approve ${review}${choiceFlag(options)}${storeFlag}   (or: reject)`,
+                `  ${cyan('→')} telltale reviews ${howTo(review, options)}${storeFlag}   (${otherwise(options)})`,
               ]),
         ]),
         ...(state === undefined || storeFlag === undefined ? [] : wantedSignals(state)).map(
@@ -97,8 +97,13 @@ export async function concludeRun(
 }
 
 /** Where the answers are others than yes and no, one of them has to be said. */
-const choiceFlag = ([first = '', ...others]: readonly string[]): string =>
-  [first, ...others].includes('approve') ? '' : ` --choice ${shellWord(harmlessLine(first))}`;
+const howTo = (review: string, options: readonly string[]): string =>
+  options.includes('approve')
+    ? `approve ${review}`
+    : `answer ${review} --choice ${shellWord(harmlessLine(options[0] ?? ''))}`;
+
+const otherwise = ([, ...others]: readonly string[]): string =>
+  others.length === 0 ? 'the only answer' : `or: ${others.map(harmlessLine).join(', ')}`;
 
 const openReviews = (state: Pick<RunState, 'reviews'> | undefined): readonly ApprovalState[] =>
   (state?.reviews ?? []).filter(({ choice }) => choice === undefined);

@@ -50,7 +50,7 @@ const EVENT_TYPES = [
     'verify',
     'review.requested',
   ],
-  ...['review.resolved'],
+  ...['review.resolved', 'review.voided'],
 ];
 
 /** What a sub-agent's log copies to its parent's. */

@@ -4,6 +4,8 @@ import { choice } from './choice.ts';
 import { closed } from './closed.ts';
 import { isMap } from './is-map.ts';
 import { name, nonEmptyText, text } from './names.ts';
+import { flag } from './numbers.ts';
+import { positiveDuration } from './quantities.ts';
 
 export const BUILTIN_TOOLS = [
   'filesystem',
@@ -24,12 +26,15 @@ const builtin = z
 const mcpServer = closed(
   {
     title: 'an MCP server',
-    description: 'An MCP server whose tools are imported.',
+    description: 'An MCP server whose tools, resources and prompts are imported.',
     exactlyOne: [['command', 'url']],
+    demands: { args: ['command'], env: ['command'], cwd: ['command'], headers: ['url'] },
     slips: {
       type: 'A server with "command" speaks stdio, one with "url" HTTP.',
       transport: 'A server with "command" speaks stdio, one with "url" HTTP.',
       environment: 'It is "env".',
+      token: 'A token is a header: headers: { Authorization: "Bearer ${TOKEN}" }.',
+      auth: 'A token is a header: headers: { Authorization: "Bearer ${TOKEN}" }.',
     },
   },
   {
@@ -41,9 +46,21 @@ const mcpServer = closed(
     url: z
       .string()
       .regex(/^https?:\/\/\S+$/)
-      .meta({ description: 'The address of a server over HTTP.', expects: 'an http:// or https:// address' })
+      .meta({
+        description:
+          'The address of a server over streamable HTTP; "permissions: { network }" must allow it.',
+        expects: 'an http:// or https:// address',
+      })
       .optional(),
-    headers: z.record(z.string(), z.string()).prefault({}).describe('HTTP headers.'),
+    headers: z
+      .record(z.string(), z.string())
+      .prefault({})
+      .describe('HTTP headers of every request to it; never shown.'),
+    resources: flag(
+      'Whether its resources, if it has any, can be listed and read by SERVER_list_resources and SERVER_read_resource.',
+    ).default(true),
+    prompts: flag('Whether its prompts, if it has any, can be had by SERVER_get_prompt.').default(true),
+    timeout: positiveDuration('Time for each try of a call, unless the action sets its own.').optional(),
   },
 );
 

@@ -3,20 +3,12 @@ import type { SessionState, TaskState } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { type ErrorJson, RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Task, TaskReport } from '../../workflows/guided/task.ts';
-import type { LoopEnd } from '../loop.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { Stop } from '../stop.ts';
+import type { Guide, LedEnd } from './guide-port.ts';
 import type { Lead, LeadEnd, Standing, Used } from './lead.ts';
 import { whyStuck } from './why-stuck.ts';
 import { workOf } from './work-of.ts';
-
-/** What leads a session from task to task. */
-export interface Guide {
-  /** Before a turn: waits for the run where there is nothing to do. Undefined where there is: a turn may begin. */
-  before(): Promise<LoopEnd | undefined> | undefined;
-  /** After a turn whose actions were waited for: notices that the agent does not come further. */
-  after(): void;
-}
 
 export interface GuideEdges {
   readonly lead: Lead;
@@ -29,7 +21,7 @@ export interface GuideEdges {
 export function createGuide({ lead, log, stop, resultOf }: GuideEdges): Guide {
   const { state } = log;
 
-  const settle = async (): Promise<LoopEnd | undefined> => {
+  const settle = async (): Promise<LedEnd | undefined> => {
     for (let standing = standingOf(state, lead); standing !== undefined; standing = standingOf(state, lead)) {
       await log.flushed(); // what the run hears of is on the log
       const order = await lead.wait(standing, stop);
@@ -128,7 +120,7 @@ function overWith(log: SessionLog): void {
   if (task !== undefined) log.append({ type: 'task.over', task: task.given.task });
 }
 
-function endOf(end: LeadEnd, stop: Stop, resultOf: GuideEdges['resultOf']): LoopEnd {
+function endOf(end: LeadEnd, stop: Stop, resultOf: GuideEdges['resultOf']): LedEnd {
   switch (end.kind) {
     case 'completed':
       return { kind: 'completed', result: resultOf(end.output) };

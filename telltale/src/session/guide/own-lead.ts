@@ -9,6 +9,7 @@ import { workflowUnknown } from '../runs/find-workflow.ts';
 import type { SessionLog } from '../session-log.ts';
 import { isLetGo, type Stop } from '../stop.ts';
 import { createLead, type Lead } from './lead.ts';
+import { leadRun } from './lead-run.ts';
 
 export interface OwnLeadEdges {
   readonly runs: Runs;
@@ -36,7 +37,7 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
   const lead = createLead();
   const over = new AbortController();
   let letGo = false;
-  const run = `${state.id}~lead`;
+  const run = leadRun(state.id);
   const model = prepared.model.id === agent.manifest.model ? undefined : prepared.model;
   await log.flushed(); // a run that nobody remembers would be lost
   runs.leads.set(state.id, lead);

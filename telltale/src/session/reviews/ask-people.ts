@@ -1,76 +1,72 @@
-import type { Cause, ReviewAnswer } from '../../events/event.ts';
-import { openReviews, reviewOf } from '../../events/fold-reviews.ts';
+import type { Cause, ReplacedReview } from '../../events/event.ts';
+import { openReviews, reviewOf, voidedReviewOf } from '../../events/fold-reviews.ts';
 import type { Review } from '../../events/state.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { createIdSource } from '../../kernel/ids.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { ClearCall } from '../../scheduler/edges.ts';
+import { type BoundCall, boundCall, changesOf } from '../../targets/access/bound-call.ts';
 import type { Approve, Need } from '../../targets/target.ts';
-import type { SessionLog } from '../session-log.ts';
-import { refusedBy, withdrawnReview } from './review-errors.ts';
-import { rowOf, withoutRow } from './review-table.ts';
+import type { AskedCall, Asking, AskingEdges, Decided } from './asking.ts';
+import { approvalVoid, refusedBy, withdrawnReview } from './review-errors.ts';
+import { closeRow, rowOfSession } from './review-table.ts';
 
-/** What is decided of a review, by whom. */
-export interface Decided {
-  readonly answer: ReviewAnswer;
-  readonly by: string;
-  readonly note?: string;
-}
-
-/** Questions to people: put, waited for and closed. Made when there is the first. */
-export interface Asking {
-  /** Puts a new question. Resolves with its answer: why the action may not start, or undefined where it may. */
-  ask(call: ClearCall, need: Need | Promise<Need | undefined>): Promise<RuntimeError | undefined>;
-  /** Waits for the answer to a question that was put before. */
-  answered(review: Review, call: ClearCall): Promise<RuntimeError | undefined>;
-  /** Puts a decision on the log, with what is consumed by it. False where the review is not open. */
-  decide(review: string, decided: Decided, consumed?: readonly number[]): boolean;
-  /** Whether a question is being worked out, or asked in this process: something will come of it. */
-  isBusy(): boolean;
-}
-
-export interface AskingEdges {
-  readonly log: SessionLog;
-  readonly clock: Clock;
-  /** Asks in this process; without it, whoever answers through the inbox. */
-  readonly approve?: Approve | undefined;
-  /** Something has changed: the session may have nothing left to do. */
-  readonly changed: () => void;
-}
-
-export function createAsking({ log, clock, approve, changed }: AskingEdges): Asking {
+export function createAsking({ log, clock, agent, approve, changed }: AskingEdges): Asking {
   const { state } = log;
   const ids = createIdSource({ clock });
   /** Who waits for which review. */
   const waiting = new Map<string, () => void>();
   let busy = 0;
 
-  const decide: Asking['decide'] = (review, { answer, by, note }, consumed) => {
+  const decide: Asking['decide'] = (review, { answer, by, note, key }, consumed) => {
     if (!openReviews(state).some((each) => each.review === review)) return false;
-    const said = note === undefined ? {} : { note };
+    const said = { ...(note === undefined ? {} : { note }), ...(key === undefined ? {} : { key }) };
     log.append(
       { type: 'review.resolved', review, answer, by, ...said },
       answer === 'withdrawn' ? undefined : outside(state.id),
-      { writes: [withoutRow(review)], ...(consumed === undefined ? {} : { consumed }) },
+      { writes: closeRow(review, state.id), ...(consumed === undefined ? {} : { consumed }) },
     );
     waiting.get(review)?.();
     return true;
   };
 
-  const request = ({ action, input }: ClearCall, need: Need): Review => {
-    const { target, what, because, grants } = need;
-    const body = { review: ids.next('rev'), action: action.id, target, what, because, input, grants };
+  const request = (
+    { action }: ClearCall,
+    { what, because }: Need,
+    bound: BoundCall,
+    before: ReplacedReview | undefined,
+  ): Review => {
+    const body = {
+      ...{ review: ids.next('rev'), action: action.id, what, because, ...bound },
+      ...(before === undefined ? {} : { replaces: before }),
+    };
     const asked = { ...body, at: clock.now() };
-    const writes = [rowOf(asked, state.id, state.agent)];
-    log.append({ type: 'review.requested', ...body }, undefined, { writes });
+    log.append({ type: 'review.requested', ...body }, undefined, { writes: [rowOfSession(asked, state)] });
     return asked;
   };
 
-  const askHere = async ({ review, what, target, input }: Review, signal: AbortSignal): Promise<void> => {
+  const bindNow = async ({ target, input }: AskedCall): Promise<Bound | undefined> => {
+    const need = await target.needs?.(input, { agent });
+    return need === undefined ? undefined : { need, bound: boundCall(target, need, input) };
+  };
+  const setAside = ({ review, answer }: Review, changed: readonly string[]): ReplacedReview => {
+    if (answer === 'approved') log.append({ type: 'review.voided', review, changed });
+    else
+      decide(review, { answer: 'withdrawn', by: 'runtime', note: `it is asked anew: ${changed.join('; ')}` });
+    return { review, changed };
+  };
+
+  const askHere = async (asked: Review, signal: AbortSignal): Promise<void> => {
+    const { review, what, target, input, replaces } = asked;
     if (approve === undefined) return;
     busy++;
     try {
-      const answer = await approve({ what, target, input, signal });
+      const answer = await approve({
+        what,
+        target,
+        input,
+        signal,
+        ...(replaces && { changed: replaces.changed }),
+      });
       if (!signal.aborted) decide(review, wordOf(answer));
     } catch (thrown) {
       const note = `nobody could be asked: ${toRuntimeError(thrown).message}`;
@@ -81,7 +77,7 @@ export function createAsking({ log, clock, approve, changed }: AskingEdges): Ask
     }
   };
 
-  const answered: Asking['answered'] = (review, { action, signal }) =>
+  const answered = (review: Review, { action, signal }: ClearCall): Promise<RuntimeError | undefined> =>
     new Promise((resolve) => {
       const over = new AbortController();
       const settle = () => {
@@ -91,7 +87,7 @@ export function createAsking({ log, clock, approve, changed }: AskingEdges): Ask
         resolve(refusal(reviewOf(state, action.id), review));
       };
       const withdraw = () => {
-        if (!decide(review.review, { answer: 'withdrawn', by: 'runtime' })) settle();
+        if (!decide(review.review, { answer: 'withdrawn', by: 'runtime', note: CANCELLED })) settle();
       };
       waiting.set(review.review, settle);
       signal.addEventListener('abort', withdraw, { once: true });
@@ -109,13 +105,54 @@ export function createAsking({ log, clock, approve, changed }: AskingEdges): Ask
         busy--;
         changed();
       }
-      return need === undefined || call.signal.aborted ? undefined : answered(request(call, need), call);
+      if (need === undefined || call.signal.aborted) return undefined;
+      const { review, voided = [] } = voidedReviewOf(state, call.action.id) ?? {};
+      const before = review === undefined ? undefined : { review, changed: voided };
+      return answered(request(call, need, boundCall(call.target, need, call.input), before), call);
     },
-    answered,
+    async askAgain(asked, call) {
+      const withdraw = (note: string) =>
+        void decide(asked.review, { answer: 'withdrawn', by: 'runtime', note });
+      let found: Bound | undefined;
+      busy++;
+      try {
+        found = await bindNow(call);
+      } catch (thrown) {
+        withdraw(toRuntimeError(thrown).message);
+        throw thrown;
+      } finally {
+        busy--;
+        changed();
+      }
+      const known = reviewOf(state, call.action.id) ?? asked; // somebody may have answered meanwhile
+      if (known.answer === 'rejected') return refusedBy(known);
+      if (found === undefined || call.signal.aborted) {
+        withdraw(found === undefined ? 'nobody has to be asked any more' : CANCELLED);
+        return undefined;
+      }
+      const changes = changesOf(known, found.bound);
+      if (changes.length > 0)
+        return answered(request(call, found.need, found.bound, setAside(known, changes)), call);
+      return known.answer === 'approved' ? undefined : answered(known, call);
+    },
+    async confirm(known, call) {
+      const found = await bindNow(call);
+      const changes = found === undefined ? [] : changesOf(known, found.bound);
+      if (changes.length === 0) return known.grants;
+      setAside(known, changes);
+      throw approvalVoid(known.target, changes);
+    },
     decide,
     isBusy: () => busy > 0,
   };
 }
+
+interface Bound {
+  readonly need: Need;
+  readonly bound: BoundCall;
+}
+
+const CANCELLED = 'the action was cancelled';
 
 /** A person's word comes from outside the log: it is a beginning of its own. */
 const outside = (stream: string): Cause => ({ stream, seq: 0, depth: 0 });

@@ -2,20 +2,24 @@ import { openReviews, reviewOf } from '../../events/fold-reviews.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { ClearCall, SchedulerEdges } from '../../scheduler/edges.ts';
+import type { ClearCall, PerformCall, SchedulerEdges } from '../../scheduler/edges.ts';
 import type { Scheduler } from '../../scheduler/scheduler.ts';
 import type { Approve, Target } from '../../targets/target.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { Stop } from '../stop.ts';
-import { type Asking, createAsking } from './ask-people.ts';
+import { createAsking } from './ask-people.ts';
+import type { Asking } from './asking.ts';
 import { refusedBy } from './review-errors.ts';
 
 /** What a session asks people, and how it waits for them. */
 export interface Reviews {
   /** For the scheduler: asks before an action starts, once, whatever happens to the process. */
   readonly clear: NonNullable<SchedulerEdges['clear']>;
-  /** What a person approved for an action. */
-  granted(action: string): readonly string[] | undefined;
+  /**
+   * What a person approved for an action that is about to be called; undefined where nobody was asked. Rejects where
+   * what would be called is something else: the scheduler then asks for leave again.
+   */
+  granted(call: Pick<PerformCall, 'action' | 'input'>): Promise<readonly string[]> | undefined;
   readonly decide: Asking['decide'];
   /**
    * As `stop.until`, where nothing but actions, or a message, can end the wait. Once all of them wait for a person, the
@@ -50,7 +54,7 @@ export function createReviews(edges: ReviewEdges): Reviews {
   /** Most sessions ask nobody. */
   let made: Asking | undefined;
   const asking = () => {
-    made ??= createAsking({ log, clock, approve, changed: lookSoon });
+    made ??= createAsking({ log, clock, agent: edges.agent, approve, changed: lookSoon });
     return made;
   };
   /** Whether the loop has nothing to do until an action ends. */
@@ -83,22 +87,29 @@ export function createReviews(edges: ReviewEdges): Reviews {
   const reviews: Reviews = {
     clear(call) {
       const known = reviewOf(state, call.action.id);
-      if (known?.answer === 'approved') return undefined;
       if (known?.answer === 'rejected') return Promise.resolve(refusedBy(known));
-      if (known !== undefined) return asking().answered(known, call);
+      const target = edges.find(call.action);
+      if (target === undefined) return undefined;
+      if (known !== undefined) return asking().askAgain(known, { ...call, target });
       try {
-        const need = edges.find(call.action)?.needs?.(call.input, { agent: edges.agent });
-        return need === undefined ? undefined : asking().ask(call, need);
+        const need = target.needs?.(call.input, { agent: edges.agent });
+        return need === undefined ? undefined : asking().ask({ ...call, target }, need);
       } catch (thrown) {
         return Promise.resolve(toRuntimeError(thrown));
       }
     },
-    granted(action) {
+    granted({ action, input }) {
       if (state.reviews.length === 0) return undefined;
-      const review = reviewOf(state, action);
-      return review?.answer === 'approved' ? review.grants : undefined;
+      const review = reviewOf(state, action.id);
+      const target = review?.answer === 'approved' ? edges.find(action) : undefined;
+      return review === undefined || target === undefined
+        ? undefined
+        : asking().confirm(review, { action, input, target });
     },
-    decide: (...decision) => asking().decide(...decision),
+    decide(...decision) {
+      const ends = stop.reason?.kind;
+      return ends === 'cancel' || ends === 'fail' ? false : asking().decide(...decision);
+    },
     until: (start) => waitUntil(stop, start),
     within(exchange) {
       // The session goes on behind it, and is busy then.

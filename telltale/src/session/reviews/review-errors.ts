@@ -1,7 +1,8 @@
+import type { ReviewAnswer } from '../../events/event.ts';
 import type { Review } from '../../events/state.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { OpenReview } from './review-table.ts';
+import { APPROVAL_VOID } from '../../scheduler/edges.ts';
 
 /** What the model hears. */
 export const refusedBy = ({ target, because, by, note }: Review) =>
@@ -16,31 +17,84 @@ export const withdrawnReview = (target: string) =>
   new RuntimeError('cancelled', `The call of ${target} was cancelled before anybody approved it.`);
 
 export const reviewUnknown = (review: string, open: readonly string[]) =>
-  new RuntimeError('review_unknown', `No open review is named "${review}".`, {
+  new RuntimeError('review_unknown', `No review is named "${review}".`, {
     hint:
       open.length === 0
         ? 'Nothing waits for a person.'
         : `${suggest(review, open.slice(0, 20), 'Open ones')} "telltale reviews" lists them.`,
   });
 
-export const reviewAnswered = (review: string, how: string) =>
-  new RuntimeError('review_answered', `The review ${review} has been answered already: ${how}.`, {
-    hint: "A decision counts once; see the session's log: telltale logs SESSION --type review",
+/** How a review was closed. */
+export interface Closed {
+  readonly answer: ReviewAnswer;
+  readonly choice?: string;
+  readonly by: string;
+  readonly at: number;
+  readonly note?: string;
+}
+
+/** Why a review cannot be answered any more. */
+export const reviewClosed = (review: string, session: string, closed: Closed): RuntimeError =>
+  closed.answer === 'withdrawn' ? withdrawn(review, session, closed) : answered(review, closed);
+
+const answered = (review: string, { answer, choice, by, at }: Closed) =>
+  new RuntimeError(
+    'review_answered',
+    `The review ${review} was ${answer}${choice === undefined || NAMED.has(choice) ? '' : ` ("${choice}")`} by ${by} at ${timeOf(at)}.`,
+    { hint: `A decision counts once. See it with: telltale reviews show ${review}` },
+  );
+
+/** Choices that say no more than the answer. */
+const NAMED: ReadonlySet<string> = new Set(['approve', 'reject']);
+
+const withdrawn = (review: string, session: string, { by, at, note }: Closed) =>
+  new RuntimeError(
+    'review_withdrawn',
+    `The review ${review} was withdrawn by ${by} at ${timeOf(at)}${note === undefined ? '.' : `: ${note.replace(/\.+$/, '')}.`}`,
+    { hint: `Nothing waits for an answer to it. See what became of it: telltale show ${session}` },
+  );
+
+/** Its session or run is over, or about to be. */
+export const reviewOver = (review: string, session: string, how: string) =>
+  new RuntimeError('review_withdrawn', `The review ${review} cannot be answered: ${session} ${how}.`, {
+    hint: `Nothing waits for an answer to it. See what became of it: telltale show ${session}`,
   });
 
-/** Throws where a choice is none of those that the question gives. */
-export function mustBeOption({ review, options }: OpenReview, choice: string | undefined): void {
-  if (choice === undefined || options?.includes(choice) === true) return;
-  throw new RuntimeError(
+const timeOf = (at: number): string => new Date(at).toISOString();
+
+/** The approval of an action is of something else than what would run: it is asked for anew. */
+export const approvalVoid = (target: string, changed: readonly string[]) =>
+  new RuntimeError(APPROVAL_VOID, `The approval of the call of ${target} is void: ${changed.join('; ')}.`, {
+    hint: 'A person is asked again, about what would run now.',
+  });
+
+export const noSuchOption = (review: string, choice: string, options: readonly string[]) =>
+  new RuntimeError('bad_option', `"${choice}" is no answer to the review ${review}.`, {
+    hint: suggest(choice, options, 'Its answers'),
+  });
+
+export const contradiction = (review: string, approved: boolean, choice: string) =>
+  new RuntimeError(
     'bad_option',
-    options === undefined
-      ? `The review ${review} is answered by yes or no.`
-      : `"${choice}" is no answer to the review ${review}.`,
-    {
-      hint:
-        options === undefined
-          ? `telltale reviews approve ${review}, or: telltale reviews reject ${review}`
-          : suggest(choice, options, 'Its answers'),
-    },
+    `The review ${review} cannot be ${approved ? 'approved' : 'rejected'} with the choice "${choice}".`,
+    { hint: 'Say one of the two.' },
   );
-}
+
+export const noAnswer = (review: string, options: readonly string[]) =>
+  new RuntimeError('bad_option', `That says nothing to the review ${review}.`, {
+    hint: `Choose one of its answers: ${options.join(', ')}.`,
+  });
+
+export const needsChoice = (review: string, options: readonly string[]) =>
+  new RuntimeError(
+    'bad_option',
+    `The review ${review} is answered by one of: ${options.join(', ')}; words alone do not say which.`,
+    { hint: `Say which: telltale reviews answer ${review} TEXT --choice ${options[0] ?? 'approve'}` },
+  );
+
+export const saidTooMuch = (review: string, what: string, length: number, most: number) =>
+  new RuntimeError(
+    'bad_option',
+    `${what} for the review ${review} has ${length} characters; ${most} are the most.`,
+    { hint: 'Say it shorter, or put it into a file and name that.' },
+  );

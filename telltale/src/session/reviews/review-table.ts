@@ -1,61 +1,183 @@
-import type { Review } from '../../events/state.ts';
-import type { Json } from '../../kernel/json.ts';
+import { kindOfRequest, type ReviewKind } from '../../events/review-kind.ts';
+import type { ApprovalRequest } from '../../events/run-event.ts';
+import type { RunState } from '../../events/run-state.ts';
+import type { Review, SessionState } from '../../events/state.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import type { Store, TableWrite } from '../../store/store.ts';
 
-/** An open review, as it is listed over all sessions. */
+/** An open review, as it is listed over all sessions and runs. */
 export interface OpenReview {
   readonly review: string;
+  readonly kind: ReviewKind;
+  /** Whose question it is: `session` is the id of either. */
+  readonly of: 'session' | 'run';
   readonly session: string;
   readonly agent: string;
+  /** Of a run. */
+  readonly workflow?: string;
+  /** The session that a run belongs to, the run that called it, or who called the sub-agent. */
+  readonly parent?: string;
+  /** The action of a session, or the step of a run. */
   readonly action: string;
   readonly target: string;
-  /** What would be done, cut to a bounded size: the session's log has all of it. */
+  /** What would be done, or the question, cut to a bounded size: the log has all of it. */
   readonly what: string;
+  /** The parameters of a call as JSON, cut to a bounded size. */
+  readonly parameters?: string;
   readonly because: string;
-  /** The answers that a workflow's step gives to choose from. */
+  /** The answers that a run's step gives to choose from. */
   readonly options?: readonly string[];
   /** Who is asked, where it is somebody in particular. */
   readonly assignee?: string;
+  /** When it is too late, in milliseconds since the Unix epoch. */
+  readonly due?: number;
   /** When it was asked, in milliseconds since the Unix epoch. */
   readonly at: number;
 }
 
 /** Written with the events, in their transaction, so that no log has to be folded to find what is open. */
-const TABLE = 'reviews';
+const OPEN = 'reviews';
+/** Where the log of a review is that is not open any more. */
+const CLOSED = 'reviews.closed';
 
 const MAX_WHAT = 2_000;
 
-export const rowOf = (
-  { review, action, target, what, because, at }: Omit<Review, 'input' | 'grants'>,
-  session: string,
-  agent: string,
-  more: { readonly options?: string[]; readonly assignee?: string } = {},
-): TableWrite => ({
-  table: TABLE,
+const MAX_PARAMETERS = 500;
+
+const parametersOf = (input: JsonObject): string => clip(JSON.stringify(input), MAX_PARAMETERS);
+
+const rowOf = ({ review, ...row }: OpenReview): TableWrite => ({
+  table: OPEN,
   key: review,
-  value: { session, agent, action, target, what: clip(what, MAX_WHAT), because, at, ...more },
+  value: { ...row, what: clip(row.what, MAX_WHAT) } as unknown as Json, // plain data by its own definition
 });
 
-export const withoutRow = (review: string): TableWrite => ({ table: TABLE, key: review, value: undefined });
+export const sessionReview = (
+  { review, action, target, what, because, input, at }: Omit<Review, 'grants'>,
+  { id, agent, parent }: Pick<SessionState, 'id' | 'agent' | 'parent'>,
+): OpenReview => ({
+  ...{ review, kind: 'permission', of: 'session', session: id, agent },
+  ...(parent === undefined ? {} : { parent: parent.session }),
+  ...{ action, target, what, parameters: parametersOf(input), because, at },
+});
 
-/** Reviews that are listed at a time. */
+export const runReview = (
+  request: ApprovalRequest,
+  { id, workflow, manifest, origin }: Pick<RunState, 'id' | 'workflow' | 'manifest' | 'origin'>,
+  at: number,
+): OpenReview => {
+  const { review, step, prompt, call, options, assignee, due } = request;
+  const parent = origin.parent?.run ?? origin.session?.id;
+  return {
+    ...{ review, kind: kindOfRequest(request), of: 'run', session: id, agent: manifest.agent, workflow },
+    ...(parent === undefined ? {} : { parent }),
+    action: step,
+    target: call?.target ?? `workflow "${workflow}"`,
+    what: prompt,
+    ...(call === undefined ? {} : { parameters: parametersOf(call.input) }),
+    because: call?.because ?? BECAUSE[kindOfRequest(request)](step),
+    options,
+    ...(assignee === undefined ? {} : { assignee }),
+    ...(due === undefined ? {} : { due }),
+    at,
+  };
+};
+
+const BECAUSE: Readonly<Record<ReviewKind, (step: string) => string>> = {
+  permission: (step) => `the call of the step "${step}" has to be approved`,
+  approval: (step) => `the step "${step}" asks a person`,
+  confirm: (step) => `the step "${step}" begins once a person confirms it`,
+  plan: (step) => `the plan of the step "${step}" has to be approved`,
+  escalation: (step) => `the step "${step}" cannot be settled without a person`,
+};
+
+export const rowOfSession = (...review: Parameters<typeof sessionReview>): TableWrite =>
+  rowOf(sessionReview(...review));
+
+export const rowOfRun = (...review: Parameters<typeof runReview>): TableWrite => rowOf(runReview(...review));
+
+/** Takes a review out of the list, and keeps where its log is. */
+export const closeRow = (review: string, session: string): readonly TableWrite[] => [
+  { table: OPEN, key: review, value: undefined },
+  { table: CLOSED, key: review, value: { session } },
+];
+
+export interface ReviewFilter {
+  readonly kind?: ReviewKind;
+  readonly assignee?: string;
+  /** A session or a run: its own reviews, and those of whom it called or set off. */
+  readonly session?: string;
+  /** 1,000 by default, which is also the most. */
+  readonly limit?: number;
+}
+
+/** Reviews that are listed, and that are read at a time. */
 const MAX_LISTED = 1_000;
+/** Reviews that are looked at for a list. */
+const MAX_READ = 100_000;
+
+type Tables = Pick<Store, 'tables'>;
 
 /** What waits for a person, over all sessions of the store, oldest first. */
 export async function listReviews(
-  { tables }: Pick<Store, 'tables'>,
-  limit = MAX_LISTED,
+  { tables }: Tables,
+  filter: ReviewFilter = {},
 ): Promise<readonly OpenReview[]> {
-  const keys = await tables.keys(TABLE, { limit: Math.min(limit, MAX_LISTED) });
-  const rows = await Promise.all(keys.map(async (key) => readRow(key, await tables.get(TABLE, key))));
-  return rows.flatMap((row) => row ?? []); // one that was answered meanwhile is gone
+  const limit = Math.min(filter.limit ?? MAX_LISTED, MAX_LISTED);
+  const found: OpenReview[] = [];
+  for await (const keys of pages({ tables }, OPEN)) {
+    const rows = await Promise.all(keys.map(async (key) => readRow(key, await tables.get(OPEN, key))));
+    for (const row of rows) if (row !== undefined && isMeant(row, filter)) found.push(row); // else answered meanwhile
+    if (found.length >= limit) break;
+  }
+  return found.slice(0, limit);
 }
 
-export const findReview = async (
-  { tables }: Pick<Store, 'tables'>,
-  review: string,
-): Promise<OpenReview | undefined> => readRow(review, await tables.get(TABLE, review));
+const isMeant = ({ kind, assignee, session, parent }: OpenReview, filter: ReviewFilter): boolean =>
+  (filter.kind === undefined || filter.kind === kind) &&
+  (filter.assignee === undefined || filter.assignee === assignee) &&
+  (filter.session === undefined ||
+    [session, parent].some((id) => id === filter.session || id?.startsWith(`${filter.session}.`) === true));
 
-const readRow = (review: string, value: Json | undefined): OpenReview | undefined =>
-  value === undefined ? undefined : { review, ...(value as unknown as Omit<OpenReview, 'review'>) };
+export const findReview = async ({ tables }: Tables, review: string): Promise<OpenReview | undefined> =>
+  readRow(review, await tables.get(OPEN, review));
+
+/** Whose log a closed review is on. */
+export async function closedIn({ tables }: Tables, review: string): Promise<string | undefined> {
+  const found = (await tables.get(CLOSED, review)) as { readonly session: string } | undefined;
+  return found?.session;
+}
+
+/** The ids of closed reviews that begin or end so, `limit` at most. */
+export async function closedLike(
+  { tables }: Tables,
+  part: string,
+  limit: number,
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for await (const keys of pages({ tables }, CLOSED)) {
+    for (const key of keys) if (key.startsWith(part) || key.endsWith(part)) found.push(key);
+    if (found.length >= limit) break;
+  }
+  return found.slice(0, limit);
+}
+
+async function* pages({ tables }: Tables, table: string): AsyncGenerator<readonly string[], void> {
+  let after: string | undefined;
+  for (let read = 0; read < MAX_READ; read += MAX_LISTED) {
+    const keys = await tables.keys(table, { limit: MAX_LISTED, ...(after === undefined ? {} : { after }) });
+    if (keys.length > 0) yield keys;
+    if (keys.length < MAX_LISTED) return;
+    after = keys.at(-1);
+  }
+}
+
+/** Rows of before there were kinds say by their options that they are a run's, and by their target what they ask. */
+function readRow(review: string, value: Json | undefined): OpenReview | undefined {
+  if (value === undefined) return undefined;
+  const row = value as unknown as Omit<OpenReview, 'review' | 'kind' | 'of'> & Partial<OpenReview>;
+  const of = row.of ?? (row.options === undefined ? 'session' : 'run');
+  const kind = row.kind ?? (of === 'run' && row.target.startsWith('workflow "') ? 'approval' : 'permission');
+  return { ...row, review, kind, of };
+}

@@ -8,6 +8,20 @@ export interface AnswerMessage {
   /** Of a workflow's step: which of its options. */
   readonly choice?: string;
   readonly note?: string;
+  /** Tells it from other answers to the same review. */
+  readonly key?: string;
+}
+
+/** Undefined where it is none. */
+export function readAnswerMessage(body: Json): AnswerMessage | undefined {
+  const { review, answer, choice, note, key } = (body ?? {}) as Partial<Record<keyof AnswerMessage, unknown>>;
+  if (typeof review !== 'string' || (answer !== 'approved' && answer !== 'rejected')) return undefined;
+  return {
+    ...{ review, answer },
+    ...(typeof choice === 'string' ? { choice } : {}),
+    ...(typeof note === 'string' ? { note } : {}),
+    ...(typeof key === 'string' ? { key } : {}),
+  };
 }
 
 /** Takes an answer from the inbox. False where it is none, or for a review that is not open: then it is only noted. */
@@ -17,7 +31,14 @@ export function takeAnswer(
   body: Json,
   consumed: readonly number[],
 ): boolean {
-  const { review, answer, note } = (body ?? {}) as Partial<Record<keyof AnswerMessage, unknown>>;
-  if (typeof review !== 'string' || (answer !== 'approved' && answer !== 'rejected')) return false;
-  return reviews.decide(review, { answer, by, ...(typeof note === 'string' ? { note } : {}) }, consumed);
+  const said = readAnswerMessage(body);
+  if (said === undefined) return false;
+  const { review, answer, note, key } = said;
+  const decided = {
+    answer,
+    by,
+    ...(note === undefined ? {} : { note }),
+    ...(key === undefined ? {} : { key }),
+  };
+  return reviews.decide(review, decided, consumed);
 }

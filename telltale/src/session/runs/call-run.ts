@@ -49,7 +49,10 @@ export async function callRun(
     const state = await readRun(store, id);
     if (!isSameCall(state.origin, origin)) throw runIdTaken(workflow.name, id);
     if (isOver(state.status)) return outputOf(workflow.name, resultOf(state));
-    board.entry(id).ground ??= ground;
+    const entry = board.entry(id);
+    entry.ground ??= ground;
+    // It may have gone on without its session, and waits for it.
+    if (origin.leads === true) board.unpark(entry);
   }
   const ended = listen(board, call);
   engine.place('run', id, 'called');

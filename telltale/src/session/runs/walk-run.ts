@@ -84,7 +84,7 @@ export function walkRun(
     world: prepared.targets.edges,
     ask: prepared.targets.ask,
     costOf: (usage, model) => costWith(model, usage),
-    reviews: createRunReviews(journal, workflow.name, isLetGo),
+    reviews: createRunReviews(journal, clock, isLetGo),
     workers: state.origin.client === undefined ? workers : createClientWorkers(journal, entry.claims),
     handsOf: lent.handsOf,
     runAgent: ({ key, step, agent, input, vars, signal, cause }) =>

@@ -5,7 +5,7 @@ import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SessionContext } from '../context.ts';
-import type { Guide } from '../guide/guide.ts';
+import type { Guide } from '../guide/guide-port.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
 import { keptFromActing } from './kept-from-acting.ts';

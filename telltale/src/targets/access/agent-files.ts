@@ -6,7 +6,7 @@ import { follow } from './follow.ts';
 /** Modules that are looked through for what they import. */
 const MAX_MODULES = 1_000;
 /** What a module imports by a path: `from './x.mjs'`, `import './x.mjs'`, `import('./x.mjs')`, `require('./x.cjs')`. */
-const IMPORTED = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*['"](\.{1,2}\/[^'"\n]+)['"]/g;
+export const IMPORTED = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*['"](\.{1,2}\/[^'"\n]+)['"]/g;
 
 /**
  * The files that say what an agent may do, and those of its tools that run inside the runtime, links resolved: whoever

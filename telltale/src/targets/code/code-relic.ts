@@ -1,8 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
 import { isMap } from '../../manifest/schema/is-map.ts';
 import type { RelicManifest } from '../../manifest/schema/kinds.ts';
 import { behindApproval } from '../access/need.ts';
+import { definitionHash } from '../definition/definition-hash.ts';
 import { defineOperations, type Operation } from '../operations.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
 import type { Target } from '../target.ts';
@@ -39,6 +40,13 @@ export function codeRelic(relic: RelicManifest, code: CodeRelic): Target {
     start: 'on_close',
     ...(relic.timeout === undefined ? {} : { timeoutMs: relic.timeout.ms }),
     check: operations.check,
+    definition: () =>
+      definitionHash({
+        manifest: relic as unknown as Json,
+        code: Object.fromEntries(
+          Object.entries(code.operations).map(([operation, { run }]) => [operation, String(run)]),
+        ),
+      }),
     run: (call) => operations.run(call),
   };
   return approval === 'always' ? behindApproval(target) : target;

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { Agent, IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { portOf } from '../access/need.ts';
@@ -74,7 +74,17 @@ export async function httpRequest(request: HttpRequest, edges: HttpEdges): Promi
   }
 }
 
-function exchange(request: HttpRequest, url: URL, edges: HttpEdges): Promise<IncomingMessage> {
+/** What one exchange needs of a request. */
+export interface Exchange
+  extends Pick<HttpRequest, 'method' | 'headers' | 'body' | 'granted' | 'what' | 'signal'> {
+  /** Keeps connections for requests to the very same host and port, which are judged alike. */
+  readonly agent?: Agent | undefined;
+  /** The process need not stay for it. */
+  readonly isBackground?: boolean;
+}
+
+/** One request and its response, judged; a redirect is a response like others. `headers` as `checkedHeaders` gives them. */
+export function exchange(request: Exchange, url: URL, edges: HttpEdges): Promise<IncomingMessage> {
   const { signal, what } = request;
   const isSecure = url.protocol === 'https:';
   const host = bareHost(url.hostname);
@@ -90,9 +100,13 @@ function exchange(request: HttpRequest, url: URL, edges: HttpEdges): Promise<Inc
       lookup: checkedLookup(permission, edges.resolveHost, (address) =>
         edges.hosts.denies(address, portOf(url)),
       ),
-      agent: false, // a kept connection would be one that was checked for another request
-      signal,
+      agent: request.agent ?? false, // a kept connection would be one that was checked for another request
     });
+    // Not by the option: Node hands that to the connection, which may by then be another request's.
+    const onAbort = () => void sent.destroy();
+    signal.addEventListener('abort', onAbort, { once: true });
+    sent.once('close', () => signal.removeEventListener('abort', onAbort));
+    if (request.isBackground === true) sent.once('socket', (socket) => socket.unref());
     sent.once('response', resolve);
     sent.on('error', (error) => {
       if (signal.aborted) reject(stopped(what, signal));
@@ -102,7 +116,7 @@ function exchange(request: HttpRequest, url: URL, edges: HttpEdges): Promise<Inc
   });
 }
 
-function readUrl(text: string, base: URL | undefined): URL {
+export function readUrl(text: string, base: URL | undefined): URL {
   let url: URL;
   try {
     url = new URL(text, base);
@@ -116,7 +130,11 @@ function readUrl(text: string, base: URL | undefined): URL {
   return url;
 }
 
-function checkedHeaders({ headers, body, method }: HttpRequest): Readonly<Record<string, string>> {
+export function checkedHeaders({
+  headers,
+  body,
+  method,
+}: Pick<HttpRequest, 'headers' | 'body' | 'method'>): Readonly<Record<string, string>> {
   const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   for (const [name, value] of named) {
     if (OWN_HEADERS.has(name)) throw badHeader(name, 'is set by the client');
@@ -135,7 +153,7 @@ function checkedHeaders({ headers, body, method }: HttpRequest): Readonly<Record
 const without = (headers: Readonly<Record<string, string>>, drop: (name: string) => boolean) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !drop(name)));
 
-const flatHeaders = ({ headers }: IncomingMessage): Readonly<Record<string, string>> =>
+export const flatHeaders = ({ headers }: IncomingMessage): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],

@@ -58,7 +58,7 @@ const UNPACKERS: ReadonlyMap<string, () => Transform> = new Map([
 ]);
 
 /** `came` hears of the bytes that are unpacked. */
-function unpacked(response: IncomingMessage, came: (bytes: number) => void): Readable {
+export function unpacked(response: IncomingMessage, came: (bytes: number) => void): Readable {
   const unpack = UNPACKERS.get((response.headers['content-encoding'] ?? '').trim().toLowerCase());
   if (unpack === undefined) return response;
   const stream = unpack();

@@ -21,9 +21,15 @@ export function mcpResult(answer: McpAnswer, { what, maxBytes, wantsJson }: McpR
   if (answer.isError) throw toolFailed(what, allText(answer.content));
   if (answer.structured !== undefined) return plainJson(answer.structured, what, maxBytes);
   const parts = readParts(answer.content, what, maxBytes);
-  if (wantsJson) return parseText(parts, what);
-  return parts.every((part) => typeof part === 'string') ? parts.join('\n') : parts;
+  return wantsJson ? parseText(parts, what) : together(parts);
 }
+
+/** Blocks of content as a result, in the same way. */
+export const contentResult = (content: readonly JsonObject[], what: string, maxBytes: number): Json =>
+  together(readParts(content, what, maxBytes));
+
+const together = (parts: readonly (string | JsonObject)[]): Json =>
+  parts.every((part) => typeof part === 'string') ? parts.join('\n') : parts;
 
 function readParts(
   content: readonly JsonObject[],
@@ -66,7 +72,8 @@ function readBlock(block: JsonObject): string | JsonObject {
   }
 }
 
-const pick = (from: JsonObject, keys: readonly string[]): JsonObject =>
+/** Of an object those of its properties that are there. */
+export const pick = (from: JsonObject, keys: readonly string[]): JsonObject =>
   Object.fromEntries(keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key] as Json]])));
 
 const allText = (content: readonly JsonObject[]): string =>

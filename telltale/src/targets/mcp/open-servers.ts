@@ -1,14 +1,16 @@
 import { resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import { portOf } from '../access/need.ts';
+import type { PermittedHosts } from '../access/permitted-hosts.ts';
 import { childEnvironment } from '../process/child-environment.ts';
 import type { TargetEdges } from '../target-edges.ts';
-import type { McpServer, McpServers, OpenMcpServer } from './mcp-server.ts';
+import type { McpHttpStart, McpServer, McpServers, OpenMcpServer } from './mcp-server.ts';
 
 type Import = AgentManifest['import']['tools'][number];
 type Entry = Extract<Import, { readonly mcp: unknown }>['mcp'];
 
-/** Starts all servers that an agent imports, at once. Where one cannot be, the others are ended again. */
+/** Reaches all servers that an agent imports, at once. Where one cannot be, the others are let go of again. */
 export async function openServers(
   tools: readonly Import[],
   open: OpenMcpServer | undefined,
@@ -32,13 +34,16 @@ export async function closeServers(servers: McpServers): Promise<void> {
 }
 
 async function openEntry(
-  { name, command, args, env, cwd = '.', url }: Entry,
+  entry: Entry,
   open: OpenMcpServer | undefined,
-  { folder, env: own, permissions, clock, graceMs }: Omit<TargetEdges, 'servers'>,
+  edges: Omit<TargetEdges, 'servers'>,
 ): Promise<McpServer> {
-  if (command === undefined) throw overHttp(name, url ?? '');
+  const { name, command, args, env, cwd = '.', url } = entry;
   if (open === undefined) throw noClient(name);
+  if (command === undefined) return open(await httpStart(entry, url ?? '', edges));
+  const { folder, env: own, permissions, clock, graceMs } = edges;
   return open({
+    type: 'stdio',
     name,
     command,
     args,
@@ -49,12 +54,44 @@ async function openEntry(
   });
 }
 
-const overHttp = (name: string, url: string) =>
+/** The client that sends is loaded by those who have such a server. */
+async function httpStart(
+  { name, headers }: Entry,
+  url: string,
+  { permissions: { hosts }, resolveHost, atClose, clock }: Omit<TargetEdges, 'servers'>,
+): Promise<McpHttpStart> {
+  mustBeAllowed(name, url, hosts);
+  const { createHttpSender } = await import('../http/http-sender.ts');
+  const sender = createHttpSender(url, { hosts, resolveHost });
+  atClose(async () => sender.close());
+  return { type: 'http', name, url, headers, send: sender.send, clock };
+}
+
+/**
+ * A server is asked for its tools before any session begins, so there is nobody who could approve of its host then.
+ */
+function mustBeAllowed(name: string, url: string, hosts: PermittedHosts): void {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined) return; // the sender says why
+  let grant: string | undefined;
+  try {
+    grant = hosts.grantFor(parsed.hostname, portOf(parsed));
+  } catch (thrown) {
+    if (!(thrown instanceof RuntimeError)) throw thrown;
+    const { message, hint } = thrown;
+    throw new RuntimeError('not_permitted', `The MCP server "${name}" cannot be reached. ${message}`, {
+      hint,
+    });
+  }
+  if (grant !== undefined) throw asksForHost(name, parsed.host);
+}
+
+const asksForHost = (name: string, host: string) =>
   new RuntimeError(
-    'not_built',
-    `The MCP server "${name}" is reached over HTTP (${url}), which cannot be done yet.`,
+    'not_permitted',
+    `The MCP server "${name}" cannot be reached: its host "${host}" needs a person's approval, and it is asked for its tools before anybody can be asked.`,
     {
-      hint: 'Name a "command" that speaks MCP over stdio, or leave it out of "import: { tools }".',
+      hint: 'Name the host under "permissions: { network: { allow } }"; to have single calls approved, give them a Tool with "approval: always".',
     },
   );
 

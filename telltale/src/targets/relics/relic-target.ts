@@ -1,6 +1,8 @@
+import type { Json } from '../../kernel/json.ts';
 import type { RelicManifest } from '../../manifest/schema/kinds.ts';
 import { behindApproval } from '../access/need.ts';
 import { stopped } from '../access/stopped.ts';
+import { definitionHash } from '../definition/definition-hash.ts';
 import { defineOperations } from '../operations.ts';
 import type { Target } from '../target.ts';
 import type { TargetEdges } from '../target-edges.ts';
@@ -36,6 +38,7 @@ export function relicTarget(
     start: 'on_close',
     ...(relic.timeout === undefined ? {} : { timeoutMs: relic.timeout.ms }),
     check: operations.check,
+    definition: () => definitionHash(relic as unknown as Json),
     async run(call) {
       if (call.signal.aborted) throw stopped(what, call.signal);
       return operations.run(call);

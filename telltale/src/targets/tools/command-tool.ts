@@ -3,6 +3,8 @@ import { asText } from '../../conditions/as-text.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { pathNeed } from '../access/need.ts';
+import { commandFiles } from '../definition/command-files.ts';
+import { definitionHash } from '../definition/definition-hash.ts';
 import { outputTooLarge } from '../output/output-limits.ts';
 import { childEnvironment } from '../process/child-environment.ts';
 import { commandFailed } from '../process/process-errors.ts';
@@ -60,9 +62,12 @@ export function commandTool(
     if (ended.stdout.dropped > 0) throw outputTooLarge(what, maxBytes);
     return parseOutput(ended.stdout.text(), what);
   };
-  if (!folder.usesInput || !edges.permissions.paths.asks) return { run };
+  const code = () =>
+    definitionHash(null, commandFiles(command, resolve(edges.folder, folder.usesInput ? '.' : cwd)));
+  if (!folder.usesInput || !edges.permissions.paths.asks) return { run, code };
   return {
     run,
+    code,
     needs: (parameters, context) =>
       pathNeed(edges.permissions.paths, folder.fill(fillScope(parameters, context)), what, `run ${what} in`),
   };

@@ -11,6 +11,8 @@ export type Implementation = (input: JsonObject, call: TargetCall) => Promise<Js
 /** An implementation, and what its calls need a person's approval for, where they may. */
 export interface Implemented {
   readonly run: Implementation;
+  /** The hash of the files that are its code. */
+  readonly code?: () => string;
   readonly needs?: (
     ...asked: Parameters<NonNullable<Target['needs']>>
   ) => Need | undefined | Promise<Need | undefined>;
@@ -27,6 +29,8 @@ export interface ToolContext {
   /** Whether the result must be JSON of a schema. */
   readonly wantsJson: boolean;
   readonly stream: boolean;
+  /** Whether a person approves each call: then it has to be known what code that is. */
+  readonly isApproved: boolean;
   /** What the manifest gives each try. */
   readonly timeoutMs?: number | undefined;
 }

@@ -4,32 +4,42 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { definitionHash } from '../definition/definition-hash.ts';
+import { moduleFiles } from '../definition/module-files.ts';
 import { placedCause, thrownMessage } from '../output/thrown-message.ts';
 import { type Run, runUserCode } from '../user-code.ts';
-import type { Implementation, ToolContext } from './implementation.ts';
+import type { Implemented, ToolContext } from './implementation.ts';
 
 /** A function of a user's module, loaded at its first call: what its code does while loading is part of an action. */
 export function moduleTool(
   { module, export: name }: { readonly module: string; readonly export: string },
   context: ToolContext,
-): Implementation {
-  const { what, file } = context;
+): Implemented {
+  const { what, file, isApproved } = context;
   let loading: Promise<Run> | undefined;
   let loaded: Run | undefined;
+  /** Of the files as they were loaded: that is what runs, whatever becomes of the files. */
+  let hash: string | undefined;
+  const hashNow = () => definitionHash(null, moduleFiles(locate(module, file, what)));
   const load = async () => {
+    if (isApproved) hash ??= hashNow();
     loading ??= loadExport(module, name, file, what);
     try {
       loaded = await loading;
       return loaded;
     } catch (thrown) {
+      hash = undefined;
       loading = undefined; // tried again at the next call: the file may have been mended since
       throw thrown;
     }
   };
-  return (input, call) =>
-    loaded === undefined
-      ? load().then((run) => runUserCode(run, input, call, context))
-      : runUserCode(loaded, input, call, context);
+  return {
+    code: () => hash ?? hashNow(),
+    run: (input, call) =>
+      loaded === undefined
+        ? load().then((run) => runUserCode(run, input, call, context))
+        : runUserCode(loaded, input, call, context),
+  };
 }
 
 async function loadExport(module: string, name: string, file: string, what: string): Promise<Run> {

@@ -5,6 +5,7 @@ import type { ToolManifest } from '../../manifest/schema/kinds.ts';
 import { behindApproval } from '../access/need.ts';
 import { compileCheck, compileViolation } from '../check-parameters.ts';
 import { type CodeTool, codeTool } from '../code/code-tool.ts';
+import { definitionHash } from '../definition/definition-hash.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
 import type { Target, TargetCall } from '../target.ts';
 import type { TargetEdges } from '../target-edges.ts';
@@ -36,11 +37,17 @@ export function toolTarget(
     maxBytes: output?.max_bytes?.bytes ?? DEFAULT_OUTPUT_BYTES,
     wantsJson: output?.schema !== undefined,
     stream: tool.stream,
+    isApproved: approval === 'always',
     timeoutMs: tool.timeout?.ms,
   };
   const own = code === undefined ? undefined : codeTool(code, context);
-  const { run: implementation, needs } =
-    own === undefined ? implement(tool, context, edges) : { run: own.implementation };
+  const {
+    run: implementation,
+    needs,
+    code: codeHash,
+  }: Implemented = own === undefined
+    ? implement(tool, context, edges)
+    : { run: own.implementation, code: () => String(code?.run) };
   const defaults = defaultsOf(properties);
   const outputViolation =
     output?.schema === undefined || code?.output !== undefined
@@ -63,6 +70,7 @@ export function toolTarget(
     ...(tool.timeout === undefined ? {} : { timeoutMs: tool.timeout.ms }),
     check: own?.check ?? compileCheck(parameters, what),
     ...(needs === undefined ? {} : { needs: (input, context) => needs({ ...defaults, ...input }, context) }),
+    definition: () => definitionHash({ manifest: tool as unknown as Json, code: codeHash?.() ?? null }),
     run: (call) =>
       outputViolation === undefined ? implementation({ ...defaults, ...call.input }, call) : checked(call),
   };
@@ -70,10 +78,15 @@ export function toolTarget(
 }
 
 function implement({ implementation }: ToolManifest, context: ToolContext, edges: TargetEdges): Implemented {
-  if ('module' in implementation) return { run: moduleTool(implementation, context) };
+  if ('module' in implementation) return moduleTool(implementation, context);
   if ('command' in implementation) return commandTool(implementation, context, edges);
   if ('http' in implementation) return httpTool(implementation.http, context, edges);
-  if ('mcp' in implementation) return { run: mcpTool(implementation.mcp, context, edges) };
+  if ('mcp' in implementation) {
+    const { server, tool } = implementation.mcp;
+    const found = edges.servers.get(server)?.tools.find(({ name }) => name === tool);
+    const code = () => JSON.stringify(found ?? null);
+    return { run: mcpTool(implementation.mcp, context, edges), code };
+  }
   return { run: scriptTool(implementation, context, edges) };
 }
 

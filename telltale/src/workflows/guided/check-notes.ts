@@ -1,7 +1,7 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 
 const MIN_NOTES = 50;
-export const MAX_NOTES = 20_000;
+const MAX_NOTES = 20_000;
 /** Notes of fewer different words say nothing that could be read later; where words are not parted, characters count. */
 const MIN_WORDS = 6;
 const MIN_CHARACTERS = 20;

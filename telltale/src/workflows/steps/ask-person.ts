@@ -4,6 +4,7 @@ import type { ApprovalRequest } from '../../events/run-event.ts';
 import type { ApprovalState, RunState } from '../../events/run-state.ts';
 import { createIdSource } from '../../kernel/ids.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { changesOf } from '../../targets/access/bound-call.ts';
 import type { LeafCall } from '../leaf.ts';
 import type { LeafEdges, ReviewEnd } from './leaf-edges.ts';
 import { DUE, waitFor } from './wait-for.ts';
@@ -19,36 +20,27 @@ export interface PersonsWord {
 /** Who closes a question that nobody answered in time. */
 export const TIMEOUT = 'timeout';
 
-/** The last question of a step, of one kind and about one report where that is said. */
-export const lastReview = (
-  { reviews }: Pick<RunState, 'reviews'>,
-  step: string,
-  { kind, nth }: Pick<ApprovalRequest, 'kind' | 'nth'> = {},
-): ApprovalState | undefined =>
-  reviews.findLast((review) => review.step === step && review.kind === kind && review.nth === nth);
+/** A question as it is put. */
+export type Question = Omit<ApprovalRequest, 'review' | 'step'>;
 
 /**
  * Puts a question to people, or finds it on the log where it was put before a restart, and waits for the answer. It is
  * withdrawn when the step is stopped; not where this process only lets go of the run.
  */
-export async function askPerson(
-  question: Omit<ApprovalRequest, 'review' | 'step'>,
-  call: LeafCall,
-  edges: LeafEdges,
-): Promise<PersonsWord> {
+export async function askPerson(question: Question, call: LeafCall, edges: LeafEdges): Promise<PersonsWord> {
   const { journal, clock, reviews } = edges;
   const { address: step } = call;
-  const last = lastReview(journal.state, step, question);
-  const word = last === undefined ? undefined : wordOfThisTry(last, question, journal.state);
+  const own = journal.state.reviews.filter((review) => review.step === step);
+  const last = own.findLast((review) => isSame(review, question));
+  const word = last === undefined ? undefined : wordOfThisTry(last, journal.state);
   if (word !== undefined) return word;
+  // A step puts one question at a time: what is open beside this one is about something that has changed.
+  for (const { review, answer } of own)
+    if (answer === undefined && review !== last?.review)
+      reviews.close(review, withdrawn('It is asked anew, about something else.'));
   const open = last?.answer === undefined ? last : undefined;
-  const isSame = open !== undefined && deepEqual(open.call?.input, question.call?.input);
-  if (open !== undefined && !isSame)
-    reviews.close(open.review, withdrawn('It is asked anew, about another call.'));
-  const asked: ApprovalRequest = isSame
-    ? open
-    : { ...question, review: createIdSource({ clock }).next('rev'), step };
-  if (!isSame) reviews.open(asked, call.cause);
+  const asked: ApprovalRequest = open ?? { ...question, review: createIdSource({ clock }).next('rev'), step };
+  if (open === undefined) reviews.open(asked, call.cause);
   const { review, due } = asked;
   const look = () => {
     const found = journal.state.reviews.find((each) => each.review === review);
@@ -70,14 +62,24 @@ const withdrawn = (note: string): ReviewEnd => ({
   note,
 });
 
+/** Whether a person who answered the one has answered the other: what they were shown, and what they could say. */
+const isSame = (
+  asked: Question & Pick<ApprovalState, 'voided'>,
+  { kind, nth, prompt, options, call }: Question,
+): boolean =>
+  asked.voided === undefined &&
+  asked.kind === kind &&
+  asked.nth === nth &&
+  asked.prompt === prompt &&
+  deepEqual([...asked.options], [...options]) &&
+  (call === undefined || asked.call === undefined
+    ? call === asked.call
+    : changesOf(asked.call, call).length === 0);
+
 /** An answer that came while nobody worked on the run; one to a try before this one has had its effect. */
-function wordOfThisTry(
-  last: ApprovalState,
-  { call }: Pick<ApprovalRequest, 'call'>,
-  { steps }: RunState,
-): PersonsWord | undefined {
+function wordOfThisTry(last: ApprovalState, { steps }: RunState): PersonsWord | undefined {
   const began = steps.get(last.step)?.cause.seq ?? 0;
-  if (last.seq < began || !deepEqual(last.call?.input, call?.input)) return undefined;
+  if (last.seq < began) return undefined;
   // The runtime's own withdrawal is no answer: the question is put again.
   return last.answer === 'withdrawn' && last.by !== TIMEOUT ? undefined : wordOf(last);
 }

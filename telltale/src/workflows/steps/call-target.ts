@@ -1,11 +1,12 @@
-import { deepEqual } from '../../conditions/deep-equal.ts';
 import type { Usage } from '../../events/event.ts';
+import type { RunState } from '../../events/run-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { boundCall, changesOf } from '../../targets/access/bound-call.ts';
 import type { Need, Target, TargetCall, TargetKind } from '../../targets/target.ts';
 import { unknownTarget } from '../../targets/unknown-target.ts';
 import type { LeafCall } from '../leaf.ts';
-import { askPerson, lastReview } from './ask-person.ts';
+import { askPerson } from './ask-person.ts';
 import type { LeafContext, LeafEdges } from './leaf-edges.ts';
 
 /** The target, with parameters that it takes. Throws where it is not there, or they are wrong. */
@@ -27,7 +28,7 @@ export const isRepeatable = (target: Target, input: JsonObject): boolean =>
   target.idempotentFor?.(input) ?? target.idempotent;
 
 /** What of a target a step calls; without a kind, a program of the step's own. */
-export interface Callable extends Pick<Target, 'needs' | 'run' | 'timeoutMs'> {
+export interface Callable extends Pick<Target, 'needs' | 'definition' | 'run' | 'timeoutMs'> {
   readonly kind?: TargetKind;
 }
 
@@ -86,28 +87,48 @@ export function targetCall(
   };
 }
 
-/** What a person approved for this call; undefined where nobody has to be asked. Rejects where they refused. */
+/**
+ * What a person approved for this call; undefined where nobody has to be asked. Rejects where they refused. Their word is
+ * for this very call, and holds for every try of it: what is another by now is asked for anew, as often as it changes.
+ */
 async function approval(
-  target: Pick<Target, 'needs'>,
+  target: Pick<Target, 'needs' | 'definition'>,
   agent: JsonObject,
   call: LeafCall,
   edges: LeafEdges,
 ): Promise<readonly string[] | undefined> {
-  const known = lastReview(edges.journal.state, call.address);
-  // Their word is for this very input, and holds for every try.
-  const isSame = known?.call !== undefined && deepEqual(known.call.input, call.input);
-  if (isSame && known?.answer === 'approved') return known.call?.grants;
-  const need = await target.needs?.(call.input, { agent: () => agent });
-  if (need === undefined) return undefined;
-  const { because, grants } = need;
-  const question = {
-    prompt: need.what,
-    options: ['approve', 'reject'],
-    call: { target: need.target, because, input: call.input, grants },
-  };
-  const end = await askPerson(question, call, edges);
-  if (end.answer !== 'approved') throw refused(need, end.by, end.note);
-  return grants;
+  const { journal } = edges;
+  for (;;) {
+    const need = await target.needs?.(call.input, { agent: () => agent });
+    if (need === undefined) return undefined;
+    const bound = boundCall(target, need, call.input);
+    const known = lastCall(journal.state, call.address);
+    const changed = known === undefined ? [] : changesOf(known.call, bound);
+    const isApproved = known?.answer === 'approved' && known.voided === undefined;
+    if (isApproved && changed.length === 0) return bound.grants;
+    if (isApproved && changed.length > 0)
+      journal.append({ type: 'review.voided', review: known.review, changed }, call.cause);
+    const isOpen = known?.answer === undefined;
+    const question = {
+      prompt: need.what,
+      options: ['approve', 'reject'],
+      call: { ...bound, because: need.because },
+      ...(known !== undefined && changed.length > 0 && (isApproved || isOpen)
+        ? { replaces: { review: known.review, changed } }
+        : {}),
+    };
+    const end = await askPerson(question, call, edges);
+    if (end.answer !== 'approved') throw refused(need, end.by, end.note);
+    call.signal.throwIfAborted();
+  }
+}
+
+/** The last time that somebody was asked for leave for the call of a step. */
+function lastCall({ reviews }: Pick<RunState, 'reviews'>, step: string) {
+  const found = reviews.findLast(
+    (each) => each.step === step && each.kind === undefined && each.call !== undefined,
+  );
+  return found?.call === undefined ? undefined : { ...found, call: found.call };
 }
 
 const refused = ({ target, because }: Need, by: string, note: string | undefined) =>

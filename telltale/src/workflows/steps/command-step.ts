@@ -3,6 +3,8 @@ import { asText } from '../../conditions/as-text.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { pathNeed } from '../../targets/access/need.ts';
+import { commandFiles } from '../../targets/definition/command-files.ts';
+import { definitionHash } from '../../targets/definition/definition-hash.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../../targets/output/output-limits.ts';
 import { childEnvironment } from '../../targets/process/child-environment.ts';
 import { commandFailed } from '../../targets/process/process-errors.ts';
@@ -51,7 +53,7 @@ export async function prepareCommand(
     ...(env.length === 0 ? {} : { env: Object.fromEntries(env) }),
     ...(resolved.stdin === null ? {} : { stdin: asText(resolved.stdin) }),
   };
-  const target = commandTarget(stepWhat(place), step.cwd?.includes('${') === true, fixed, context);
+  const target = commandTarget(step, stepWhat(place), fixed, context);
   return targetLeaf(target, input, false, place, context);
 }
 
@@ -72,11 +74,12 @@ const argumentsOf = (value: Json): readonly string[] => {
 
 /** What references have a say in stays inside the permitted paths; what only the manifest says is its author's word. */
 function commandTarget(
+  step: CommandStep,
   what: string,
-  isReferred: boolean,
   fixed: Readonly<Record<string, string>>,
   { world }: LeafContext,
 ): Callable {
+  const isReferred = step.cwd?.includes('${') === true;
   const { paths, environment } = world.permissions;
   const run: Target['run'] = async (call) => {
     const { command, cwd = '.', env = {}, stdin } = call.input as unknown as CommandInput;
@@ -110,6 +113,11 @@ function commandTarget(
   if (!isReferred || !paths.asks) return { run };
   return {
     run,
+    definition() {
+      const { command, cwd = null, env, stdin = null } = step;
+      const document: Json = { command, cwd, env, stdin };
+      return definitionHash(document, commandFiles(command, world.folder));
+    },
     needs: ({ cwd = '.' }) => pathNeed(paths, String(cwd), what, `run ${what} in`),
   };
 }

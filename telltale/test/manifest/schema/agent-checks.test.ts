@@ -318,6 +318,31 @@ describe('models and the rest', () => {
     ]);
   });
 
+  it('what belongs to a program is refused of an MCP server over HTTP, and the other way round', () => {
+    const tools = [
+      { mcp: { name: 'a', url: 'https://x', args: ['y'], env: { A: 'b' }, cwd: '.' } },
+      { mcp: { name: 'b', command: 'x', headers: { A: 'b' } } },
+      {
+        mcp: {
+          name: 'c',
+          url: 'https://x',
+          headers: { A: 'b' },
+          resources: false,
+          prompts: false,
+          timeout: '30s',
+        },
+      },
+      { mcp: { name: 'd', url: 'https://x', token: 'y' } },
+    ];
+    expect(found(agent({ import: { tools } }))).toEqual([
+      'missing import.tools.0.mcp.args',
+      'missing import.tools.0.mcp.env',
+      'missing import.tools.0.mcp.cwd',
+      'missing import.tools.1.mcp.headers',
+      'unknown_key import.tools.3.mcp.token',
+    ]);
+  });
+
   it('a decision without a fallback is refused, and one of the wrong type too', () => {
     const components = [
       { name: 'a', prompt: 'x', inject_into: { invoke: 'i', method: 'm' } },

@@ -128,7 +128,9 @@ describe('where nobody can be asked in this process', () => {
       outcome: 'resolved',
     });
     expect(await other.reviews()).toEqual([]);
-    await expect(other.answer(review, { approved: false })).rejects.toMatchObject({ code: 'review_unknown' });
+    await expect(other.answer(review, { approved: false })).rejects.toMatchObject({
+      code: 'review_answered',
+    });
     await other.close();
 
     const last = await open();

@@ -1,0 +1,72 @@
+import { userInfo } from 'node:os';
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
+import { storeFlag } from '../session/store-location.ts';
+import { streamToResume } from '../session/stream-to-resume.ts';
+import { withStoredSessions } from '../session/with-runtime.ts';
+import { usage } from '../usage.ts';
+import { harmlessLine } from '../view/harmless.ts';
+import { jsonText } from '../view/json-line.ts';
+import { findToAnswer } from './find-review.ts';
+
+export interface AnswerOptions {
+  readonly store?: string;
+  readonly json?: true;
+  readonly note?: string;
+  readonly by?: string;
+  /** Which of the options that a workflow's step gives. */
+  readonly choice?: string;
+}
+
+/** What is said: yes, no, or words. */
+export type Word = { readonly approved: boolean } | { readonly text: string | undefined };
+
+/** `telltale reviews approve|reject|answer`. */
+export async function answer(
+  asked: string,
+  word: Word,
+  options: AnswerOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { stdout } = context.io;
+  const by = whoDecides(options.by, context.io);
+  return withStoredSessions(context, options, async (sessions) => {
+    const id = await findToAnswer(sessions, asked);
+    const said = 'approved' in word ? word : word.text === undefined ? {} : { text: word.text };
+    const answered = await sessions.answer(id, {
+      ...said,
+      by,
+      ...(options.choice === undefined ? {} : { choice: options.choice }),
+      ...(options.note === undefined ? {} : { note: options.note }),
+    });
+    const { review, answer: came, choice, outcome, pid } = answered;
+    const { session, kind } = review;
+    const info = await sessions.store.info(session);
+    const resume =
+      info === undefined ? `telltale resume ${session}` : await streamToResume(sessions.store, info);
+    const json = { review: id, kind, session, answer: came, choice: choice ?? null, by, outcome };
+    const became = choice === undefined ? came : `answered: ${harmlessLine(choice)}`;
+    const stays =
+      info?.kind === 'run' ? 'a process that stays with it (--wait) goes on by itself, else:' : 'go on with:';
+    const text =
+      pid === undefined
+        ? `${id} is ${became}. Nobody works on ${session} now; ${stays}\n  ${resume}${storeFlag(options.store)}\n`
+        : outcome === 'resolved'
+          ? `${id} is ${became}: process ${pid} goes on with ${session}.\n`
+          : `Delivered to process ${pid}, which works on ${session}: ${id} will be ${became}.\n`;
+    await stdout.write(options.json === true ? jsonText({ ...json, pid: pid ?? null }, 2) : text);
+    return EXIT.ok;
+  });
+}
+
+/** The user of the operating system, unless somebody else is named. */
+function whoDecides(named: string | undefined, { env }: Pick<Io, 'env'>): string {
+  if (named?.trim() === '') throw usage('--by names nobody.', 'Write --by ann, or leave it out.');
+  if (named !== undefined) return named;
+  try {
+    return userInfo().username;
+  } catch {
+    return env.USER || 'user'; // a process may run under a number that has no name
+  }
+}

@@ -1,0 +1,84 @@
+import type { ReviewKind } from '../../events/review-kind.ts';
+import type { OpenReview } from '../../session/reviews/review-table.ts';
+import { paletteFor } from '../colour.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
+import { findStream } from '../session/find-session.ts';
+import { storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
+import { withSessions } from '../session/with-runtime.ts';
+import { brief } from '../view/brief.ts';
+import { agoText } from '../view/figures.ts';
+import { jsonText } from '../view/json-line.ts';
+import { type Column, tableLines } from '../view/table.ts';
+import { openReviewJson } from './review-json.ts';
+
+export interface ListOptions {
+  readonly store?: string;
+  readonly json?: true;
+  readonly kind?: ReviewKind;
+  readonly assignee?: string;
+  readonly session?: string;
+  readonly run?: string;
+}
+
+/** `telltale reviews`. */
+export async function listReviews(options: ListOptions, context: CommandContext): Promise<ExitCode> {
+  const { io } = context;
+  const { kind, assignee, store, session = options.run } = options;
+  const location = storeLocation(store, io);
+  const isThere = storeExists(location, io);
+  const found = !isThere
+    ? []
+    : await withSessions(context, store === undefined ? {} : { store }, async (sessions) =>
+        sessions.reviews({
+          ...(kind === undefined ? {} : { kind }),
+          ...(assignee === undefined ? {} : { assignee }),
+          ...(session === undefined ? {} : { session: (await findStream(sessions.store, session)).stream }),
+        }),
+      );
+  if (options.json === true) await io.stdout.write(jsonText(found.map(openReviewJson), 2));
+  else if (found.length === 0) {
+    const isFiltered = [kind, assignee, session].some((each) => each !== undefined);
+    await io.stdout.write(`Nothing ${isFiltered ? 'that fits ' : ''}waits for a person in ${location}.\n`);
+  } else await print(found, storeFlag(store), io);
+  return EXIT.ok;
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: 'REVIEW' },
+  { title: 'KIND' },
+  { title: 'ASKED' },
+  { title: 'WHOM' },
+  { title: 'FROM' },
+  { title: 'QUESTION', gives: true },
+];
+
+const MAX_CELL = 200;
+/** What names its target only is told apart by its parameters. */
+const questionOf = ({ kind, target, what, parameters = '' }: OpenReview): string => {
+  if (kind !== 'permission') return what;
+  return what === `call ${target}` ? `${what} ${parameters}` : `${target}: ${what}`;
+};
+
+const ANYBODY = '-';
+
+async function print(found: readonly OpenReview[], flag: string, { stdout, clock }: Io): Promise<void> {
+  const paint = paletteFor(stdout);
+  const rows = found.map((each) => [
+    brief(each.review, MAX_CELL),
+    each.kind,
+    agoText(clock.now() - each.at),
+    brief(each.assignee ?? ANYBODY, MAX_CELL),
+    brief(each.workflow === undefined ? each.agent : `${each.agent}/${each.workflow}`, MAX_CELL),
+    brief(questionOf(each), MAX_CELL),
+  ]);
+  const lines = tableLines(COLUMNS, rows, {
+    columns: stdout.columns,
+    paint: (text, row) => (row === -1 ? paint.dim(text) : text),
+  });
+  const how = paint.dim(
+    `All of one, and how to answer it: telltale reviews show REVIEW${flag}. Then: approve REVIEW, reject REVIEW, or answer REVIEW TEXT`,
+  );
+  await stdout.write(`${[...lines, how].join('\n')}\n`);
+}

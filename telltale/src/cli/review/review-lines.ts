@@ -1,0 +1,106 @@
+import { YES_OR_NO } from '../../session/reviews/read-reply.ts';
+import type { ReviewDetails } from '../../session/reviews/read-review.ts';
+import { agoText, timeText } from '../view/figures.ts';
+import { spelledOut } from '../view/harmless.ts';
+import { answerCommands } from './answer-commands.ts';
+
+/** All of a review for a person who has to decide, or wants to know what was decided. Every character is spelt out. */
+export function reviewLines(
+  review: ReviewDetails,
+  { now, flag }: { readonly now: number; readonly flag: string },
+): readonly string[] {
+  return [
+    ...headLines(review, now),
+    '',
+    spelledOut(review.what),
+    ...(review.input === undefined || review.kind === 'plan'
+      ? []
+      : ['', 'Parameters', ...jsonLines(review.input)]),
+    ...planLines(review),
+    ...changeLines(review),
+    ...workLines(review),
+    ...(review.status === 'open' ? ['', 'Answer with', ...answerCommands(review, flag)] : []),
+  ];
+}
+
+function headLines(review: ReviewDetails, now: number): readonly string[] {
+  const { of, session, agent, workflow, parent, action, due, assignee, definition } = review;
+  const where = workflow === undefined ? agent : `${workflow} of ${agent}`;
+  const options = review.options ?? YES_OR_NO;
+  return [
+    `review      ${review.review}`,
+    `kind        ${review.kind}`,
+    `status      ${statusText(review)}`,
+    `asked       ${timeText(review.at)} (${agoText(now - review.at)})`,
+    ...(due === undefined ? [] : [`due         ${timeText(due)}`]),
+    `${of.padEnd(12)}${spelledOut(session)} (${spelledOut(where)})`,
+    ...(parent === undefined ? [] : [`called by   ${spelledOut(parent)}`]),
+    `${(of === 'run' ? 'step' : 'action').padEnd(12)}${spelledOut(action)}`,
+    `target      ${spelledOut(review.target)}`,
+    `because     ${spelledOut(review.because)}`,
+    ...(assignee === undefined ? [] : [`whom        ${spelledOut(assignee)}`]),
+    `answers     ${options.map(spelledOut).join(', ')}`,
+    ...(definition === undefined ? [] : [`definition  ${definition}`]),
+  ];
+}
+
+function statusText({ status, decision, voided }: ReviewDetails): string {
+  if (decision === undefined) return status;
+  const { choice, by, at, note } = decision;
+  const chosen = choice === undefined || choice === status ? '' : ` (${spelledOut(choice)})`;
+  const said = note === undefined ? '' : `: ${spelledOut(note)}`;
+  const end = voided === undefined ? '' : `; void since ${timeText(voided.at)}`;
+  return `${status}${chosen} by ${spelledOut(by)}, ${timeText(at)}${said}${end}`;
+}
+
+function changeLines({ replaces, voided }: ReviewDetails): readonly string[] {
+  return [
+    ...(replaces === undefined
+      ? []
+      : ['', `It is asked in place of ${replaces.review}, because`, ...items(replaces.changed)]),
+    ...(voided === undefined ? [] : ['', 'Its approval counts no longer, because', ...items(voided.changed)]),
+  ];
+}
+
+function planLines({ plan }: ReviewDetails): readonly string[] {
+  if (plan === undefined) return [];
+  const lines = plan.flatMap(({ action, parameters, expect }, index) => [
+    `  ${index + 1}. ${spelledOut(action)} ${spelledOut(JSON.stringify(parameters))}`,
+    ...(expect === undefined ? [] : [`     expects ${spelledOut(expect)}`]),
+  ]);
+  return ['', 'Plan', ...lines];
+}
+
+/** What agent and verifier said, in the order of the reports. */
+function workLines({ work }: ReviewDetails): readonly string[] {
+  if (work === undefined) return [];
+  const { claims, stuck, verdicts } = work;
+  return [
+    ...claims.flatMap(({ nth, by, notes, turns }) => [
+      '',
+      `Notes of report ${nth}, by ${spelledOut(by)} after ${turns} turns`,
+      ...indented(notes),
+    ]),
+    ...stuck.flatMap(({ nth, by, why }) => [
+      '',
+      `Stuck at report ${nth}, ${spelledOut(by)}`,
+      ...indented(why),
+    ]),
+    ...verdicts.flatMap(({ nth, by, assessment, confidence, reasoning, instruction, fallback }) => [
+      '',
+      `Verifier on report ${nth}: ${assessment}${confidence === undefined ? '' : ` (${confidence})`}, by ${spelledOut(by)}`,
+      ...indented(reasoning),
+      ...(instruction === undefined ? [] : indented(`It asks for: ${instruction}`)),
+      ...(fallback === undefined ? [] : indented(`It counts because ${fallback}`)),
+    ]),
+  ];
+}
+
+const indented = (text: string): readonly string[] =>
+  spelledOut(text)
+    .split('\n')
+    .map((line) => `  ${line}`);
+
+const items = (texts: readonly string[]): readonly string[] => texts.map((text) => `  - ${spelledOut(text)}`);
+
+const jsonLines = (value: unknown): readonly string[] => indented(JSON.stringify(value, null, 2));

@@ -1,0 +1,2 @@
+/** The run that leads a session whose agent has a workflow of its own. No action of the session has such an id. */
+export const leadRun = (session: string): string => `${session}~lead`;

@@ -1,0 +1,125 @@
+import { readRun, readRunEvents } from '../../engine/read-run.ts';
+import type { EventOf, ReplacedReview, ReviewAnswer } from '../../events/event.ts';
+import type { PlannedAction, RunEventOf } from '../../events/run-event.ts';
+import type { GuidedState } from '../../events/run-state.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Store } from '../../store/store.ts';
+import { readEvents, readSession } from '../read-session.ts';
+import { reviewUnknown } from './review-errors.ts';
+import {
+  closedIn,
+  findReview,
+  listReviews,
+  type OpenReview,
+  runReview,
+  sessionReview,
+} from './review-table.ts';
+
+/** All that is known of a review, open or not, from the log that it is on. */
+export interface ReviewDetails extends OpenReview {
+  readonly status: 'open' | ReviewAnswer;
+  /** The parameters that would run, or ran, exactly. */
+  readonly input?: JsonObject;
+  /** What the approval is for. */
+  readonly grants?: readonly string[];
+  /** The hash of what runs. */
+  readonly definition?: string;
+  /** The review in whose place it is asked, and what had changed. */
+  readonly replaces?: ReplacedReview;
+  /** What led to an escalation: what the agent said, where it was stuck, what the verifier said. */
+  readonly work?: Pick<GuidedState, 'claims' | 'stuck' | 'verdicts'>;
+  /** What would be executed, of a plan. */
+  readonly plan?: readonly PlannedAction[];
+  readonly decision?: {
+    readonly answer: ReviewAnswer;
+    readonly choice?: string;
+    readonly by: string;
+    readonly at: number;
+    readonly note?: string;
+  };
+  /** The approval counts no longer: since when, and what had changed. */
+  readonly voided?: { readonly at: number; readonly changed: readonly string[] };
+}
+
+/** Reads a review with all there is to know of it. Throws `review_unknown`. */
+export async function readReview(store: Store, review: string): Promise<ReviewDetails> {
+  const stream = (await findReview(store, review))?.session ?? (await closedIn(store, review));
+  const info = stream === undefined ? undefined : await store.info(stream);
+  const found =
+    info === undefined
+      ? undefined
+      : await (info.kind === 'run' ? ofRun : ofSession)(store, info.stream, review);
+  if (found === undefined)
+    throw reviewUnknown(
+      review,
+      (await listReviews(store)).map((each) => each.review),
+    );
+  return found;
+}
+
+async function ofSession(store: Store, session: string, id: string): Promise<ReviewDetails | undefined> {
+  const events = (await readEvents(store, session)).filter(
+    (event) => 'review' in event && event.review === id,
+  );
+  const asked = events.find((event) => event.type === 'review.requested');
+  if (asked?.type !== 'review.requested') return undefined;
+  const { input, grants, definition, replaces } = asked;
+  return {
+    ...sessionReview(asked, await readSession(store, session, asked.seq)),
+    ...{ input, grants },
+    ...(definition === undefined ? {} : { definition }),
+    ...(replaces === undefined ? {} : { replaces }),
+    ...endOf(events),
+  };
+}
+
+async function ofRun(store: Store, run: string, id: string): Promise<ReviewDetails | undefined> {
+  const events = (await readRunEvents(store, run)).filter(
+    (event) => 'review' in event && event.review === id,
+  );
+  const asked = events.find((event) => event.type === 'review.requested');
+  if (asked?.type !== 'review.requested') return undefined;
+  const state = await readRun(store, run, asked.seq); // as it was when it was asked
+  const guided = state.steps.get(asked.step)?.guided;
+  const { call, replaces } = asked;
+  const plan = asked.kind === 'plan' ? guided?.plans.at(-1)?.plan : undefined;
+  return {
+    ...runReview(asked, state, asked.at),
+    ...(call === undefined ? {} : { input: call.input, grants: call.grants }),
+    ...(call?.definition === undefined ? {} : { definition: call.definition }),
+    ...(replaces === undefined ? {} : { replaces }),
+    ...(asked.kind === 'escalation' && guided !== undefined ? { work: workOf(guided) } : {}),
+    ...(plan === undefined ? {} : { plan }),
+    ...endOf(events),
+  };
+}
+
+const workOf = ({ claims, stuck, verdicts }: GuidedState): NonNullable<ReviewDetails['work']> => ({
+  claims,
+  stuck,
+  verdicts,
+});
+
+type Ending = EventOf<'review.resolved' | 'review.voided'> | RunEventOf<'review.resolved' | 'review.voided'>;
+
+/** The first answer counts. */
+function endOf(
+  events: readonly { readonly type: string }[],
+): Pick<ReviewDetails, 'status' | 'decision' | 'voided'> {
+  const endings = events as readonly Ending[];
+  const resolved = endings.find((event) => event.type === 'review.resolved');
+  if (resolved?.type !== 'review.resolved') return { status: 'open' };
+  const { answer, by, at, note } = resolved;
+  const choice = 'choice' in resolved ? resolved.choice : undefined;
+  const voided = endings.find((event) => event.type === 'review.voided');
+  return {
+    status: answer,
+    decision: {
+      answer,
+      ...(choice === undefined || choice === '' ? {} : { choice }),
+      ...{ by, at },
+      ...(note === undefined ? {} : { note }),
+    },
+    ...(voided?.type === 'review.voided' ? { voided: { at: voided.at, changed: voided.changed } } : {}),
+  };
+}

@@ -1,6 +1,6 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { createSystemClock } from '../../telltale/src/kernel/clock.ts';
 import { createMcpServer } from '../../telltale/src/mcp/server/create-mcp-server.ts';
 import { createRuntime } from '../../telltale/src/session/create-runtime.ts';
@@ -25,22 +25,38 @@ export async function callHandler(folder: string): Promise<Caller> {
   };
 }
 
-/** A client of the SDK, and the built command line in a process of its own. */
+/** A client over pipes, and the built command line in a process of its own. */
 export async function callOverStdio(folder: string): Promise<Caller> {
-  const client = new Client({ name: 'bench', version: '1.0.0' });
-  await client.connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [BIN, 'mcp', 'agent.yml', '--store', 'stdio.db'],
-      cwd: folder,
-      stderr: 'inherit',
-    }),
-  );
+  const server = spawn(process.execPath, [BIN, 'mcp', 'agent.yml', '--store', 'stdio.db'], {
+    cwd: folder,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const waiting = new Map<number, (result: unknown) => void>();
+  createInterface({ input: server.stdout }).on('line', (line) => {
+    const { id, result } = JSON.parse(line) as { readonly id: number; readonly result: unknown };
+    waiting.get(id)?.(result);
+    waiting.delete(id);
+  });
+  let last = 0;
+  const request = (method: string, params: object) =>
+    new Promise<unknown>((resolve) => {
+      const id = ++last;
+      waiting.set(id, resolve);
+      server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+    });
+  const clientInfo = { name: 'bench', version: '1.0.0' };
+  await request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
   return {
     async call(name, args) {
-      const { structuredContent } = await client.callTool({ name, arguments: { ...args } });
-      return (structuredContent ?? {}) as Answer;
+      const result = (await request('tools/call', { name, arguments: args })) as {
+        readonly structuredContent?: Answer;
+      };
+      return result.structuredContent ?? {};
     },
-    close: () => client.close(),
+    close: () =>
+      new Promise((resolve) => {
+        server.on('close', () => resolve());
+        server.stdin.end();
+      }),
   };
 }

@@ -227,7 +227,6 @@ if (!JSON.stringify(said).includes('once more')) { console.log('Look once more.'
     const [review] = await second.reviews();
     expect(review?.options).toEqual(['pass', 'retry', 'fail']);
     await second.answer(review?.review ?? '', {
-      approved: true,
       choice: 'retry',
       by: 'kim',
       note: 'Once more, please.',
@@ -239,7 +238,7 @@ if (!JSON.stringify(said).includes('once more')) { console.log('Look once more.'
     );
     expect(told.some((text) => text.includes('Once more, please.'))).toBe(true);
     const [next] = await second.reviews();
-    await second.answer(next?.review ?? '', { approved: true, choice: 'pass', by: 'kim' });
+    await second.answer(next?.review ?? '', { choice: 'pass', by: 'kim' });
     expect(await (await second.workflows.resume('run_e')).result).toMatchObject({
       status: 'completed',
       output: { notes: NOTES('a fourth time') },
@@ -260,7 +259,6 @@ if (!JSON.stringify(said).includes('once more')) { console.log('Look once more.'
     const [review] = await runtime.reviews();
     expect(review?.options).toEqual(['retry', 'fail']);
     await runtime.answer(review?.review ?? '', {
-      approved: true,
       choice: 'retry',
       by: 'kim',
       note: 'Stop that.',

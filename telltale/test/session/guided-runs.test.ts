@@ -156,6 +156,30 @@ describe('a session that its own workflow leads', () => {
   });
 });
 
+describe('a session that is forked in the midst of a step', () => {
+  it('begins its workflow anew, and leaves the step in hand behind', async () => {
+    const folder = agentFolder('import: { workflows: [./flows/*.yml] }\nworkflow: lead\n', {
+      'flows/lead.yml': `kind: Workflow\nname: lead\nsteps:\n${task('a')}${task('b')}`,
+    });
+    const runtime = await createRuntime({ store: 'memory', cwd: folder });
+    const agent = await loadAgent('agent.yml', { cwd: folder });
+    const turns = [done('a'), done('b'), done('a, once more'), done('b, once more')];
+    const model = scripted(turns.map((deeds) => speak('tags', deeds)));
+    const session = runtime.start(agent, { input: 'Go.', model });
+    await session.result;
+    const events = await runtime.events(session.id);
+    const second = events.filter(({ type }) => type === 'task.given').at(-1)?.seq ?? 0;
+    const fork = await runtime.fork(session.id, second);
+    const result = await (await runtime.resume(fork, { agent, model })).result;
+    expect(result.status).toBe('completed');
+    const claimed = (await runtime.events(fork)).flatMap((event) =>
+      event.type === 'task.claimed' ? [event.task] : [],
+    );
+    expect(claimed).toEqual([`${session.id}~lead:a#1`, `${fork}~lead:a#1`, `${fork}~lead:b#1`]);
+    await runtime.close();
+  });
+});
+
 describe('a second opinion', () => {
   it('by a command costs no model call; what it prints is what the agent is told', async () => {
     const { open, load, folder } = await stage(

@@ -56,9 +56,8 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
       },
       isLetGo: () => letGo || isLetGo(stop),
       onWaiting({ for: what }) {
-        if (!edges.hold && stop.reason === undefined && lead.isWaiting())
-          lead.order({ kind: 'park', for: what });
-        return () => undefined;
+        if (!edges.hold && stop.reason === undefined) lead.park(what);
+        return lead.unpark;
       },
     })
     .then(

@@ -6,6 +6,7 @@ import type { LoopEnd } from '../loop.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
 import type { Runs } from '../runs/create-runs.ts';
 import { workflowUnknown } from '../runs/find-workflow.ts';
+import { RUN_CANCELLED } from '../runs/run-errors.ts';
 import type { SessionLog } from '../session-log.ts';
 import { isLetGo, type Stop } from '../stop.ts';
 import { createLead, type Lead } from './lead.ts';
@@ -64,7 +65,7 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
       (output) => lead.end({ kind: 'completed', output }),
       (thrown: unknown) => {
         const error = toRuntimeError(thrown);
-        if (error.code === 'cancelled') lead.end({ kind: 'cancelled', reason: error.message });
+        if (error.code === RUN_CANCELLED) lead.end({ kind: 'cancelled', reason: error.message });
         else lead.end({ kind: 'failed', error: error.toJSON() });
       },
     );

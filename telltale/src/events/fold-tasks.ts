@@ -36,6 +36,7 @@ function report(state: SessionState, task: string, open: NonNullable<TaskState['
   if (state.task?.given.task !== task) return;
   state.task.reports = open.nth;
   state.task.open = open;
+  state.task.reportedIn = state.turn;
 }
 
 export function answerReport(state: SessionState, { task, nth, text }: EventOf<'task.answered'>): void {

@@ -44,6 +44,8 @@ export interface TaskState {
   /** How many reports there were, and the one that has no answer yet. */
   reports: number;
   open?: OpenReport;
+  /** The turn that the last of them was made of. */
+  reportedIn?: number;
   /** Whether the agent was told that it does not come further. */
   warned: boolean;
   /** What was called with what, and how often since it was given, or since somebody had a word about it. */

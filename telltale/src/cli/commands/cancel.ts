@@ -1,4 +1,5 @@
 import { readRun } from '../../engine/read-run.ts';
+import { leadRun } from '../../session/guide/lead-run.ts';
 import { RUN_CANCEL } from '../../session/runs/run-messages.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
@@ -61,7 +62,7 @@ export async function cancelStream(
   const reason = options.reason ?? DEFAULT_REASON;
   const { clock } = context.io;
   const outcome = await withStoredSessions(context, options, async (runtime): Promise<Outcome> => {
-    const info = await find(runtime.store);
+    const info = await ledBy(runtime.store, await find(runtime.store));
     const { stream, status, owner, kind } = info;
     const told = { kind, stream };
     if (hasEnded(status) && owner === undefined)
@@ -71,8 +72,15 @@ export async function cancelStream(
       ...told,
       ...{ outcome: 'cancelled', text: `Nobody worked on ${stream}: it is cancelled now.` },
     };
-    if (owner === undefined && kind === 'session' && (await cancelUnowned(runtime, stream, ends)))
-      return cancelled;
+    if (owner === undefined && kind === 'session') {
+      const lead = await runtime.store.info(leadRun(stream));
+      if (lead !== undefined && lead.owner === undefined && !hasEnded(lead.status)) {
+        const way = await wayToEnd(runtime.store, lead, options.force === true);
+        if (way === 'by working on it') return { ...cancelled, isToUndo: true };
+        await cancelUnownedRun(runtime.store, lead.stream, { ...ends, by: stream });
+      }
+      if (await cancelUnowned(runtime, stream, ends)) return cancelled;
+    }
     if (owner === undefined && kind === 'run') {
       const way = await wayToEnd(runtime.store, info, options.force === true);
       if (way === 'at once' && (await cancelUnownedRun(runtime.store, stream, ends))) return cancelled;
@@ -89,7 +97,7 @@ export async function cancelStream(
     const text = `Delivered to process ${pid}, which works on ${stream}: it stops what runs and ends it.`;
     return { ...told, outcome: 'delivered', text, pid };
   });
-  if (outcome.isToUndo === true) await endByWorking(outcome.stream, reason, options, context);
+  if (outcome.isToUndo === true) await endByWorking(outcome, reason, options, context);
   const json = { [outcome.kind]: outcome.stream, outcome: outcome.outcome, pid: outcome.pid ?? null };
   await context.io.stdout.write(options.json === true ? jsonText(json, 2) : `${outcome.text}\n`);
   return EXIT.ok;
@@ -105,6 +113,13 @@ interface Outcome {
   readonly isToUndo?: boolean;
 }
 
+/** A run that leads a session ends with it, and it with the run: ending the one is ending the other. */
+async function ledBy(store: Store, info: StreamInfo): Promise<StreamInfo> {
+  const parent = info.parent === undefined ? undefined : await store.info(info.parent);
+  const isLead = parent !== undefined && info.kind === 'run' && info.stream === leadRun(parent.stream);
+  return isLead && !hasEnded(parent.status) ? parent : info;
+}
+
 /** What has completed may have to be undone, which takes the run's agent; one that was called is its caller's to end. */
 async function wayToEnd(
   store: Store,
@@ -115,20 +130,23 @@ async function wayToEnd(
   const { steps } = await readRun(store, stream);
   if (![...steps.values()].some(({ status }) => status === 'completed')) return 'at once';
   const caller = parent === undefined ? undefined : await store.info(parent);
+  // Its session has ended without it, and nobody else can work on it.
+  if (caller !== undefined && stream === leadRun(caller.stream) && hasEnded(caller.status)) return 'at once';
   return caller?.kind === 'run' ? 'by its caller' : 'by working on it';
 }
 
-/** Takes the run up here: it finds in its inbox that it is to end, undoes what can be undone, and ends. */
+/** Takes it up here: it finds in its inbox that it is to end, undoes what can be undone, and ends. */
 async function endByWorking(
-  run: string,
+  { stream: run, kind }: Pick<Outcome, 'stream' | 'kind'>,
   reason: string,
   { store }: CancelOptions,
   context: CommandContext,
 ): Promise<void> {
   const { io } = context;
   await withRuntime(context, store === undefined ? {} : { store }, async (runtime) => {
-    await runtime.store.send(run, { kind: RUN_CANCEL, from: BY, body: reason });
-    const taken = await runtime.workflows.resume(run);
+    if (kind === 'run') await runtime.store.send(run, { kind: RUN_CANCEL, from: BY, body: reason });
+    else await runtime.cancel(run, reason, BY);
+    const taken = kind === 'run' ? await runtime.workflows.resume(run) : await runtime.resume(run);
     const stop = () => void taken.interrupt();
     io.signal.addEventListener('abort', stop, { once: true });
     const stopProgress = startProgress(io, () => `Undoing what ${run} has done…`);

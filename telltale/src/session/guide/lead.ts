@@ -6,6 +6,8 @@ import type { Stop } from '../stop.ts';
 /** Where a led session stands while it waits for its run. */
 export type Standing =
   | { readonly kind: 'idle' }
+  /** It was resumed with this task in hand, and does not know whether the run still wants it done. */
+  | { readonly kind: 'resumed'; readonly task: string }
   | {
       readonly kind: 'report';
       readonly task: string;
@@ -19,6 +21,8 @@ export type Standing =
 /** What a run has its session do next. */
 export type Order =
   | { readonly kind: 'task'; readonly task: Task }
+  /** The task that it was resumed with is still wanted. */
+  | { readonly kind: 'go_on' }
   | { readonly kind: 'word'; readonly task: string; readonly nth: number; readonly word: TaskWord }
   /** The run waits: so does the session, and this process lets go of it. */
   | { readonly kind: 'park'; readonly for: string }
@@ -54,6 +58,9 @@ export interface Lead {
   /** False where the session does not wait: then it is not taken. */
   order(order: Order): boolean;
   withdraw(task: string): void;
+  /** The run has nothing to do: neither has the session once it waits, unless the run goes on before. */
+  park(what: string): void;
+  unpark(): void;
   /** Ends it whenever it waits next. */
   end(end: LeadEnd): void;
 }
@@ -62,6 +69,7 @@ export function createLead(): Lead {
   let at: Standing | undefined;
   let give: ((order: Order) => void) | undefined;
   let over: LeadEnd | undefined;
+  let parkedFor: string | undefined;
   const withdrawn = new Set<string>();
   const waiting = new Set<(standing: Standing) => void>();
 
@@ -81,6 +89,7 @@ export function createLead(): Lead {
   return {
     async wait(standing, stop) {
       if (over !== undefined) return { kind: 'over', end: over };
+      if (parkedFor !== undefined) return { kind: 'park', for: parkedFor };
       let given: Order | undefined;
       await stop.until((done) => {
         give = (made) => {
@@ -115,6 +124,12 @@ export function createLead(): Lead {
     isWaiting: () => give !== undefined,
     order,
     withdraw: (task) => void withdrawn.add(task),
+    park(what) {
+      if (!order({ kind: 'park', for: what })) parkedFor = what;
+    },
+    unpark() {
+      parkedFor = undefined;
+    },
     end(end) {
       over = end;
       order({ kind: 'over', end });

@@ -100,6 +100,7 @@ export function walkRun(edges: RunsEdges, callRun: Runs['call'], { held, realm }
   const withHooks = async (leaves: Leaves): Promise<Leaves> => {
     const lists = [manifest.hooks, workflow.hooks, ...[...allSteps(workflow)].map(({ hooks }) => hooks)];
     if (!lists.some(hasHooks)) return leaves;
+    await held.made; // they are asked before their step is on the log
     const shown = await metadata();
     const below = await inherited();
     const hooksOf = createStepHooks({

@@ -38,6 +38,8 @@ export interface Runs extends Workflows {
   /** Calls a workflow for an action or a step, and waits for its end. */
   call(call: CalledRun): Promise<Json>;
   end(run: string, reason: string, by: string): Promise<void>;
+  /** Works on a run again that was parked. */
+  takeUp(run: string): void;
   /** Stops working on a run here, and writes nothing more. */
   letGo(run: string): void;
   /** Sessions of this process that runs lead, by their ids. */
@@ -86,6 +88,10 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     pass,
     close: board.close,
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
+    takeUp(run) {
+      board.unpark(board.entry(run));
+      engine.place('run', run, 'called');
+    },
     letGo: (run) => board.find(run)?.letGo?.(),
     leads: edges.leads,
     begin: beginnings.watch(async ({ session, ground, started, balance, agents }: TriggeredRun) => {

@@ -203,6 +203,30 @@ describe('a session that its own workflow leads', () => {
   });
 });
 
+describe('a session that is forked in the midst of a step', () => {
+  it('begins its workflow anew, and leaves the step in hand behind', async () => {
+    const folder = agentFolder('import: { workflows: [./flows/*.yml] }\nworkflow: lead\n', {
+      'flows/lead.yml': `kind: Workflow\nname: lead\nsteps:\n${task('a')}${task('b')}`,
+    });
+    const runtime = await createRuntime({ store: 'memory', cwd: folder });
+    const agent = await loadAgent('agent.yml', { cwd: folder });
+    const turns = [done('a'), done('b'), done('a, once more'), done('b, once more')];
+    const model = scripted(turns.map((deeds) => speak('tags', deeds)));
+    const session = runtime.start(agent, { input: 'Go.', model });
+    await session.result;
+    const events = await runtime.events(session.id);
+    const second = events.filter(({ type }) => type === 'task.given').at(-1)?.seq ?? 0;
+    const fork = await runtime.fork(session.id, second);
+    const result = await (await runtime.resume(fork, { agent, model })).result;
+    expect(result.status).toBe('completed');
+    const claimed = (await runtime.events(fork)).flatMap((event) =>
+      event.type === 'task.claimed' ? [event.task] : [],
+    );
+    expect(claimed).toEqual([`${session.id}~lead:a#1`, `${fork}~lead:a#1`, `${fork}~lead:b#1`]);
+    await runtime.close();
+  });
+});
+
 /** A session of its own workflow on a store that can die, with a tool that waits for `go`. */
 async function leading(steps: string, turns: readonly (readonly Deed[])[]) {
   const folder = agentFolder(
@@ -356,7 +380,7 @@ if (!JSON.stringify(said).includes('once more')) { console.log('Look once more.'
     );
     expect(told.some((text) => text.includes('Once more, please.'))).toBe(true);
     const [next] = await second.reviews();
-    await second.answer(next?.review ?? '', { approved: true, choice: 'pass', by: 'kim' });
+    await second.answer(next?.review ?? '', { choice: 'pass', by: 'kim' });
     expect(await (await second.workflows.resume('run_e')).result).toMatchObject({
       status: 'completed',
       output: { notes: NOTES('a fourth time') },

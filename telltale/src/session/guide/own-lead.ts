@@ -36,9 +36,12 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
   const workflow = prepared.workflows.get(name);
   if (workflow === undefined) throw workflowUnknown(agent, name, [...prepared.workflows.keys()]);
   const lead = createLead();
+  const run = leadRun(state.id);
+  // A session that was forked has a task of the other one's run in hand.
+  const { task } = state;
+  if (task !== undefined && !task.given.task.startsWith(`${run}:`)) lead.withdraw(task.given.task);
   const over = new AbortController();
   let letGo = false;
-  const run = leadRun(state.id);
   const model = prepared.model.id === agent.manifest.model ? undefined : prepared.model;
   await log.flushed(); // a run that nobody remembers would be lost
   runs.leads.set(state.id, lead);

@@ -40,6 +40,8 @@ export interface Runs extends Workflows {
   /** Calls a workflow for an action or a step, and waits for its end. */
   call(call: CalledRun): Promise<Json>;
   end(run: string, reason: string, by: string): Promise<void>;
+  /** Works on a run again that was parked. */
+  takeUp(run: string): void;
   forClients(options?: ClientRunsOptions): ClientRuns;
   /** Stops working on a run here, and writes nothing more. */
   letGo(run: string): void;
@@ -93,6 +95,10 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     pass,
     close: board.close,
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
+    takeUp(run) {
+      board.unpark(board.entry(run));
+      engine.place('run', run, 'called');
+    },
     letGo: (run) => board.find(run)?.letGo?.(),
     leads: edges.leads,
     begin: beginnings.watch(async ({ session, ground, started, balance, agents }: TriggeredRun) => {

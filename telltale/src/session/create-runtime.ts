@@ -105,7 +105,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const closeAll = async () => {
     await Promise.all([...live].map((session) => session.interrupt()));
     await engine.close();
-    runs.close();
+    await runs.close();
     await shelf.close();
     await sandbox.close();
     if (typeof given === 'string') await store.close();

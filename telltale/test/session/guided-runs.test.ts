@@ -510,12 +510,16 @@ describe('a run with agents of its own, killed anywhere', () => {
       const store = createMemoryStore();
       const own = mortal(store);
       let passed = 0;
+      let begun: Awaited<ReturnType<typeof walk>> | undefined;
+      let isDead = false;
       const dying = await walk(own, () => {
-        if (passed++ === at) {
-          own.die();
-          void dying.run.interrupt();
-        }
+        if (passed++ !== at) return;
+        isDead = true;
+        own.die();
+        void begun?.run.interrupt();
       });
+      begun = dying;
+      if (isDead) void dying.run.interrupt(); // it died at its very start
       await dying.run.result.catch(() => undefined);
       await dying.runtime.close();
       if ((await store.info('run_k'))?.status === 'completed') return;

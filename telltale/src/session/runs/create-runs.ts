@@ -48,7 +48,7 @@ export interface Runs extends Workflows {
   /** Sessions of this process that runs lead, by their ids. */
   readonly leads: Map<string, Lead>;
   /** Once nothing is worked on any more. */
-  close(): void;
+  close(): Promise<void>;
   /** Passes an event on to a run that is known to be there. */
   pass(run: string, event: string, data: JsonObject, from: string): Promise<void>;
 }

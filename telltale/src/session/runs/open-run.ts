@@ -52,6 +52,7 @@ export async function createRun(edges: RunsEdges, run: NewRun): Promise<HeldRun>
     await held.made;
     return held;
   } catch (thrown) {
+    await held.writer.release();
     return startLog(edges, await takeEmptyStream(edges.store, run.id, thrown), run);
   }
 }

@@ -53,8 +53,8 @@ export interface RunBoard {
   /** It is worked on again, or has ended. */
   unpark(entry: BoardEntry): void;
   tell(run: string, what: (listener: BoardListener) => void): void;
-  /** This process lets go of all of them: whoever waits for one hears so. */
-  close(): void;
+  /** This process lets go of all of them, also of those that it has not begun to work on: whoever waits hears so. */
+  close(): Promise<void>;
   /** Forgets a run that has ended, unless somebody has taken it up again. */
   forget(run: string): void;
 }
@@ -86,9 +86,10 @@ export function createRunBoard(): RunBoard {
     tell(run, what) {
       for (const listener of [...(entries.get(run)?.listeners ?? [])]) what(listener);
     },
-    close() {
+    async close() {
       for (const { run, listeners } of entries.values())
         for (const listener of [...listeners]) listener.onEnd({ run, status: 'interrupted' });
+      await Promise.all([...entries.values()].map(({ fresh }) => fresh?.writer.release()));
     },
     forget(run) {
       const entry = entries.get(run);

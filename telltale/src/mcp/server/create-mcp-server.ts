@@ -10,6 +10,7 @@ import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import { compileCheck } from '../../targets/check-parameters.ts';
 import { agentTools } from './agent-tools.ts';
+import { checkDepth } from './check-depth.ts';
 import { createProgress } from './create-progress.ts';
 import { handlePrompts } from './handle-prompts.ts';
 import { handleResources } from './handle-resources.ts';
@@ -107,7 +108,8 @@ export async function createMcpServer(options: McpServerOptions): Promise<McpSer
             types.ErrorCode.InvalidParams,
             `No tool is named "${name}". ${suggest(name, [...byName.keys()], 'Tools')}`,
           );
-        const wrong = checks.get(name)?.(args as JsonObject);
+        const wrong =
+          checkDepth(args as JsonObject, `tool "${name}"`) ?? checks.get(name)?.(args as JsonObject);
         if (wrong !== undefined) return failedResult(wrong);
         const progress = createProgress(extra.sendNotification, _meta?.progressToken, level, onError);
         try {

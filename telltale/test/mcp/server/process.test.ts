@@ -200,6 +200,7 @@ describe('the command line', () => {
       [['agent.yml', '--token-ttl', 'soon'], 'no duration'],
       [['agent.yml', '--http', '70000'], 'no port'],
       [['agent.yml', '--http', '0', '--host', '0.0.0.0'], 'TELLTALE_MCP_TOKEN'],
+      [['agent.yml', '--http', '0', '--host', '0.0.0.0', '--token', ''], '--token is empty'],
     ] as const) {
       const { code, out, err } = await run([...args, '--store', 'memory'], cwd);
       expect([args, code, out, err.includes(said)]).toEqual([args, 2, '', true]);
@@ -248,6 +249,8 @@ describe('over HTTP', () => {
       });
     expect(await send({})).toBe(200);
     expect(await send({ host: `localhost:${port}`, origin: `http://localhost:${port}` })).toBe(200);
+    expect(await send({ host: `127.0.0.2:${port}`, authorization: 'bearer secret' })).toBe(200);
+    expect(await send({ host: '127.0.0.1.evil.example' })).toBe(403);
     expect(await send({ host: 'evil.example' })).toBe(403);
     expect(await send({ origin: 'https://evil.example' })).toBe(403);
     expect(await send({ origin: 'null' })).toBe(403);

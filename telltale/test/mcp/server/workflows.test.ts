@@ -393,6 +393,7 @@ describe('what cannot be started', () => {
         task('a'),
         'input: { type: object, properties: { n: { type: integer } }, required: [n] }\n',
       ),
+      workflow('plain', task('a')),
       workflow('timed', task('a'), 'trigger: { type: schedule, every: 1h }\n'),
     );
     const { refused, told, runtime, call } = await stage(folder);
@@ -403,6 +404,8 @@ describe('what cannot be started', () => {
     expect(await refused('start_workflow', { workflow: 'timed' })).toBe('no_workflow');
     expect(JSON.stringify(await call('start_workflow', { workflow: 'typd' }))).toContain('Did you mean');
     expect(await refused('start_workflow', { workflow: 7 })).toBe('bad_parameters');
+    const endless = JSON.parse(`${'['.repeat(3_000)}${']'.repeat(3_000)}`);
+    expect(await refused('start_workflow', { workflow: 'plain', input: { endless } })).toBe('bad_parameters');
     expect(await runtime.store.list()).toEqual([]);
   });
 });

@@ -1,17 +1,10 @@
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { isTooDeep, MAX_DEPTH } from '../is-too-deep.ts';
 
-/** As deep as what an agent sends may be: who walks or writes a value later may not take any depth. */
-const MAX_DEPTH = 500;
-
-/** What is wrong with the arguments of a call before anybody else looks at them: lists and objects without end in each other. */
+/** What is wrong with the arguments of a call before anybody else looks at them: values without end in each other. */
 export const checkDepth = (args: Json, what: string): RuntimeError | undefined =>
-  isDeeperThan(args, MAX_DEPTH) ? tooDeep(what) : undefined;
-
-function isDeeperThan(value: Json, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((child) => isDeeperThan(child, levels - 1));
-}
+  isTooDeep(args) ? tooDeep(what) : undefined;
 
 const tooDeep = (what: string) =>
   new RuntimeError(

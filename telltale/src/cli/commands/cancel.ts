@@ -1,4 +1,5 @@
 import { readRun } from '../../engine/read-run.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { RUN_CANCEL } from '../../session/runs/run-messages.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
@@ -60,7 +61,7 @@ export async function cancelStream(
 ): Promise<ExitCode> {
   const reason = options.reason ?? DEFAULT_REASON;
   const { clock } = context.io;
-  const outcome = await withStoredSessions(context, options, async (runtime): Promise<Outcome> => {
+  const found = await withStoredSessions(context, options, async (runtime): Promise<Outcome> => {
     const info = await find(runtime.store);
     const { stream, status, owner, kind } = info;
     const told = { kind, stream };
@@ -86,10 +87,12 @@ export async function cancelStream(
       const text = `${stream} was called by another run, and ends as soon as that goes on:\n  ${resume}`;
       return { ...told, outcome: 'kept', text };
     }
-    const text = `Delivered to process ${pid}, which works on ${stream}: it stops what runs and ends it.`;
-    return { ...told, outcome: 'delivered', text, pid };
+    return { ...told, ...deliveredTo(pid, stream) };
   });
-  if (outcome.isToUndo === true) await endByWorking(outcome.stream, reason, options, context);
+  const outcome =
+    found.isToUndo === true
+      ? { ...found, ...(await endByWorking(found.stream, reason, options, context)) }
+      : found;
   const json = { [outcome.kind]: outcome.stream, outcome: outcome.outcome, pid: outcome.pid ?? null };
   await context.io.stdout.write(options.json === true ? jsonText(json, 2) : `${outcome.text}\n`);
   return EXIT.ok;
@@ -118,28 +121,50 @@ async function wayToEnd(
   return caller?.kind === 'run' ? 'by its caller' : 'by working on it';
 }
 
-/** Takes the run up here: it finds in its inbox that it is to end, undoes what can be undone, and ends. */
+const deliveredTo = (pid: number | undefined, stream: string): Pick<Outcome, 'outcome' | 'text' | 'pid'> => ({
+  outcome: 'delivered',
+  text: `Delivered to ${pid === undefined ? 'the process that' : `process ${pid}, which`} works on ${stream}: it stops what runs and ends it.`,
+  ...(pid === undefined ? {} : { pid }),
+});
+
+/**
+ * Takes the run up here: it finds in its inbox that it is to end, undoes what can be undone, and ends. A process that
+ * watches the run may take it up first, and end it in the same way: then what it resolves with is what to say.
+ */
 async function endByWorking(
   run: string,
   reason: string,
   { store }: CancelOptions,
   context: CommandContext,
-): Promise<void> {
+): Promise<Partial<Outcome>> {
   const { io } = context;
-  await withRuntime(context, store === undefined ? {} : { store }, async (runtime) => {
+  return withRuntime(context, store === undefined ? {} : { store }, async (runtime) => {
     await runtime.store.send(run, { kind: RUN_CANCEL, from: BY, body: reason });
-    const taken = await runtime.workflows.resume(run);
-    const stop = () => void taken.interrupt();
-    io.signal.addEventListener('abort', stop, { once: true });
-    const stopProgress = startProgress(io, () => `Undoing what ${run} has done…`);
     try {
-      await taken.result;
-    } finally {
-      io.signal.removeEventListener('abort', stop);
-      await stopProgress();
+      const taken = await runtime.workflows.resume(run);
+      const stop = () => void taken.interrupt();
+      io.signal.addEventListener('abort', stop, { once: true });
+      const stopProgress = startProgress(io, () => `Undoing what ${run} has done…`);
+      try {
+        await taken.result;
+      } finally {
+        io.signal.removeEventListener('abort', stop);
+        await stopProgress();
+      }
+    } catch (thrown) {
+      const code = thrown instanceof RuntimeError ? thrown.code : undefined;
+      if (code !== 'stream_owned' && code !== 'run_ended') throw thrown;
+      const info = await runtime.store.info(run);
+      return info === undefined || !hasEnded(info.status)
+        ? deliveredTo(info?.owner?.pid, run)
+        : {
+            outcome: info.status === 'cancelled' ? 'cancelled' : 'ended_before',
+            text: `${run} has ended (${info.status}), by another process.`,
+          };
     }
     for (const called of await runsOf(runtime.store, run))
       if (called.owner === undefined && !hasEnded(called.status))
         await cancelUnownedRun(runtime.store, called.stream, { reason, by: run, clock: io.clock });
+    return {};
   });
 }

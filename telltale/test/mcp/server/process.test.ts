@@ -8,6 +8,9 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
+import { createSystemClock } from '../../../src/kernel/clock.ts';
+import type { McpServer } from '../../../src/mcp/server/create-mcp-server.ts';
+import { serveStdio } from '../../../src/mcp/server/serve-stdio.ts';
 import { recordedIo } from '../../cli/recorded-io.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { AGENT, NOTES, type Told, task, workflow } from './serve-stage.ts';
@@ -183,6 +186,41 @@ describe('over stdio', () => {
     for (let id = 2; id < 20; id++) say(`{"jsonrpc": "2.0", "id": ${id}, "method": "tools/list"}`);
     child.stdin.end();
     expect(await ended).toMatchObject({ code: 0, err: '' });
+  });
+});
+
+describe('a client that asks and does not read', () => {
+  it('is asked to wait, and gets every answer once it does', async () => {
+    const ask = Buffer.from('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n');
+    const answer = { jsonrpc: '2.0' as const, id: 1, result: { long: 'x'.repeat(1_000_000) } };
+    let asked = 0;
+    const input = async function* () {
+      for (; asked < 100; asked++) {
+        yield ask;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    const reads: (() => void)[] = [];
+    let isReading = false;
+    let answers = 0;
+    const write = () => {
+      answers++;
+      return isReading ? Promise.resolve() : new Promise<void>((resolve) => reads.push(resolve));
+    };
+    const connect: McpServer['connect'] = async (transport) => {
+      transport.onmessage = () => void transport.send(answer);
+      return { close: async () => undefined } as Awaited<ReturnType<McpServer['connect']>>;
+    };
+    const edges = { input: input(), output: { write, closed: false }, clock: createSystemClock() };
+    const { signal } = new AbortController();
+    const served = serveStdio({ tools: [], connect }, { ...edges, signal, onError: () => undefined });
+    await expect.poll(() => answers).toBe(17);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect([answers, asked]).toEqual([17, 17]);
+    isReading = true;
+    for (const read of reads) read();
+    await served;
+    expect(answers).toBe(100);
   });
 });
 

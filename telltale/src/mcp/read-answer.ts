@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { McpAnswer, McpPrompt, McpPromptAnswer, McpTool } from '../targets/mcp/mcp-server.ts';
+import { isTooDeep } from './is-too-deep.ts';
 
 type Result = Readonly<Record<string, unknown>>;
 
@@ -28,10 +29,11 @@ export function readTool(tool: unknown): McpTool | undefined {
   if (!isMap(tool) || typeof tool.name !== 'string' || tool.name === '') return undefined;
   if (isMap(tool.execution) && tool.execution.taskSupport === 'required') return undefined;
   const hints = isMap(tool.annotations) ? tool.annotations : {};
+  const schema = isMap(tool.inputSchema) && !isTooDeep(tool.inputSchema) ? tool.inputSchema : {};
   return {
     name: tool.name,
     description: textOf(tool.description) || textOf(tool.title),
-    inputSchema: isMap(tool.inputSchema) ? tool.inputSchema : {},
+    inputSchema: schema,
     idempotent: hints.readOnlyHint === true || hints.idempotentHint === true,
   };
 }

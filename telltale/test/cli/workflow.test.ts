@@ -516,6 +516,17 @@ describe('telltale workflow resume, signal and cancel', () => {
     expect(out).toBe(`Nobody worked on ${RUN}: it is cancelled now.\n`);
   });
 
+  it('cancel is delivered where another process takes the run up first', async () => {
+    const owned = new RuntimeError('stream_owned', `Stream "${RUN}" is being written by process 9.`);
+    const workflow = () => ({ events: [], result: Promise.reject(owned) });
+    const { code, out, runtime } = await command(['workflow', 'cancel', RUN], { ...FAKE, workflow });
+    expect([code, out]).toEqual([
+      0,
+      `Delivered to the process that works on ${RUN}: it stops what runs and ends it.\n`,
+    ]);
+    expect(runtime.sent).toHaveLength(1);
+  });
+
   it('cancel --force ends it at once: questions withdrawn, steps cancelled, the session told', async () => {
     const first = runStarted({
       origin: { agents: [], chain: [], session: { id: SESSION, seq: 2 }, trigger: { id: 't#0', seen: {} } },

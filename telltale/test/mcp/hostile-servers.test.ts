@@ -110,6 +110,12 @@ test('lists of several pages are read to their end, and what is no tool is left 
   ]);
 });
 
+test('a schema nested without end is none', async () => {
+  const server = await openFake(`on['tools/list'] = ({ id }) => process.stdout.write(
+    '{"jsonrpc":"2.0","id":' + id + ',"result":{"tools":[{"name":"deep","inputSchema":{"type":"object","properties":' + '{"a":'.repeat(20000) + '{}' + '}'.repeat(20000) + '}}]}}\\n')`);
+  expect(server.tools).toEqual([{ name: 'deep', description: '', inputSchema: {}, idempotent: false }]);
+});
+
 test('lines that are no messages are passed over', async () => {
   const server = await openFake(`
     process.stdout.write('banner\\n\\n[1,2]\\n42\\nnull\\n{"jsonrpc":"2.0"}\\n{"id":{},"result":1}\\n{"jsonrpc":"2.0","id":null}\\n');

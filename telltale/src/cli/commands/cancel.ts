@@ -1,4 +1,5 @@
 import { readRun } from '../../engine/read-run.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
 import { RUN_CANCEL } from '../../session/runs/run-messages.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
@@ -61,7 +62,7 @@ export async function cancelStream(
 ): Promise<ExitCode> {
   const reason = options.reason ?? DEFAULT_REASON;
   const { clock } = context.io;
-  const outcome = await withStoredSessions(context, options, async (runtime): Promise<Outcome> => {
+  const found = await withStoredSessions(context, options, async (runtime): Promise<Outcome> => {
     const info = await ledBy(runtime.store, await find(runtime.store));
     const { stream, status, owner, kind } = info;
     const told = { kind, stream };
@@ -94,10 +95,10 @@ export async function cancelStream(
       const text = `${stream} was called by another run, and ends as soon as that goes on:\n  ${resume}`;
       return { ...told, outcome: 'kept', text };
     }
-    const text = `Delivered to process ${pid}, which works on ${stream}: it stops what runs and ends it.`;
-    return { ...told, outcome: 'delivered', text, pid };
+    return { ...told, ...deliveredTo(pid, stream) };
   });
-  if (outcome.isToUndo === true) await endByWorking(outcome, reason, options, context);
+  const outcome =
+    found.isToUndo === true ? { ...found, ...(await endByWorking(found, reason, options, context)) } : found;
   const json = { [outcome.kind]: outcome.stream, outcome: outcome.outcome, pid: outcome.pid ?? null };
   await context.io.stdout.write(options.json === true ? jsonText(json, 2) : `${outcome.text}\n`);
   return EXIT.ok;
@@ -135,29 +136,51 @@ async function wayToEnd(
   return caller?.kind === 'run' ? 'by its caller' : 'by working on it';
 }
 
-/** Takes it up here: it finds in its inbox that it is to end, undoes what can be undone, and ends. */
+const deliveredTo = (pid: number | undefined, stream: string): Pick<Outcome, 'outcome' | 'text' | 'pid'> => ({
+  outcome: 'delivered',
+  text: `Delivered to ${pid === undefined ? 'the process that' : `process ${pid}, which`} works on ${stream}: it stops what runs and ends it.`,
+  ...(pid === undefined ? {} : { pid }),
+});
+
+/**
+ * Takes it up here: it finds in its inbox that it is to end, undoes what can be undone, and ends. A process that
+ * watches it may take it up first, and end it in the same way: then what it resolves with is what to say.
+ */
 async function endByWorking(
   { stream: run, kind }: Pick<Outcome, 'stream' | 'kind'>,
   reason: string,
   { store }: CancelOptions,
   context: CommandContext,
-): Promise<void> {
+): Promise<Partial<Outcome>> {
   const { io } = context;
-  await withRuntime(context, store === undefined ? {} : { store }, async (runtime) => {
+  return withRuntime(context, store === undefined ? {} : { store }, async (runtime) => {
     if (kind === 'run') await runtime.store.send(run, { kind: RUN_CANCEL, from: BY, body: reason });
     else await runtime.cancel(run, reason, BY);
-    const taken = kind === 'run' ? await runtime.workflows.resume(run) : await runtime.resume(run);
-    const stop = () => void taken.interrupt();
-    io.signal.addEventListener('abort', stop, { once: true });
-    const stopProgress = startProgress(io, () => `Undoing what ${run} has done…`);
     try {
-      await taken.result;
-    } finally {
-      io.signal.removeEventListener('abort', stop);
-      await stopProgress();
+      const taken = kind === 'run' ? await runtime.workflows.resume(run) : await runtime.resume(run);
+      const stop = () => void taken.interrupt();
+      io.signal.addEventListener('abort', stop, { once: true });
+      const stopProgress = startProgress(io, () => `Undoing what ${run} has done…`);
+      try {
+        await taken.result;
+      } finally {
+        io.signal.removeEventListener('abort', stop);
+        await stopProgress();
+      }
+    } catch (thrown) {
+      const code = thrown instanceof RuntimeError ? thrown.code : undefined;
+      if (code !== 'stream_owned' && code !== 'run_ended') throw thrown;
+      const info = await runtime.store.info(run);
+      return info === undefined || !hasEnded(info.status)
+        ? deliveredTo(info?.owner?.pid, run)
+        : {
+            outcome: info.status === 'cancelled' ? 'cancelled' : 'ended_before',
+            text: `${run} has ended (${info.status}), by another process.`,
+          };
     }
     for (const called of await runsOf(runtime.store, run))
       if (called.owner === undefined && !hasEnded(called.status))
         await cancelUnownedRun(runtime.store, called.stream, { reason, by: run, clock: io.clock });
+    return {};
   });
 }

@@ -35,6 +35,11 @@ export async function serveMcp(
   const { http, host, token, tokenTtl, wait, prefix, acceptChanges, store, durability } = options;
   if (http === undefined && (host !== undefined || token !== undefined))
     throw usage('--host and --token are for HTTP.', 'Add --http, or leave them out.');
+  if (token?.trim() === '')
+    throw usage(
+      '--token is empty: no client could send it.',
+      'Is the variable set that it was taken from? Name a token, or leave --token out.',
+    );
   const settings = {
     ...(tokenTtl === undefined ? {} : { tokenTtlMs: duration('--token-ttl', tokenTtl) }),
     ...(wait === undefined ? {} : { waitMs: duration('--wait', wait) }),

@@ -10,16 +10,19 @@ import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import { compileCheck } from '../../targets/check-parameters.ts';
 import { agentTools } from './agent-tools.ts';
+import { checkDepth } from './check-depth.ts';
+import { holdsToken } from './continue-token.ts';
 import { createProgress } from './create-progress.ts';
 import { handlePrompts } from './handle-prompts.ts';
 import { handleResources } from './handle-resources.ts';
 import { createServeCatalog } from './serve-catalog.ts';
 import type { ServedTool } from './served-tool.ts';
 import { createSessionResources } from './session-resources.ts';
+import { misplacedToken } from './token-errors.ts';
 import { createKeyRing } from './token-keys.ts';
 import { failedResult, toCallResult } from './tool-answer.ts';
 import { createWorkflowCalls } from './workflow-calls.ts';
-import { workflowTools } from './workflow-tools.ts';
+import { CONTINUE, workflowTools } from './workflow-tools.ts';
 
 export interface McpServerOptions {
   readonly runtime: Runtime;
@@ -39,6 +42,8 @@ const DEFAULT_TTL_MS = 86_400_000;
 /** Clients give up on a call after a minute, most of them. */
 const DEFAULT_WAIT_MS = 20_000;
 const DEFAULT_AGENT_PREFIX = 'agent_';
+/** What a client calls itself is on the log of a run with everything that it sends. */
+const MAX_CLIENT_NAME = 200;
 
 const INSTRUCTIONS =
   'Workflows lead you through a procedure, one step at a time: list_workflows, start_workflow, then do what the step says and call continue_workflow with its continueToken and notes on what you did. After an interruption, resume_session gives the step in hand again.';
@@ -107,13 +112,16 @@ export async function createMcpServer(options: McpServerOptions): Promise<McpSer
             types.ErrorCode.InvalidParams,
             `No tool is named "${name}". ${suggest(name, [...byName.keys()], 'Tools')}`,
           );
-        const wrong = checks.get(name)?.(args as JsonObject);
+        const wrong =
+          checkDepth(args as JsonObject, `tool "${name}"`) ??
+          checks.get(name)?.(args as JsonObject) ??
+          (name !== CONTINUE && holdsToken(JSON.stringify(args)) ? misplacedToken(name) : undefined);
         if (wrong !== undefined) return failedResult(wrong);
         const progress = createProgress(extra.sendNotification, _meta?.progressToken, level, onError);
         try {
           return toCallResult(
             await tool.call(args as JsonObject, {
-              client: server.getClientVersion()?.name ?? 'mcp client',
+              client: (server.getClientVersion()?.name ?? 'mcp client').slice(0, MAX_CLIENT_NAME),
               signal: extra.signal,
               progress,
             }),

@@ -16,6 +16,7 @@ export function handleResources(
   resources: SessionResources,
   onError: (error: unknown) => void,
 ): void {
+  /** What ends each: taken before the resource is looked for, so that the same, asked for meanwhile, is followed once. */
   const followed = new Map<string, () => void>();
   const refused = (thrown: unknown) => {
     if (!(thrown instanceof RuntimeError)) return thrown;
@@ -43,16 +44,28 @@ export function handleResources(
       if (followed.has(uri)) return {};
       if (followed.size >= MAX_SUBSCRIPTIONS) throw tooManySubscriptions();
       let isDue = false;
+      let isOver = false;
+      let unwatch: () => void = () => undefined;
+      followed.set(uri, () => {
+        isOver = true;
+        unwatch();
+      });
       const tell = () => {
         isDue = false;
+        if (isOver) return;
         server.sendResourceUpdated({ uri }).catch(onError);
       };
-      const unwatch = await resources.watch(uri, () => {
-        // What moves in one go is told once.
-        if (!isDue) setImmediate(tell);
-        isDue = true;
-      });
-      followed.set(uri, unwatch);
+      try {
+        unwatch = await resources.watch(uri, () => {
+          // What moves in one go is told once.
+          if (!isDue) setImmediate(tell);
+          isDue = true;
+        });
+      } catch (thrown) {
+        if (!isOver) followed.delete(uri);
+        throw thrown;
+      }
+      if (isOver) unwatch();
       return {};
     }),
   );

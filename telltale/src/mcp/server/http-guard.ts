@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 
 export interface GuardOptions {
   /** Whether the server listens on this machine only. */
-  readonly isLoopback: boolean;
+  readonly isOwnOnly: boolean;
   readonly token: string | undefined;
   readonly path: string;
 }
@@ -15,7 +15,10 @@ export interface RequestRefusal {
 }
 
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'POST', 'DELETE']);
-const OWN_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** Whether a name or an address is this machine's for itself: every address of 127.0.0.0/8 is. */
+export const isLoopback = (host: string): boolean =>
+  /^(?:localhost|\[?::1\]?|127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/.test(host);
 
 /**
  * Why a request is not listened to. A page on the web can have a browser send requests to this machine, under a name of
@@ -23,14 +26,14 @@ const OWN_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]
  */
 export function refuseRequest(
   { headers, method, url = '/' }: Pick<IncomingMessage, 'headers' | 'method' | 'url'>,
-  { isLoopback, token, path }: GuardOptions,
+  { isOwnOnly, token, path }: GuardOptions,
 ): RequestRefusal | undefined {
   const { host = '', origin, authorization = '' } = headers;
-  if (isLoopback && !OWN_NAMES.has(nameOf(`http://${host}`)))
+  if (isOwnOnly && !isLoopback(nameOf(`http://${host}`)))
     return { status: 403, message: 'Host is not this machine.' };
-  if (origin !== undefined && nameOf(origin) !== nameOf(`http://${host}`) && !OWN_NAMES.has(nameOf(origin)))
+  if (origin !== undefined && nameOf(origin) !== nameOf(`http://${host}`) && !isLoopback(nameOf(origin)))
     return { status: 403, message: 'Origin is another site.' };
-  if (token !== undefined && !isSame(authorization, `Bearer ${token}`))
+  if (token !== undefined && !isSame(authorization.replace(/^bearer /i, 'Bearer '), `Bearer ${token}`))
     return {
       status: 401,
       message: 'A bearer token is needed.',

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { McpServer } from './create-mcp-server.ts';
-import { refuseRequest } from './http-guard.ts';
+import { isLoopback, refuseRequest } from './http-guard.ts';
 import { readBody } from './read-body.ts';
 import { INVALID_REQUEST, refusal } from './read-message.ts';
 
@@ -59,7 +59,7 @@ export async function serveHttp(server: McpServer, options: HttpOptions): Promis
   };
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const refused = refuseRequest(request, { isLoopback: isLoopback(host), token, path: PATH });
+    const refused = refuseRequest(request, { isOwnOnly: isLoopback(host), token, path: PATH });
     if (refused !== undefined) return reply(response, refused.status, refused.message, refused.headers);
     const id = request.headers[SESSION_HEADER];
     const known = typeof id === 'string' ? sessions.get(id) : undefined;
@@ -111,9 +111,6 @@ function replyWith(response: ServerResponse, status: number, body: object, heade
   response.writeHead(status, { 'content-type': 'application/json', connection: 'close', ...headers });
   response.end(JSON.stringify(body));
 }
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 
 const needsToken = (host: string) =>
   new RuntimeError('usage', `Anybody who reaches ${host} could use this server.`, {

@@ -17,6 +17,8 @@ export interface StdioEdges {
 
 /** Of one message. */
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+/** Of answers that a client has not read: above that, no more is read of what it asks for. */
+const MAX_UNREAD_CHARS = 16 * 1024 * 1024;
 /** What was asked for when the input ended is still answered, if it takes no longer. */
 const LAST_ANSWERS_MS = 5_000;
 
@@ -27,7 +29,27 @@ export async function serveStdio(server: McpServer, edges: StdioEdges): Promise<
   /** Ids of requests without an answer. */
   const asked = new Set<string | number>();
   let answered: () => void = () => undefined;
-  const write = (message: JSONRPCMessage | MessageRefusal) => output.write(`${JSON.stringify(message)}\n`);
+  let unread = 0;
+  let wasRead: () => void = () => undefined;
+  const write = async (message: JSONRPCMessage | MessageRefusal) => {
+    const line = `${JSON.stringify(message)}\n`;
+    unread += line.length;
+    try {
+      await output.write(line);
+    } finally {
+      unread -= line.length;
+      if (unread <= MAX_UNREAD_CHARS) wasRead();
+    }
+  };
+  const untilRead = () =>
+    new Promise<void>((resolve) => {
+      const goOn = () => {
+        signal.removeEventListener('abort', goOn);
+        resolve();
+      };
+      wasRead = goOn;
+      signal.addEventListener('abort', goOn, { once: true });
+    });
   const settle = (id: string | number) => {
     asked.delete(id);
     if (asked.size === 0) answered();
@@ -59,7 +81,10 @@ export async function serveStdio(server: McpServer, edges: StdioEdges): Promise<
   );
   const connected = await server.connect(transport);
   try {
-    for await (const chunk of input) lines.push(chunk);
+    for await (const chunk of input) {
+      if (unread > MAX_UNREAD_CHARS && !signal.aborted) await untilRead();
+      lines.push(chunk);
+    }
     if (asked.size > 0 && !output.closed && !signal.aborted)
       await new Promise<void>((resolve) => {
         const disarm = clock.after(LAST_ANSWERS_MS, resolve);

@@ -110,8 +110,19 @@ interface Place {
 function placeOf(uri: string): Place | undefined {
   const [, session, log, from = '1'] =
     /^telltale:\/\/sessions\/([^/?#]+)(?:(\/log)(?:\?from=(\d{1,15}))?)?$/.exec(uri) ?? [];
-  if (session === undefined) return undefined;
-  return { session: decodeURIComponent(session), log: log !== undefined, from: Math.max(1, Number(from)) };
+  const id = session === undefined ? undefined : decoded(session);
+  return id === undefined
+    ? undefined
+    : { session: id, log: log !== undefined, from: Math.max(1, Number(from)) };
+}
+
+/** Undefined where a `%` begins no character. */
+function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
 }
 
 /** One at least: an event is never cut. */

@@ -38,3 +38,9 @@ export const claimHoldsToken = () =>
   new RuntimeError('claim_refused', 'The step is not completed. What was sent holds a continueToken.', {
     hint: 'A token belongs into "continueToken" only: leave it out of notes, context_updates and artifacts.',
   });
+
+/** What else is sent may come into a prompt. */
+export const misplacedToken = (tool: string) =>
+  new RuntimeError('bad_parameters', `What was sent to ${tool} holds a continueToken.`, {
+    hint: 'A token belongs into "continueToken" of continue_workflow only: leave it out.',
+  });

@@ -5,6 +5,9 @@ import { type ServeCatalog, workflowIn } from './serve-catalog.ts';
 import type { ServedTool, ToolCall } from './served-tool.ts';
 import type { ClientCall, ContinueArguments, StartArguments, WorkflowCalls } from './workflow-calls.ts';
 
+/** The only tool that takes a token. */
+export const CONTINUE = 'continue_workflow';
+
 const text = (description: string) => ({ type: 'string', description });
 
 /** What start, continue and resume answer alike. */
@@ -98,7 +101,7 @@ export function workflowTools(catalog: ServeCatalog, calls: WorkflowCalls): read
     },
     {
       definition: {
-        name: 'continue_workflow',
+        name: CONTINUE,
         title: 'Complete a step',
         description:
           'Says that the step in hand is done, and gives the next one. Calling it again with the same token is safe: it gives the same answer.',

@@ -56,7 +56,7 @@ function readParts(
 function readBlock(block: JsonObject): string | JsonObject {
   switch (block.type) {
     case 'text':
-      return String(block.text);
+      return typeof block.text === 'string' ? block.text : block;
     case 'image':
     case 'audio':
       return pick(block, ['type', 'mimeType', 'data']);

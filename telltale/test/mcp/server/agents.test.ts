@@ -142,6 +142,7 @@ describe('sessions as resources', () => {
       'telltale://runs/x',
       'file:///etc/passwd',
       'telltale://sessions/ses_7/log?from=x',
+      'telltale://sessions/%E0%A4%A',
     ])
       await expect(client.readResource({ uri: wrong })).rejects.toThrow('no resource');
 
@@ -150,11 +151,16 @@ describe('sessions as resources', () => {
       ResourceUpdatedNotificationSchema,
       ({ params }) => void updates.push(params.uri),
     );
-    await client.subscribeResource({ uri });
+    // Twice at once is followed once.
+    await Promise.all([client.subscribeResource({ uri }), client.subscribeResource({ uri })]);
     const [ended] = [await runtime.resume('ses_7', { chat: true, agent: bot })];
     await expect.poll(() => updates).toContain(uri);
     await ended.interrupt();
     await client.unsubscribeResource({ uri });
+    const told = updates.length;
+    await (await runtime.resume('ses_7', { chat: true, agent: bot })).interrupt();
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(updates).toHaveLength(told);
   });
 
   it('a log longer than a page says where the rest is', async () => {

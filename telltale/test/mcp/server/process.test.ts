@@ -8,6 +8,9 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
+import { createSystemClock } from '../../../src/kernel/clock.ts';
+import type { McpServer } from '../../../src/mcp/server/create-mcp-server.ts';
+import { serveStdio } from '../../../src/mcp/server/serve-stdio.ts';
 import { recordedIo } from '../../cli/recorded-io.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { AGENT, NOTES, type Told, task, workflow } from './serve-stage.ts';
@@ -186,6 +189,41 @@ describe('over stdio', () => {
   });
 });
 
+describe('a client that asks and does not read', () => {
+  it('is asked to wait, and gets every answer once it does', async () => {
+    const ask = Buffer.from('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n');
+    const answer = { jsonrpc: '2.0' as const, id: 1, result: { long: 'x'.repeat(1_000_000) } };
+    let asked = 0;
+    const input = async function* () {
+      for (; asked < 100; asked++) {
+        yield ask;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    const reads: (() => void)[] = [];
+    let isReading = false;
+    let answers = 0;
+    const write = () => {
+      answers++;
+      return isReading ? Promise.resolve() : new Promise<void>((resolve) => reads.push(resolve));
+    };
+    const connect: McpServer['connect'] = async (transport) => {
+      transport.onmessage = () => void transport.send(answer);
+      return { close: async () => undefined } as Awaited<ReturnType<McpServer['connect']>>;
+    };
+    const edges = { input: input(), output: { write, closed: false }, clock: createSystemClock() };
+    const { signal } = new AbortController();
+    const served = serveStdio({ tools: [], connect }, { ...edges, signal, onError: () => undefined });
+    await expect.poll(() => answers).toBe(17);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect([answers, asked]).toEqual([17, 17]);
+    isReading = true;
+    for (const read of reads) read();
+    await served;
+    expect(answers).toBe(100);
+  });
+});
+
 describe('the command line', () => {
   const run = async (args: readonly string[], cwd: string) => {
     const io = recordedIo({ cwd });
@@ -200,6 +238,7 @@ describe('the command line', () => {
       [['agent.yml', '--token-ttl', 'soon'], 'no duration'],
       [['agent.yml', '--http', '70000'], 'no port'],
       [['agent.yml', '--http', '0', '--host', '0.0.0.0'], 'TELLTALE_MCP_TOKEN'],
+      [['agent.yml', '--http', '0', '--host', '0.0.0.0', '--token', ''], '--token is empty'],
     ] as const) {
       const { code, out, err } = await run([...args, '--store', 'memory'], cwd);
       expect([args, code, out, err.includes(said)]).toEqual([args, 2, '', true]);
@@ -248,6 +287,8 @@ describe('over HTTP', () => {
       });
     expect(await send({})).toBe(200);
     expect(await send({ host: `localhost:${port}`, origin: `http://localhost:${port}` })).toBe(200);
+    expect(await send({ host: `127.0.0.2:${port}`, authorization: 'bearer secret' })).toBe(200);
+    expect(await send({ host: '127.0.0.1.evil.example' })).toBe(403);
     expect(await send({ host: 'evil.example' })).toBe(403);
     expect(await send({ origin: 'https://evil.example' })).toBe(403);
     expect(await send({ origin: 'null' })).toBe(403);

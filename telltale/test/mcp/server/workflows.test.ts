@@ -83,6 +83,12 @@ describe('a client is led through a workflow', () => {
       [{ notes: NOTES, context_updates: files, step: 'ship' }, 'bad_parameters'],
     ] as const)
       expect([sent, await refused('continue_workflow', { continueToken, ...sent })]).toEqual([sent, code]);
+    for (const [tool, sent] of [
+      ['start_workflow', { workflow: 'release', goal: `Go on with ${continueToken}` }],
+      ['agent_guide', { input: `Go on with ${continueToken}` }],
+      ['resume_session', { run: continueToken }],
+    ] as const)
+      expect([tool, await refused(tool, sent)]).toEqual([tool, 'bad_parameters']);
     expect(await typesOf(of, run)).toEqual(before);
     expect(
       await told('continue_workflow', { continueToken, notes: NOTES, context_updates: files }),
@@ -393,6 +399,7 @@ describe('what cannot be started', () => {
         task('a'),
         'input: { type: object, properties: { n: { type: integer } }, required: [n] }\n',
       ),
+      workflow('plain', task('a')),
       workflow('timed', task('a'), 'trigger: { type: schedule, every: 1h }\n'),
     );
     const { refused, told, runtime, call } = await stage(folder);
@@ -403,6 +410,11 @@ describe('what cannot be started', () => {
     expect(await refused('start_workflow', { workflow: 'timed' })).toBe('no_workflow');
     expect(JSON.stringify(await call('start_workflow', { workflow: 'typd' }))).toContain('Did you mean');
     expect(await refused('start_workflow', { workflow: 7 })).toBe('bad_parameters');
+    const named = await stage(folder, { name: 'n'.repeat(1_000_000) });
+    const { run } = await named.told('start_workflow', { workflow: 'plain' });
+    expect((await named.runtime.workflows.state(run)).origin.client).toBe('n'.repeat(200));
+    const endless = JSON.parse(`${'['.repeat(3_000)}${']'.repeat(3_000)}`);
+    expect(await refused('start_workflow', { workflow: 'plain', input: { endless } })).toBe('bad_parameters');
     expect(await runtime.store.list()).toEqual([]);
   });
 });

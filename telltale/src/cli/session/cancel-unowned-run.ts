@@ -4,12 +4,13 @@ import { encodeRunEvent } from '../../events/run-codec.ts';
 import type { RunEventBody } from '../../events/run-event.ts';
 import type { RunState } from '../../events/run-state.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { readSession } from '../../session/read-session.ts';
 import { closeRow } from '../../session/reviews/review-table.ts';
 import { tellEnd } from '../../session/runs/tell-end.ts';
 import type { Store, StreamWriter } from '../../store/store.ts';
 import { hasEnded } from '../view/status.ts';
-import type { CancelUnowned } from './cancel-unowned.ts';
-import { runsOf } from './runs-of.ts';
+import { type CancelUnowned, cancelUnowned } from './cancel-unowned.ts';
+import { runsOf, sessionsOf } from './runs-of.ts';
 
 /**
  * Ends a run that nobody works on, as its owner would, but for what undoes its steps: that would need its agent. What it
@@ -28,6 +29,12 @@ export async function cancelUnownedRun(store: Store, run: string, given: CancelU
     for (const called of await runsOf(store, run))
       if (called.head > 0 && called.owner === undefined && !hasEnded(called.status))
         await cancelUnownedRun(store, called.stream, { ...given, by: run });
+    for (const led of await sessionsOf(store, run))
+      if (led.head > 0 && led.owner === undefined && !hasEnded(led.status))
+        await cancelUnowned({ store, state: (session) => readSession(store, session) }, led.stream, {
+          ...given,
+          by: run,
+        });
     const state = await readRun(store, run);
     const reviews = state.reviews.filter(({ choice }) => choice === undefined).map(({ review }) => review);
     const bodies: RunEventBody[] = [

@@ -65,7 +65,8 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
       (output) => lead.end({ kind: 'completed', output }),
       (thrown: unknown) => {
         const error = toRuntimeError(thrown);
-        if (error.code === 'cancelled') lead.end({ kind: 'cancelled', reason: error.message });
+        if (error.code === 'cancelled' || error.code === 'workflow_cancelled')
+          lead.end({ kind: 'cancelled', reason: error.message });
         else lead.end({ kind: 'failed', error: error.toJSON() });
       },
     );

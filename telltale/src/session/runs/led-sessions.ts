@@ -70,7 +70,7 @@ export function createLedSessions(edges: LedSessionsEdges): LedSessions {
           if (report !== undefined) return report;
           // An agent has one step in hand: another that is worked on beside it comes first.
           if (at.kind === 'report' && isOpen(state, at.task, done)) await someDone(waiting, call);
-          else lead.order({ kind: 'task', task });
+          else lead.order({ kind: 'task', task, cause: call.cause });
         }
       }),
     answer: (task, nth, word, call) =>

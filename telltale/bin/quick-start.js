@@ -14,7 +14,7 @@ export function quickStart(folder) {
   module.registerHooks?.({
     resolve(specifier, context, next) {
       const { parentURL } = context;
-      if (specifier.startsWith('.') && parentURL?.startsWith(inside))
+      if (specifier.startsWith('.') && specifier.endsWith('.js') && parentURL?.startsWith(inside))
         return { url: new URL(specifier, parentURL).href, format: 'module', shortCircuit: true };
       return next(specifier, context);
     },

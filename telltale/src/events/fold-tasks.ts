@@ -41,6 +41,7 @@ function report(state: SessionState, event: Reporting, open: NonNullable<TaskSta
   state.task.reports = open.nth;
   state.task.open = open;
   state.task.reported = placeOf(event);
+  state.task.reportedIn = state.turn;
 }
 
 export function answerReport(state: SessionState, { task, nth, text }: EventOf<'task.answered'>): void {

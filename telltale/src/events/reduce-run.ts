@@ -1,3 +1,4 @@
+import { foldClient } from './fold-client.ts';
 import { foldGuided } from './fold-guided.ts';
 import { markHook } from './hook-marks.ts';
 import type { RunEvent, RunEventOf } from './run-event.ts';
@@ -114,6 +115,10 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case 'plan.acting':
     case 'plan.acted':
       foldGuided(state, event);
+      break;
+    case 'client.asked':
+    case 'client.claimed':
+      foldClient(state, event);
       break;
     case 'if.decided':
       state.decided.set(event.at_step, event.held);

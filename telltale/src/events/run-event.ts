@@ -59,6 +59,30 @@ export interface PlannedAction {
   readonly expect?: string;
 }
 
+/** A task as a client sees it, the `nth` time that it is put to it. */
+export interface ClientQuestion {
+  readonly step: string;
+  readonly attempt: number;
+  readonly nth: number;
+  readonly prompt: string;
+  /** What has to come with the claim and what may, by key, each with its schema. */
+  readonly requires: Readonly<Record<string, JsonObject>>;
+  readonly accepts: Readonly<Record<string, JsonObject>>;
+  /** Why it is put again, and who says so. */
+  readonly again?: { readonly text: string; readonly by: string };
+}
+
+export interface ClientClaim {
+  readonly step: string;
+  readonly attempt: number;
+  readonly nth: number;
+  /** The client, by the name that it gives itself. */
+  readonly by: string;
+  readonly notes: string;
+  readonly context_updates: JsonObject;
+  readonly artifacts: readonly Json[];
+}
+
 /** What a verifier said of the report `nth` of a step. */
 export interface VerifyRecord {
   readonly step: string;
@@ -164,6 +188,10 @@ export type RunEventBody =
       readonly by: string;
       readonly why: string;
     }
+  /** A task is put to the client that works on the run's tasks, or put to it again. */
+  | ({ readonly type: 'client.asked' } & ClientQuestion)
+  /** What the client sent for it. Nothing advances by it. */
+  | ({ readonly type: 'client.claimed' } & ClientClaim)
   | ({ readonly type: 'verify' } & VerifyRecord)
   /** What a model plans for a `plan` step; `problem`: why it cannot be executed. */
   | {

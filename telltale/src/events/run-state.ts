@@ -2,7 +2,15 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { Cause, ReviewAnswer } from './event.ts';
 import type { HookMark } from './hook-marks.ts';
-import type { ApprovalRequest, PlannedAction, RunEventBody, RunOrigin, VerifyRecord } from './run-event.ts';
+import type {
+  ApprovalRequest,
+  ClientClaim,
+  ClientQuestion,
+  PlannedAction,
+  RunEventBody,
+  RunOrigin,
+  VerifyRecord,
+} from './run-event.ts';
 
 export type RunStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
 
@@ -64,6 +72,14 @@ export interface PlanState {
   readonly acts: Map<number, { readonly repeatable: boolean; readonly end?: Body<'plan.acted'> }>;
 }
 
+/** A task that was put to a client, and what it sent for it. */
+export interface ClientTask extends ClientQuestion {
+  readonly at: number;
+  /** Where it stands on the log. */
+  readonly seq: number;
+  claim?: ClientClaim & { readonly seq: number; readonly at: number };
+}
+
 export interface ApprovalState extends ApprovalRequest {
   readonly at: number;
   /** Where it stands on the log. */
@@ -110,6 +126,8 @@ export interface RunState {
   /** Events from outside, in order; a wait that took one knows its place in the list. */
   signals: { readonly event: string; readonly data: JsonObject; readonly seq: number }[];
   reviews: ApprovalState[];
+  /** Of a run whose tasks a client works on, in order. */
+  client?: ClientTask[];
   /** Hooks that were asked about steps that have not ended; `action` is the step's address. */
   hooks: HookMark[];
   /** How many decisions artifacts were asked for: the number of a call is part of its seed. */

@@ -48,6 +48,8 @@ export interface TaskState {
   open?: OpenReport;
   /** Where the last report stands on the log. */
   reported?: Cause;
+  /** The turn that the last of them was made of. */
+  reportedIn?: number;
   /** Whether the agent was told that it does not come further. */
   warned: boolean;
   /** What was called with what, and how often since it was given, or since somebody had a word about it. */

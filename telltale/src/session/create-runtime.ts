@@ -159,6 +159,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       await store.send(session, { kind: 'cancel', from, body: reason });
     },
     workflows: runs,
+    forClients: runs.forClients,
     reviews: (filter) => listReviews(store, filter),
     review: (id) => readReview(store, id),
     async answer(review, answer) {

@@ -23,6 +23,16 @@ export async function readEvents(
   return events;
 }
 
+/** As `readEvents`, `limit` at the most. */
+export async function readEventPage(
+  store: Store,
+  session: string,
+  from: number,
+  limit: number,
+): Promise<readonly SessionEvent[]> {
+  return (await store.read(session, { from, limit })).map((line) => decodeEvent(line, session));
+}
+
 /** The state of a session after all its committed events, or after `seq`. */
 export async function readSession(
   store: Store,

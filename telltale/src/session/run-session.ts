@@ -149,7 +149,12 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const face = prepared.face(state.led === true);
   const context: SessionContext = {
     manifest,
-    guide: lead && createGuide({ lead, log, stop, resultOf: (output) => ledResult(state, manifest, output) }),
+    guide:
+      lead &&
+      createGuide({
+        ...{ lead, log, stop, resumed: edges.resumed },
+        resultOf: (output) => ledResult(state, manifest, output),
+      }),
     state,
     log,
     scheduler,

@@ -12,6 +12,7 @@ import type { AnsweredReview } from './reviews/answer-review.ts';
 import type { ReviewReply } from './reviews/read-reply.ts';
 import type { ReviewDetails } from './reviews/read-review.ts';
 import type { OpenReview, ReviewFilter } from './reviews/review-table.ts';
+import type { ClientRuns, ClientRunsOptions } from './runs/client-types.ts';
 import type { Workflows } from './runs/run-types.ts';
 import type { DerivedTriggers } from './variables/derived-triggers.ts';
 
@@ -137,6 +138,8 @@ export interface Runtime {
   cancel(session: string, reason?: string, from?: string): Promise<void>;
   /** Workflows, on their own or set off by agents. */
   readonly workflows: Workflows;
+  /** Runs whose tasks a client outside works on, instead of agents: an MCP client. */
+  forClients(options?: ClientRunsOptions): ClientRuns;
   /** What waits for a person, over all sessions and runs of the store, oldest first. */
   reviews(filter?: ReviewFilter): Promise<readonly OpenReview[]>;
   /** All that is known of a review, open or answered. Rejects with `review_unknown`. */

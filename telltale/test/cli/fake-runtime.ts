@@ -235,6 +235,9 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
           calls.push(['resume', id, resume]);
           return begin(resume as ResumeOptions, id) as Session<never>;
         },
+        forClients: () => {
+          throw new Error('nothing here works for clients');
+        },
         async fork(id, seq) {
           calls.push(['fork', id, seq]);
           return 'ses_forked';

@@ -1,10 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { main } from '../../src/cli/main.ts';
 import { createTerminalView } from '../../src/cli/run/terminal-view.ts';
 import { describeRunEvent } from '../../src/cli/view/describe-run-event.ts';
 import { createRunScreen } from '../../src/cli/view/run-screen.ts';
 import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
+import { createSystemClock } from '../../src/kernel/clock.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { displayWidth } from '../../src/manifest/display-width.ts';
 import { plainPalette as paint } from '../../src/manifest/palette.ts';
@@ -543,5 +545,52 @@ describe('telltale workflow resume, signal and cancel', () => {
   it('cancel is content with what has ended already', async () => {
     const { out } = await command(['workflow', 'cancel', RUN, '--json'], { runs: [DONE] });
     expect(JSON.parse(out)).toEqual({ run: RUN, outcome: 'ended_before', pid: null });
+  });
+});
+
+describe('cancel of what waits for a person, with nobody at work', () => {
+  const CLAIM =
+    '<action type="internal">{"name": "complete_step", "parameters": {"notes": "I looked at all of it with care and wrote down what there was to find."}}</action>';
+  const led = () =>
+    temporaryProject({
+      'agent.yml':
+        'kind: Agent\nname: led\nmodel: scripted:./turns.yml\nimport: { workflows: [./asks.yml] }\nworkflow: asks\n',
+      'boss.yml':
+        'kind: Agent\nname: boss\nmodel: scripted:./turns.yml\nimport: { workflows: [./first.yml] }\n',
+      'asks.yml':
+        'kind: Workflow\nname: asks\nsteps:\n  - { name: a, type: task, prompt: Do a. }\n  - { name: ask, type: approval, prompt: Go on? }\n',
+      'first.yml':
+        'kind: Workflow\nname: first\nsteps:\n  - { name: a, type: task, prompt: Do a., verify: { command: [node, -e, "process.exit(1)"], max_retries: 0 } }\n',
+      'turns.yml': `turns:\n  - ${JSON.stringify(CLAIM)}\n`,
+    });
+  const say = async (cwd: string, ...argv: readonly string[]) => {
+    const io = recordedIo({ cwd });
+    const code = await main([...argv], { ...io, clock: createSystemClock() });
+    return { code, out: io.out() };
+  };
+  const statuses = async (cwd: string, ...argv: readonly string[]) =>
+    JSON.parse((await say(cwd, ...argv, '--json')).out).map(({ status }: { status: string }) => status);
+
+  it.each([
+    ['the session', ['cancel'], ''],
+    ['the session, at once', ['cancel', '--force'], ''],
+    ['the run that leads it', ['workflow', 'cancel'], '~lead'],
+  ])('of %s ends both, and withdraws the question', async (_, argv, which) => {
+    const cwd = led();
+    expect((await say(cwd, 'run', 'agent.yml', 'Go.')).code).toBe(3);
+    const [{ session }] = JSON.parse((await say(cwd, 'sessions', '--json')).out);
+    expect(await say(cwd, ...argv, `${session}${which}`)).toMatchObject({ code: 0 });
+    expect(await statuses(cwd, 'sessions')).toEqual(['cancelled']);
+    expect(await statuses(cwd, 'workflow', 'list')).toEqual(['cancelled']);
+    expect(JSON.parse((await say(cwd, 'reviews', '--json')).out)).toEqual([]);
+  });
+
+  it('of a run ends the sessions of the agents that work for it', async () => {
+    const cwd = led();
+    expect((await say(cwd, 'workflow', 'run', 'boss.yml', 'first')).code).toBe(3);
+    expect(await statuses(cwd, 'sessions')).toEqual(['waiting']);
+    expect(await say(cwd, 'workflow', 'cancel', 'last')).toMatchObject({ code: 0 });
+    expect(await statuses(cwd, 'sessions')).toEqual(['cancelled']);
+    expect(await statuses(cwd, 'workflow', 'list')).toEqual(['cancelled']);
   });
 });

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createRuntime } from '../../src/session/create-runtime.ts';
@@ -119,6 +119,24 @@ describe('the tasks of a run', () => {
     await runtime.close();
   });
 
+  it('that stand side by side go on by themselves once a person has settled the one in hand', async () => {
+    const { open, load } = await stage(
+      `  - name: both\n    type: parallel\n    branches:\n${['a', 'b'].map((name) => `      - { name: ${name}, type: task, agent: ann, prompt: "Do ${name}.", verify: { command: [node, -e, "process.exit(1)"], max_retries: 0 } }\n`).join('')}`,
+      worker('ann', [done('the one'), done('the other')]),
+    );
+    const runtime = await open();
+    expect(await runtime.workflows.start(await load(), { id: 'run_q' }).result).toMatchObject({
+      status: 'waiting',
+    });
+    for (const status of ['waiting', 'completed']) {
+      const [review, ...more] = await runtime.reviews();
+      expect(more).toEqual([]);
+      await runtime.answer(review?.review ?? '', { choice: 'pass', by: 'kim' });
+      expect(await (await runtime.workflows.resume('run_q')).result).toMatchObject({ status });
+    }
+    await runtime.close();
+  });
+
   it('end their session when the run is cancelled', async () => {
     const { open, load } = await stage(
       task('a', ', agent: ann'),
@@ -153,6 +171,101 @@ describe('a session that its own workflow leads', () => {
     const again = await runtime.resume(session.id, { agent, model });
     expect(await again.result).toMatchObject({ status: 'completed', turns: 2 });
     await runtime.close();
+  });
+});
+
+describe('a session that is forked in the midst of a step', () => {
+  it('begins its workflow anew, and leaves the step in hand behind', async () => {
+    const folder = agentFolder('import: { workflows: [./flows/*.yml] }\nworkflow: lead\n', {
+      'flows/lead.yml': `kind: Workflow\nname: lead\nsteps:\n${task('a')}${task('b')}`,
+    });
+    const runtime = await createRuntime({ store: 'memory', cwd: folder });
+    const agent = await loadAgent('agent.yml', { cwd: folder });
+    const turns = [done('a'), done('b'), done('a, once more'), done('b, once more')];
+    const model = scripted(turns.map((deeds) => speak('tags', deeds)));
+    const session = runtime.start(agent, { input: 'Go.', model });
+    await session.result;
+    const events = await runtime.events(session.id);
+    const second = events.filter(({ type }) => type === 'task.given').at(-1)?.seq ?? 0;
+    const fork = await runtime.fork(session.id, second);
+    const result = await (await runtime.resume(fork, { agent, model })).result;
+    expect(result.status).toBe('completed');
+    const claimed = (await runtime.events(fork)).flatMap((event) =>
+      event.type === 'task.claimed' ? [event.task] : [],
+    );
+    expect(claimed).toEqual([`${session.id}~lead:a#1`, `${fork}~lead:a#1`, `${fork}~lead:b#1`]);
+    await runtime.close();
+  });
+});
+
+/** A session of its own workflow on a store that can die, with a tool that waits for `go`. */
+async function leading(steps: string, turns: readonly (readonly Deed[])[]) {
+  const folder = agentFolder(
+    'import: { tools: [./tools/*.yml], workflows: [./flows/*.yml] }\nworkflow: lead\n',
+    {
+      'flows/lead.yml': `kind: Workflow\nname: lead\nsteps:\n${steps}`,
+      ...tool(
+        'wait',
+        "const { existsSync } = await import('node:fs');\nwhile (!existsSync(new URL('../go', import.meta.url))) await new Promise((done) => setTimeout(done, 5));\nreturn {};",
+      ),
+      ...echo,
+    },
+  );
+  const store = createMemoryStore();
+  const agent = await loadAgent('agent.yml', { cwd: folder });
+  const model = scripted(turns.map((deeds) => speak('tags', deeds)));
+  const open = (on: Store) => createRuntime({ store: on, cwd: folder });
+  return { store, agent, model, open, go: () => writeFileSync(join(folder, 'go'), '') };
+}
+
+const WAIT: readonly Deed[] = [{ call: 'wait', run: { mode: 'sync' } }];
+
+describe('a task that was taken back', () => {
+  it('keeps nobody where the run only waits from there on', async () => {
+    const { store, agent, model, open, go } = await leading(
+      `${task('a', ', timeout: 20ms, on_error: continue')}  - { name: ask, type: approval, prompt: "Go on?" }\n${task('b')}`,
+      [WAIT, done('b')],
+    );
+    const runtime = await open(store);
+    const session = runtime.start(agent, { input: 'Go.', model });
+    while ((await runtime.reviews()).length === 0) await new Promise((then) => setTimeout(then, 5));
+    await runtime.workflows.idle();
+    go();
+    expect(await session.result).toMatchObject({ status: 'waiting', turns: 1 });
+    const [review] = await runtime.reviews();
+    await runtime.answer(review?.review ?? '', { approved: true, by: 'kim' });
+    const again = await runtime.resume(session.id, { agent, model });
+    expect(await again.result).toMatchObject({ status: 'completed', turns: 2, result: NOTES('b') });
+    await runtime.close();
+  });
+
+  it('is not gone on with after a restart: the next attempt is', async () => {
+    const { store, agent, model, open, go } = await leading(
+      `${task('a', ', timeout: 100ms, retry: { max: 40, backoff: 1ms }')}`,
+      [WAIT, done('the first'), done('the second')],
+    );
+    const dying = mortal(store);
+    const first = await open(dying);
+    const session = first.start(agent, { input: 'Go.', model });
+    const attempts = async () =>
+      (await first.workflows.events(`${session.id}~lead`).catch(() => [])).filter(
+        ({ type }) => type === 'step.started',
+      ).length;
+    while ((await attempts()) < 2) await new Promise((then) => setTimeout(then, 5));
+    dying.die();
+    void session.interrupt();
+    go();
+    await session.result.catch(() => undefined);
+    await first.close();
+    const second = await open(store);
+    const again = await second.resume(session.id, { agent, model });
+    expect(await again.result).toMatchObject({ status: 'completed' });
+    const claimed = (await second.events(session.id)).flatMap((event) =>
+      event.type === 'task.claimed' ? [event.task] : [],
+    );
+    expect(claimed).toHaveLength(1);
+    expect(claimed[0]).not.toMatch(/#1$/);
+    await second.close();
   });
 });
 
@@ -227,7 +340,6 @@ if (!JSON.stringify(said).includes('once more')) { console.log('Look once more.'
     const [review] = await second.reviews();
     expect(review?.options).toEqual(['pass', 'retry', 'fail']);
     await second.answer(review?.review ?? '', {
-      approved: true,
       choice: 'retry',
       by: 'kim',
       note: 'Once more, please.',
@@ -239,7 +351,7 @@ if (!JSON.stringify(said).includes('once more')) { console.log('Look once more.'
     );
     expect(told.some((text) => text.includes('Once more, please.'))).toBe(true);
     const [next] = await second.reviews();
-    await second.answer(next?.review ?? '', { approved: true, choice: 'pass', by: 'kim' });
+    await second.answer(next?.review ?? '', { choice: 'pass', by: 'kim' });
     expect(await (await second.workflows.resume('run_e')).result).toMatchObject({
       status: 'completed',
       output: { notes: NOTES('a fourth time') },
@@ -260,7 +372,6 @@ if (!JSON.stringify(said).includes('once more')) { console.log('Look once more.'
     const [review] = await runtime.reviews();
     expect(review?.options).toEqual(['retry', 'fail']);
     await runtime.answer(review?.review ?? '', {
-      approved: true,
       choice: 'retry',
       by: 'kim',
       note: 'Stop that.',
@@ -310,6 +421,38 @@ describe('an agent that is led, killed anywhere', () => {
       { every: true },
     );
     expect(places).toBeGreaterThan(60);
+  }, 60_000);
+});
+
+describe('an agent whose turns are judged, killed anywhere', () => {
+  it('has no turn judged twice, and none that knew nothing of its task', async () => {
+    const folder = agentFolder(
+      'import: { tools: [./tools/*.yml], workflows: [./flows/*.yml] }\nworkflow: lead\n',
+      {
+        'flows/lead.yml': `kind: Workflow\nname: lead\nsteps:\n${task('a')}${task('b', ', verify: { model: "scripted:turns/judge.yml", instructions: Be strict., when: turn }')}`,
+        ...judge,
+        ...echo,
+      },
+    );
+    const turns = [done('a'), [{ call: 'echo', run: { mode: 'sync' } }], done('b')] as const;
+    const model = () => scripted(turns.map((deeds) => speak('tags', deeds)));
+    await crashEverywhere(
+      {
+        input: 'Go.',
+        setUp: async () => ({ agent: await loadAgent('agent.yml', { cwd: folder }) }),
+        start: { model: model() },
+        resume: { model: model() },
+        runtime: { cwd: folder },
+      },
+      ({ events, result }) => {
+        expect(result).toMatchObject({ status: 'completed', result: NOTES('b') });
+        const judged = events.flatMap((event) => (event.type === 'task.turn' ? [event] : []));
+        const given = events.findLast((event) => event.type === 'task.given')?.turn ?? 0;
+        expect(new Set(judged.map(({ turn }) => turn)).size).toBe(judged.length);
+        for (const { turn } of judged) expect(turn).toBeGreaterThan(given);
+      },
+      { every: true },
+    );
   }, 60_000);
 });
 

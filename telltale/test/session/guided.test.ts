@@ -3,6 +3,7 @@ import { reduce } from '../../src/events/reduce.ts';
 import { emptyState } from '../../src/events/state.ts';
 import { renderSummary } from '../../src/prompt/render-summary.ts';
 import type { Dialect } from '../../src/protocol/dialect-parser.ts';
+import { checkNotes } from '../../src/workflows/guided/check-notes.ts';
 import { runAgent, tool } from './run-agent.ts';
 import { type Deed, speak } from './speak.ts';
 
@@ -160,6 +161,77 @@ describe('what a step asks for', () => {
 });
 
 describe('out of turn', () => {
+  const LOOK = 'Look at the files in the folder and tell me what is wrong with each of them.';
+  const LESEN =
+    '请阅读这个文件并且总结它的内容然后写下来每一个重要的细节以及你发现的所有问题和可能的解决办法都写清楚吧谢谢你';
+
+  it.each([
+    ['spaces between few words', `I did it, all is fine now.${' '.repeat(40)}ok`],
+    ['characters that show nothing', `I did it, all is fine now${'\u200b'.repeat(40)}.`],
+    ['signs', '!@#$%^&*()_+-=[]{}|;:,.<>?/~`!@#$%^&*()_+-=[]{}|;:,.<>?/~`'],
+    ['pictures', '🎉🎊✨🚀🔥💯👍👏🙌✅🎯🏆🥇🌟⭐💪🤝🙏🎉🎊✨🚀🔥💯👍👏🙌✅'],
+    ['numbers', '1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22'],
+    ['the alphabet', 'abcdefghijklmnopqrstuvwxyz abcdefghijklmnopqrstuvwxyz'],
+    ['one sentence again and again', 'I have now completed the step. '.repeat(4)],
+    ['one sentence again and again, in Chinese', '这个步骤已经完成了一切都很好没有问题。'.repeat(4)],
+    ['the step with invisible characters', LOOK.replaceAll(/\b(\w)/g, '$1\u200b')],
+    [
+      'the step in wide letters',
+      LOOK.replaceAll(/[a-z]/gi, (letter) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0)),
+    ],
+    ['the step in Chinese', LESEN],
+  ])('notes that are %s are none', (_, notes) => {
+    expect(checkNotes(notes, `${LOOK}\n${LESEN}`)?.code).toBe('notes_refused');
+  });
+
+  it.each([
+    'Ich habe beide Dateien gelesen; in der zweiten fehlt die Prüfung auf null, das habe ich ergänzt.',
+    '二つのファイルを読み、二番目の関数で空の値が確認されていないことを見つけました。確認を追加し、テストが全部通ることを確かめました。',
+    'मैंने दोनों फ़ाइलें पढ़ीं, दूसरी में खाली मान की जाँच नहीं थी, इसलिए मैंने उसे जोड़ा और परीक्षण चलाए।',
+    'ผมอ่านไฟล์ทั้งสองแล้วพบว่าฟังก์ชันที่สองไม่ได้ตรวจสอบค่าว่าง จึงเพิ่มการตรวจสอบและทดสอบผ่านทั้งหมด',
+  ])('notes in any language are read: %s', (notes) => {
+    expect(checkNotes(notes, `${LOOK}\n${LESEN}`)).toBeUndefined();
+  });
+
+  it.each([
+    ['could not be read', '<action id="f">{"name": "echo", oops</action>'],
+    ['was no action', '<action id="f">{"name": "echo", "on_error": "perhaps"}</action>'],
+    ['waited for nothing', '<action id="f">{"name": "echo", "depends_on": ["nobody"]}</action>'],
+  ])('complete_step is refused where something before it in its turn %s', async (_, before) => {
+    const { result, of, prompts } = await led(['{ name: look, type: task, prompt: "Look." }'], [], {
+      turns: [
+        `${before}\n${speak('tags', [{ complete: NOTES('all') }])}`,
+        speak('tags', [{ complete: NOTES('what went wrong') }]),
+      ],
+    });
+    expect(result).toMatchObject({ status: 'completed', turns: 2, result: NOTES('what went wrong') });
+    expect(prompts[1]).toContain('which you had not seen');
+    expect(of('task.claimed')).toHaveLength(1);
+  });
+
+  it('its turn waits for complete_step, whatever mode it asks for', async () => {
+    const { result, of } = await led(
+      ['{ name: look, type: task, prompt: "Look." }', '{ name: tell, type: task, prompt: "Tell." }'],
+      [],
+      {
+        turns: [
+          `<action>{"name": "slow"}</action>${speak('tags', [{ complete: NOTES('it') }]).replace('<action', '<action mode="fire_and_forget"')}`,
+          speak('tags', [{ complete: NOTES('the rest') }]),
+        ],
+        files: {
+          ...flow(
+            '{ name: look, type: task, prompt: "Look." }',
+            '{ name: tell, type: task, prompt: "Tell." }',
+          ),
+          ...tool('slow', 'await new Promise((done) => setTimeout(done, 200)); return { slow: true };'),
+        },
+        manifest: '',
+      },
+    );
+    expect(result).toMatchObject({ status: 'completed', turns: 2, result: NOTES('the rest') });
+    expect(of('task.claimed').map(({ turn }) => turn)).toEqual([1, 2]);
+  });
+
   it('nothing that follows complete_step in its turn is begun', async () => {
     const { result, of, prompts } = await led(
       ['{ name: a, type: task, prompt: "First." }', '{ name: b, type: task, prompt: "Second." }'],

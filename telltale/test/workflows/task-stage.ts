@@ -51,6 +51,8 @@ export interface TaskWorld {
   /** What workers were asked: `give KEY`, `answer KEY NTH WORD`. */
   readonly calls: readonly string[];
   readonly tasks: readonly Task[];
+  /** The tasks that are over, as workers were told. */
+  readonly over: readonly string[];
   readonly agents: readonly (string | undefined)[];
   /** To the verifying model. */
   readonly questions: readonly TextQuestion[];
@@ -72,6 +74,7 @@ export function taskWorld(play: Play): TaskWorld {
   const words = new Map<string, TaskWord[]>();
   const calls: string[] = [];
   const tasks: Task[] = [];
+  const over: string[] = [];
   const agents: (string | undefined)[] = [];
   const questions: TextQuestion[] = [];
   const invoked: Question[] = [];
@@ -96,6 +99,7 @@ export function taskWorld(play: Play): TaskWorld {
       else if (nth > told.length) throw new Error(`the report ${nth} was never made`);
       return next(task, call);
     },
+    done: ({ key }) => void over.push(key),
   };
   const model: Model = { id: 'test/cheap', stream: () => Promise.reject(new Error('not here')) };
   const ask: LeafEdges['ask'] = async (question, call) => {
@@ -192,6 +196,7 @@ export function taskWorld(play: Play): TaskWorld {
     words,
     calls,
     tasks,
+    over,
     agents,
     questions,
     invoked,

@@ -547,8 +547,11 @@ describe('a process that dies', () => {
     while (events.length < at) await world.walk(events, at);
     expect(short(events).at(-1)).toBe('verify build 5 pass');
     const before = world.calls.length;
+    const overBefore = world.over.length;
     await world.walk(events);
     expect(world.calls.slice(before)).toEqual(['give run1:ship#1']);
+    // Who waits for its worker hears of it, too.
+    expect(world.over.slice(overBefore)).toEqual(['run1:build#1', 'run1:ship#1']);
   });
 
   it('while a person thinks, wakes no worker to go on waiting', async () => {

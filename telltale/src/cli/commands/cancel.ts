@@ -1,14 +1,11 @@
 import { readRun } from '../../engine/read-run.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
 import { RUN_CANCEL } from '../../session/runs/run-messages.ts';
-import type { Runtime } from '../../session/runtime-types.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
-import { type CancelUnowned, cancelUnowned } from '../session/cancel-unowned.ts';
+import { cancelUnowned } from '../session/cancel-unowned.ts';
 import { cancelUnownedRun } from '../session/cancel-unowned-run.ts';
 import { findStream } from '../session/find-session.ts';
 import { runsOf } from '../session/runs-of.ts';
@@ -65,7 +62,7 @@ export async function cancelStream(
   const reason = options.reason ?? DEFAULT_REASON;
   const { clock } = context.io;
   const outcome = await withStoredSessions(context, options, async (runtime): Promise<Outcome> => {
-    const info = await sessionLed(runtime.store, await find(runtime.store));
+    const info = await ledBy(runtime.store, await find(runtime.store));
     const { stream, status, owner, kind } = info;
     const told = { kind, stream };
     if (hasEnded(status) && owner === undefined)
@@ -76,8 +73,12 @@ export async function cancelStream(
       ...{ outcome: 'cancelled', text: `Nobody worked on ${stream}: it is cancelled now.` },
     };
     if (owner === undefined && kind === 'session') {
-      const way = await endLead(runtime.store, stream, ends, options.force === true);
-      if (way === 'by working on it') return { ...cancelled, isToUndo: true };
+      const lead = await runtime.store.info(leadRun(stream));
+      if (lead !== undefined && lead.owner === undefined && !hasEnded(lead.status)) {
+        const way = await wayToEnd(runtime.store, lead, options.force === true);
+        if (way === 'by working on it') return { ...cancelled, isToUndo: true };
+        await cancelUnownedRun(runtime.store, lead.stream, { ...ends, by: stream });
+      }
       if (await cancelUnowned(runtime, stream, ends)) return cancelled;
     }
     if (owner === undefined && kind === 'run') {
@@ -112,6 +113,13 @@ interface Outcome {
   readonly isToUndo?: boolean;
 }
 
+/** A run that leads a session ends with it, and it with the run: ending the one is ending the other. */
+async function ledBy(store: Store, info: StreamInfo): Promise<StreamInfo> {
+  const parent = info.parent === undefined ? undefined : await store.info(info.parent);
+  const isLead = parent !== undefined && info.kind === 'run' && info.stream === leadRun(parent.stream);
+  return isLead && !hasEnded(parent.status) ? parent : info;
+}
+
 /** What has completed may have to be undone, which takes the run's agent; one that was called is its caller's to end. */
 async function wayToEnd(
   store: Store,
@@ -122,84 +130,34 @@ async function wayToEnd(
   const { steps } = await readRun(store, stream);
   if (![...steps.values()].some(({ status }) => status === 'completed')) return 'at once';
   const caller = parent === undefined ? undefined : await store.info(parent);
+  // Its session has ended without it, and nobody else can work on it.
+  if (caller !== undefined && stream === leadRun(caller.stream) && hasEnded(caller.status)) return 'at once';
   return caller?.kind === 'run' ? 'by its caller' : 'by working on it';
 }
 
-/** A run that leads a session ends with it, as long as that goes on. */
-async function sessionLed(store: Store, info: StreamInfo): Promise<StreamInfo> {
-  if (info.kind !== 'run' || info.parent === undefined || info.stream !== leadRun(info.parent)) return info;
-  const session = await store.info(info.parent);
-  return session === undefined || (hasEnded(session.status) && session.owner === undefined) ? info : session;
-}
-
-/** Ends the run that leads a session, where there is one and it needs nobody for that. */
-async function endLead(
-  store: Store,
-  session: string,
-  ends: CancelUnowned,
-  force: boolean,
-): Promise<'at once' | 'by working on it'> {
-  const lead = await store.info(leadRun(session));
-  if (lead === undefined || lead.head === 0 || hasEnded(lead.status)) return 'at once';
-  if (lead.owner === undefined) {
-    if ((await wayToEnd(store, lead, force)) === 'by working on it') return 'by working on it';
-    if (await cancelUnownedRun(store, lead.stream, ends)) return 'at once';
-  }
-  await store.send(lead.stream, { kind: RUN_CANCEL, from: ends.by, body: ends.reason });
-  return 'at once';
-}
-
-/** Takes the run up here: it finds in its inbox that it is to end, undoes what can be undone, and ends. */
+/** Takes it up here: it finds in its inbox that it is to end, undoes what can be undone, and ends. */
 async function endByWorking(
-  { kind, stream }: Outcome,
+  { stream: run, kind }: Pick<Outcome, 'stream' | 'kind'>,
   reason: string,
   { store }: CancelOptions,
   context: CommandContext,
 ): Promise<void> {
   const { io } = context;
-  const run = kind === 'run' ? stream : leadRun(stream);
-  const ends = { reason, by: run, clock: io.clock };
   await withRuntime(context, store === undefined ? {} : { store }, async (runtime) => {
+    if (kind === 'run') await runtime.store.send(run, { kind: RUN_CANCEL, from: BY, body: reason });
+    else await runtime.cancel(run, reason, BY);
+    const taken = kind === 'run' ? await runtime.workflows.resume(run) : await runtime.resume(run);
+    const stop = () => void taken.interrupt();
+    io.signal.addEventListener('abort', stop, { once: true });
     const stopProgress = startProgress(io, () => `Undoing what ${run} has done…`);
     try {
-      await undo(runtime, run, reason, io);
+      await taken.result;
     } finally {
+      io.signal.removeEventListener('abort', stop);
       await stopProgress();
     }
     for (const called of await runsOf(runtime.store, run))
       if (called.owner === undefined && !hasEnded(called.status))
-        await cancelUnownedRun(runtime.store, called.stream, ends);
-    if (kind === 'session') await cancelUnowned(runtime, stream, { ...ends, by: BY });
+        await cancelUnownedRun(runtime.store, called.stream, { reason, by: run, clock: io.clock });
   });
 }
-
-/** One that leads a session goes on with that alone, but it ends without it. */
-async function undo({ store, workflows }: Runtime, run: string, reason: string, io: Io): Promise<void> {
-  if ((await readRun(store, run)).origin.leads === true) {
-    await workflows.cancel(run, reason, BY);
-    await Promise.race([workflows.idle(), aborted(io.signal)]);
-    const left = await store.info(run);
-    if (!io.signal.aborted && left !== undefined && !hasEnded(left.status)) throw notEnded(run);
-    return;
-  }
-  await store.send(run, { kind: RUN_CANCEL, from: BY, body: reason });
-  const taken = await workflows.resume(run);
-  const stop = () => void taken.interrupt();
-  io.signal.addEventListener('abort', stop, { once: true });
-  try {
-    await taken.result;
-  } finally {
-    io.signal.removeEventListener('abort', stop);
-  }
-}
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-
-const notEnded = (run: string) =>
-  new RuntimeError('not_cancelled', `${run} could not be taken up to undo what it has done.`, {
-    hint: 'Add --force: then it ends at once, and nothing is undone.',
-  });

@@ -29,12 +29,10 @@ export async function cancelUnownedRun(store: Store, run: string, given: CancelU
     for (const called of await runsOf(store, run))
       if (called.head > 0 && called.owner === undefined && !hasEnded(called.status))
         await cancelUnownedRun(store, called.stream, { ...given, by: run });
-    for (const led of await sessionsOf(store, run))
-      if (led.head > 0 && led.owner === undefined && !hasEnded(led.status))
-        await cancelUnowned({ store, state: (session) => readSession(store, session) }, led.stream, {
-          ...given,
-          by: run,
-        });
+    const reader = { store, state: (session: string) => readSession(store, session) };
+    for (const worker of await sessionsOf(store, run))
+      if (worker.head > 0 && worker.owner === undefined && !hasEnded(worker.status))
+        await cancelUnowned(reader, worker.stream, { ...given, by: run });
     const state = await readRun(store, run);
     const reviews = state.reviews.filter(({ choice }) => choice === undefined).map(({ review }) => review);
     const bodies: RunEventBody[] = [

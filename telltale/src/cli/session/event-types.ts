@@ -88,6 +88,8 @@ const RUN_TYPES: Readonly<Record<RunEventType, true>> = {
   'step.compensated': true,
   'step.claimed': true,
   'step.stuck': true,
+  'client.asked': true,
+  'client.claimed': true,
   verify: true,
   'plan.made': true,
   'plan.acting': true,

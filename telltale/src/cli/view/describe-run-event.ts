@@ -51,6 +51,10 @@ function said(event: RunEvent, room: number): string {
       return `${safe(event.step)} by ${safe(event.by)} after ${countText(event.turns, 'turn')}: ${brief(event.notes, room)}`;
     case 'step.stuck':
       return `${safe(event.step)}: ${brief(event.why, room)}`;
+    case 'client.asked':
+      return `${safe(event.step)}${event.again === undefined ? '' : `, again (${safe(event.again.by)}: ${brief(event.again.text, room)})`}`;
+    case 'client.claimed':
+      return `${safe(event.step)} by ${safe(event.by)}: ${brief(event.notes, room)}`;
     case 'verify':
       return verifyText(event, room);
     case 'plan.made':

@@ -42,6 +42,10 @@ export function runNote(
       return paint.dim(told('▹ '));
     case 'step.stuck':
       return paint.yellow(told('! stuck: '));
+    case 'client.asked':
+      return paint.yellow(told('? client '));
+    case 'client.claimed':
+      return paint.dim(told('▹ client '));
     case 'verify':
       return event.assessment === 'pass' ? paint.green(told('⚖ ')) : paint.yellow(told('⚖ '));
     case 'plan.made':

@@ -1,10 +1,11 @@
-import { completesStep } from '../../events/action.ts';
+import { type ActionState, completesStep, isShown } from '../../events/action.ts';
 import type { SessionState, TaskState } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Scheduler } from '../../scheduler/scheduler.ts';
 import { checkClaim } from '../../workflows/guided/check-claim.ts';
 import type { SessionLog } from '../session-log.ts';
+import { keptFromActing } from '../turn/kept-from-acting.ts';
 import { checkEvidence } from './check-evidence.ts';
 
 /** What `complete_step` does: waits for what runs, judges the claim by the step's rules, and puts it on the log. */
@@ -79,22 +80,29 @@ async function othersEnded(
 
 const FAILED = new Set(['failed', 'cancelled', 'interrupted']);
 
-/** An action of the same turn that failed: nobody can have seen that when the step was said to be done. */
+/** Something of the same turn that did not come about: nobody can have seen that when the step was said to be done. */
 function unseenFailure(state: SessionState, task: TaskState, own: string): RuntimeError | undefined {
   for (const id of state.news.results) {
     const known = state.actions.get(id);
     if (known === undefined || id === own || completesStep(known.action)) continue;
-    if (known.turn > task.since && FAILED.has(known.status))
-      return new RuntimeError(
-        'step_undone',
-        `The step is not completed. The action "${id}" (${known.action.name}) ended as ${known.status}, which you had not seen.`,
-        {
-          hint: 'Look at its result, mend it or say in the notes why it does not matter, and complete the step again.',
-        },
-      );
+    if (known.turn <= task.since || !isUndone(known)) continue;
+    return isShown(known.action)
+      ? undone(`The action "${id}" (${known.action.name}) ended as ${known.status}`)
+      : undone('A <foreach> of yours did not run');
   }
-  return undefined;
+  const faults = keptFromActing(state.news.faults);
+  return faults.length === 0
+    ? undefined
+    : undone(`Something else in your turn did not act (${faults.join(', ')})`);
 }
+
+const isUndone = ({ status, skipped }: ActionState): boolean =>
+  FAILED.has(status) || (status === 'skipped' && skipped?.reason !== 'if');
+
+const undone = (what: string) =>
+  new RuntimeError('step_undone', `The step is not completed. ${what}, which you had not seen.`, {
+    hint: 'Look at its result, mend it or say in the notes why it does not matter, and complete the step again.',
+  });
 
 const noStep = () =>
   new RuntimeError('no_step', 'There is no step to complete.', {

@@ -14,18 +14,24 @@ export interface GuideEdges {
   readonly lead: Lead;
   readonly log: SessionLog;
   readonly stop: Stop;
+  readonly resumed: boolean;
   /** What the session results in, where it completes with its run. */
   readonly resultOf: (output: Json) => Json;
 }
 
-export function createGuide({ lead, log, stop, resultOf }: GuideEdges): Guide {
+export function createGuide({ lead, log, stop, resumed, resultOf }: GuideEdges): Guide {
   const { state } = log;
+  /** A task that the run may have taken back since: nothing is done for it before the run says so. */
+  let unsure = resumed ? state.task?.given.task : undefined;
+  const standing = (): Standing | undefined => standingOf(state, lead, unsure);
 
   const settle = async (): Promise<LedEnd | undefined> => {
-    for (let standing = standingOf(state, lead); standing !== undefined; standing = standingOf(state, lead)) {
+    for (let at = standing(); at !== undefined; at = standing()) {
       await log.flushed(); // what the run hears of is on the log
-      const order = await lead.wait(standing, stop);
+      const order = await lead.wait(at, stop);
       if (order === undefined) return { kind: 'stopped' };
+      unsure = undefined;
+      if (order.kind === 'go_on') continue;
       if (order.kind === 'park') {
         log.append({ type: 'session.waiting', for: order.for });
         log.seal(); // from here on the log belongs to whoever resumes it
@@ -46,10 +52,12 @@ export function createGuide({ lead, log, stop, resultOf }: GuideEdges): Guide {
   };
 
   return {
-    before: () => (standingOf(state, lead) === undefined ? undefined : settle()),
+    before: () => (standing() === undefined ? undefined : settle()),
     after() {
       const { task } = state;
+      // After a restart it may be called once more, and the task may be one that the turn knew nothing of.
       if (task === undefined || task.open !== undefined) return;
+      if (task.reportedIn === state.turn || task.since === state.turn) return;
       const { task: key } = task.given;
       const why = whyStuck(state, task);
       if (why !== undefined) {
@@ -66,14 +74,15 @@ const OTHER_WAY =
   'Do something else: look at what you have, try another way, or complete the step and say in its notes what could not be done. If it goes on like this, a person is asked.';
 
 /** Where the session waits for its run; undefined while it has something to do. */
-function standingOf(state: SessionState, lead: Lead): Standing | undefined {
+function standingOf(state: SessionState, lead: Lead, unsure: string | undefined): Standing | undefined {
   const { task } = state;
   if (task === undefined) return { kind: 'idle' };
   const { task: key, max_turns: most } = task.given;
   if (lead.isWithdrawn(key)) return { kind: 'idle' };
   if (task.open !== undefined)
     return { kind: 'report', task: key, report: reportOf(state, task, task.open), used: usedBy(state) };
-  if (most === undefined || task.turns < most) return undefined;
+  if (most === undefined || task.turns < most)
+    return unsure === key ? { kind: 'resumed', task: key } : undefined;
   return {
     kind: 'report',
     task: key,

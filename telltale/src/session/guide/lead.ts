@@ -7,6 +7,8 @@ import type { Stop } from '../stop.ts';
 /** Where a led session stands while it waits for its run. */
 export type Standing =
   | { readonly kind: 'idle' }
+  /** It was resumed with this task in hand, and does not know whether the run still wants it done. */
+  | { readonly kind: 'resumed'; readonly task: string }
   | {
       readonly kind: 'report';
       readonly task: string;
@@ -21,6 +23,8 @@ export type Standing =
 export type Order =
   /** `cause`: the step of the run that it stands for. */
   | { readonly kind: 'task'; readonly task: Task; readonly cause: Cause }
+  /** The task that it was resumed with is still wanted. */
+  | { readonly kind: 'go_on' }
   | { readonly kind: 'word'; readonly task: string; readonly nth: number; readonly word: TaskWord }
   /** The run waits: so does the session, and this process lets go of it. */
   | { readonly kind: 'park'; readonly for: string }
@@ -56,6 +60,9 @@ export interface Lead {
   /** False where the session does not wait: then it is not taken. */
   order(order: Order): boolean;
   withdraw(task: string): void;
+  /** The run has nothing to do: neither has the session once it waits, unless the run goes on before. */
+  park(what: string): void;
+  unpark(): void;
   /** Ends it whenever it waits next. */
   end(end: LeadEnd): void;
 }
@@ -64,6 +71,7 @@ export function createLead(): Lead {
   let at: Standing | undefined;
   let give: ((order: Order) => void) | undefined;
   let over: LeadEnd | undefined;
+  let parkedFor: string | undefined;
   const withdrawn = new Set<string>();
   const waiting = new Set<(standing: Standing) => void>();
 
@@ -83,6 +91,7 @@ export function createLead(): Lead {
   return {
     async wait(standing, stop) {
       if (over !== undefined) return { kind: 'over', end: over };
+      if (parkedFor !== undefined) return { kind: 'park', for: parkedFor };
       let given: Order | undefined;
       await stop.until((done) => {
         give = (made) => {
@@ -117,6 +126,12 @@ export function createLead(): Lead {
     isWaiting: () => give !== undefined,
     order,
     withdraw: (task) => void withdrawn.add(task),
+    park(what) {
+      if (!order({ kind: 'park', for: what })) parkedFor = what;
+    },
+    unpark() {
+      parkedFor = undefined;
+    },
     end(end) {
       over = end;
       order({ kind: 'over', end });

@@ -6,6 +6,7 @@ import type { LoopEnd } from '../loop.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
 import type { Runs } from '../runs/create-runs.ts';
 import { workflowUnknown } from '../runs/find-workflow.ts';
+import { RUN_CANCELLED } from '../runs/run-errors.ts';
 import type { SessionLog } from '../session-log.ts';
 import { isLetGo, type Stop } from '../stop.ts';
 import { createLead, type Lead } from './lead.ts';
@@ -35,9 +36,12 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
   const workflow = prepared.workflows.get(name);
   if (workflow === undefined) throw workflowUnknown(agent, name, [...prepared.workflows.keys()]);
   const lead = createLead();
+  const run = leadRun(state.id);
+  // A session that was forked has a task of the other one's run in hand.
+  const { task } = state;
+  if (task !== undefined && !task.given.task.startsWith(`${run}:`)) lead.withdraw(task.given.task);
   const over = new AbortController();
   let letGo = false;
-  const run = leadRun(state.id);
   const model = prepared.model.id === agent.manifest.model ? undefined : prepared.model;
   await log.flushed(); // a run that nobody remembers would be lost
   runs.leads.set(state.id, lead);
@@ -56,17 +60,15 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
       },
       isLetGo: () => letGo || isLetGo(stop),
       onWaiting({ for: what }) {
-        if (!edges.hold && stop.reason === undefined && lead.isWaiting())
-          lead.order({ kind: 'park', for: what });
-        return () => undefined;
+        if (!edges.hold && stop.reason === undefined) lead.park(what);
+        return lead.unpark;
       },
     })
     .then(
       (output) => lead.end({ kind: 'completed', output }),
       (thrown: unknown) => {
         const error = toRuntimeError(thrown);
-        if (error.code === 'cancelled' || error.code === 'workflow_cancelled')
-          lead.end({ kind: 'cancelled', reason: error.message });
+        if (error.code === RUN_CANCELLED) lead.end({ kind: 'cancelled', reason: error.message });
         else lead.end({ kind: 'failed', error: error.toJSON() });
       },
     );

@@ -77,7 +77,7 @@ export const contradiction = (review: string, approved: boolean, choice: string)
   new RuntimeError(
     'bad_option',
     `The review ${review} cannot be ${approved ? 'approved' : 'rejected'} with the choice "${choice}".`,
-    { hint: 'Say one of the two.' },
+    { hint: `Say one of the two. The choice alone: telltale reviews answer ${review} --choice ${choice}` },
   );
 
 export const noAnswer = (review: string, options: readonly string[]) =>

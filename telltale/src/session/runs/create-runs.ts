@@ -7,6 +7,8 @@ import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Lead } from '../guide/lead.ts';
 import { createBeginnings } from './beginnings.ts';
 import { type CalledRun, callRun, cancelRun } from './call-run.ts';
+import { createClientRuns } from './client-runs.ts';
+import type { ClientRuns, ClientRunsOptions } from './client-types.ts';
 import type { DriveRun } from './drive-run.ts';
 import { createLiveRun } from './live-run.ts';
 import { createRun } from './open-run.ts';
@@ -38,6 +40,7 @@ export interface Runs extends Workflows {
   /** Calls a workflow for an action or a step, and waits for its end. */
   call(call: CalledRun): Promise<Json>;
   end(run: string, reason: string, by: string): Promise<void>;
+  forClients(options?: ClientRunsOptions): ClientRuns;
   /** Stops working on a run here, and writes nothing more. */
   letGo(run: string): void;
   /** Sessions of this process that runs lead, by their ids. */
@@ -147,6 +150,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     },
     events: (run, from = 1, { signal } = {}) => readRunEvents(store, run, from, signal),
     state: (run, seq, { signal } = {}) => readRun(store, run, seq, signal),
+    forClients: (options) => createClientRuns(edges, options),
     idle: beginnings.idle,
     under: beginnings.under,
   };

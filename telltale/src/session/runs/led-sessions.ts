@@ -56,7 +56,7 @@ export function createLedSessions(edges: LedSessionsEdges): LedSessions {
   };
   const reported = (task: Task, call: WorkerCall, at: Standing): TaskReport | undefined => {
     if (at.kind === 'ended') return { kind: 'failed', by: at.session, error: at.error };
-    if (at.kind === 'idle' || at.task !== task.key) return undefined;
+    if (at.kind === 'idle' || at.kind === 'resumed' || at.task !== task.key) return undefined;
     if (!isBound(call.agent)) tellUsage(journal, call, at);
     return at.report;
   };
@@ -69,13 +69,19 @@ export function createLedSessions(edges: LedSessionsEdges): LedSessions {
           const report = reported(task, call, at);
           if (report !== undefined) return report;
           // An agent has one step in hand: another that is worked on beside it comes first.
-          if (at.kind === 'report' && isOpen(state, at.task, done)) await someDone(waiting, call);
+          if (at.kind === 'resumed' && at.task === task.key) lead.order({ kind: 'go_on' });
+          else if ('task' in at && isOpen(state, at.task, done)) await someDone(waiting, call);
           else lead.order({ kind: 'task', task, cause: call.cause });
         }
       }),
     answer: (task, nth, word, call) =>
       withLead(task, call, async (lead) => {
-        const report = reported(task, call, await lead.standing(call.signal));
+        let at = await lead.standing(call.signal);
+        if (at.kind === 'resumed' && at.task === task.key) {
+          lead.order({ kind: 'go_on' });
+          at = await lead.standing(call.signal);
+        }
+        const report = reported(task, call, at);
         if (report === undefined) return lost(task);
         // One that has an answer, on the session's log, is not answered again.
         if (!('nth' in report) || report.nth !== nth) return report;
@@ -95,10 +101,11 @@ export function createLedSessions(edges: LedSessionsEdges): LedSessions {
   };
 }
 
-/** Whether the step that a task stands for has not ended. */
+/** Whether the attempt at a step that a task stands for has not ended. */
 function isOpen({ id, steps }: RunState, key: string, done: ReadonlySet<string>): boolean {
-  const address = key.slice(id.length + 1).replace(/#\d+$/, '');
-  return !done.has(key) && steps.get(address)?.status === 'running';
+  const [, address = '', attempt] = /^(.*)#(\d+)$/s.exec(key.slice(id.length + 1)) ?? [];
+  const step = steps.get(address);
+  return !done.has(key) && step?.status === 'running' && step.attempts === Number(attempt);
 }
 
 /** Resolves once a task is over. Until then there is nothing to do: the run may be let go of. */

@@ -1,5 +1,7 @@
+import type { RunJournal } from '../../engine/run-journal.ts';
 import type { HeldRun } from './open-run.ts';
 import type { Ground } from './realm.ts';
+import type { RunInbox } from './run-inbox.ts';
 import type { RunResult } from './run-types.ts';
 
 /** What this process knows of a run that it has something to do with. */
@@ -11,10 +13,16 @@ export interface BoardEntry {
   fresh?: HeldRun | undefined;
   /** Goes on although the manifest is another one. */
   acceptChanges?: boolean;
+  /** Whether it is held for a while when it waits for its client: a server of such clients works on it. */
+  lingers?: boolean;
   /** While it is worked on: ends it. */
   cancel?: ((reason: string, by: string) => void) | undefined;
   /** While it is worked on: stops at once, and writes nothing more. */
   letGo?: (() => void) | undefined;
+  /** While it is worked on: what others of this process see of it, and how they give it a message. */
+  live?: { readonly journal: RunJournal; readonly take: RunInbox['take'] } | undefined;
+  /** Steps that wait for the client: told as soon as what it sent is in the log's queue, ahead of the commit. */
+  readonly claims: Set<() => void>;
   /** While it only waits, and this process would go on with it: up to where its log went, and what watches it. */
   parked?: { readonly seq: number; readonly unwatch: () => void } | undefined;
   /** Whether another process had it when it was looked at. */
@@ -64,7 +72,7 @@ export function createRunBoard(): RunBoard {
     entry(run) {
       const known = entries.get(run);
       if (known !== undefined) return known;
-      const made: BoardEntry = { run, listeners: new Set() };
+      const made: BoardEntry = { run, listeners: new Set(), claims: new Set() };
       entries.set(run, made);
       return made;
     },

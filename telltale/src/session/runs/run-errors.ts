@@ -31,8 +31,10 @@ export const runFailed = (workflow: string, run: string, { code, message, hint }
     cause: new RuntimeError(code, message, { hint }),
   });
 
+export const RUN_CANCELLED = 'workflow_cancelled';
+
 export const runCancelled = (workflow: string, run: string, reason: string) =>
-  new RuntimeError('workflow_cancelled', `The workflow "${workflow}" (${run}) was cancelled: ${reason}`, {
+  new RuntimeError(RUN_CANCELLED, `The workflow "${workflow}" (${run}) was cancelled: ${reason}`, {
     hint: `See what happened: telltale workflow show ${run}`,
   });
 

@@ -3,7 +3,8 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { InboxMessage, StreamWriter } from '../../store/store.ts';
 import { type Drain, drainInbox } from '../drain-inbox.ts';
 import { takeRunAnswer } from './answer-run.ts';
-import { RUN_CANCEL, RUN_CHILD, RUN_REVIEW, RUN_SIGNAL } from './run-messages.ts';
+import { takeClaim } from './client-claim.ts';
+import { RUN_CANCEL, RUN_CHILD, RUN_CLAIM, RUN_REVIEW, RUN_SIGNAL } from './run-messages.ts';
 
 export interface RunInboxEdges {
   readonly writer: StreamWriter;
@@ -17,15 +18,17 @@ export interface RunInboxEdges {
 export interface RunInbox extends Drain {
   /** The last event that a step may wait for. */
   lastNews(): number;
+  /** Takes a message of this process, past the inbox. */
+  take(message: Omit<InboxMessage, 'id' | 'at'>): void;
 }
 
 export function createRunInbox({ writer, journal, cancel, onError }: RunInboxEdges): RunInbox {
   let news = 0;
-  const receive = (message: InboxMessage) => {
+  const receive = (message: Parameters<typeof takeMessage>[0]) => {
     takeMessage(message, journal, cancel);
     if (message.kind !== RUN_CHILD) news = journal.state.seq;
   };
-  return { ...drainInbox(writer, receive, onError), lastNews: () => news };
+  return { ...drainInbox(writer, receive, onError), lastNews: () => news, take: receive };
 }
 
 /** Puts a message on the run's log. */
@@ -53,6 +56,10 @@ export function takeMessage(
     }
     case RUN_REVIEW:
       if (!takeRunAnswer(journal, from, body, consumed)) break;
+      return;
+    case RUN_CLAIM:
+      // Two may have been sent at once: the first counts, and who sent the other sees that it is on the log.
+      if (!takeClaim(journal, from, body, consumed)) note('a claim that nobody waits for');
       return;
     case RUN_CHILD:
       note('a run that it called goes on');

@@ -11,6 +11,8 @@ export const RUN_ENDED = 'run.ended';
 export const RUN_CANCEL = 'cancel';
 export const RUN_SIGNAL = 'signal';
 export const RUN_REVIEW = 'review';
+/** What a client sends for a task of the run. */
+export const RUN_CLAIM = 'claim';
 /** A run that a step called has ended, or waits no more. */
 export const RUN_CHILD = 'child';
 

@@ -16,6 +16,8 @@ import { createStepHooks } from '../hooks/create-step-hooks.ts';
 import { hasHooks } from '../hooks/hook-types.ts';
 import { createLateInvoke } from '../session-invoke.ts';
 import { runAgentStep } from './agent-step.ts';
+import { createLinger } from './client-linger.ts';
+import { createClientWorkers } from './client-worker.ts';
 import type { Runs } from './create-runs.ts';
 import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
 import { endCalled } from './end-called.ts';
@@ -32,7 +34,7 @@ import { createSessionLink } from './session-link.ts';
 export function walkRun(
   edges: RunsEdges & { readonly leads: ReadonlyMap<string, Lead> },
   callRun: Runs['call'],
-  { held, realm }: DriveCall,
+  { held, realm, entry }: DriveCall,
 ): Driven {
   const { journal } = held;
   const { state } = journal;
@@ -68,6 +70,7 @@ export function walkRun(
     components: [...manifest.components, ...workflow.components],
     context: async (step) => runContext(state, step, await metadata(), await inherited()),
   });
+  const linger = entry.lingers === true ? createLinger({ journal, clock }) : undefined;
   const called = { run: state.id, agents: state.origin.agents };
   const workers = createLedSessions({
     ...{ runs: edges, realm, state, journal, isLetGo },
@@ -82,7 +85,7 @@ export function walkRun(
     ask: prepared.targets.ask,
     costOf: (usage, model) => costWith(model, usage),
     reviews: createRunReviews(journal, clock, isLetGo),
-    workers,
+    workers: state.origin.client === undefined ? workers : createClientWorkers(journal, entry.claims),
     handsOf: lent.handsOf,
     runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
       runAgentStep(edges, realm, {
@@ -96,12 +99,13 @@ export function walkRun(
       const called = prepared.workflows.get(name);
       if (called === undefined)
         return Promise.reject(workflowUnknown(realm.agent, name, [...prepared.workflows.keys()]));
-      const { session: of, chain, agents } = state.origin;
+      const { session: of, client, chain, agents } = state.origin;
       return callRun({
         ...{ id: key, workflow: called, ground: realm, input, cause, signal, isLetGo },
         balance: state.balance,
         origin: {
           ...(of === undefined ? {} : { session: of }),
+          ...(client === undefined ? {} : { client }),
           parent: { run: state.id, step },
           chain: [...chain, name],
           agents,
@@ -134,12 +138,23 @@ export function walkRun(
         leaves: await leavesWithHooks(),
         signal: letGo.signal,
         cancel: cancel.signal,
-        onParked() {
-          released = true;
-          seen = heard;
+        onParked(waits, letGoLater) {
+          const leave = () => {
+            released = true;
+            seen = heard;
+          };
+          const leaveLater = () => {
+            leave();
+            letGoLater();
+          };
+          if (linger?.hold(waits, leaveLater) === true) return 'hold';
+          leave();
           return 'release';
         },
-      }).finally(lent.giveBack);
+      }).finally(() => {
+        linger?.end();
+        return lent.giveBack();
+      });
       await workers.end(end.kind === 'cancelled' ? { ...end, by: cancelledBy } : end);
       if (end.kind === 'parked' || end.kind === 'stopped') return end;
       await endCalled(edges, state, workflow);

@@ -103,6 +103,13 @@ async function work(
     if (state.cancelling === undefined) journal.append({ type: 'workflow.cancelling', reason, by });
     driven.cancel(reason, by);
   };
+  entry.live = {
+    journal,
+    take(message) {
+      inbox.take(message);
+      for (const look of [...entry.claims]) look();
+    },
+  };
   const letGo = () => driven.letGo();
   entry.letGo = letGo;
   signal.addEventListener('abort', letGo, { once: true });
@@ -120,6 +127,7 @@ async function work(
     signal.removeEventListener('abort', letGo);
     entry.cancel = undefined;
     entry.letGo = undefined;
+    entry.live = undefined;
     inbox.close();
     edges.shelf.release(realm.prepared);
   }
@@ -163,7 +171,8 @@ async function settle(
       return letGoOf(edges, entry, held);
     case 'parked': {
       const waiting = { for: end.for, ...(end.due === undefined ? {} : { due: end.due }) };
-      journal.append({ type: 'workflow.waiting', ...waiting });
+      // One that was held for its client says so already.
+      if (state.status !== 'waiting') journal.append({ type: 'workflow.waiting', ...waiting });
       if (!(await isWritten(held))) return letGoOf(edges, entry, held);
       if (hasNews()) return { kind: 'waiting', due: edges.clock.now() };
       park(edges, entry, state.seq);

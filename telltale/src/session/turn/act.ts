@@ -1,4 +1,4 @@
-import { completesStep } from '../../events/action.ts';
+import { completesStep, type DeclaredAction, isTracked } from '../../events/action.ts';
 import type { EventBody } from '../../events/event.ts';
 import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
 import { closeBranch, decideTest, openBranch, otherBranch } from './branches.ts';
@@ -104,8 +104,10 @@ function declare(hearing: Hearing, intent: ActionIntent, consumed: number): void
   if (isAfterStep(hearing, consumed)) return;
   hearing.completed = context.guide !== undefined && completesStep(action.value);
   writeOutput(spoken, consumed);
-  const { id, mode } = action.value;
-  context.scheduler.declare(action.value, context.log.here());
+  // The turn waits for what ends a step: else the next one would begin in the midst of it.
+  const declared = hearing.completed && !isTracked(action.value) ? inTurn(action.value) : action.value;
+  const { id, mode } = declared;
+  context.scheduler.declare(declared, context.log.here());
   if (group !== undefined || mode !== 'sync') return;
   if (context.manifest.protocol.on_sync === 'buffer') waitFor(hearing, id);
   else {
@@ -116,6 +118,8 @@ function declare(hearing: Hearing, intent: ActionIntent, consumed: number): void
     hearing.cut('sync');
   }
 }
+
+const inTurn = (action: DeclaredAction): DeclaredAction => ({ ...action, mode: 'async' });
 
 /** What follows the end of a step in its turn would be done before anybody knows what comes next. Told once. */
 function isAfterStep(hearing: Hearing, consumed: number): boolean {

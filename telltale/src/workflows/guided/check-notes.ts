@@ -1,10 +1,12 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 
 const MIN_NOTES = 50;
-export const MAX_NOTES = 20_000;
+const MAX_NOTES = 20_000;
 /** Notes of fewer different words say nothing that could be read later; where words are not parted, characters count. */
 const MIN_WORDS = 6;
-const MIN_CHARACTERS = 20;
+const MIN_CHARACTERS = 16;
+/** How much of the notes has to be said for the first time in them, in runs of RUN words. */
+const MIN_FRESH = 0.5;
 /** How much of the notes may stand in the prompt word for word, in runs of RUN words. */
 const MAX_COPIED = 0.7;
 const RUN = 4;
@@ -14,24 +16,53 @@ const PROMPT_READ = 100_000;
 export function checkNotes(notes: unknown, prompt: string): RuntimeError | undefined {
   if (notes === undefined || notes === null) return refused('It has no notes.');
   if (typeof notes !== 'string') return refused('Its notes are no text.');
-  const said = notes.trim();
+  const { length } = notes.trim();
+  if (length > MAX_NOTES)
+    return refused(
+      `Its notes have ${length} characters; ${MAX_NOTES} are the most.`,
+      'Say what was done and what came of it; long texts belong into a file, or into "artifacts".',
+    );
+  const said = readable(notes);
   if (said === '') return refused('Its notes are empty.');
   if (said.length < MIN_NOTES)
     return refused(`Its notes have ${said.length} characters; at least ${MIN_NOTES} are asked for.`);
-  if (said.length > MAX_NOTES)
-    return refused(
-      `Its notes have ${said.length} characters; ${MAX_NOTES} are the most.`,
-      'Say what was done and what came of it; long texts belong into a file, or into "artifacts".',
-    );
   const words = wordsOf(said);
-  if (new Set(words).size < MIN_WORDS && new Set(said).size < MIN_CHARACTERS)
+  if (!saysEnough(words) || fresh(words) < MIN_FRESH)
     return refused('Its notes are a placeholder: they repeat a few words.');
-  if (copied(words, wordsOf(prompt.slice(0, PROMPT_READ))) > MAX_COPIED)
+  if (copied(words, wordsOf(readable(prompt.slice(0, PROMPT_READ)))) > MAX_COPIED)
     return refused('Its notes are the text of the step over again.');
   return undefined;
 }
 
-const wordsOf = (text: string): readonly string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+/** What a reader sees of it: characters that show nothing and space upon space say nothing. */
+const readable = (text: string): string =>
+  text
+    .normalize('NFKC')
+    .replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, '')
+    .replace(/[\s\p{Cc}\u2800]+/gu, ' ')
+    .trim();
+
+/** Scripts that part no words: each character of theirs counts as one. */
+const UNPARTED =
+  '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}';
+const WORDS = new RegExp(`[${UNPARTED}]|(?:(?![${UNPARTED}])[\\p{L}\\p{M}\\p{N}])+`, 'gu');
+const IS_UNPARTED = new RegExp(`^[${UNPARTED}]$`, 'u');
+
+const wordsOf = (text: string): readonly string[] => text.toLowerCase().match(WORDS) ?? [];
+
+/** Whether there are words and characters enough that differ, counted together. Numbers alone say nothing. */
+function saysEnough(words: readonly string[]): boolean {
+  let said = 0;
+  for (const word of new Set(words))
+    said += IS_UNPARTED.test(word) ? MIN_WORDS : /\p{L}/u.test(word) ? MIN_CHARACTERS : 0;
+  return said >= MIN_WORDS * MIN_CHARACTERS;
+}
+
+/** The share of the runs of words that do not repeat one before. */
+function fresh(words: readonly string[]): number {
+  const runs = runsOf(words);
+  return runs.length === 0 ? 1 : new Set(runs).size / runs.length;
+}
 
 /** The share of the runs of words in `words` that stand in `prompt`, too. */
 function copied(words: readonly string[], prompt: readonly string[]): number {

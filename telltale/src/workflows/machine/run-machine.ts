@@ -39,8 +39,11 @@ export interface MachineOptions {
   readonly signal: AbortSignal;
   /** Cancels the run: what runs is aborted, waited for and recorded; what has completed is undone. Its reason is said. */
   readonly cancel?: AbortSignal;
-  /** Called when all that is in hand only waits: `release` (also where it is absent) ends the walk, `hold` stays. */
-  readonly onParked?: (waits: Waits) => 'release' | 'hold';
+  /**
+   * Called when all that is in hand only waits: `release` (also where it is absent) ends the walk, `hold` stays, until
+   * the function that it was given is called, which must not be once the run has gone on.
+   */
+  readonly onParked?: (waits: Waits, letGoLater: () => void) => 'release' | 'hold';
 }
 
 /**
@@ -72,9 +75,12 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
     occupancy: createOccupancy((waits) => {
       if (root.stopped !== undefined) return;
       if (waits.due !== undefined && waits.due - clock.now() <= HELD_WAIT_MS) return;
-      if (options.onParked?.(waits) === 'hold') return;
-      parked = waits;
-      letGo('the run waits');
+      const release = () => {
+        if (root.stopped !== undefined) return;
+        parked = waits;
+        letGo('the run waits');
+      };
+      if (options.onParked?.(waits, release) !== 'hold') release();
     }),
     get letGo() {
       return released.stopped !== undefined;

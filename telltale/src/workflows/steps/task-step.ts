@@ -51,15 +51,14 @@ async function work(step: StepOf<'task'>, call: LeafCall, context: LeafContext):
   const { timed, park } = taskTime(call, context);
   const verify = step.verify && withInstructions(step.verify, call.input.instructions);
   const edges: JudgeEdges = { verify, call, context, timed };
-  const ended = await endOnLog(step, edges);
-  if (ended !== undefined) return ended;
-
-  if (typeof call.input.confirm === 'string') await confirm(call.input.confirm, call, context);
   const task = buildTask(step, call, context.workflow);
   const worker = (signal: AbortSignal): WorkerCall => ({
     ...{ agent: step.agent, step: call.address, signal, cause: call.cause, park },
   });
   try {
+    const ended = await endOnLog(step, edges);
+    if (ended !== undefined) return ended;
+    if (typeof call.input.confirm === 'string') await confirm(call.input.confirm, call, context);
     let report: TaskReport = await timed((signal) => workers.give(task, worker(signal)));
     for (;;) {
       if (report.kind === 'failed') throw workFailed(report.error);
@@ -74,7 +73,7 @@ async function work(step: StepOf<'task'>, call: LeafCall, context: LeafContext):
       report = await timed((signal) => workers.answer(task, nth, word, worker(signal)));
     }
   } finally {
-    workers.done?.(task);
+    workers.done?.(task); // also where nobody was set to work: another may wait for its worker
   }
 }
 

@@ -1,0 +1,95 @@
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { LoadedAgent } from '../../session/loaded-agent.ts';
+import type { Runtime, Session, SessionResult } from '../../session/runtime-types.ts';
+import type { Progress, ServedTool, ToolCall } from './served-tool.ts';
+import type { ToolAnswer } from './tool-answer.ts';
+
+export interface AgentToolEdges {
+  readonly runtime: Pick<Runtime, 'start'>;
+  readonly agents: readonly LoadedAgent<unknown>[];
+  /** Stands before the agent's name in the tool's. */
+  readonly prefix: string;
+}
+
+/** Each agent as a tool: a call is a session of its own, with its whole log in the store. */
+export const agentTools = ({ runtime, agents, prefix }: AgentToolEdges): readonly ServedTool[] =>
+  agents.map((agent) => ({
+    definition: {
+      name: `${prefix}${agent.manifest.name}`,
+      title: agent.manifest.name,
+      description:
+        agent.manifest.description ?? `Runs the agent "${agent.manifest.name}" and gives its result.`,
+      inputSchema: {
+        type: 'object',
+        properties: {
+          input: { type: 'string', description: 'What the agent is to do.' },
+          vars: { type: 'object', description: 'Values for its variables, by name.' },
+        },
+        additionalProperties: false,
+      },
+      annotations: { readOnlyHint: false, openWorldHint: true },
+    },
+    call: (args, call) => runAgent(runtime, agent, args, call),
+  }));
+
+async function runAgent(
+  runtime: Pick<Runtime, 'start'>,
+  agent: LoadedAgent<unknown>,
+  { input = '', vars }: JsonObject,
+  { signal, progress }: ToolCall,
+): Promise<ToolAnswer> {
+  const session = runtime.start(agent, {
+    input: String(input),
+    signal,
+    onWaiting: 'release',
+    ...(vars === undefined ? {} : { vars: vars as JsonObject }),
+  });
+  const forget = progress === undefined ? undefined : session.subscribe((event) => tell(event, progress));
+  try {
+    return answerOf(await session.result, agent.manifest.name);
+  } finally {
+    forget?.();
+  }
+}
+
+type Observed = Parameters<Parameters<Session['subscribe']>[0]>[0];
+
+/** What a person who waits would like to read; never what the agent says or was given. */
+function tell(event: Observed, progress: Progress): void {
+  if (event.type === 'turn.started') progress(`turn ${event.turn}`);
+  if (event.type === 'action.started') progress(`${event.id} started`);
+  if (event.type === 'action.completed') progress(`${event.id} completed`);
+  if (event.type === 'action.failed') progress(`${event.id} failed: ${event.error.message}`, 'warning');
+}
+
+function answerOf(
+  { session, status, result, error, reviews = [], turns, cost_usd }: SessionResult<unknown>,
+  agent: string,
+): ToolAnswer {
+  const told = { session, status, turns, cost_usd };
+  switch (status) {
+    case 'completed': {
+      const value = (result ?? null) as Json;
+      return {
+        structured: { ...told, result: value },
+        text: typeof value === 'string' ? value : JSON.stringify(value),
+      };
+    }
+    case 'waiting': {
+      const asked = reviews.map(({ review, what }) => ({ review, what }));
+      const hint = `A person has to answer: telltale reviews. Then: telltale resume ${session}`;
+      return { structured: { ...told, reviews: asked, hint }, text: `The agent "${agent}" waits. ${hint}` };
+    }
+    case 'failed':
+    case 'stalled':
+    case 'cancelled':
+    case 'interrupted':
+      throw agentEnded(agent, session, status, error?.message);
+  }
+}
+
+const agentEnded = (agent: string, session: string, status: string, why = 'no reason is on its log.') =>
+  new RuntimeError('agent_failed', `The agent "${agent}" (${session}) ended as ${status}: ${why}`, {
+    hint: `Its log: telltale://sessions/${session}/log`,
+  });

@@ -1,0 +1,59 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+export interface GuardOptions {
+  /** Whether the server listens on this machine only. */
+  readonly isLoopback: boolean;
+  readonly token: string | undefined;
+  readonly path: string;
+}
+
+export interface RequestRefusal {
+  readonly status: number;
+  readonly message: string;
+  readonly headers?: object;
+}
+
+const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'POST', 'DELETE']);
+const OWN_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/**
+ * Why a request is not listened to. A page on the web can have a browser send requests to this machine, under a name of
+ * its own that it points here: so the names in Host and Origin must be this machine's.
+ */
+export function refuseRequest(
+  { headers, method, url = '/' }: Pick<IncomingMessage, 'headers' | 'method' | 'url'>,
+  { isLoopback, token, path }: GuardOptions,
+): RequestRefusal | undefined {
+  const { host = '', origin, authorization = '' } = headers;
+  if (isLoopback && !OWN_NAMES.has(nameOf(`http://${host}`)))
+    return { status: 403, message: 'Host is not this machine.' };
+  if (origin !== undefined && nameOf(origin) !== nameOf(`http://${host}`) && !OWN_NAMES.has(nameOf(origin)))
+    return { status: 403, message: 'Origin is another site.' };
+  if (token !== undefined && !isSame(authorization, `Bearer ${token}`))
+    return {
+      status: 401,
+      message: 'A bearer token is needed.',
+      headers: { 'www-authenticate': 'Bearer' },
+    };
+  if (url.split('?')[0] !== path) return { status: 404, message: `MCP is served at ${path}.` };
+  if (!METHODS.has(method))
+    return {
+      status: 405,
+      message: 'GET, POST and DELETE are answered.',
+      headers: { allow: 'GET, POST, DELETE' },
+    };
+  return undefined;
+}
+
+function nameOf(origin: string): string {
+  try {
+    return new URL(origin).hostname;
+  } catch {
+    return '';
+  }
+}
+
+/** As hashes: how long it takes says nothing of how much of it is right. */
+const isSame = (given: string, expected: string): boolean => timingSafeEqual(hashOf(given), hashOf(expected));
+const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { McpServer } from './create-mcp-server.ts';
+import { refuseRequest } from './http-guard.ts';
+import { readBody } from './read-body.ts';
+import { INVALID_REQUEST, refusal } from './read-message.ts';
+
+export interface HttpOptions {
+  /** 0 for a free one. */
+  readonly port: number;
+  readonly host: string;
+  /** What clients have to send as a bearer token; needed on any address but loopback. */
+  readonly token?: string | undefined;
+  readonly onError: (error: unknown) => void;
+}
+
+export interface HttpServing {
+  /** `http://127.0.0.1:4810/mcp`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const PATH = '/mcp';
+/** Clients at a time: beyond that the one that was quiet for longest is forgotten, and begins anew. */
+const MAX_SESSIONS = 1_000;
+/** Kept for every request that is being read. */
+const SESSION_HEADER = 'mcp-session-id';
+
+/** Serves clients over streamable HTTP, each with a session of its own, until it is closed. */
+export async function serveHttp(server: McpServer, options: HttpOptions): Promise<HttpServing> {
+  const { port, host, token, onError } = options;
+  if (!isLoopback(host) && token === undefined) throw needsToken(host);
+  const [{ StreamableHTTPServerTransport: SdkTransport }, { isInitializeRequest }] = await Promise.all([
+    import('@modelcontextprotocol/sdk/server/streamableHttp.js'),
+    import('@modelcontextprotocol/sdk/types.js'),
+  ]);
+  /** In the order of their last use. */
+  const sessions = new Map<string, StreamableHTTPServerTransport>();
+
+  const begin = async (): Promise<StreamableHTTPServerTransport> => {
+    const transport = new SdkTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized(id) {
+        sessions.set(id, transport);
+        const [oldest] = sessions.keys();
+        if (sessions.size > MAX_SESSIONS && oldest !== undefined)
+          void sessions.get(oldest)?.close().catch(onError);
+      },
+    });
+    transport.onclose = () => {
+      if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
+    };
+    // The SDK's own type has "undefined" where the interface it implements does not allow it.
+    await server.connect(transport as Parameters<McpServer['connect']>[0]);
+    return transport;
+  };
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const refused = refuseRequest(request, { isLoopback: isLoopback(host), token, path: PATH });
+    if (refused !== undefined) return reply(response, refused.status, refused.message, refused.headers);
+    const id = request.headers[SESSION_HEADER];
+    const known = typeof id === 'string' ? sessions.get(id) : undefined;
+    if (id !== undefined && known === undefined)
+      return reply(response, 404, 'There is no such session: initialize a new one.');
+    if (known !== undefined && typeof id === 'string') {
+      sessions.delete(id);
+      sessions.set(id, known);
+    }
+    if (request.method !== 'POST') {
+      if (known === undefined) return reply(response, 400, `${SESSION_HEADER} is missing.`);
+      return known.handleRequest(request, response);
+    }
+    const body = await readBody(request);
+    if ('refused' in body) return replyWith(response, body.status, body.refused);
+    if (known === undefined && !isInitializeRequest(body.value))
+      return reply(response, 400, `${SESSION_HEADER} is missing: the first message is "initialize".`);
+    return (known ?? (await begin())).handleRequest(request, response, body.value);
+  };
+
+  const http = createServer((request, response) => {
+    handle(request, response).catch((thrown) => {
+      onError(thrown);
+      if (!response.headersSent) reply(response, 500, 'The server failed.');
+      else response.destroy();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', (thrown: NodeJS.ErrnoException) => reject(cannotListen(host, port, thrown)));
+    http.listen(port, host, resolve);
+  });
+  http.on('error', onError);
+  const { port: taken } = http.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}${PATH}`,
+    async close() {
+      const closed = new Promise<void>((resolve) => http.close(() => resolve()));
+      await Promise.all([...sessions.values()].map((transport) => transport.close()));
+      http.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+const reply = (response: ServerResponse, status: number, message: string, headers: object = {}): void =>
+  replyWith(response, status, refusal(INVALID_REQUEST, message), headers);
+
+function replyWith(response: ServerResponse, status: number, body: object, headers: object = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', connection: 'close', ...headers });
+  response.end(JSON.stringify(body));
+}
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+
+const needsToken = (host: string) =>
+  new RuntimeError('usage', `Anybody who reaches ${host} could use this server.`, {
+    hint: 'Set a token that clients have to send: --token, or TELLTALE_MCP_TOKEN. Or leave --host at 127.0.0.1.',
+  });
+
+const cannotListen = (host: string, port: number, cause: NodeJS.ErrnoException) =>
+  new RuntimeError(
+    'cannot_listen',
+    `Nothing can be served at ${host}:${port} (${cause.code ?? cause.message}).`,
+    {
+      hint:
+        cause.code === 'EADDRINUSE'
+          ? 'Something else is there: name another port, or 0 for a free one.'
+          : 'Name another --host or port.',
+      cause,
+    },
+  );

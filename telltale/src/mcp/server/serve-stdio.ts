@@ -1,0 +1,77 @@
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { Clock } from '../../kernel/clock.ts';
+import type { McpServer } from './create-mcp-server.ts';
+import { INVALID_REQUEST, type MessageRefusal, readMessage, refusal } from './read-message.ts';
+import { createRequestLines } from './request-lines.ts';
+
+export interface StdioEdges {
+  readonly input: AsyncIterable<Uint8Array>;
+  /** Where messages go, and nothing else. Once its reader has gone away, writes are dropped. */
+  readonly output: { write(text: string): Promise<void>; readonly closed: boolean };
+  readonly clock: Clock;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Of one message. */
+const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+/** What was asked for when the input ended is still answered, if it takes no longer. */
+const LAST_ANSWERS_MS = 5_000;
+
+/** Serves one client over a pair of pipes, until it closes its side or the signal is aborted. */
+export async function serveStdio(server: McpServer, edges: StdioEdges): Promise<void> {
+  const { input, output, clock, signal, onError } = edges;
+  const types = await import('@modelcontextprotocol/sdk/types.js');
+  /** Ids of requests without an answer. */
+  const asked = new Set<string | number>();
+  let answered: () => void = () => undefined;
+  const write = (message: JSONRPCMessage | MessageRefusal) => output.write(`${JSON.stringify(message)}\n`);
+  const settle = (id: string | number) => {
+    asked.delete(id);
+    if (asked.size === 0) answered();
+  };
+  const transport: Transport = {
+    start: async () => undefined,
+    async send(message) {
+      await write(message);
+      if ('id' in message && !('method' in message)) settle(message.id as string | number);
+    },
+    async close() {
+      transport.onclose?.();
+    },
+  };
+  const refuse = (refused: MessageRefusal) => void write(refused).catch(onError);
+  const lines = createRequestLines(
+    MAX_MESSAGE_BYTES,
+    (line) => {
+      const read = readMessage(line, types);
+      if ('refused' in read) return refuse(read.refused);
+      const { message } = read;
+      if ('method' in message && 'id' in message) asked.add(message.id);
+      // What is cancelled gets no answer.
+      if ('method' in message && message.method === 'notifications/cancelled')
+        settle((message.params as { readonly requestId?: string | number } | undefined)?.requestId ?? '');
+      transport.onmessage?.(message);
+    },
+    () => refuse(refusal(INVALID_REQUEST, `A message has more than ${MAX_MESSAGE_BYTES} bytes.`)),
+  );
+  const connected = await server.connect(transport);
+  try {
+    for await (const chunk of input) lines.push(chunk);
+    if (asked.size > 0 && !output.closed && !signal.aborted)
+      await new Promise<void>((resolve) => {
+        const disarm = clock.after(LAST_ANSWERS_MS, resolve);
+        answered = () => {
+          disarm();
+          resolve();
+        };
+        signal.addEventListener('abort', answered, { once: true });
+      });
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
+  } finally {
+    await connected.close();
+  }
+}

@@ -1,0 +1,22 @@
+import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { ToolAnswer } from './tool-answer.ts';
+
+/** What goes on, for a person who waits. */
+export type Progress = (message: string, level?: 'info' | 'warning') => void;
+
+/** Who calls, and how it hears of what goes on. */
+export interface ToolCall {
+  /** The name that the client gives itself. */
+  readonly client: string;
+  /** Aborted when the client cancels the call or goes away. */
+  readonly signal: AbortSignal;
+  /** Absent where the client does not want to know. */
+  readonly progress?: Progress | undefined;
+}
+
+/** A tool of the server. Its arguments satisfy its schema; what it rejects with is told to the client's model. */
+export interface ServedTool {
+  readonly definition: Tool;
+  call(args: JsonObject, call: ToolCall): Promise<ToolAnswer>;
+}

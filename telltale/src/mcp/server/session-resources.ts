@@ -1,0 +1,157 @@
+import type {
+  ListResourcesResult,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplate,
+} from '@modelcontextprotocol/sdk/types.js';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { readEventPage } from '../../session/read-session.ts';
+import type { Runtime } from '../../session/runtime-types.ts';
+
+const SCHEME = 'telltale://sessions/';
+const STATE = 'application/json';
+const LOG = 'application/x-ndjson';
+/** Sessions of one page of the list. */
+const PAGE = 50;
+/** Sessions that can be listed; older ones are read by their ids. */
+const MAX_LISTED = 10_000;
+/** Ids that are offered for the beginning of one. */
+const MAX_COMPLETED = 100;
+/** Of one page of a log. */
+const MAX_EVENTS = 500;
+const MAX_CHARS = 1_000_000;
+
+export const SESSION_TEMPLATES: readonly ResourceTemplate[] = [
+  {
+    uriTemplate: `${SCHEME}{id}`,
+    name: 'session',
+    title: 'A session',
+    description: 'What has become of a session: status, result, turns, cost, metadata.',
+    mimeType: STATE,
+  },
+  {
+    uriTemplate: `${SCHEME}{id}/log{?from}`,
+    name: 'session-log',
+    title: "A session's log",
+    description: `Its events from number "from" on, one JSON object a line, ${MAX_EVENTS} at the most; _meta.next is where the rest is.`,
+    mimeType: LOG,
+  },
+];
+
+/** Sessions of the store as resources. */
+export interface SessionResources {
+  /** Newest first. */
+  list(cursor?: string): Promise<ListResourcesResult>;
+  read(uri: string): Promise<ReadResourceResult>;
+  /** Sessions whose id begins so, newest first; none for any other argument of a template. */
+  complete(argument: string, begin: string): Promise<readonly string[]>;
+  /** Calls `updated` when there is more on the session's log. */
+  watch(uri: string, updated: () => void): Promise<() => void>;
+}
+
+export function createSessionResources({ store, state }: Pick<Runtime, 'store' | 'state'>): SessionResources {
+  const found = async (uri: string) => {
+    const place = placeOf(uri);
+    const info = place && (await store.info(place.session));
+    if (place === undefined || info?.kind !== 'session') throw resourceUnknown(uri);
+    return place;
+  };
+  return {
+    async list(cursor) {
+      const all = await store.list({ kind: 'session', limit: MAX_LISTED });
+      const last = cursor === undefined ? -1 : all.findIndex(({ stream }) => stream === cursor);
+      if (cursor !== undefined && last === -1) throw badCursor(cursor);
+      const page = all.slice(last + 1, last + 1 + PAGE);
+      const resources = page.map(
+        ({ stream, name, title, status }): Resource => ({
+          uri: `${SCHEME}${stream}`,
+          name: stream,
+          title: title === '' ? name : title,
+          description: `Agent "${name}", ${status}.`,
+          mimeType: STATE,
+        }),
+      );
+      const next = last + 1 + PAGE < all.length ? page.at(-1)?.stream : undefined;
+      return { resources, ...(next === undefined ? {} : { nextCursor: next }) };
+    },
+    async read(uri) {
+      const { session, log, from } = await found(uri);
+      if (!log) {
+        const text = JSON.stringify(summaryOf(await state(session)), null, 2);
+        return { contents: [{ uri, mimeType: STATE, text }] };
+      }
+      const events = await readEventPage(store, session, from, MAX_EVENTS + 1);
+      const lines = events.map((event) => JSON.stringify(event));
+      const shown = fitting(lines.slice(0, MAX_EVENTS));
+      const next =
+        shown.length < lines.length
+          ? { _meta: { next: `${SCHEME}${session}/log?from=${from + shown.length}` } }
+          : {};
+      return { contents: [{ uri, mimeType: LOG, text: shown.map((line) => `${line}\n`).join(''), ...next }] };
+    },
+    async complete(argument, begin) {
+      if (argument !== 'id') return [];
+      const all = await store.list({ kind: 'session', limit: MAX_LISTED });
+      return all.flatMap(({ stream }) => (stream.startsWith(begin) ? [stream] : [])).slice(0, MAX_COMPLETED);
+    },
+    async watch(uri, updated) {
+      const { session } = await found(uri);
+      return store.watch(session, updated);
+    },
+  };
+}
+
+interface Place {
+  readonly session: string;
+  readonly log: boolean;
+  readonly from: number;
+}
+
+function placeOf(uri: string): Place | undefined {
+  const [, session, log, from = '1'] =
+    /^telltale:\/\/sessions\/([^/?#]+)(?:(\/log)(?:\?from=(\d{1,15}))?)?$/.exec(uri) ?? [];
+  if (session === undefined) return undefined;
+  return { session: decodeURIComponent(session), log: log !== undefined, from: Math.max(1, Number(from)) };
+}
+
+/** One at least: an event is never cut. */
+function fitting(lines: readonly string[]): readonly string[] {
+  let chars = 0;
+  const end = lines.findIndex((line, index) => {
+    chars += line.length + 1;
+    return index > 0 && chars > MAX_CHARS;
+  });
+  return end === -1 ? lines : lines.slice(0, end);
+}
+
+type SessionState = Awaited<ReturnType<Runtime['state']>>;
+
+const summaryOf = ({ id, totals, startedAt, at, open, actions, reviews, ...state }: SessionState) => ({
+  session: id,
+  agent: state.agent,
+  model: state.model,
+  status: state.status,
+  ...(state.parent === undefined ? {} : { parent: state.parent.session }),
+  input: state.input,
+  started: new Date(startedAt).toISOString(),
+  updated: new Date(at).toISOString(),
+  events: state.seq,
+  turns: totals.turns,
+  usage: { input: totals.input, output: totals.output },
+  cost_usd: totals.cost_usd,
+  metadata: state.metadata,
+  actions: { declared: actions.size, running: [...open] },
+  waitingFor: reviews.flatMap(({ review, what, answer }) => (answer === undefined ? [{ review, what }] : [])),
+  result: state.result ?? null,
+  error: state.error ?? null,
+});
+
+const resourceUnknown = (uri: string) =>
+  new RuntimeError('resource_unknown', `There is no resource "${uri}".`, {
+    hint: 'resources/list names those that there are; a log is telltale://sessions/ID/log.',
+  });
+
+const badCursor = (cursor: string) =>
+  new RuntimeError('bad_cursor', `The list has no place "${cursor}".`, {
+    hint: 'Begin again without a cursor.',
+  });

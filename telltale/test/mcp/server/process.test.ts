@@ -1,0 +1,295 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { request } from 'node:http';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { main } from '../../../src/cli/main.ts';
+import { recordedIo } from '../../cli/recorded-io.ts';
+import { temporaryProject } from '../../manifest/temporary-project.ts';
+import { AGENT, NOTES, type Told, task, workflow } from './serve-stage.ts';
+
+const BIN = fileURLToPath(new URL('../../../bin/telltale.js', import.meta.url));
+const SUITE = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js');
+const FIXTURE = fileURLToPath(new URL('./conformance', import.meta.url));
+const SLOW_MS = 60_000;
+
+const project = () =>
+  temporaryProject({
+    'agent.yml': `${AGENT}${workflow('release', task('plan') + task('build') + task('ship'))}`,
+  });
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** `telltale mcp` in a process of its own, ended with the test. */
+function serve(args: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [BIN, 'mcp', ...args], {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    err += chunk;
+  });
+  child.stdin.on('error', () => undefined);
+  const ended = new Promise<Ended>((resolve) => child.on('close', (code) => resolve({ code, out, err })));
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const messages = () =>
+    out
+      .trim()
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+  return {
+    child,
+    ended,
+    messages,
+    err: () => err,
+    say: (line: string) => void child.stdin.write(`${line}\n`),
+    /** Where it serves over HTTP. */
+    async url() {
+      await expect
+        .poll(() => `${err}${child.exitCode ?? ''}`, { timeout: 20_000 })
+        .toMatch(/Serving MCP at (\S+)\.|\d$/);
+      return /Serving MCP at (\S+)\. /.exec(err)?.[1] ?? `none: ${err}`;
+    },
+  };
+}
+
+async function connect(transport: Transport) {
+  const client = new Client({ name: 'tester', version: '1.0.0' });
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  return async (name: string, args: object) =>
+    (await client.callTool({ name, arguments: { ...args } })).structuredContent as Told;
+}
+
+const kill = (child: ChildProcess) =>
+  new Promise<void>((resolve) => {
+    child.on('close', () => resolve());
+    child.kill('SIGKILL');
+  });
+
+/** Three steps, with the server killed after the second claim was sent: `again` gives another server on the same store. */
+async function drive(open: () => Promise<Awaited<ReturnType<typeof connect>>>, again: () => Promise<void>) {
+  const before = await open();
+  const first = await before('start_workflow', { workflow: 'release', goal: 'a release' });
+  const sent = { continueToken: first.continueToken, notes: NOTES };
+  const second = await before('continue_workflow', sent);
+  expect(second).toMatchObject({ step: { prompt: 'Do the part called build.' } });
+  await again();
+  const after = await open();
+  expect(await after('continue_workflow', sent)).toEqual(second);
+  const third = await after('continue_workflow', { continueToken: second.continueToken, notes: NOTES });
+  expect(third).toMatchObject({ step: { prompt: 'Do the part called ship.' } });
+  expect(await after('continue_workflow', sent)).toMatchObject({ error: { code: 'token_replayed' } });
+  expect(
+    await after('continue_workflow', { continueToken: third.continueToken, notes: NOTES }),
+  ).toMatchObject({ isComplete: true });
+}
+
+describe('a client drives a workflow to its end, over a kill -9', () => {
+  it('over stdio', { timeout: SLOW_MS }, async () => {
+    const cwd = project();
+    const pids: (number | null)[] = [];
+    const open = async () => {
+      const transport = new StdioClientTransport({
+        command: process.execPath,
+        args: [BIN, 'mcp', '--store', 'x.db'],
+        cwd,
+      });
+      const call = await connect(transport);
+      pids.push(transport.pid);
+      return call;
+    };
+    await drive(open, async () => void process.kill(pids[0] ?? 0, 'SIGKILL'));
+  });
+
+  it('over HTTP, in a session of its own', { timeout: SLOW_MS }, async () => {
+    const cwd = project();
+    const servers: ReturnType<typeof serve>[] = [];
+    const open = async () => {
+      const server = serve(['agent.yml', '--http', '0', '--store', 'x.db', '--token', 'secret'], cwd);
+      servers.push(server);
+      const url = new URL(await server.url());
+      const headers = { authorization: 'Bearer secret' };
+      return connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }) as Transport);
+    };
+    await drive(open, () => kill((servers[0] as ReturnType<typeof serve>).child));
+    const [, last] = servers;
+    last?.child.kill('SIGINT');
+    expect((await last?.ended)?.code).toBe(130);
+  });
+});
+
+const INITIALIZE = JSON.stringify({
+  ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+});
+
+describe('over stdio', () => {
+  it('what is no message is answered by an error, and the next one is served', {
+    timeout: SLOW_MS,
+  }, async () => {
+    const { say, messages, child, ended } = serve(['agent.yml', '--store', 'memory'], project());
+    say('{"jsonrpc": "2.0", ');
+    say('[1, 2]');
+    say('{"id": 7}');
+    say(`{"jsonrpc": "2.0", "id": 8, "method": "${'x'.repeat(9_000_000)}"}`);
+    say(INITIALIZE);
+    say('{"jsonrpc": "2.0", "id": 2, "method": "no/such"}');
+    say('{"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "start_workflw"}}');
+    say('{"jsonrpc": "2.0", "id": 4, "method": "tools/list"}');
+    // What was asked for is answered, though nothing more is to come.
+    child.stdin.end();
+    const { code, err } = await ended;
+    const codes = messages().map(({ id, error, result }) => [
+      id,
+      error?.code ?? (result === undefined ? 'none' : 'fine'),
+    ]);
+    expect(codes).toEqual(
+      expect.arrayContaining([
+        [null, -32_700],
+        [null, -32_600],
+        [7, -32_600],
+        [1, 'fine'],
+        [2, -32_601],
+        [3, -32_602],
+        [4, 'fine'],
+      ]),
+    );
+    expect(codes).toHaveLength(8);
+    expect(messages().find(({ id }) => id === 3).error.message).toContain('start_workflow');
+    expect([code, err]).toEqual([0, '']);
+  });
+
+  it('a client that does not read any more is no crash', { timeout: SLOW_MS }, async () => {
+    const { say, child, ended, messages } = serve(['agent.yml', '--store', 'memory'], project());
+    say(INITIALIZE);
+    await expect.poll(() => messages().length, { timeout: 20_000 }).toBe(1);
+    child.stdout.destroy();
+    for (let id = 2; id < 20; id++) say(`{"jsonrpc": "2.0", "id": ${id}, "method": "tools/list"}`);
+    child.stdin.end();
+    expect(await ended).toMatchObject({ code: 0, err: '' });
+  });
+});
+
+describe('the command line', () => {
+  const run = async (args: readonly string[], cwd: string) => {
+    const io = recordedIo({ cwd });
+    return { code: await main(['mcp', ...args], io), out: io.out(), err: io.err() };
+  };
+
+  it('mistakes are told on stderr, with nothing on stdout', async () => {
+    const cwd = project();
+    for (const [args, said] of [
+      [['none.yml'], 'none.yml'],
+      [['agent.yml', '--token', 'x'], '--http'],
+      [['agent.yml', '--token-ttl', 'soon'], 'no duration'],
+      [['agent.yml', '--http', '70000'], 'no port'],
+      [['agent.yml', '--http', '0', '--host', '0.0.0.0'], 'TELLTALE_MCP_TOKEN'],
+    ] as const) {
+      const { code, out, err } = await run([...args, '--store', 'memory'], cwd);
+      expect([args, code, out, err.includes(said)]).toEqual([args, 2, '', true]);
+    }
+    expect((await run([], temporaryProject())).err).toContain('There is no agent.yml here');
+  });
+
+  it('rotates the key, and never shows a secret', async () => {
+    const cwd = project();
+    const rotate = async () => JSON.parse((await run(['rotate-key', '--store', 'x.db', '--json'], cwd)).out);
+    const first = await rotate();
+    expect(first.previous).toBe(null);
+    expect(await rotate()).toMatchObject({ previous: first.key });
+    const { out } = await run(['rotate-key', '--store', 'x.db'], cwd);
+    expect(out).toMatch(/^Tokens are signed with the new key [\w-]{8}; tokens of [\w-]{8} count/);
+    expect((await run(['rotate-key', '--store', 'memory'], cwd)).code).toBe(2);
+  });
+});
+
+describe('over HTTP', () => {
+  it('only this machine, its own pages and who has the token are listened to', {
+    timeout: SLOW_MS,
+  }, async () => {
+    const server = serve(['agent.yml', '--http', '0', '--store', 'memory'], project(), {
+      TELLTALE_MCP_TOKEN: 'secret',
+    });
+    const url = await server.url();
+    const { port } = new URL(url);
+    const send = (headers: object, more: { method?: string; path?: string; body?: string } = {}) =>
+      new Promise<number>((resolve, reject) => {
+        const { method = 'POST', path = '/mcp', body = INITIALIZE } = more;
+        const all = {
+          host: `127.0.0.1:${port}`,
+          authorization: 'Bearer secret',
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...headers,
+        };
+        const asked = request({ host: '127.0.0.1', port, method, path, headers: all }, (response) => {
+          response.resume();
+          resolve(response.statusCode ?? 0);
+          response.destroy();
+        });
+        asked.on('error', reject);
+        asked.end(body);
+      });
+    expect(await send({})).toBe(200);
+    expect(await send({ host: `localhost:${port}`, origin: `http://localhost:${port}` })).toBe(200);
+    expect(await send({ host: 'evil.example' })).toBe(403);
+    expect(await send({ origin: 'https://evil.example' })).toBe(403);
+    expect(await send({ origin: 'null' })).toBe(403);
+    expect(await send({ authorization: 'Bearer secrets' })).toBe(401);
+    expect(await send({ authorization: '' })).toBe(401);
+    expect(await send({}, { path: '/' })).toBe(404);
+    expect(await send({}, { method: 'PUT' })).toBe(405);
+    expect(await send({}, { body: '{' })).toBe(400);
+    expect(await send({}, { body: '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}' })).toBe(400);
+    expect(await send({ 'mcp-session-id': 'none' })).toBe(404);
+    expect(await send({}, { method: 'GET', body: '' })).toBe(400);
+    const tooLong = await send({}, { body: `"${'x'.repeat(9_000_000)}"` }).catch(() => 413); // or cut off meanwhile
+    expect(tooLong).toBe(413);
+    expect(await send({})).toBe(200);
+    expect(server.child.exitCode).toBe(null);
+  });
+
+  it('the published suite passes, but for what is listed with its reasons', {
+    timeout: SLOW_MS,
+  }, async () => {
+    const cwd = temporaryProject();
+    const server = serve(
+      [`${FIXTURE}/agent.yml`, '--http', '0', '--prefix', 'test_', '--store', 'memory'],
+      cwd,
+    );
+    const args = [
+      SUITE,
+      'server',
+      '--url',
+      await server.url(),
+      '--expected-failures',
+      `${FIXTURE}/expected-failures.yml`,
+    ];
+    const suite = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    for (const stream of [suite.stdout, suite.stderr])
+      stream.on('data', (chunk) => {
+        said += chunk;
+      });
+    const code = await new Promise((resolve) => suite.on('close', resolve));
+    expect(said).toContain('Baseline check passed');
+    expect(said.match(/^✓/gm)?.length).toBe(15);
+    expect([code, server.err().split('\n').length]).toEqual([0, 2]);
+  });
+});

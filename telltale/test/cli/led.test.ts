@@ -93,30 +93,12 @@ describe('a session that is led', () => {
   it(
     'is cancelled with its run: the question is withdrawn, what was done is undone, and nothing goes on',
     async () => {
-      for (const what of ['session', 'run'] as const) {
-        const { cwd, tell, begun, session, lead } = await waiting();
-        const [, review = ''] = /(rev_\w+)/.exec(begun.out) ?? [];
-        const argv = what === 'session' ? ['cancel', session] : ['workflow', 'cancel', lead];
-        expect(await tell(...argv)).toEqual({
-          code: 0,
-          out: `Nobody worked on ${session}: it is cancelled now.\n`,
-          err: '',
-        });
-        expect(existsSync(join(cwd, 'undone'))).toBe(true);
-        expect((await tell('reviews', 'approve', review)).code).toBe(1);
-        expect((await tell('resume', session)).out).toMatch(/^session\.cancelled by workflow/m);
-      }
-    },
-    SLOW,
-  );
-
-  it(
-    'is cancelled at once with --force, and nothing is undone',
-    async () => {
-      const { cwd, tell, session, lead } = await waiting();
-      await tell('cancel', session, '--force');
-      expect(existsSync(join(cwd, 'undone'))).toBe(false);
-      expect(JSON.parse((await tell('show', lead, '--json')).out).status).toBe('cancelled');
+      const { cwd, tell, begun, session } = await waiting();
+      const [, review = ''] = /(rev_\w+)/.exec(begun.out) ?? [];
+      expect((await tell('cancel', session)).out).toBe(`Nobody worked on ${session}: it is cancelled now.\n`);
+      expect(existsSync(join(cwd, 'undone'))).toBe(true);
+      expect((await tell('reviews', 'approve', review)).code).toBe(1);
+      expect((await tell('resume', session)).out).toMatch(/^session\.cancelled by workflow/m);
     },
     SLOW,
   );

@@ -81,7 +81,9 @@ describe('a session that is led', () => {
       expect(await at('reviews', 'approve', 'rev_')).toBe(`${review}\tapproval: Go on?\n`);
       expect(await at('import', '')).toBe('workrail\n');
 
-      await tell('reviews', 'approve', review);
+      expect((await tell('reviews', 'approve', review)).out).toContain(
+        `Nobody works on ${lead} now; go on with:\n  telltale resume ${session}\n`,
+      );
       const ended = await tell('resume', session);
       expect(ended).toMatchObject({ code: 0, err: '' });
       expect(ended.out).toMatch(/^task\.over +look$/m);

@@ -94,6 +94,14 @@ export interface StreamWriter {
   release(): Promise<void>;
 }
 
+/** A stream that is on its way into the store. */
+export interface NewStream {
+  /** Appends of it may be made at once. All are refused, with the same reason, where the stream could not be made. */
+  readonly writer: StreamWriter;
+  /** Resolves after the stream's commit; rejects where it is refused, or fails. */
+  readonly made: Promise<void>;
+}
+
 export interface StoredSnapshot {
   readonly seq: number;
   readonly body: string;
@@ -105,6 +113,11 @@ export interface Store {
   readonly location: string;
   /** Makes a stream and takes it. Refused if there is one of that name. */
   create(stream: string, head: StreamHead): Promise<StreamWriter>;
+  /**
+   * The same without waiting for it: what is appended in the same turn of the event loop is committed with the stream,
+   * and whatever is asked of the store later finds it.
+   */
+  begin(stream: string, head: StreamHead): NewStream;
   /** Takes a stream that is there. Refused with `stream_owned`, naming the owner's pid, while its owner lives. */
   acquire(stream: string): Promise<StreamWriter>;
   /** Committed events, encoded, from `from` (default 1) on, `limit` at most; the first is of seq `from`. */

@@ -1,5 +1,5 @@
 import { RuntimeError } from '../kernel/runtime-error.ts';
-import type { Store, StreamWriter, Tables } from '../store/store.ts';
+import type { NewStream, Store, StreamWriter, Tables } from '../store/store.ts';
 
 /** A store as one process sees it that may die: from then on nothing it writes arrives. */
 export interface MortalStore extends Store {
@@ -37,6 +37,12 @@ export function mortal(store: Store): MortalStore {
     ...store,
     tables: mortalTables,
     create: async (stream, head) => mortalWriter(await alive().then(() => store.create(stream, head))),
+    begin(stream, head) {
+      const { writer, made } = isDead ? stillborn(stream) : store.begin(stream, head);
+      const known = made.then(alive);
+      known.catch(() => undefined); // the appends say so as well
+      return { writer: mortalWriter(writer), made: known };
+    },
     acquire: async (stream) => mortalWriter(await alive().then(() => store.acquire(stream))),
     close: async () => undefined, // it outlives the process
     die() {
@@ -44,6 +50,18 @@ export function mortal(store: Store): MortalStore {
     },
   };
 }
+
+const stillborn = (stream: string): NewStream => ({
+  writer: {
+    ...{ stream, epoch: 1, head: 0 },
+    append: (_append, settled) => settled(processDied()),
+    snapshot: () => undefined,
+    inbox: async () => [],
+    onWake: () => () => undefined,
+    release: async () => undefined,
+  },
+  made: Promise.resolve(),
+});
 
 const processDied = () =>
   new RuntimeError('store_failed', 'The process that wrote this has died, as the test wanted.');

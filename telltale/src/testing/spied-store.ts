@@ -23,6 +23,10 @@ export function spyOn(store: Store): SpiedStore {
     boundaries,
     reads,
     create: async (stream, head) => spied(await store.create(stream, head)),
+    begin(stream, head) {
+      const { writer, made } = store.begin(stream, head);
+      return { writer: spied(writer), made };
+    },
     acquire: async (stream) => spied(await store.acquire(stream)),
     async read(stream, options = {}) {
       const lines = await store.read(stream, options);

@@ -147,6 +147,7 @@ describe('telltale run', () => {
     const refused = Promise.reject(
       new RuntimeError('no_model', 'The agent names no model.', { hint: 'Give --model.' }),
     );
+    refused.catch(() => undefined); // it is looked at later
     const { code, err, runtime } = await command(['run', 'a.yml', 'x'], {
       live: () => ({ events: [], result: refused }),
     });

@@ -548,7 +548,7 @@ describe('telltale workflow resume, signal and cancel', () => {
   });
 });
 
-describe('cancel of what waits for a person, with nobody at work', { timeout: 30_000 }, () => {
+describe('cancel of what waits for a person, with nobody at work', { timeout: 60_000 }, () => {
   const CLAIM =
     '<action type="internal">{"name": "complete_step", "parameters": {"notes": "I looked at all of it with care and wrote down what there was to find."}}</action>';
   const led = () =>

@@ -26,6 +26,10 @@ function fillingStore(store: Store, room: { until: string | undefined }): Store 
   return {
     ...store,
     create: async (stream, head) => filling(await store.create(stream, head)),
+    begin(stream, head) {
+      const { writer, made } = store.begin(stream, head);
+      return { writer: filling(writer), made };
+    },
     acquire: async (stream) => filling(await store.acquire(stream)),
   };
 }

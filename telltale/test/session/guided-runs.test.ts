@@ -156,6 +156,35 @@ describe('the tasks of a run', () => {
 });
 
 describe('a session that its own workflow leads', () => {
+  it('goes on in the same runtime once a person has answered, wherever its run is by then', async () => {
+    const folder = agentFolder(
+      'import: { tools: [./tools/*.yml], workflows: [./flows/*.yml] }\nworkflow: lead\n',
+      { 'flows/lead.yml': `kind: Workflow\nname: lead\nsteps:\n${task('a')}`, ...echo },
+    );
+    const agent = await loadAgent('agent.yml', { cwd: folder });
+    const same: readonly Deed[] = [{ call: 'echo', run: { mode: 'sync' } }];
+    const turns = [same, same, same, same, same, same, done('a')].map((deeds) => speak('tags', deeds));
+    const ends: string[] = [];
+    for (const steered of [false, true])
+      for (let ticks = 0; ticks < 8; ticks++) {
+        const runtime = await createRuntime({ store: 'memory', cwd: folder });
+        const model = scripted(turns);
+        const session = runtime.start(agent, { input: 'Go.', model });
+        await session.result;
+        if (steered) {
+          await runtime.steer(session.id, 'Hello.');
+          await (await runtime.resume(session.id, { agent, model })).result;
+        }
+        const [review] = await runtime.reviews();
+        await runtime.answer(review?.review ?? '', { choice: 'retry', by: 'kim' });
+        for (let tick = 0; tick < ticks; tick++) await new Promise((then) => setImmediate(then));
+        const again = await runtime.resume(session.id, { agent, model });
+        ends.push((await again.result).status);
+        await runtime.close();
+      }
+    expect(new Set(ends)).toEqual(new Set(['completed']));
+  });
+
   it('goes on in the same runtime once a person has answered', async () => {
     const folder = agentFolder('import: { workflows: [./flows/*.yml] }\nworkflow: lead\n', {
       'flows/lead.yml': `kind: Workflow\nname: lead\nsteps:\n${task('a')}  - { name: ask, type: approval, prompt: "Go on?" }\n${task('b')}`,

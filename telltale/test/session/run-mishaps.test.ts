@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
@@ -160,6 +161,10 @@ describe('a store that fails', PATIENT, () => {
     return {
       ...store,
       create: async (...given) => around(await store.create(...given)),
+      begin(...given) {
+        const { writer, made } = store.begin(...given);
+        return { writer: around(writer), made };
+      },
       acquire: async (...given) => around(await store.acquire(...given)),
     };
   };
@@ -199,8 +204,9 @@ describe('a store that fails', PATIENT, () => {
     // As if it were killed between `trigger.fired` and the run's stream.
     const dying: Store = {
       ...store,
-      create: (stream, head) =>
-        head.kind === 'run' ? Promise.reject(new Error('dead')) : store.create(stream, head),
+      begin() {
+        throw new Error('dead');
+      },
     };
     const model = 'scripted:script.yml';
     const first = await createRuntime({ store: dying, cwd: folder });
@@ -251,6 +257,41 @@ ${steps('{ name: a, type: script, script: "parameters.n", parameters: { n: "${in
     control.abort();
     await expect(second.result).rejects.toMatchObject({ code: 'stream_exists' });
     expect(await runtime.workflows.state('run_l')).toMatchObject({ status: 'waiting' });
+    await runtime.close();
+  });
+
+  it('is on the log together with the start of its first step, and its stream is never empty', async () => {
+    const { runtime, load, folder } = await stage(
+      flow('short', steps('{ name: a, type: tool, target: note, parameters: { text: "a" } }')),
+    );
+    const workflow = await load('short');
+    await runtime.workflows.start(workflow).result;
+    const { id, result } = runtime.workflows.start(workflow);
+    expect(await result).toMatchObject({ status: 'completed' });
+    await runtime.workflows.start(workflow, { id: 'run_given' }).result;
+    await runtime.close();
+    const db = new DatabaseSync(join(folder, 'runs.db'), { readOnly: true });
+    const firstRow = db.prepare(
+      'SELECT l.count, l.body FROM log l JOIN streams s ON s.id = l.stream WHERE s.stream = ? AND l.first = 1',
+    );
+    expect(firstRow.get(id)).toMatchObject({ count: 2, body: expect.stringMatching(/"step\.started".*"a"/) });
+    expect(firstRow.get('run_given')).toMatchObject({ count: 1 });
+    db.close();
+  });
+
+  it('does nothing and says why where its stream cannot be made', async () => {
+    const store = await openStore('memory', { clock: createSystemClock() });
+    await store.create('taken', { kind: 'run', name: 'other', status: 'running', title: '' });
+    const { runtime, load, folder } = await stage(
+      flow('short', steps('{ name: a, type: tool, target: note, parameters: { text: "a" } }')),
+      { store: { ...store, begin: (_stream, head) => store.begin('taken', head) } },
+    );
+    const run = runtime.workflows.start(await load('short'));
+    await expect(run.result).rejects.toMatchObject({ code: 'stream_exists' });
+    await expect(run.cancel()).rejects.toMatchObject({ code: 'stream_exists' });
+    await runtime.workflows.idle();
+    expect(notes(folder)).toEqual([]);
+    expect(await store.read('taken')).toEqual([]);
     await runtime.close();
   });
 

@@ -17,6 +17,10 @@ export function corner(store: Store, prefix: string): Store {
   return {
     location: store.location,
     create: async (stream, head) => inCorner(await store.create(own(stream), head)),
+    begin(stream, head) {
+      const { writer, made } = store.begin(own(stream), head);
+      return { writer: inCorner(writer), made };
+    },
     acquire: async (stream) => inCorner(await store.acquire(own(stream))),
     read: (stream, options) => store.read(own(stream), options),
     snapshots: (stream) => store.snapshots(own(stream)),

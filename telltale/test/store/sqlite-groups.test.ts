@@ -55,6 +55,37 @@ test('after a group that found no space, each of its writers goes on where it wa
   expect(await store.read('b')).toEqual(['{"n":3}']);
 });
 
+test('a stream whose first events find no space is not there, and its writer is refused for good', async () => {
+  const { writer, made } = store.begin('c', HEAD);
+  const refused = { code: 'store_full' };
+  const first = outcome(writer, { expectedSeq: 0, events: [TOO_BIG] });
+  await expect(made).rejects.toMatchObject(refused);
+  expect(await first).toMatchObject(refused);
+  expect(await outcome(writer, { expectedSeq: 0, events: ['{}'] })).toMatchObject(refused);
+  await writer.release();
+  expect(await store.info('c')).toBeUndefined();
+  await append(await store.create('c', HEAD), { expectedSeq: 0, events: ['{}'] });
+});
+
+test('a stream that cannot be written fails with its events alone: its neighbours in the group go through', async () => {
+  const impossible = { ...HEAD, title: { odd: true } as unknown as string };
+  const [good, bad, next] = [
+    store.begin('c', HEAD),
+    store.begin('d', impossible),
+    store.begin('e', HEAD),
+  ] as const;
+  const results = await Promise.all([
+    outcome(good.writer, { expectedSeq: 0, events: ['{"n":1}'] }),
+    outcome(bad.writer, { expectedSeq: 0, events: ['{"n":2}'] }),
+    outcome(next.writer, { expectedSeq: 0, events: ['{"n":3}'] }),
+    bad.made.catch((error: unknown) => error),
+  ]);
+  expect(results).toMatchObject([undefined, { code: 'store_failed' }, undefined, { code: 'store_failed' }]);
+  expect(await store.read('c')).toEqual(['{"n":1}']);
+  expect(await store.info('d')).toBeUndefined();
+  expect(await store.read('e')).toEqual(['{"n":3}']);
+});
+
 test('an append made in answer to a failure is not drawn into what fails behind it', async () => {
   const again = new Promise<unknown>((resolve) => {
     a.append({ expectedSeq: 0, events: [TOO_BIG] }, () => {

@@ -13,6 +13,7 @@ export async function withAgent<Options extends WorkOptions>(
   work: (agent: LoadedAgent, options: Options) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const early = openEarly(context, options);
+  await early?.begun;
   try {
     const agent = await loadForRun(manifest, context, options);
     if (agent === undefined) return EXIT.usage;

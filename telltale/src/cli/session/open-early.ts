@@ -4,6 +4,8 @@ import { storeExists, storeLocation } from './store-location.ts';
 
 /** A store that is being opened while the agent is still being read. */
 export interface EarlyStore {
+  /** To be awaited before more is loaded: loading holds this thread to its end, and its own would start behind that. */
+  readonly begun: Promise<void>;
   /** Whoever takes it closes it. Rejects as opening it only now would. */
   take(): Promise<Store>;
   /** Closes it if nobody has taken it. */
@@ -25,6 +27,7 @@ export function openEarly(
   opening.catch(() => undefined); // told to whoever takes it
   let isTaken = false;
   return {
+    begun: new Promise((resolve) => setImmediate(resolve)),
     take() {
       isTaken = true;
       return opening;

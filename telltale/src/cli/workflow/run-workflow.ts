@@ -36,6 +36,7 @@ export async function runWorkflow(
     ...(options.wait === true ? { onWaiting: 'hold' } : {}),
   };
   const early = openEarly(context, options);
+  await early?.begun;
   try {
     const workflow = await loadForWorkflow(manifest, name, options, context);
     if (workflow === undefined) return EXIT.usage;

@@ -10,7 +10,7 @@ import { RUN_CANCELLED } from '../runs/run-errors.ts';
 import type { SessionLog } from '../session-log.ts';
 import { isLetGo, type Stop } from '../stop.ts';
 import { createLead, type Lead } from './lead.ts';
-import { leadRun } from './lead-run.ts';
+import { forSession, leadRun } from './lead-run.ts';
 
 export interface OwnLeadEdges {
   readonly runs: Runs;
@@ -60,7 +60,9 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
       },
       isLetGo: () => letGo || isLetGo(stop),
       onWaiting({ for: what }) {
-        if (!edges.hold && stop.reason === undefined) lead.park(what);
+        // It was at work before this session was here, and did not find it.
+        if (what.includes(forSession(state.id))) runs.takeUp(run);
+        else if (!edges.hold && stop.reason === undefined) lead.park(what);
         return lead.unpark;
       },
     })

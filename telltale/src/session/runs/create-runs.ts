@@ -11,7 +11,7 @@ import { createClientRuns } from './client-runs.ts';
 import type { ClientRuns, ClientRunsOptions } from './client-types.ts';
 import type { DriveRun } from './drive-run.ts';
 import { createLiveRun } from './live-run.ts';
-import { createRun } from './open-run.ts';
+import { beginRun, createRun, type NewRun } from './open-run.ts';
 import { listen } from './outside-runs.ts';
 import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
@@ -40,6 +40,8 @@ export interface Runs extends Workflows {
   /** Calls a workflow for an action or a step, and waits for its end. */
   call(call: CalledRun): Promise<Json>;
   end(run: string, reason: string, by: string): Promise<void>;
+  /** Works on a run again that was parked. */
+  takeUp(run: string): void;
   forClients(options?: ClientRunsOptions): ClientRuns;
   /** Stops working on a run here, and writes nothing more. */
   letGo(run: string): void;
@@ -65,21 +67,25 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   const drive = makeDrive(edges, call);
   const start = (
     { manifest, agent }: LoadedWorkflow<unknown>,
-    { input: given = {}, vars, id = ids.next('run'), signal, onWaiting }: RunOptions<unknown> = {},
+    { input: given = {}, vars, id: asked, signal, onWaiting }: RunOptions<unknown> = {},
     of: Pick<RunOrigin, 'trigger'> = {},
   ): WorkflowRun => {
     const input = given as JsonObject;
-    const make = async () => {
-      const held = await createRun(edges, {
+    const id = asked ?? ids.next('run');
+    const begin = async () => {
+      const run: NewRun = {
         ...{ id, workflow: manifest, ground: { agent }, input, vars },
         balance: agent.manifest.budget?.balance,
         origin: { ...of, chain: [manifest.name], agents: [agent.manifest.name] },
-      });
+      };
+      const held = asked === undefined ? beginRun(edges, run) : await createRun(edges, run);
       const entry = board.entry(id);
       entry.ground = { agent };
       entry.fresh = held;
+      engine.place('run', id);
+      await held.made;
     };
-    return createLiveRun(edges, id, make(), { onWaiting, signal });
+    return createLiveRun(edges, id, begin(), { onWaiting, signal });
   };
   const beginnings = createBeginnings(engine);
   engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive }, run, signal));
@@ -89,6 +95,10 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     pass,
     close: board.close,
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
+    takeUp(run) {
+      board.unpark(board.entry(run));
+      engine.place('run', run, 'called');
+    },
     letGo: (run) => board.find(run)?.letGo?.(),
     leads: edges.leads,
     begin: beginnings.watch(async ({ session, ground, started, balance, agents }: TriggeredRun) => {
@@ -138,7 +148,8 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       const entry = board.entry(run);
       if (workflow !== undefined) entry.ground = { agent: workflow.agent, model: state.model };
       if (acceptChanges !== undefined) entry.acceptChanges = acceptChanges;
-      return createLiveRun(edges, run, Promise.resolve(), { onWaiting, signal });
+      const place = async () => engine.place('run', run);
+      return createLiveRun(edges, run, place(), { onWaiting, signal });
     },
     async cancel(run, reason = 'asked to', from = 'user') {
       await readRun(store, run);

@@ -4,6 +4,7 @@ import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { allSteps } from '../../workflows/all-steps.ts';
 import type { Task, TaskReport, TaskWorkers, WorkerCall } from '../../workflows/guided/task.ts';
 import type { Lead, Standing } from '../guide/lead.ts';
+import { forSession } from '../guide/lead-run.ts';
 import type { RunWalkEnd } from './drive-run.ts';
 import { createLedSession, type LedSession, type LedSessionEdges } from './led-session.ts';
 
@@ -135,7 +136,7 @@ function someDone(waiting: Set<() => void>, { park, signal }: WorkerCall): Promi
 async function boundLead({ bound, journal }: LedSessionsEdges, { park, signal }: WorkerCall): Promise<Lead> {
   const lead = bound();
   if (lead !== undefined) return lead;
-  park(`its session ${journal.state.origin.session?.id ?? ''}`);
+  park(forSession(journal.state.origin.session?.id ?? ''));
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);
     else signal.addEventListener('abort', () => reject(signal.reason), { once: true });

@@ -12,14 +12,14 @@ export interface LiveRunOptions {
 
 const STAY_MS = 3_600_000;
 
-/** A run as its starter holds it. `ready` resolves once its stream is this process's own. */
+/** A run that was placed, as its starter holds it. `ready` resolves once its stream is there. */
 export function createLiveRun(
   edges: RunsEdges & { readonly board: RunBoard },
   id: string,
   ready: Promise<void>,
   { onWaiting = 'release', signal }: LiveRunOptions,
 ): WorkflowRun {
-  const { board, store, engine } = edges;
+  const { board, store } = edges;
   const entry = board.entry(id);
   let finish: (result: RunResult) => void = () => undefined;
   let refuse: (error: unknown) => void = () => undefined;
@@ -58,7 +58,7 @@ export function createLiveRun(
     signal?.removeEventListener('abort', abort);
   };
   result.then(leave, leave);
-  ready.then(() => engine.place('run', id), refuse);
+  ready.catch(refuse);
   const cancel = async (reason: string) => {
     await ready;
     await cancelRun(edges, id, reason, 'user');

@@ -8,9 +8,9 @@ import { emptyRun } from '../../events/run-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import type { StreamWriter } from '../../store/store.ts';
+import type { StreamHead, StreamWriter } from '../../store/store.ts';
 import { isInCode } from '../define/agent-code.ts';
-import { takeNewStream, titleOf } from '../take-new-stream.ts';
+import { takeEmptyStream, titleOf } from '../take-new-stream.ts';
 import type { Ground } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
 
@@ -18,6 +18,8 @@ import type { RunsEdges } from './run-edges.ts';
 export interface HeldRun {
   readonly writer: StreamWriter;
   readonly journal: RunJournal;
+  /** Of a run that was just begun: settles once its stream is committed, or refused. */
+  readonly made?: Promise<void>;
   /** Why the stream is no longer ours, once it is not. */
   lost(): RuntimeError | undefined;
   onLost(then: (error: RuntimeError) => void): void;
@@ -34,20 +36,40 @@ export interface NewRun {
   readonly cause?: Cause | undefined;
 }
 
-/** Makes the stream of a run and writes its first event; the run is not begun before that is committed. */
+/**
+ * Makes the stream of a run with its first event, in one commit, and does not wait for it: what the walk writes before
+ * it first waits comes with it. For ids that nobody else can have, since a refusal comes when the walk has begun.
+ */
+export function beginRun(edges: RunsEdges, run: NewRun): HeldRun & { readonly made: Promise<void> } {
+  const { writer, made } = edges.store.begin(run.id, headOf(run));
+  return { ...startLog(edges, writer, run), made };
+}
+
+/** The same, given once it is committed. */
 export async function createRun(edges: RunsEdges, run: NewRun): Promise<HeldRun> {
-  const { id, workflow, origin } = run;
-  const { session, parent } = origin;
-  const writer = await takeNewStream(edges.store, id, {
+  const held = beginRun(edges, run);
+  try {
+    await held.made;
+    return held;
+  } catch (thrown) {
+    return startLog(edges, await takeEmptyStream(edges.store, run.id, thrown), run);
+  }
+}
+
+function startLog(edges: RunsEdges, writer: StreamWriter, run: NewRun): HeldRun {
+  const held = hold(edges, writer, []);
+  held.journal.append(firstEvent(run), run.cause);
+  return held;
+}
+
+function headOf({ workflow, origin: { session, parent } }: NewRun): StreamHead {
+  return {
     kind: 'run',
     name: workflow.name,
     status: 'running',
     title: titleOf(workflow.description ?? workflow.name),
     ...(parent !== undefined ? { parent: parent.run } : session === undefined ? {} : { parent: session.id }),
-  });
-  const held = hold(edges, writer, []);
-  held.journal.append(firstEvent(run), run.cause);
-  return held;
+  };
 }
 
 /** Takes a run that is there. Refused while another process works on it. */

@@ -117,6 +117,7 @@ export function walkRun(
   const leavesWithHooks = async (): Promise<Leaves> => {
     const lists = [manifest.hooks, workflow.hooks, ...[...allSteps(workflow)].map(({ hooks }) => hooks)];
     if (!lists.some(hasHooks)) return createLeaves(leafEdges);
+    await held.made; // they are asked before their step is on the log
     const shown = await metadata();
     const below = await inherited();
     const hooksOf = createStepHooks({

@@ -198,15 +198,26 @@ async function settle(
   return leave(edges, entry, resultOf(state));
 }
 
-const isWritten = ({ journal }: HeldRun): Promise<boolean> =>
-  journal.flushed().then(
+const isWritten = ({ journal }: HeldRun): Promise<boolean> => isKept(journal.flushed());
+
+const isKept = (promise: Promise<void>): Promise<boolean> =>
+  promise.then(
     () => true,
     () => false, // `lost` knows why
   );
 
-function letGoOf(edges: WorkEdges, entry: BoardEntry, { journal, lost }: HeldRun): WorkEnd {
+async function letGoOf(
+  edges: WorkEdges,
+  entry: BoardEntry,
+  { journal, lost, made }: HeldRun,
+): Promise<WorkEnd> {
   const error = lost();
   journal.seal();
+  // One that could not be made was not interrupted: whoever began it hears from there why there is none.
+  if (made !== undefined && !(await isKept(made))) {
+    edges.board.forget(entry.run);
+    return { kind: 'done' };
+  }
   const told = error === undefined ? {} : { error: error.toJSON() };
   return leave(edges, entry, { run: entry.run, status: 'interrupted', ...told });
 }

@@ -1,11 +1,12 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { checkMessage, checkName, MAX_INBOX_MESSAGES } from '../limits.ts';
-import type { Store, StreamInfo, StreamOwner, StreamWriter } from '../store.ts';
+import type { Store, StreamHead, StreamInfo, StreamOwner, StreamWriter } from '../store.ts';
 import { inboxFull, storeClosed, streamExists, streamOwned, streamUnknown } from '../store-errors.ts';
 import { createMemoryHome, type MemoryHome, type MemoryStream } from './memory-home.ts';
 import { createMemoryTables } from './memory-tables.ts';
-import { createMemoryWriter } from './memory-writer.ts';
+import { createMemoryWriter, refusedWriter } from './memory-writer.ts';
 import { createSettling } from './settling.ts';
 
 export interface MemoryStoreOptions {
@@ -44,6 +45,26 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     owned.set(stream, owner);
     return createMemoryWriter({ home, clock, stream, owner, settling, closed });
   };
+  const make = (name: string, head: StreamHead): MemoryStream => {
+    refuse();
+    checkName('A stream', name);
+    if (home.streams.has(name)) throw streamExists(name);
+    const now = clock.now();
+    const stream: MemoryStream = {
+      stream: name,
+      head,
+      status: head.status,
+      createdAt: now,
+      updatedAt: now,
+      epoch: 0,
+      owner: undefined,
+      events: [],
+      snapshots: [],
+      inbox: [],
+    };
+    home.streams.set(name, stream);
+    return stream;
+  };
   const infoOf = ({
     stream,
     head,
@@ -67,25 +88,16 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
   return {
     location: LOCATION,
     tables: createMemoryTables(home, clock, refuse),
-    async create(name, head) {
-      refuse();
-      checkName('A stream', name);
-      if (home.streams.has(name)) throw streamExists(name);
-      const now = clock.now();
-      const stream: MemoryStream = {
-        stream: name,
-        head,
-        status: head.status,
-        createdAt: now,
-        updatedAt: now,
-        epoch: 0,
-        owner: undefined,
-        events: [],
-        snapshots: [],
-        inbox: [],
-      };
-      home.streams.set(name, stream);
-      return take(stream);
+    create: async (name, head) => take(make(name, head)),
+    begin(name, head) {
+      try {
+        return { writer: take(make(name, head)), made: settling.settled() };
+      } catch (thrown) {
+        const error = toRuntimeError(thrown);
+        const made = Promise.reject(error);
+        made.catch(() => undefined); // the appends say so as well
+        return { writer: refusedWriter(name, error, settling), made };
+      }
     },
     async acquire(name) {
       const stream = find(name);

@@ -81,3 +81,13 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
     },
   };
 }
+
+/** Of a stream that could not be made. */
+export const refusedWriter = (stream: string, error: RuntimeError, settling: Settling): StreamWriter => ({
+  ...{ stream, epoch: 1, head: 0 },
+  append: (_append, settled) => settling.settle(settled, error, undefined),
+  snapshot: () => undefined,
+  inbox: async () => [],
+  onWake: () => () => undefined,
+  release: () => settling.settled(),
+});

@@ -21,6 +21,8 @@ export interface AppendEntry {
 export interface RequestEntry<Request> {
   readonly kind: 'request';
   readonly request: Request;
+  /** Of the stream that it makes. */
+  readonly makes?: WriterState;
   readonly resolve: (value: Results[keyof Results]) => void;
   readonly reject: (error: RuntimeError) => void;
 }

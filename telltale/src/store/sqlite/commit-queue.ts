@@ -1,6 +1,6 @@
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import { checkAppend, MAX_QUEUED, MAX_QUEUED_CHARS } from '../limits.ts';
-import type { Append } from '../store.ts';
+import type { Append, StreamHead } from '../store.ts';
 import { storeOverloaded } from '../store-errors.ts';
 import { addAppend, addFailed, emptyBatch, type RequestEntry, type Settled, settleAppends } from './batch.ts';
 import { abandon, conclude, type Flight, type GroupReply, movedBy, takeOff } from './flight.ts';
@@ -15,6 +15,8 @@ export interface CommitQueue {
   append(writer: WriterState, append: Append, settled: Settled): void;
   /** Settles with an error, in turn behind the appends before it. */
   refuse(writer: WriterState, error: RuntimeError, settled: Settled): void;
+  /** Makes the writer's stream, with what is appended until `later` comes. The writer is refused where this is. */
+  create(writer: WriterState, head: StreamHead, later: Later): Promise<void>;
   write<R extends WriteRequest>(request: R): Promise<Results[R['op']]>;
   /** Answered after all writes that were asked for before it. */
   read<R extends ReadRequest>(request: R): Promise<Results[R['op']]>;
@@ -25,6 +27,9 @@ export interface CommitQueue {
   /** Everything that waits, and all that comes later, fails with this. */
   fail(error: RuntimeError): void;
 }
+
+/** Calls back when what is gathered may be sent. */
+export type Later = (flush: () => void) => void;
 
 export interface CommitQueueEdges {
   readonly location: string;
@@ -46,7 +51,7 @@ export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
 
   const isEmpty = () => batch.settled.length + batch.writes.length + batch.reads.length === 0;
 
-  const schedule = (later: (flush: () => void) => void) => {
+  const schedule = (later: Later) => {
     if (isScheduled || flight !== undefined) return;
     isScheduled = true;
     edges.hold();
@@ -124,6 +129,23 @@ export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
     refuse(writer, error, settled) {
       addFailed(batch, writer, error, settled);
       schedule(queueMicrotask);
+    },
+    create(writer, head, later) {
+      return new Promise((made, refused) => {
+        const reject = (error: RuntimeError) => {
+          writer.refusal = error;
+          refused(error);
+        };
+        const resolve = (value: Results[keyof Results]) => {
+          writer.id = (value as Results['create']).id;
+          made();
+        };
+        const why = dead ?? overload(0);
+        if (why !== undefined) return reject(why);
+        const asked = { op: 'create', stream: writer.stream, head } as const;
+        batch.writes.push({ kind: 'request', request: asked, makes: writer, resolve, reject });
+        schedule(later);
+      });
     },
     write: (asked) => request(asked, (entry) => batch.writes.push(entry)),
     read: (asked) => request(asked, (entry) => batch.reads.push(entry)),

@@ -24,6 +24,7 @@ export function takeOff(batch: Batch): Flight {
   for (const entry of batch.writes) {
     const op = entry.kind === 'append' ? toOp(entry) : entry.request;
     if (op === undefined) continue;
+    if (entry.kind === 'request' && entry.makes !== undefined) entry.makes.id = -1 - writes.length;
     sent.push(entry);
     writes.push(op);
   }

@@ -6,7 +6,10 @@ import type { StreamHead } from '../store.ts';
 /** Table, key, JSON; null deletes, or is expected not to be there. */
 export type EncodedWrite = readonly [table: string, key: string, value: string | null];
 
-/** A tuple, because the keys of an object would cost more to copy than what they name. */
+/**
+ * A tuple, because the keys of an object would cost more to copy than what they name. The stream -1 - N is the one
+ * that the write at place N of the same group makes.
+ */
 export type AppendOp = readonly [
   stream: number,
   epoch: number,
@@ -61,7 +64,7 @@ export type ReadRequest =
       readonly limit: number;
     }
   | { readonly op: 'owners' }
-  | { readonly op: 'inbox'; readonly stream: number }
+  | { readonly op: 'inbox'; readonly stream: string }
   | { readonly op: 'get'; readonly table: string; readonly key: string }
   | {
       readonly op: 'keys';
@@ -119,7 +122,7 @@ export interface Results {
   readonly owners: readonly NotedOwner[];
   readonly release: null;
   readonly snapshot: null;
-  readonly send: { readonly id: number; readonly stream: number };
+  readonly send: number;
   readonly set: null;
   readonly delete: boolean;
   readonly increment: number;
@@ -158,7 +161,7 @@ export type FromThread =
   | { readonly kind: 'failed'; readonly error: ErrorJson }
   | { readonly kind: 'answers'; readonly outcomes: readonly Outcome[] }
   | { readonly kind: 'moved'; readonly streams: readonly string[] }
-  | { readonly kind: 'woken'; readonly streams: readonly number[] }
+  | { readonly kind: 'woken'; readonly streams: readonly string[] }
   /** With an error, everything is written, but the streams could not be given up: they are free when this process ends. */
   | { readonly kind: 'closed'; readonly error?: ErrorJson };
 

@@ -1,16 +1,17 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { checkMessage, checkName } from '../limits.ts';
 import { createListeners } from '../listeners.ts';
-import type { Store, StreamInfo, StreamWriter } from '../store.ts';
+import type { NewStream, Store, StreamHead, StreamInfo, StreamWriter } from '../store.ts';
 import { storeClosed, streamOwned } from '../store-errors.ts';
-import { createCommitQueue } from './commit-queue.ts';
-import type { FromThread, ListedStream, NotedOwner, Results, Taken } from './messages.ts';
+import { createCommitQueue, type Later } from './commit-queue.ts';
+import type { FromThread, ListedStream, NotedOwner, Results } from './messages.ts';
 import type { ProcessView } from './process-view.ts';
 import { readEvents } from './read-events.ts';
 import { createSqliteTables } from './sqlite-tables.ts';
 import { createSqliteWriter } from './sqlite-writer.ts';
 import type { StoreThread } from './store-thread.ts';
-import { createWriterState } from './writer-state.ts';
+import { createWriterState, newWriterState, type WriterState } from './writer-state.ts';
 
 export interface SqliteStoreEdges {
   readonly location: string;
@@ -29,7 +30,7 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
     (stream) => thread.post({ kind: 'watch', stream, on: true }),
     (stream) => thread.post({ kind: 'watch', stream, on: false }),
   );
-  const wakers = createListeners<number>(
+  const wakers = createListeners<string>(
     () => undefined,
     () => undefined,
   );
@@ -71,16 +72,26 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
   };
   let hasBuried = false;
 
-  const writerOf = (stream: string, taken: Taken): StreamWriter => {
-    if (!hasBuried) {
-      hasBuried = true;
-      buryTheDead().catch(() => undefined); // nobody waits for it, and the next process will try again
+  const writerOf = (state: WriterState, made?: Promise<void>): StreamWriter =>
+    createSqliteWriter({ queue, state, made, onWake: (wake) => wakers.add(state.stream, wake) });
+
+  const haveBuried = () => {
+    if (hasBuried) return;
+    hasBuried = true;
+    buryTheDead().catch(() => undefined); // nobody waits for it, and the next process will try again
+  };
+
+  const begin = (stream: string, head: StreamHead, later: Later): NewStream => {
+    const state = newWriterState(stream);
+    try {
+      checkName('A stream', stream);
+    } catch (error) {
+      state.refusal = toRuntimeError(error);
     }
-    return createSqliteWriter({
-      queue,
-      state: createWriterState(stream, taken),
-      onWake: (wake) => wakers.add(taken.id, wake),
-    });
+    const made =
+      state.refusal === undefined ? queue.create(state, head, later) : Promise.reject(state.refusal);
+    made.then(haveBuried, () => undefined);
+    return { writer: writerOf(state, made), made };
   };
 
   const toInfo = ({ id: _, owner, ...info }: ListedStream): StreamInfo => {
@@ -94,7 +105,10 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
     let dead: number | null = null;
     for (let left = MAX_TAKEOVERS; ; left--) {
       const taken: Results['acquire'] = await queue.write({ op: 'acquire', stream, dead });
-      if (!('ownedBy' in taken)) return writerOf(stream, taken);
+      if (!('ownedBy' in taken)) {
+        haveBuried();
+        return writerOf(createWriterState(stream, taken));
+      }
       const owner: NotedOwner = taken.ownedBy;
       if (left === 0 || view.isAlive(owner))
         throw streamOwned(stream, owner.pid, owner.pid === view.self.pid);
@@ -106,9 +120,12 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
     location,
     tables: createSqliteTables(queue, clock),
     async create(stream, head) {
-      checkName('A stream', stream);
-      return writerOf(stream, await queue.write({ op: 'create', stream, head }));
+      const { writer, made } = begin(stream, head, queueMicrotask);
+      await made;
+      return writer;
     },
+    // Later than the microtasks of its caller, in which the first events are made.
+    begin: (stream, head) => begin(stream, head, setImmediate),
     acquire,
     read: (stream, { from = 1, limit = ALL } = {}) => readEvents(queue, stream, from, limit),
     snapshots: (stream) => queue.read({ op: 'snapshots', stream }),
@@ -135,10 +152,10 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
     async send(stream, { kind, from, body }) {
       const message = JSON.stringify({ kind, from, body });
       checkMessage(stream, message);
-      const sent = await queue.write({ op: 'send', stream, message });
-      wakers.call(sent.stream);
+      const id = await queue.write({ op: 'send', stream, message });
+      wakers.call(stream);
       watchers.call(stream);
-      return sent.id;
+      return id;
     },
     watch: (stream, moved) => watchers.add(stream, moved),
     close() {

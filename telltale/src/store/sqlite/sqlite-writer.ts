@@ -8,18 +8,21 @@ import type { WriterState } from './writer-state.ts';
 export interface SqliteWriterEdges {
   readonly queue: CommitQueue;
   readonly state: WriterState;
+  /** Of a stream that is on its way: until then it has no number. */
+  readonly made: Promise<void> | undefined;
   readonly onWake: StreamWriter['onWake'];
 }
 
-export function createSqliteWriter({ queue, state, onWake }: SqliteWriterEdges): StreamWriter {
-  const { stream, id, epoch, committed: head } = state;
+export function createSqliteWriter({ queue, state, made, onWake }: SqliteWriterEdges): StreamWriter {
+  const { stream, epoch, committed: head } = state;
   const wakes = new Set<() => void>();
   let releasing: Promise<void> | undefined;
 
   const giveUp = async (): Promise<void> => {
     for (const end of wakes) end();
     wakes.clear();
-    await queue.write({ op: 'release', stream: id, epoch });
+    if (state.id <= 0) await made?.catch(() => undefined); // one that was not made is nobody's
+    if (state.id > 0) await queue.write({ op: 'release', stream: state.id, epoch });
   };
 
   return {
@@ -33,9 +36,13 @@ export function createSqliteWriter({ queue, state, onWake }: SqliteWriterEdges):
     snapshot(seq, body) {
       // It only saves time: without it recovery begins at an older one, and a file that cannot be written shows at
       // the appends around it.
-      queue.write({ op: 'snapshot', stream: id, epoch, seq, body }).catch(() => undefined);
+      const keep = async () => {
+        if (state.id <= 0) await made;
+        await queue.write({ op: 'snapshot', stream: state.id, epoch, seq, body });
+      };
+      keep().catch(() => undefined);
     },
-    inbox: async () => (await queue.read({ op: 'inbox', stream: id })).map(toMessage),
+    inbox: async () => (await queue.read({ op: 'inbox', stream })).map(toMessage),
     onWake(wake) {
       const end = onWake(wake);
       wakes.add(end);

@@ -8,7 +8,8 @@ import type { Taken } from './messages.ts';
  */
 export interface WriterState {
   readonly stream: string;
-  readonly id: number;
+  /** 0 while the stream is not made, -1 - N while the write at place N of the group on its way makes it. */
+  id: number;
   readonly epoch: number;
   /** The seq of the last event that is committed, sent to the thread, queued. */
   committed: number;
@@ -22,6 +23,10 @@ export function createWriterState(stream: string, { id, epoch, head }: Taken): W
   const [committed, sent, queued] = [head, head, head];
   return { stream, id, epoch, committed, sent, queued, failure: undefined, refusal: undefined };
 }
+
+/** Of a stream that is to be made: its first epoch, and no events. */
+export const newWriterState = (stream: string): WriterState =>
+  createWriterState(stream, { id: 0, epoch: 1, head: 0 });
 
 /** Why an append cannot be queued or sent that expects `expectedSeq` where the writer is at `at`. */
 export function whyNot(writer: WriterState, expectedSeq: number, at: number): RuntimeError | undefined {

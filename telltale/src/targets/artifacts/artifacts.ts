@@ -67,6 +67,8 @@ export interface ArtifactCall {
   /** Of its `Math.random`: the same gives the same answer. */
   readonly seed: string;
   readonly signal: AbortSignal;
+  /** Its newest version, where the caller has just read it. */
+  readonly newest?: ArtifactVersion | undefined;
 }
 
 export type ArtifactAnswer =

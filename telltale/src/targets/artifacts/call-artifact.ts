@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import type { FallbackReason } from '../../kernel/invoke-record.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
@@ -70,7 +70,7 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallEdges): Ca
 
   const ask = async (call: ArtifactCall, chain: readonly string[], tree: Tree): Promise<Answer> => {
     const { artifact, method, signal } = call;
-    const found = await artifacts.read(artifact);
+    const found = (chain.length === 1 ? call.newest : undefined) ?? (await artifacts.read(artifact));
     if (chain.length > 1) tree.asked.set(artifact, found?.version ?? 0);
     if (found === undefined)
       return { ok: false, reason: 'missing', message: `No artifact is named "${artifact}".` };
@@ -158,4 +158,4 @@ const noMethod = ({ name, methods }: ArtifactVersion, method: string): string =>
   `The artifact "${name}" has no method "${method}". ${suggest(method, methods, 'It has')}`;
 
 /** A number of 48 bits: what the sandbox seeds `Math.random` with. */
-const seedOf = (seed: string): number => createHash('sha256').update(seed).digest().readUIntBE(0, 6);
+const seedOf = (seed: string): number => Number.parseInt(hash('sha256', seed, 'hex').slice(0, 12), 16);

@@ -69,9 +69,9 @@ export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: 
       cost: spent.cost,
     });
     if (question.unasked !== undefined) return fallback('unavailable', question.unasked);
-    const newest = (await artifacts.read(artifact))?.version;
+    const newest = await artifacts.read(artifact);
     const isCached = mayCache && artifact !== NEVER_CACHED && newest !== undefined;
-    const about = () => hash([artifact, newest, method, args, context]);
+    const about = () => hash([artifact, newest?.version, method, args, context]);
     const key = isCached ? about() : undefined;
     const kept = await remembered(key);
     const judged = (value: Json, spent: Spent, cached: boolean): InvokeRecord => {
@@ -90,14 +90,14 @@ export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: 
       return fallback('unaffordable', `A call costs ${price}, and the balance is ${left - promised}.`);
     promised += price;
     try {
-      const answer = await call({ artifact, method, args, context, seed, signal });
+      const answer = await call({ artifact, method, args, context, seed, signal, newest });
       const ran = answer.ok || !NOT_RUN.has(answer.reason);
       const spent: Spent = { version: answer.version, ms: answer.ms, cost: ran ? price : 0 };
       if (!answer.ok) return fallback(answer.reason, answer.message, spent);
       const asked = answer.asked ?? [];
       if (
         key !== undefined &&
-        answer.version === newest &&
+        answer.version === newest?.version &&
         !asked.some((each) => each.artifact === NEVER_CACHED)
       )
         remember(key, { value: answer.value, version: answer.version, asked });

@@ -45,6 +45,10 @@ export function createRecordingStore(): RecordingStore {
     written,
     early,
     create: async (stream, head) => recorded(await store.create(stream, head)),
+    begin(stream, head) {
+      const { writer, made } = store.begin(stream, head);
+      return { writer: recorded(writer), made };
+    },
     acquire: async (stream) => recorded(await store.acquire(stream)),
   };
 }

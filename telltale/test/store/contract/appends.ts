@@ -15,6 +15,65 @@ export function appendsContract(contract: Contract): void {
       expect(await store.info('s')).toMatchObject({ head: 3 });
     });
 
+    test('a stream that is begun is there with its first events, and whatever is asked later finds it', async () => {
+      const { store, other } = contract;
+      const { writer, made } = store.begin('s', SESSION);
+      expect(writer).toMatchObject({ epoch: 1, head: 0 });
+      const first = append(writer, {
+        expectedSeq: 0,
+        events: ['{"n":1}', '{"n":2}'],
+        writes: [{ table: 't', key: 'k', value: 'with it' }],
+      });
+      const second = append(writer, { expectedSeq: 2, events: ['{"n":3}'], status: 'waiting' });
+      let woken = 0;
+      writer.onWake(() => woken++);
+      const sent = store.send('s', { kind: 'steer', from: 'user', body: 'left' });
+      const [info, inbox, read] = await Promise.all([store.info('s'), writer.inbox(), store.read('s')]);
+      expect(info).toMatchObject({ ...SESSION, status: 'waiting', head: 3, owner: { epoch: 1 } });
+      expect(inbox).toMatchObject([{ id: await sent, body: 'left' }]);
+      expect(read).toEqual(['{"n":1}', '{"n":2}', '{"n":3}']);
+      await Promise.all([made, first, second]);
+      expect(woken).toBeGreaterThan(0);
+      expect(await store.tables.get('t', 'k')).toBe('with it');
+      await append(writer, { expectedSeq: 3, events: ['{"n":4}'], consumed: [await sent] });
+      writer.snapshot(4, 'four');
+      await writer.release();
+      expect(await other.snapshots('s')).toEqual([{ seq: 4, body: 'four' }]);
+      expect(await other.acquire('s')).toMatchObject({ epoch: 2, head: 4 });
+    });
+
+    test('a stream that is begun where there is one is refused, and with it every append of its writer', async () => {
+      const { store } = contract;
+      const owner = await store.create('s', SESSION);
+      const { writer, made } = store.begin('s', { ...SESSION, title: 'Another' });
+      const refused = { code: 'stream_exists' };
+      const first = outcome(writer, {
+        expectedSeq: 0,
+        events: ['{"by":"second"}'],
+        writes: [{ table: 't', key: 'k', value: 'second' }],
+      });
+      const neighbour = append(owner, { expectedSeq: 0, events: ['{"by":"first"}'] });
+      await expect(made).rejects.toMatchObject(refused);
+      expect(await first).toMatchObject(refused);
+      expect(await outcome(writer, { expectedSeq: 0, events: ['{}'] })).toMatchObject(refused);
+      await neighbour;
+      await writer.release();
+      expect(await store.read('s')).toEqual(['{"by":"first"}']);
+      expect(await store.info('s')).toMatchObject({ title: 'A title', owner: { epoch: owner.epoch } });
+      expect(await store.tables.get('t', 'k')).toBeUndefined();
+      await append(owner, { expectedSeq: 1, events: ['{"by":"first"}'] });
+    });
+
+    test('a stream that is begun with a name that cannot be stored is refused in the same way', async () => {
+      const { store } = contract;
+      const { writer, made } = store.begin('a\0b', SESSION);
+      await expect(made).rejects.toMatchObject({ code: 'name_malformed' });
+      expect(await outcome(writer, { expectedSeq: 0, events: ['{}'] })).toMatchObject({
+        code: 'name_malformed',
+      });
+      await writer.release();
+    });
+
     test('an append returns before it is settled', async () => {
       const { store } = contract;
       const writer = await store.create('s', SESSION);

@@ -33,7 +33,8 @@ export function createAttention({ db, ownership, tell }: AttentionEdges): Attent
   );
   const lastMessage = db.prepare('SELECT coalesce(max(id), 0) AS id FROM inbox');
   const messagesAfter = db.prepare(
-    'SELECT DISTINCT i.stream FROM inbox i JOIN heads h ON h.id = i.stream WHERE i.id > ? AND i.id <= ? AND h.owner = ?',
+    `SELECT DISTINCT s.stream FROM inbox i JOIN heads h ON h.id = i.stream JOIN streams s ON s.id = i.stream
+      WHERE i.id > ? AND i.id <= ? AND h.owner = ?`,
   );
   const watched = new Map<string, string>();
   let seenVersion = -1;
@@ -74,7 +75,7 @@ export function createAttention({ db, ownership, tell }: AttentionEdges): Attent
     if (newest > seenMessage) {
       const rows = messagesAfter.all(seenMessage, newest, ownership.id);
       seenMessage = newest;
-      if (rows.length > 0) tell({ kind: 'woken', streams: rows.map((row) => Number(row.stream)) });
+      if (rows.length > 0) tell({ kind: 'woken', streams: rows.map((row) => String(row.stream)) });
     }
   });
 

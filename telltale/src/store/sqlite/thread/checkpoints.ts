@@ -2,8 +2,11 @@ import type { DatabaseSync } from 'node:sqlite';
 
 /** Bytes in the WAL, about, from which a pause is used to bring them into the file. */
 const WORTHWHILE = 1024 * 1024;
-/** From which no pause is waited for. */
-const OVERDUE = 32 * 1024 * 1024;
+/**
+ * From which no pause is waited for. While the WAL's file grows a commit takes twice as long (350 against 180 µs
+ * measured: the new size has to be on disk, too), and it grows until the first checkpoint.
+ */
+const OVERDUE = 4 * 1024 * 1024;
 const PAUSE_MS = 50;
 /** A page of the heads and one of the log, even for a small append. */
 const BYTES_A_COMMIT = 8192;

@@ -40,9 +40,9 @@ export function performWrite(rows: Rows, request: WriteRequest, now: number): Ou
       streams.snapshot(request.stream, request.epoch, request.seq, request.body);
       return { value: null };
     case 'send': {
-      const { id, stream, owner } = streams.send(request.stream, request.message, now);
+      const { id, owner } = streams.send(request.stream, request.message, now);
       if (owner !== null) messaged(owner);
-      return { value: { id, stream } };
+      return { value: id };
     }
     case 'set':
       tables.set(request.table, request.key, request.value, request.expiresAt, now);

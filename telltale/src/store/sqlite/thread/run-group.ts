@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
-import type { AppendOp, Outcome, WriteRequest } from '../messages.ts';
+import type { AppendOp, Outcome, Taken, WriteRequest } from '../messages.ts';
 import type { AppendRows } from './append-rows.ts';
 import { isOfOneStatement } from './describe-failure.ts';
 import type { Ownership } from './ownership.ts';
@@ -40,11 +40,14 @@ export function createRunGroup(edges: GroupEdges): (writes: readonly Write[], no
     }
   };
 
-  const write = (item: Write, now: number): Outcome | undefined => {
-    if (!isAppend(item)) return perform(item, now);
-    const refused = appends.append(item, now);
+  const append = (op: AppendOp, now: number): Outcome | undefined => {
+    const refused = appends.append(op, now);
     return refused === undefined ? undefined : { error: refused.toJSON() };
   };
+
+  /** To a stream that an earlier write of the group makes: `made` is what became of that. */
+  const appendToNew = ([, ...rest]: AppendOp, made: Outcome | undefined, now: number) =>
+    made === undefined || 'error' in made ? made : append([(made.value as Taken).id, ...rest], now);
 
   /** Returns the place of the write that broke the transaction, if one did. */
   const attempt = (
@@ -58,7 +61,11 @@ export function createRunGroup(edges: GroupEdges): (writes: readonly Write[], no
     for (const [place, item] of writes.entries()) {
       if (broken.has(place)) continue;
       try {
-        const outcome = write(item, now);
+        const outcome = !isAppend(item)
+          ? perform(item, now)
+          : item[0] > 0
+            ? append(item, now)
+            : appendToNew(item, broken.get(-1 - item[0]) ?? outcomes.get(-1 - item[0]), now);
         if (outcome !== undefined) outcomes.set(place, outcome);
       } catch (error) {
         if (error instanceof RuntimeError) outcomes.set(place, { error: error.toJSON() });

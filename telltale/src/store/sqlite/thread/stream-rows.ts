@@ -14,8 +14,8 @@ export interface StreamRows {
   release(stream: number, epoch: number): void;
   snapshot(stream: number, epoch: number, seq: number, body: string): void;
   snapshots(stream: string): Results['snapshots'];
-  send(stream: string, message: string, now: number): Results['send'] & { readonly owner: number | null };
-  inbox(stream: number): Results['inbox'];
+  send(stream: string, message: string, now: number): { readonly id: number; readonly owner: number | null };
+  inbox(stream: string): Results['inbox'];
 }
 
 export function createStreamRows(db: DatabaseSync, ownership: Ownership): StreamRows {
@@ -36,7 +36,9 @@ export function createStreamRows(db: DatabaseSync, ownership: Ownership): Stream
   const snapshots = db.prepare('SELECT seq, body FROM snapshots WHERE stream = ? ORDER BY seq');
   const waiting = db.prepare('SELECT count(*) AS n FROM inbox WHERE stream = ?');
   const send = db.prepare('INSERT INTO inbox (stream, at, message) VALUES (?, ?, ?)');
-  const inbox = db.prepare('SELECT id, at, message FROM inbox WHERE stream = ? ORDER BY id');
+  const inbox = db.prepare(
+    'SELECT i.id, i.at, i.message FROM streams s JOIN inbox i ON i.stream = s.id WHERE s.stream = ? ORDER BY i.id',
+  );
 
   const find = (stream: string) => {
     const row = byName.get(stream);
@@ -70,7 +72,7 @@ export function createStreamRows(db: DatabaseSync, ownership: Ownership): Stream
     send(stream, message, now) {
       const { id, owner } = find(stream);
       if (Number(waiting.get(id)?.n) >= MAX_INBOX_MESSAGES) throw inboxFull(stream, MAX_INBOX_MESSAGES);
-      return { id: Number(send.run(id, now, message).lastInsertRowid), stream: id, owner };
+      return { id: Number(send.run(id, now, message).lastInsertRowid), owner };
     },
     inbox: (stream) =>
       inbox.all(stream).map((row) => ({

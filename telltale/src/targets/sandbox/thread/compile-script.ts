@@ -27,6 +27,10 @@ export function compileScript(vm: QuickJS, source: string): CompiledScript | Syn
   return compile(vm, `${OPENING}${source}\n})()`, OPENING.length);
 }
 
+/** A script with a `return`, as a function that is yet to be called. The machine has to be reset behind it. */
+export const compileFunction = (vm: QuickJS, source: string): CompiledScript | SyntaxFinding =>
+  compile(vm, `${OPENING}${source}\n})`, OPENING.length);
+
 /** As an ES module. The machine has to be reset behind it. */
 export const compileModule = (vm: QuickJS, source: string): CompiledScript | SyntaxFinding =>
   compile(vm, source, 0, EvalFlags.TYPE_MODULE);

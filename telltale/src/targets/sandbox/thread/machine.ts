@@ -28,12 +28,30 @@ export interface Machine {
   readonly vm: QuickJS;
   readonly begin: JSValueHandle;
   readonly finish: JSValueHandle;
+  readonly watch: JSValueHandle;
+  readonly unwatch: JSValueHandle;
   /** What a promise was rejected with. */
   reasonOf(rejected: JSValueHandle): JSValueHandle;
-  /** Forgets everything since `openMachine`. All handles made since then are void. */
-  reset(memoryBytes: number): void;
+  /** Forgets everything since `openMachine`, or since `moment`. All handles made since then are void. */
+  reset(memoryBytes: number, moment?: Moment): void;
+  /**
+   * Does `work` after a reset and keeps what it made of the machine. Undefined where it took too much memory for that.
+   * Handles that were made meanwhile hold whenever the machine is put back there.
+   */
+  keep(memoryBytes: number, work: () => void): Moment | undefined;
   /** Whether a script made it take memory of the system, which WebAssembly cannot give back. */
   isSpent(): boolean;
+}
+
+/** What has become of a machine: all bytes that differ from those it had at its opening. */
+export interface Moment {
+  readonly changes: readonly Change[];
+  readonly bytes: number;
+}
+
+interface Change {
+  readonly at: number;
+  readonly bytes: Uint8Array;
 }
 
 /** Free memory that a machine starts with, so that a small script leaves it as large as it was. */
@@ -70,7 +88,12 @@ export async function openMachine(engine: EngineModule, host: MachineHost): Prom
     return vm.undefined;
   });
   const kit = vm.callFunction(vm.evalCode(PRELUDE, 'prelude'), vm.undefined, log);
-  const [begin, finish] = [kit.getProp('0'), kit.getProp('1')];
+  const [begin, finish, watch, unwatch] = [
+    kit.getProp('0'),
+    kit.getProp('1'),
+    kit.getProp('2'),
+    kit.getProp('3'),
+  ];
   // The package keeps handles of these once they are asked for: they have to be older than the copy.
   for (const kept of [vm.global, vm.undefined, vm.null, vm.true, vm.false]) void kept.isNull;
 
@@ -80,18 +103,68 @@ export async function openMachine(engine: EngineModule, host: MachineHost): Prom
   const start = exports.__stack_pointer.value;
   const size = exports.memory.buffer.byteLength;
   const copy = new Uint8Array(exports.memory.buffer).slice(start, end);
+  const reset = (memoryBytes: number, moment?: Moment) => {
+    const memory = new Uint8Array(exports.memory.buffer);
+    memory.set(copy, start);
+    if (moment !== undefined) for (const { at, bytes } of moment.changes) memory.set(bytes, at);
+    exports.__stack_pointer.value = start;
+    exports.qjs_set_memory_limit(memoryBytes);
+  };
   return {
     vm,
     begin,
     finish,
+    watch,
+    unwatch,
     reasonOf: (rejected) => new JSValueHandle(vm, exports.qjs_promise_result(rejected.ptr)),
-    reset(memoryBytes) {
-      new Uint8Array(exports.memory.buffer).set(copy, start);
-      exports.__stack_pointer.value = start;
-      exports.qjs_set_memory_limit(memoryBytes);
+    reset,
+    keep(memoryBytes, work) {
+      // Above `end` is the greatest free block, in which others have left what they wrote. Its last bytes are the
+      // allocator's own.
+      const top = size - TOP_BYTES;
+      new Uint8Array(exports.memory.buffer, end, top - end).fill(UNTOUCHED);
+      reset(memoryBytes);
+      work();
+      const memory = new Uint8Array(exports.memory.buffer);
+      const used = afterLastOther(exports.memory.buffer, end, top);
+      if (memory.byteLength > size || used === top) return undefined;
+      const changes = differences(copy, memory.subarray(start, end), start);
+      if (used > end) changes.push({ at: end, bytes: memory.slice(end, used) });
+      return { changes, bytes: changes.reduce((sum, { bytes }) => sum + bytes.length, 0) };
     },
     isSpent: () => exports.memory.buffer.byteLength > size,
   };
 }
 
 const ERRNO_BADF = 8;
+
+/** Of the memory's end: it is not looked at there. */
+const TOP_BYTES = 64 * 1024;
+/** What memory is filled with to see what is written: nothing ends with it, since the allocator writes a size behind. */
+const UNTOUCHED = 0xa5;
+const UNTOUCHED_WORD = 0xa5a5a5a5 | 0;
+const WORD = Int32Array.BYTES_PER_ELEMENT;
+/** Differences that lie as close together are one. */
+const CLOSE_BYTES = 64;
+
+/** Where behind `from` and before `to` the last word ends that is not untouched; `from` where all are. */
+function afterLastOther(memory: ArrayBuffer, from: number, to: number): number {
+  const words = new Int32Array(memory, from, (to - from) / WORD);
+  let count = words.length;
+  while (count > 0 && words[count - 1] === UNTOUCHED_WORD) count--;
+  return from + count * WORD;
+}
+
+/** The parts of `now` that differ from `before`, which is as long. */
+function differences(before: Uint8Array, now: Uint8Array, offset: number): Change[] {
+  const changes: Change[] = [];
+  for (let place = 0; place < now.length; place++) {
+    if (now[place] === before[place]) continue;
+    let end = place + 1;
+    for (let next = end; next < now.length && next < end + CLOSE_BYTES; next++)
+      if (now[next] !== before[next]) end = next + 1;
+    changes.push({ at: offset + place, bytes: now.slice(place, end) });
+    place = end;
+  }
+  return changes;
+}

@@ -2,11 +2,15 @@
  * Evaluated in the sandbox before any script, once; `begin` and `finish` are called around each. They use only what
  * they took hold of here, since a script may have replaced the rest. `finish` answers `=JSON`, `>` where that is longer
  * than `limit`, or `!` and the place of what is no JSON, what is there, and what to do about it.
+ *
+ * `watch` and `unwatch` are called around the evaluation of a module. What differs from run to run, the globals and
+ * chance, is watched meanwhile: `unwatch` answers with the globals' names and no values, as JSON, or with nothing where
+ * one was looked at. A module that looked at none makes the same world each time.
  */
 export const PRELUDE = `((log) => {
   'use strict';
   const { parse, stringify } = JSON;
-  const { freeze, getPrototypeOf, defineProperty } = Object;
+  const { freeze, getPrototypeOf, defineProperty, keys } = Object;
   const { isArray } = Array;
   const { isView } = ArrayBuffer;
   const plain = Object.prototype;
@@ -42,7 +46,8 @@ export const PRELUDE = `((log) => {
 
   const freezeAll = (value) => {
     if (typeof value !== 'object' || value === null) return value;
-    for (const key in value) freezeAll(value[key]);
+    const names = keys(value);
+    for (let index = 0; index < names.length; index++) freezeAll(value[names[index]]);
     return freeze(value);
   };
 
@@ -62,15 +67,63 @@ export const PRELUDE = `((log) => {
     return () => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992;
   };
 
-  const begin = (globals, frozen, seed) => {
+  let seed;
+  let random;
+  let watched;
+  let isLookedAt = false;
+  /* Made once: the first change of an object of the engine's own takes ten microseconds. */
+  Math.random = () => {
+    if (watched !== undefined) isLookedAt = true;
+    return (random ??= seededRandom(seed))();
+  };
+
+  const read = (globals, frozen, chance) => {
+    seed = chance;
     const given = parse(globals);
-    for (const name in given) world[name] = given[name];
     if (frozen !== '[]') {
       const names = parse(frozen);
       for (let index = 0; index < names.length; index++) freezeAll(given[names[index]]);
     }
-    let random;
-    Math.random = () => (random ??= seededRandom(seed))();
+    return given;
+  };
+  const begin = (globals, frozen, chance) => {
+    const given = read(globals, frozen, chance);
+    const names = keys(given);
+    for (let index = 0; index < names.length; index++) world[names[index]] = given[names[index]];
+  };
+
+  const define = (name, descriptor) =>
+    defineProperty(world, name, { __proto__: null, enumerable: true, configurable: true, ...descriptor });
+  const watch = (globals, frozen, chance) => {
+    const given = read(globals, frozen, chance);
+    watched = given;
+    isLookedAt = false;
+    const names = keys(given);
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index];
+      define(name, {
+        __proto__: null,
+        get() {
+          isLookedAt = true;
+          return given[name];
+        },
+        set(value) {
+          isLookedAt = true;
+          given[name] = value;
+        },
+      });
+    }
+  };
+  const unwatch = () => {
+    const given = watched;
+    watched = undefined;
+    const names = keys(given);
+    const bare = { __proto__: null };
+    for (let index = 0; index < names.length; index++) {
+      define(names[index], { __proto__: null, value: given[names[index]], writable: true });
+      bare[names[index]] = null;
+    }
+    return isLookedAt ? '' : stringify(bare);
   };
 
   const MAX_DEPTH = 100;
@@ -126,5 +179,5 @@ export const PRELUDE = `((log) => {
     }
     return json.length > limit ? '>' : '=' + json;
   };
-  return [begin, finish];
+  return [begin, finish, watch, unwatch];
 })`;

@@ -1,7 +1,8 @@
-import { JSException } from 'quickjs-wasi';
+import { JSException, type JSValueHandle } from 'quickjs-wasi';
 import type { Outcome, RunRequest } from '../messages.ts';
 import {
   type CompiledScript,
+  compileFunction,
   compileModule,
   compileScript,
   placeIn,
@@ -9,14 +10,20 @@ import {
 } from './compile-script.ts';
 import type { Machine } from './machine.ts';
 import { WebAssembly } from './web-assembly.ts';
+import { createWorlds, type World, type Worlds } from './worlds.ts';
 
 /** Compiled scripts and modules by source; the one that was not used for the longest time goes. */
 export interface ScriptCache {
   readonly scripts: Map<string, CompiledScript>;
   readonly modules: Map<string, CompiledScript>;
+  readonly worlds: Worlds;
 }
 
-export const emptyScriptCache = (): ScriptCache => ({ scripts: new Map(), modules: new Map() });
+export const emptyScriptCache = (): ScriptCache => ({
+  scripts: new Map(),
+  modules: new Map(),
+  worlds: createWorlds(),
+});
 
 const MAX_CACHED = 256;
 const MAX_MESSAGE = 2_000;
@@ -47,26 +54,78 @@ export function runScript(
     if (before !== undefined && 'message' in before) return syntax(before);
     indent = script.indent;
     const { vm, begin, finish } = machine;
-    machine.reset(request.memoryBytes);
-    vm.callFunction(
-      begin,
-      vm.undefined,
-      vm.newString(request.globals),
-      vm.newString(JSON.stringify(request.frozen)),
-      vm.newNumber(request.seed),
-    );
-    if (before !== undefined) {
-      const loaded = vm.evalBytecode(before.bytecode);
-      if (loaded.promiseState === REJECTED) throw new JSException(machine.reasonOf(loaded));
-      if (loaded.promiseState === PENDING) return AWAITS;
+    const world =
+      before === undefined
+        ? undefined
+        : cache.worlds.find(machine, request, (globals) =>
+            makeWorld(machine, request, globals, before, script),
+          );
+    machine.reset(memoryBytes, world?.moment);
+    if (before === undefined || world !== undefined) callWithGlobals(machine, begin, request);
+    else {
+      const how = evaluate(machine, request, before);
+      if (how === 'pending') return AWAITS;
+      cache.worlds.evaluated(request, how.globals);
     }
-    const value = vm.evalBytecode(script.bytecode);
+    const value =
+      world?.script === undefined
+        ? vm.evalBytecode(script.bytecode)
+        : vm.callFunction(world.script, vm.undefined);
     const answer = vm.callFunction(finish, vm.undefined, value, vm.newNumber(request.outputBytes));
     return wasInterrupted() ? { kind: 'interrupted' } : read(answer.toString());
   } catch (thrown) {
     // A script may catch what its end brings about, or throw in its stead: what counts is that it was stopped.
     return wasInterrupted() ? { kind: 'interrupted' } : failure(thrown, indent);
   }
+}
+
+/** With what differs from run to run watched. Throws what the module throws. */
+function evaluate(
+  machine: Machine,
+  given: Pick<RunRequest, 'globals' | 'frozen' | 'seed'>,
+  { bytecode }: CompiledScript,
+): 'pending' | { readonly globals: string | undefined } {
+  const { vm, watch, unwatch } = machine;
+  callWithGlobals(machine, watch, given);
+  const loaded = vm.evalBytecode(bytecode);
+  if (loaded.promiseState === REJECTED) throw new JSException(machine.reasonOf(loaded));
+  if (loaded.promiseState === PENDING) return 'pending';
+  const globals = vm.callFunction(unwatch, vm.undefined).toString();
+  return { globals: globals === '' ? undefined : globals };
+}
+
+function callWithGlobals(
+  { vm }: Machine,
+  how: JSValueHandle,
+  { globals, frozen, seed }: Pick<RunRequest, 'globals' | 'frozen' | 'seed'>,
+): void {
+  vm.callFunction(
+    how,
+    vm.undefined,
+    vm.newString(globals),
+    vm.newString(frozen.length === 0 ? '[]' : JSON.stringify(frozen)),
+    vm.newNumber(seed),
+  );
+}
+
+function makeWorld(
+  machine: Machine,
+  { source, memoryBytes }: RunRequest,
+  globals: string,
+  module: CompiledScript,
+  script: CompiledScript,
+): World | undefined {
+  machine.reset(memoryBytes);
+  const body = script.indent === 0 ? undefined : compileFunction(machine.vm, source);
+  if (body !== undefined && 'message' in body) return undefined;
+  let isSteady = false;
+  let ready: JSValueHandle | undefined;
+  const moment = machine.keep(memoryBytes, () => {
+    const how = evaluate(machine, { globals, frozen: [], seed: 0 }, module);
+    isSteady = how !== 'pending' && how.globals !== undefined;
+    if (body !== undefined) ready = machine.vm.evalBytecode(body.bytecode);
+  });
+  return moment === undefined || !isSteady ? undefined : { moment, script: ready };
 }
 
 const syntax = ({ message, place }: SyntaxFinding): Outcome => ({

@@ -1,15 +1,18 @@
 import { type ActionState, completesStep } from './action.ts';
-import type { EventOf } from './event.ts';
+import type { Cause, EventOf, SessionEvent } from './event.ts';
 import type { SessionState, TaskState } from './state.ts';
 
 /** Different calls of one task that are told apart, and how much of each is compared. */
 const MAX_TRIED = 200;
 const MAX_COMPARED = 1_000;
 
+type Reporting = EventOf<'task.claimed' | 'task.stuck' | 'task.turn'>;
+
 export function giveTask(state: SessionState, event: EventOf<'task.given'>): void {
   const { type: _, seq: __, at: ___, session: ____, turn: _____, cause: ______, ...given } = event;
+  const place = placeOf(event);
   const watch = { warned: false, tried: [], fresh: true, barren: 0 };
-  state.task = { given, since: state.turn, turns: 0, reports: 0, ...watch };
+  state.task = { given, place, since: state.turn, turns: 0, reports: 0, ...watch };
   state.news.task = given;
   state.idleTurns = 0;
   state.bareTurns = 0;
@@ -17,25 +20,27 @@ export function giveTask(state: SessionState, event: EventOf<'task.given'>): voi
 
 export function claimTask(state: SessionState, event: EventOf<'task.claimed'>): void {
   const { nth, notes, context_updates = {}, artifacts = [], evidence = [] } = event;
-  report(state, event.task, { kind: 'claimed', nth, notes, context_updates, artifacts, evidence });
+  report(state, event, { kind: 'claimed', nth, notes, context_updates, artifacts, evidence });
 }
 
-export function reportStuck(state: SessionState, { task, nth, why }: EventOf<'task.stuck'>): void {
+export function reportStuck(state: SessionState, event: EventOf<'task.stuck'>): void {
+  const { task, nth, why } = event;
   const { task: inHand } = state;
   if (inHand?.given.task !== task) return;
   inHand.warned = true;
   watchAnew(inHand);
-  if (nth !== undefined) report(state, task, { kind: 'stuck', nth, why });
+  if (nth !== undefined) report(state, event, { kind: 'stuck', nth, why });
 }
 
-export function reportTurn(state: SessionState, { task, nth }: EventOf<'task.turn'>): void {
-  report(state, task, { kind: 'turn', nth });
+export function reportTurn(state: SessionState, event: EventOf<'task.turn'>): void {
+  report(state, event, { kind: 'turn', nth: event.nth });
 }
 
-function report(state: SessionState, task: string, open: NonNullable<TaskState['open']>): void {
-  if (state.task?.given.task !== task) return;
+function report(state: SessionState, event: Reporting, open: NonNullable<TaskState['open']>): void {
+  if (state.task?.given.task !== event.task) return;
   state.task.reports = open.nth;
   state.task.open = open;
+  state.task.reported = placeOf(event);
   state.task.reportedIn = state.turn;
 }
 
@@ -54,6 +59,10 @@ export function answerReport(state: SessionState, { task, nth, text }: EventOf<'
 export function endTask(state: SessionState, task: string): void {
   if (state.task?.given.task === task) delete state.task;
 }
+
+const placeOf = ({ session, seq, cause }: SessionEvent): Cause => ({
+  ...{ stream: session, seq, depth: cause.depth + 1 },
+});
 
 /** Somebody had a word about it: what was tried before does not count any more. */
 function watchAnew(task: TaskState): void {

@@ -37,6 +37,8 @@ export interface News {
 /** The task in hand. */
 export interface TaskState {
   readonly given: GivenTask;
+  /** Where that stands on the log: what the turns of the task come from. */
+  readonly place: Cause;
   /** The turn that was the last when it was given: what came before belongs to other tasks. */
   readonly since: number;
   /** Requests to the model that ended well since. */
@@ -44,6 +46,8 @@ export interface TaskState {
   /** How many reports there were, and the one that has no answer yet. */
   reports: number;
   open?: OpenReport;
+  /** Where the last report stands on the log. */
+  reported?: Cause;
   /** The turn that the last of them was made of. */
   reportedIn?: number;
   /** Whether the agent was told that it does not come further. */

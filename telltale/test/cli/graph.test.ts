@@ -28,6 +28,19 @@ describe('telltale graph', () => {
     );
   });
 
+  it('shows where a person is asked, and who judges', async () => {
+    const steps = [
+      '{ name: a, type: task, prompt: x, confirm: true, verify: { command: [npm, test] } }',
+      '{ name: b, type: task, prompt: x, verify: { instructions: x, model: fast } }',
+      '{ name: c, type: plan, prompt: x, approval: always }',
+    ];
+    const flow = `kind: Workflow\nname: w\nsteps: [${steps.join(', ')}]\n`;
+    const { out } = await graph(['w.yml'], { 'w.yml': flow });
+    expect(out).toContain('"a<br/>task<br/>asks a person first<br/>verified by npm test"');
+    expect(out).toContain('"b<br/>task<br/>verified by fast"');
+    expect(out).toContain('"c<br/>plan<br/>asks a person#58; approve / reject"');
+  });
+
   it('takes the form of a file from its name, and says where it is', async () => {
     const { code, out, cwd } = await graph(['one.yml', '-o', 'one.svg'], { 'one.yml': ONE });
     expect({ code, out }).toEqual({ code: 0, out: 'one is drawn in one.svg.\n' });

@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { reviewLines } from '../../src/cli/review/review-lines.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
+import type { ReviewDetails } from '../../src/session/reviews/read-review.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { request, runThatAsks } from '../session/reviews/run-that-asks.ts';
@@ -33,6 +35,10 @@ const withLead = () =>
 const json = async (argv: readonly string[], cwd: string) =>
   JSON.parse((await telltale([...argv, '--json'], cwd)).out);
 const RUN = ['run', 'agent.yml', 'Go'];
+
+const SHOWN = {
+  ...{ session: 'run_9', agent: 'a', action: 's', target: 't', because: 'b', status: 'open', at: 0 },
+};
 
 describe('a command that a person has to approve, without a terminal', { timeout: 60_000 }, () => {
   it('waits with exit code 3, and says how to answer and go on', async () => {
@@ -210,6 +216,16 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
       "  telltale reviews answer rev_d4 'what the agent is to do'\n  telltale reviews answer rev_d4 --choice pass\n",
     );
     expect(await shown('rev_c3')).toContain('Plan\n  1. deploy {"to":"prod"}\n     expects result.ok\n');
+    const plan = [{ action: 'deploy', parameters: { to: 'prod' } }];
+    const asked = {
+      review: 'rev_c4',
+      kind: 'plan',
+      of: 'run',
+      what: 'Do it?\n\n1. deploy {"to":"prod"}',
+      plan,
+    };
+    const lines = reviewLines({ ...SHOWN, ...asked } as ReviewDetails, { now: 0, flag: '' }).join('\n');
+    expect(lines.split('deploy {"to":"prod"}')).toHaveLength(2); // once, in the question
     const permission = await shown('rev_e5');
     expect(permission).toContain('because     approval: always\n');
     expect(permission).toContain('Parameters\n  {\n    "to": "prod"\n  }\n');

@@ -408,7 +408,11 @@ describe('a plan that cannot be executed', () => {
     const down = given({ says: [new RuntimeError('model_unreachable', 'Nobody answers.')] });
     expect((await down.fails()).code).toBe('model_unreachable');
     const later = given({ says: ['No.', new RuntimeError('model_unreachable', 'Nobody answers.')] });
-    expect(await later.fails()).toMatchObject({ code: 'plan_failed', cause: { code: 'model_unreachable' } });
+    expect(await later.fails()).toMatchObject({
+      code: 'plan_failed',
+      message: expect.stringContaining('A new plan could not be had: '),
+      cause: { code: 'model_unreachable' },
+    });
   });
 
   test('is refused before the first request where "tools" names what is not there', async () => {

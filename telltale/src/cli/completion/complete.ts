@@ -1,8 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
+import type { Sessions } from '../../session/open-sessions.ts';
 import type { CommandContext } from '../command.ts';
 import { EVENT_TYPES, RUN_EVENT_TYPES } from '../session/event-types.ts';
 import { storeExists, storeLocation } from '../session/store-location.ts';
+import { brief } from '../view/brief.ts';
 import { STATUSES } from '../view/status.ts';
 import { type KnownCommand, type KnownOption, placeOf } from './place.ts';
 import { SHELLS } from './scripts.ts';
@@ -16,7 +18,10 @@ const MAX_FILES = 500;
 const MAX_SESSIONS = 50;
 const MANIFEST = /\.(?:ya?ml|json)$/i;
 const KINDS = ['agent', 'tool', 'relic', 'artifact', 'workflow', 'prompt'];
-const MANIFEST_KINDS = ['Agent', 'Tool', 'Relic', 'Artifact', 'Workflow'];
+const KINDS_OF: Readonly<Record<string, readonly string[]>> = {
+  schema: ['Agent', 'Tool', 'Relic', 'Artifact', 'Workflow'],
+  import: ['workrail'],
+};
 
 type Context = Pick<CommandContext, 'io' | 'runtimes'>;
 
@@ -91,7 +96,7 @@ async function argumentsOf(
     case 'paths':
       return files(current, cwd, MANIFEST);
     case 'kind':
-      return beginning((command.name === 'schema' ? MANIFEST_KINDS : KINDS).map(plain), current);
+      return beginning((KINDS_OF[command.name] ?? KINDS).map(plain), current);
     case 'shell':
       return beginning(SHELLS.map(plain), current);
     case 'command':
@@ -99,7 +104,10 @@ async function argumentsOf(
         commands.map(({ name: text, summary }) => ({ text, description: summary })),
         current,
       );
+    case 'review':
+      return reviews(current, before, context);
     case 'file':
+    case 'files':
     case 'dir':
       return files(current, cwd);
     default:
@@ -110,21 +118,47 @@ async function argumentsOf(
 async function sessions(
   current: string,
   before: readonly string[],
-  { io, runtimes }: Context,
+  context: Context,
   kind: 'session' | 'run' = 'session',
 ): Promise<readonly Candidate[]> {
+  const found = await stored(before, context, ({ store }) => store.list({ kind, limit: MAX_SESSIONS }));
+  if (found === undefined) return [];
+  const ids = found.map(({ stream, status, title }) => ({
+    text: stream,
+    description: `${status}: ${title}`,
+  }));
+  return beginning([{ text: 'last', description: 'the newest' }, ...ids], current);
+}
+
+/** Those that are open: one that was answered can be shown, but its id is not to be guessed. */
+async function reviews(
+  current: string,
+  before: readonly string[],
+  context: Context,
+): Promise<readonly Candidate[]> {
+  const open = await stored(before, context, (opened) => opened.reviews({ limit: MAX_SESSIONS }));
+  const ids = (open ?? []).map(({ review, kind, what }) => ({
+    text: review,
+    description: `${kind}: ${brief(what, WHAT_COLUMNS)}`,
+  }));
+  return beginning(ids, current);
+}
+
+const WHAT_COLUMNS = 100;
+
+/** What `read` finds in the store in reach; undefined where there is none. */
+async function stored<T>(
+  before: readonly string[],
+  { io, runtimes }: Context,
+  read: (opened: Sessions) => Promise<T>,
+): Promise<T | undefined> {
   const named = before.indexOf('--store');
   const location = storeLocation(named === -1 ? undefined : before[named + 1], io);
-  if (!storeExists(location, io)) return [];
+  if (!storeExists(location, io)) return undefined;
   const { cwd, clock } = io;
   const opened = await runtimes.openSessions({ store: location, cwd, clock });
   try {
-    const found = await opened.store.list({ kind, limit: MAX_SESSIONS });
-    const ids = found.map(({ stream, status, title }) => ({
-      text: stream,
-      description: `${status}: ${title}`,
-    }));
-    return beginning([{ text: 'last', description: 'the newest' }, ...ids], current);
+    return await read(opened);
   } finally {
     await opened.close();
   }

@@ -60,7 +60,8 @@ export async function runDemo(
   const [followed, byWorkflow] = await withRuntime(context, { store: workspace.store }, async (runtime) => {
     const start = { input: INPUT, vars: { git }, ...(model === undefined ? {} : { model }) };
     const seen = await followSession(runtime.start(agent, start), io, { view, seen: 0 });
-    if (seen.result.status !== 'interrupted') await awaitRuns(runtime, seen.runs, io, { mode, storeFlag });
+    if (seen.result.status !== 'interrupted')
+      await awaitRuns(runtime, seen.result.session, seen.runs, io, { mode, storeFlag });
     return [seen, await changedByWorkflows(runtime, seen.result.session)] as const;
   });
 

@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { leadRun } from '../../session/guide/lead-run.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
@@ -47,8 +48,12 @@ export async function answer(
       info === undefined ? `telltale resume ${session}` : await streamToResume(sessions.store, info);
     const json = { review: id, kind, session, answer: came, choice: choice ?? null, by, outcome };
     const became = choice === undefined ? came : `answered: ${harmlessLine(choice)}`;
+    // What leads a session goes on with that, which no process stays with.
+    const isLead = info?.parent !== undefined && info.stream === leadRun(info.parent);
     const stays =
-      info?.kind === 'run' ? 'a process that stays with it (--wait) goes on by itself, else:' : 'go on with:';
+      info?.kind === 'run' && !isLead
+        ? 'a process that stays with it (--wait) goes on by itself, else:'
+        : 'go on with:';
     const text =
       pid === undefined
         ? `${id} is ${became}. Nobody works on ${session} now; ${stays}\n  ${resume}${storeFlag(options.store)}\n`

@@ -62,8 +62,10 @@ function changeLines({ replaces, voided }: ReviewDetails): readonly string[] {
   ];
 }
 
-function planLines({ plan }: ReviewDetails): readonly string[] {
-  if (plan === undefined) return [];
+/** A question on a plan has it in it. */
+function planLines({ plan, what }: ReviewDetails): readonly string[] {
+  if (plan === undefined || plan.every((planned) => what.includes(JSON.stringify(planned.parameters))))
+    return [];
   const lines = plan.flatMap(({ action, parameters, expect }, index) => [
     `  ${index + 1}. ${spelledOut(action)} ${spelledOut(JSON.stringify(parameters))}`,
     ...(expect === undefined ? [] : [`     expects ${spelledOut(expect)}`]),

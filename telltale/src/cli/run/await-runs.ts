@@ -1,6 +1,7 @@
 import { readRun } from '../../engine/read-run.ts';
 import type { RunState } from '../../events/run-state.ts';
 import type { Palette } from '../../manifest/palette.ts';
+import { leadRun } from '../../session/guide/lead-run.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
@@ -28,13 +29,15 @@ const SAID = 200;
  */
 export async function awaitRuns(
   { store, workflows }: Pick<Runtime, 'store' | 'workflows'>,
+  session: string,
   /** Those that the session set off and whose end is not on its log. */
   runs: readonly SetOff[],
   io: Io,
   { mode, storeFlag }: AwaitRunsOptions,
 ): Promise<void> {
   const { stdout, stderr, signal } = io;
-  const working = workflows.under();
+  // The run that leads the session goes on with it, and is no other work.
+  const working = workflows.under().filter((run) => run !== leadRun(session));
   const all = new Map(runs.map(({ run, workflow }) => [run, workflow]));
   for (const run of working) if (!all.has(run)) all.set(run, (await store.info(run))?.name ?? run);
   if (all.size === 0 || signal.aborted) return;

@@ -1,3 +1,4 @@
+import type { RunState } from '../../events/run-state.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -5,6 +6,8 @@ import type { Io } from '../io.ts';
 import { namingStore } from '../session/store-location.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
+import { waitingText } from '../view/run-state-lines.ts';
+import { waitingLines } from '../workflow/waiting-lines.ts';
 import type { Followed } from './follow-session.ts';
 import type { RunMode } from './run-mode.ts';
 
@@ -25,6 +28,8 @@ export interface ConcludeOptions {
   readonly mode: RunMode;
   /** ` --store X` where commands about this session need it; undefined where the session is gone with this process. */
   readonly storeFlag: string | undefined;
+  /** The run that leads the session, where one does and waits. */
+  readonly lead?: RunState | undefined;
   /** The command that goes on with the session, up to its id: `resume`. */
   readonly resumeWith?: string;
 }
@@ -33,7 +38,7 @@ export interface ConcludeOptions {
 export async function conclude(
   { result, cutOff, unread, idle }: Followed,
   { stderr, clock }: Io,
-  { mode, storeFlag, resumeWith = 'resume' }: ConcludeOptions,
+  { mode, storeFlag, lead, resumeWith = 'resume' }: ConcludeOptions,
 ): Promise<ExitCode> {
   const code = isLost(result) ? EXIT.failed : EXITS[result.status];
   if (code === EXIT.ok || unread || mode === 'events' || mode === 'json') return code;
@@ -67,13 +72,14 @@ export async function conclude(
       break;
     case 'waiting':
       lines.push(
-        `${yellow('waiting')}: ${bold('The session waits for a person.')}`,
+        `${yellow('waiting')}: ${bold(`The session waits for ${waitsFor(lead)}.`)}`,
         ...(result.reviews ?? []).flatMap(({ review, target, what }) => [
           `  ${harmlessLine(target)} asks: ${harmlessLine(what)}`,
           ...(storeFlag === undefined
             ? []
             : [`  ${cyan('→')} telltale reviews approve ${review}${storeFlag}   (or: reject)`]),
         ]),
+        ...(lead === undefined ? [] : waitingLines(lead.id, lead, storeFlag, { cyan })),
         resume,
       );
       break;
@@ -89,3 +95,7 @@ export async function conclude(
   await stderr.write(`${lines.filter((line) => line !== '').join('\n')}\n`);
   return code;
 }
+
+/** A session that is led waits for whatever its run waits for: a person, a time, an event. */
+const waitsFor = (lead: RunState | undefined): string =>
+  lead?.waiting === undefined ? 'a person' : harmlessLine(waitingText(lead.waiting));

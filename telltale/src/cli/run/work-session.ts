@@ -1,5 +1,9 @@
+import { readRun } from '../../engine/read-run.ts';
 import type { RunEvent } from '../../events/run-event.ts';
+import type { RunState } from '../../events/run-state.ts';
+import { leadRun } from '../../session/guide/lead-run.ts';
 import type { Runtime, RuntimeOptions, Session } from '../../session/runtime-types.ts';
+import type { Store } from '../../store/store.ts';
 import type { Chat } from '../chat/create-chat.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -55,7 +59,11 @@ export async function workSession(
     ...(options.early === undefined ? {} : { early: options.early }),
   };
   const flag = isInMemory(storeLocation(options.store, io)) ? undefined : storeFlag(options.store);
-  const outcome: { followed?: Followed; begun?: Begun | 'nothing said' | undefined } = {};
+  const outcome: {
+    followed?: Followed;
+    begun?: Begun | 'nothing said' | undefined;
+    lead?: RunState | undefined;
+  } = {};
   try {
     await withRuntime(context, { ...store, ...settings }, async (runtime) => {
       const begun = await begin(runtime, view);
@@ -68,8 +76,10 @@ export async function workSession(
         : async () => {};
       try {
         outcome.followed = await followSession(session, io, { view, seen, ...lead });
-        if (outcome.followed.result.status !== 'interrupted')
-          await awaitRuns(runtime, outcome.followed.runs, io, { mode, storeFlag: flag });
+        const { status } = outcome.followed.result;
+        if (status === 'waiting') outcome.lead = await waitingLead(runtime.store, session.id);
+        if (status !== 'interrupted')
+          await awaitRuns(runtime, session.id, outcome.followed.runs, io, { mode, storeFlag: flag });
       } finally {
         await stopWatching();
       }
@@ -80,14 +90,20 @@ export async function workSession(
   } finally {
     if (outcome.followed === undefined) await view.leave();
   }
-  const { followed, begun } = outcome;
+  const { followed, begun, lead } = outcome;
   if (begun === 'nothing said') return EXIT.ok;
   if (followed === undefined || begun === undefined) return EXIT.usage;
   return conclude(followed, io, {
-    mode,
-    storeFlag: flag,
+    ...{ mode, storeFlag: flag, lead },
     ...(begun.chat === undefined ? {} : { resumeWith: begun.chat.resumeWith }),
   });
+}
+
+/** The run that leads a session, where that waits. */
+async function waitingLead(store: Store, session: string): Promise<RunState | undefined> {
+  const run = leadRun(session);
+  const info = await store.info(run);
+  return info?.status === 'waiting' ? readRun(store, run) : undefined;
 }
 
 const noteInvoke = async (event: RunEvent, view: RunView): Promise<void> => {

@@ -127,7 +127,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'artifact.written':
       return `${safe(event.artifact)} version ${event.version}${event.restores === undefined ? '' : `, as version ${event.restores} was`}, by ${safe(event.by)}`;
     case 'task.given':
-      return brief(event.prompt, room);
+      return `${stepOf(event.task)}: ${brief(event.prompt, room)}`;
     case 'task.claimed':
       return `${called(event.action)} says: ${brief(event.notes, room)}`;
     case 'task.stuck':
@@ -137,7 +137,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'task.answered':
       return `by ${safe(event.by)}${event.text === undefined ? ': go on' : `: ${brief(event.text, room)}`}`;
     case 'task.over':
-      return '';
+      return stepOf(event.task);
     case 'custom':
       return customText(event, room);
     case 'child.usage':
@@ -154,6 +154,9 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
       return `${called(event.action)}: ${said(ownEvent(event), room, safe)}`;
   }
 }
+
+/** The step that a task stands for: `RUN:ADDRESS#ATTEMPT` is its key. */
+const stepOf = (task: string): string => safe(task.slice(task.lastIndexOf(':') + 1).replace(/#\d+$/, ''));
 
 /** `status IDLE → CODING, progress 0 → 3`. */
 export const changesText = (

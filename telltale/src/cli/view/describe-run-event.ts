@@ -128,5 +128,6 @@ function originText({ origin }: RunEventOf<'workflow.started'>): string {
   if (origin.trigger !== undefined)
     return `, set off by ${safe(origin.trigger.id)}${origin.session === undefined ? '' : ` of ${safe(origin.session.id)}`}`;
   if (origin.session === undefined) return '';
+  if (origin.leads === true) return `, leading ${safe(origin.session.id)}`;
   return `, for ${origin.action === undefined ? '' : `${safe(origin.action)} of `}${safe(origin.session.id)}`;
 }

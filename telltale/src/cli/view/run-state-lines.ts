@@ -79,6 +79,7 @@ function originLines({ origin }: RunState): readonly (readonly [label: string, t
       'set off by',
       `${trigger.id}${session === undefined ? '' : ` of ${session.id} at ${session.seq}`}`,
     ]);
+  else if (origin.leads === true && session !== undefined) from.push(['leads', session.id]);
   else if (session !== undefined) from.push(['called by', `${action ?? 'an action'} of ${session.id}`]);
   if (chain.length > 1) from.push(['chain', chain.join(' → ')]);
   return from;

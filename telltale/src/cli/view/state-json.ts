@@ -38,6 +38,7 @@ export function stateJson(
     metadata: state.metadata,
     variables: Object.fromEntries(state.variables),
     actions: [...state.actions.values()],
+    task: state.task === undefined ? null : { ...state.task.given, report: state.task.open ?? null },
     runs: runs.map((run) => ({ run: run.stream, workflow: run.name, status: shownStatus(run) })),
     response: state.response ?? null,
     result: state.result ?? (null as Json),

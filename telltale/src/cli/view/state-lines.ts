@@ -1,6 +1,7 @@
 import { isShown } from '../../events/action.ts';
-import type { SessionState } from '../../events/state.ts';
+import type { OpenReport, SessionState, TaskState } from '../../events/state.ts';
 import type { Palette } from '../../manifest/palette.ts';
+import { leadRun } from '../../session/guide/lead-run.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import { actionLine } from './action-line.ts';
 import type { ActionView } from './action-log.ts';
@@ -57,6 +58,7 @@ export function stateLines(state: SessionState, options: StateLinesOptions): rea
       ].join(' · '),
     ),
   ];
+  if (state.task !== undefined) lines.push(said('task', taskText(state.task)));
   if (state.error !== undefined) lines.push(field('error', paint.red(brief(errorText(state.error), room))));
   const section = (title: string, body: readonly string[]) => {
     if (body.length > 0) lines.push('', paint.bold(title), ...body.map((line) => `  ${line}`));
@@ -77,7 +79,7 @@ export function stateLines(state: SessionState, options: StateLinesOptions): rea
     'Workflows',
     runs.slice(-MAX_RUNS).map((run) => {
       const shown = shownStatus(run);
-      return `${brief(run.name, room)}  ${paintStatus(shown, shown, paint)}  ${paint.dim(brief(run.stream, room))}`;
+      return `${brief(run.name, room)}  ${paintStatus(shown, shown, paint)}  ${paint.dim(brief(run.stream, room))}${run.stream === leadRun(state.id) ? ', leads it' : ''}`;
     }),
   );
   if (state.response !== undefined) {
@@ -90,6 +92,17 @@ export function stateLines(state: SessionState, options: StateLinesOptions): rea
   }
   return lines;
 }
+
+/** The step that a run has given it, and whether it has said something of it that is not settled yet. */
+function taskText({ given: { prompt }, open }: TaskState): string {
+  return `${open === undefined ? '' : `${OPEN[open.kind]}: `}${prompt}`;
+}
+
+const OPEN: Readonly<Record<OpenReport['kind'], string>> = {
+  claimed: 'said to be done',
+  stuck: 'stuck',
+  turn: 'a turn is judged',
+};
 
 function actionLines(state: SessionState, columns: number, paint: Palette): readonly string[] {
   const shown = [...state.actions.values()].filter(({ action }) => isShown(action));

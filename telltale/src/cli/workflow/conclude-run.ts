@@ -1,16 +1,15 @@
-import type { ApprovalState, RunState } from '../../events/run-state.ts';
+import type { RunState } from '../../events/run-state.ts';
 import type { RunResult } from '../../session/runs/run-types.ts';
 import { paletteFor } from '../colour.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import type { RunMode } from '../run/run-mode.ts';
 import { namingStore } from '../session/store-location.ts';
-import { shellWord } from '../usage.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { waitingText } from '../view/run-state-lines.ts';
 import type { FollowedRun } from './follow-workflow.ts';
-import { wantedSignals } from './wanted-signals.ts';
+import { waitingLines } from './waiting-lines.ts';
 
 const EXITS: Readonly<Record<RunResult['status'], ExitCode>> = {
   completed: EXIT.ok,
@@ -68,18 +67,7 @@ export async function concludeRun(
       const what = waiting === undefined ? 'something' : waitingText(waiting);
       lines.push(
         `${yellow('waiting')}: ${bold(`The run waits for ${harmlessLine(what)}.`)}`,
-        ...openReviews(state).flatMap(({ review, step, prompt, options }) => [
-          `  ${harmlessLine(step)} asks: ${harmlessLine(prompt)} [${options.map(harmlessLine).join(' / ')}]`,
-          ...(storeFlag === undefined
-            ? []
-            : [
-                `  ${cyan('→')} telltale reviews ${howTo(review, options)}${storeFlag}   (${otherwise(options)})`,
-              ]),
-        ]),
-        ...(state === undefined || storeFlag === undefined ? [] : wantedSignals(state)).map(
-          ({ event, data }) =>
-            `  ${cyan('→')} telltale workflow signal ${run} ${shellWord(harmlessLine(event))} ${shellWord(harmlessLine(JSON.stringify(data)))}${storeFlag}`,
-        ),
+        ...(state === undefined ? [] : waitingLines(run, state, storeFlag, { cyan })),
         resume,
       );
       break;
@@ -95,15 +83,3 @@ export async function concludeRun(
   await stderr.write(`${lines.filter((line) => line !== '').join('\n')}\n`);
   return code;
 }
-
-/** Where the answers are others than yes and no, one of them has to be said. */
-const howTo = (review: string, options: readonly string[]): string =>
-  options.includes('approve')
-    ? `approve ${review}`
-    : `answer ${review} --choice ${shellWord(harmlessLine(options[0] ?? ''))}`;
-
-const otherwise = ([, ...others]: readonly string[]): string =>
-  others.length === 0 ? 'the only answer' : `or: ${others.map(harmlessLine).join(', ')}`;
-
-const openReviews = (state: Pick<RunState, 'reviews'> | undefined): readonly ApprovalState[] =>
-  (state?.reviews ?? []).filter(({ choice }) => choice === undefined);

@@ -99,7 +99,7 @@ export function choiceByKey<const B extends Branches>(
 ): z.ZodUnion<readonly B[keyof B][]> {
   const names = Object.keys(branches);
   const choose: Choose = (value) => {
-    if (!isMap(value)) return notAMap(title, value);
+    if (!isMap(value)) return notAMap(title, value, `Give one of ${orList(names)}.`);
     const present = names.filter((name) => value[name] !== undefined);
     const [first, second] = present;
     if (first === undefined) return lacks(title, names, value, `Give one of ${orList(names)}.`);

@@ -41,7 +41,7 @@ export function createGuide({ lead, log, stop, resumed, resultOf }: GuideEdges):
       if (order.kind === 'over') return endOf(order.end, stop, resultOf);
       if (order.kind === 'task') {
         overWith(log);
-        log.append({ type: 'task.given', ...givenOf(order.task) });
+        log.append({ type: 'task.given', ...givenOf(order.task) }, order.cause);
         return undefined;
       }
       const { task, nth, word } = order;
@@ -99,7 +99,10 @@ const usedBy = ({ model, totals: { input, output, cost_usd } }: SessionState): U
 });
 
 function reportOf(state: SessionState, task: TaskState, open: NonNullable<TaskState['open']>): TaskReport {
-  const from = { by: state.id, turns: task.turns };
+  const from = {
+    ...{ by: state.id, turns: task.turns },
+    ...(task.reported === undefined ? {} : { cause: task.reported }),
+  };
   switch (open.kind) {
     case 'claimed':
       return { ...open, ...from, work: workOf(state, task) };

@@ -1,3 +1,4 @@
+import type { Cause } from '../../events/event.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { Task, TaskReport, TaskWord } from '../../workflows/guided/task.ts';
@@ -20,7 +21,8 @@ export type Standing =
 
 /** What a run has its session do next. */
 export type Order =
-  | { readonly kind: 'task'; readonly task: Task }
+  /** `cause`: the step of the run that it stands for. */
+  | { readonly kind: 'task'; readonly task: Task; readonly cause: Cause }
   /** The task that it was resumed with is still wanted. */
   | { readonly kind: 'go_on' }
   | { readonly kind: 'word'; readonly task: string; readonly nth: number; readonly word: TaskWord }

@@ -72,7 +72,7 @@ export function createLedSessions(edges: LedSessionsEdges): LedSessions {
           // An agent has one step in hand: another that is worked on beside it comes first.
           if (at.kind === 'resumed' && at.task === task.key) lead.order({ kind: 'go_on' });
           else if ('task' in at && isOpen(state, at.task, done)) await someDone(waiting, call);
-          else lead.order({ kind: 'task', task });
+          else lead.order({ kind: 'task', task, cause: call.cause });
         }
       }),
     answer: (task, nth, word, call) =>

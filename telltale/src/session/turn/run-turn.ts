@@ -34,7 +34,7 @@ export async function runTurn(
       type: 'turn.started',
       prompt: { tokens: prompt.tokens, reused_prefix: reusedPrefix(previous, prompt) },
     },
-    context.sessionOrigin(),
+    state.task?.place ?? context.sessionOrigin(),
   );
   const { asked } = state;
   const abort = new AbortController();

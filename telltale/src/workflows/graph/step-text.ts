@@ -2,6 +2,8 @@ import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { Invocation } from '../../targets/artifacts/invoker.ts';
 import type { Test } from '../decisions.ts';
 
+type Verifier = NonNullable<Extract<Step, { readonly type: 'task' }>['verify']>;
+
 /** Conditions that are no expressions. */
 const BY_NAME: ReadonlySet<string> = new Set(['previous_steps_success', 'always', 'on_failure']);
 
@@ -35,6 +37,11 @@ function commonLines(step: Step): readonly string[] {
   return lines;
 }
 
+function verifierText(verify: Verifier): string {
+  if ('command' in verify) return verify.command.join(' ');
+  return 'invoke' in verify ? verify.invoke : (verify.model ?? 'a model');
+}
+
 function kindLine(step: Step): readonly string[] {
   switch (step.type) {
     case 'tool':
@@ -46,7 +53,12 @@ function kindLine(step: Step): readonly string[] {
       return [step.target === undefined ? 'llm' : `llm ${step.target}`];
     case 'task':
     case 'plan':
-      return [step.agent === undefined ? step.type : `${step.type} by ${step.agent}`];
+      return [
+        step.agent === undefined ? step.type : `${step.type} by ${step.agent}`,
+        ...(step.type === 'task' && step.confirm !== undefined ? ['asks a person first'] : []),
+        ...(step.type === 'plan' && step.approval === 'always' ? ['asks a person: approve / reject'] : []),
+        ...(step.verify === undefined ? [] : [`verified by ${verifierText(step.verify)}`]),
+      ];
     case 'script':
       return ['command' in step ? `runs ${step.command.join(' ')}` : 'script'];
     case 'transition':

@@ -50,7 +50,8 @@ export async function settle(reported: Reported, { verify, call, context }: Judg
 
 /** A report is put on the log once. A turn that is over has nothing to say but what is judged of it. */
 function record(report: WorkReport, { call, context }: JudgeEdges): void {
-  const { address: step, attempt, cause } = call;
+  const { address: step, attempt } = call;
+  const { cause = call.cause } = report;
   const { guided } = taskLog(context.journal.state, step);
   const { nth, by } = report;
   switch (report.kind) {

@@ -45,6 +45,8 @@ export interface Claim extends ClaimedWork {
   /** Requests to the model since it was given: what the step took. */
   readonly turns: number;
   readonly work: readonly WorkedAction[];
+  /** Where it stands on the log of the session that says so. */
+  readonly cause?: Cause;
 }
 
 /** What comes back from a worker. It waits for an answer to each. */
@@ -57,6 +59,7 @@ export type TaskReport =
       readonly by: string;
       readonly turns: number;
       readonly work: readonly WorkedAction[];
+      readonly cause?: Cause;
     }
   /** It repeats itself or changes nothing, also after it was told. */
   | {
@@ -65,6 +68,7 @@ export type TaskReport =
       readonly by: string;
       readonly turns: number;
       readonly why: string;
+      readonly cause?: Cause;
     }
   /** It cannot go on: a limit was reached, its session failed, stalled or was cancelled. */
   | { readonly kind: 'failed'; readonly by: string; readonly error: ErrorJson };

@@ -267,6 +267,7 @@ describe('telltale import workrail', () => {
       'no.json',
       'good.json',
       'gone.json',
+      '.',
     );
     expect(code).toBe(2);
     for (const place of [
@@ -280,6 +281,8 @@ describe('telltale import workrail', () => {
     expect(out).toContain('"type" cannot be "wile".');
     expect(out).toContain('"prompt" and "promptBlocks" exclude each other in a step.');
     expect(out).toContain('There is no file "gone.json".');
+    expect(out).toContain('"." is a folder. [not_a_file]\n  .\n  → Name its files: *.json\n');
+    expect(out).not.toContain('YAML');
     expect(out).toContain('broken.json is no workflow of WorkRail that can be imported.');
     expect(existsSync(join(cwd, 'my-flow.yml'))).toBe(true);
   });

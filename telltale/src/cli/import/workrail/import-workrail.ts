@@ -69,13 +69,18 @@ async function readFile(file: string, { cwd, files }: ImportOptions): Promise<Re
   const path = resolve(cwd, file);
   const shown = labelOf(path, cwd);
   const bytes = await files.read(path, MANIFEST_LIMITS.fileBytes);
-  if (!bytes.ok) return { file, path, diagnostics: [fileDiagnostic(shown, fileFinding(bytes.error, shown))] };
+  if (!bytes.ok) {
+    const finding = fileFinding(bytes.error, shown);
+    const isFolder = bytes.error.type === 'folder';
+    const hint = isFolder ? `Name its files: ${join(file, '*.json')}` : finding.hint;
+    return { file, path, diagnostics: [fileDiagnostic(shown, { ...finding, hint })] };
+  }
   const { read: found, diagnostics } = readWorkrail(shown, bytes.value);
   return { file, path, diagnostics, ...(found === undefined ? {} : { found }) };
 }
 
 function labelOf(path: string, cwd: string): string {
-  const below = relative(cwd, path);
+  const below = relative(cwd, path) || '.';
   return (below.startsWith('..') || isAbsolute(below) ? path : below).split(sep).join('/');
 }
 

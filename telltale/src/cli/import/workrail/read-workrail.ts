@@ -33,7 +33,7 @@ export function readWorkrail(file: string, bytes: Uint8Array): ReadWorkrail {
   const { source } = decoded;
   const opened = openDocument(source, { text: source.text, base: 0 }, undefined);
   // What is over a limit or no YAML either: JSON is a part of YAML, and the reader of that knows where it broke.
-  if (opened !== 'empty' && 'diagnostics' in opened) return { diagnostics: opened.diagnostics };
+  if (opened !== 'empty' && 'diagnostics' in opened) return { diagnostics: opened.diagnostics.map(asJson) };
   const parsed = jsonOf(source.text);
   if (!parsed.ok || opened === 'empty')
     return { diagnostics: [notJson(source, parsed.ok ? '' : parsed.error)] };
@@ -67,6 +67,12 @@ function checkShape(value: Json): readonly Issue[] {
   const { issues } = runSchema(workrailWorkflow, value);
   return issues.map((issue) => (issue.code === 'unknown_key' ? { ...issue, severity: 'warning' } : issue));
 }
+
+/** The file is to be JSON, whatever else YAML would take in the same place. */
+const asJson = (diagnostic: Diagnostic): Diagnostic =>
+  diagnostic.code === 'yaml_syntax'
+    ? { ...diagnostic, code: 'not_json', hint: 'Mend the JSON here.' }
+    : diagnostic;
 
 function jsonOf(text: string): Result<Json, string> {
   try {

@@ -1,6 +1,6 @@
 import type { PlannedAction } from '../../../events/run-event.ts';
 import type { Json } from '../../../kernel/json.ts';
-import { type ErrorJson, RuntimeError } from '../../../kernel/runtime-error.ts';
+import { type ErrorJson, RuntimeError, toRuntimeError } from '../../../kernel/runtime-error.ts';
 import { cutText } from '../../../prompt/cut-text.ts';
 import { MAX_RESULTS_CHARS } from './plan-limits.ts';
 import type { Trouble } from './trouble.ts';
@@ -36,7 +36,8 @@ export const resultsTooLarge = (action: string, chars: number) =>
 export function planFailed(what: string, trouble: Trouble, nth: number, cause?: unknown): RuntimeError {
   if (trouble.kind === 'rejected') return planRejected(what, trouble);
   const which = nth === 1 ? 'The plan' : 'The second plan';
-  return new RuntimeError('plan_failed', `${which} of ${what} failed. ${sentence(trouble)}`, {
+  const again = cause === undefined ? '' : ` A new plan could not be had: ${toRuntimeError(cause).message}`;
+  return new RuntimeError('plan_failed', `${which} of ${what} failed. ${sentence(trouble)}${again}`, {
     hint: HINTS[trouble.kind],
     cause: cause ?? (trouble.kind === 'failed' ? asError(trouble.error) : undefined),
   });

@@ -2,6 +2,7 @@ import type { InvokeRecord } from '../kernel/invoke-record.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { DeclaredAction, SkipReason } from './action.ts';
+import type { TaskEventBody } from './task-event.ts';
 
 /** The event that brought another about. `depth` counts the steps from the start of the chain. */
 export interface Cause {
@@ -54,18 +55,6 @@ export interface HookRecord {
   /** Of `before_action`: the parameters that count from here on, where the log does not hold them yet. */
   readonly input?: JsonObject;
   readonly ms: number;
-}
-
-/** What a run gives an agent to do. */
-export interface GivenTask {
-  /** Of the run, unique. No prompt ever holds it. */
-  readonly task: string;
-  readonly prompt: string;
-  readonly requires?: Readonly<Record<string, JsonObject>>;
-  readonly accepts?: Readonly<Record<string, JsonObject>>;
-  readonly evidence?: readonly string[];
-  readonly max_turns?: number;
-  readonly judged?: true;
 }
 
 /** What a person is asked about an action before it may start. */
@@ -317,33 +306,7 @@ export type OwnEventBody =
       readonly key: string;
       readonly what: 'set_metadata' | 'set_variable' | 'notify' | 'emit' | 'charge';
     }
-  | ({ readonly type: 'task.given' } & GivenTask)
-  /** The agent says that the task is done: `action` is its `complete_step`. */
-  | {
-      readonly type: 'task.claimed';
-      readonly task: string;
-      /** Counts the reports of a task from 1 on: what is answered is one of them. */
-      readonly nth: number;
-      readonly action: string;
-      readonly notes: string;
-      readonly context_updates?: JsonObject;
-      readonly artifacts?: readonly Json[];
-      readonly evidence?: readonly string[];
-    }
-  /** It repeats itself or changes nothing. Told once to the agent; the second time it is reported as `nth`. */
-  | { readonly type: 'task.stuck'; readonly task: string; readonly nth?: number; readonly why: string }
-  /** A turn was reported, where each is judged. */
-  | { readonly type: 'task.turn'; readonly task: string; readonly nth: number }
-  /** The answer to the report `nth`; with `text` the agent goes on with it. */
-  | {
-      readonly type: 'task.answered';
-      readonly task: string;
-      readonly nth: number;
-      readonly text?: string;
-      readonly by: string;
-    }
-  /** The step has ended: another task follows, or none. */
-  | { readonly type: 'task.over'; readonly task: string }
+  | TaskEventBody
   | ({ readonly type: 'invoke' } & InvokeRecord)
   | ({ readonly type: 'hook.ran' } & HookRecord)
   | {

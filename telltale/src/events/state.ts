@@ -4,7 +4,6 @@ import type { ActionState } from './action.ts';
 import type {
   Cause,
   FieldError,
-  GivenTask,
   MessageFrom,
   ParentRef,
   ReviewAnswer,
@@ -12,6 +11,7 @@ import type {
   VariableClass,
 } from './event.ts';
 import type { HookMark } from './hook-marks.ts';
+import type { GivenTask } from './task-event.ts';
 
 export type SessionStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'stalled' | 'cancelled';
 

@@ -1,4 +1,4 @@
-import type { GivenTask } from '../events/event.ts';
+import type { GivenTask } from '../events/task-event.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Escape } from './escape.ts';
 

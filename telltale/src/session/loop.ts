@@ -6,8 +6,10 @@ import type { SessionHooks } from './hooks/create-session-hooks.ts';
 import { reachedLimit } from './limits.ts';
 import { finishLast, type Left } from './recover.ts';
 import type { Stop } from './stop.ts';
-import { finishTurn, type Next, responsesOut } from './turn/finish-turn.ts';
+import { finishTurn } from './turn/finish-turn.ts';
+import type { Next } from './turn/next.ts';
 import { runTurn } from './turn/run-turn.ts';
+import { responsesOut } from './turn/settle-actions.ts';
 
 /** How a session's loop ended by itself; `stopped` where somebody ended it. */
 export type LoopEnd =

@@ -1,8 +1,10 @@
 import { TURN_CUT_SHORT } from '../events/fold-turns.ts';
 import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
-import { finishTurn, type Next, responsesOut } from './turn/finish-turn.ts';
+import { finishTurn } from './turn/finish-turn.ts';
+import type { Next } from './turn/next.ts';
 import { type Reheard, rehear } from './turn/rehear.ts';
+import { responsesOut } from './turn/settle-actions.ts';
 
 /** What the last turn before a restart left to do. */
 export type Left =

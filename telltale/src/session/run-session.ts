@@ -1,81 +1,33 @@
-import type { Cause } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { IdSource } from '../kernel/ids.ts';
 import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
-import type { Model } from '../models/model.ts';
 import { createConversation } from '../prompt/conversation.ts';
 import { createScheduler } from '../scheduler/drive.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
-import type { Store, StreamWriter } from '../store/store.ts';
-import type { Invoke } from '../targets/artifacts/invoker.ts';
-import type { Approve } from '../targets/target.ts';
-import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
 import { createAgentView } from './agent-view.ts';
 import { armWall } from './arm-wall.ts';
 import { runChat } from './chat/run-chat.ts';
-import type { Talk } from './chat/talk.ts';
 import { createChildRunner } from './children/child-runner.ts';
-import type { Lineage, Spawn } from './children/lineage.ts';
 import { conclude } from './conclude.ts';
 import type { SessionContext } from './context.ts';
-import { sessionContext } from './decision-context.ts';
 import { createCompleteStep } from './guide/complete-step.ts';
 import { createGuide } from './guide/guide.ts';
-import type { Lead } from './guide/lead.ts';
-import { ledElsewhere, ledResult } from './guide/led-result.ts';
-import type { OwnLead } from './guide/own-lead.ts';
-import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
+import { ledResult } from './guide/led-result.ts';
 import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox } from './inbox.ts';
+import { openHooks, openLead, openTriggers } from './late-parts.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
 import { createMetadataWriter, refreshMetadata } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
-import type { PreparedAgent } from './prepare-agent.ts';
-import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import { recover } from './recover.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
-import type { Runs } from './runs/create-runs.ts';
 import { createSessionOrders } from './runs/session-orders.ts';
-import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
-import type { OnWaiting, SessionResult } from './runtime-types.ts';
-import type { SessionLog } from './session-log.ts';
-import { isLetGo, type Stop } from './stop.ts';
+import { createSessionRuns } from './runs/session-runs.ts';
+import type { SessionResult } from './runtime-types.ts';
+import type { SessionEdges } from './session-edges.ts';
+import { isLetGo } from './stop.ts';
 import { takenIds } from './taken-ids.ts';
 import { createTestContext } from './test-context.ts';
 import { createToolNews } from './tool-news.ts';
-import type { SessionVariables } from './variables/session-variables.ts';
-
-export interface SessionEdges {
-  readonly prepared: PreparedAgent;
-  readonly log: SessionLog;
-  readonly variables: SessionVariables;
-  readonly writer: StreamWriter;
-  readonly stop: Stop;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** The model, where it is not the agent's as it is: one that is recorded. */
-  readonly model: Model;
-  /** The event that began or resumed it. */
-  readonly origin: Cause;
-  readonly resumed: boolean;
-  readonly approve?: Approve | undefined;
-  readonly onWaiting: OnWaiting;
-  /** How a person leads the session, where it is a chat. */
-  readonly talk: Talk;
-  readonly spawn: Spawn;
-  readonly runs: Runs;
-  readonly ids: IdSource;
-  /** Asks decision artifacts for this session. */
-  readonly invoke: Invoke;
-  /** Where it is a sub-agent's. */
-  readonly lineage: Lineage | undefined;
-  /** Where a run leads it that has begun it. */
-  readonly lead: Lead | undefined;
-  readonly crashPoint?: ((name: string) => void) | undefined;
-}
 
 /** One run of an agent, from its first or its last event on to its end. The log is written by nobody else. */
 export async function runSession(edges: SessionEdges): Promise<SessionResult> {
@@ -220,43 +172,6 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     reactions?.close();
     inbox.close();
   }
-}
-
-/** The run of an agent with a workflow of its own, unless another run leads it. */
-async function openLead(edges: SessionEdges): Promise<OwnLead | undefined> {
-  const { prepared, log, lead, onWaiting } = edges;
-  const { workflow } = prepared.agent.manifest;
-  if (lead !== undefined || log.state.led !== true) return undefined;
-  if (workflow === null) throw ledElsewhere(log.state);
-  const { openOwnLead } = await import('./guide/own-lead.ts');
-  return openOwnLead({ ...edges, hold: onWaiting === 'hold' || log.state.parent !== undefined }, workflow);
-}
-
-/** Loaded by those who have some. */
-async function openTriggers(
-  { log, clock, ids, invoke }: SessionEdges,
-  triggers: CompiledTriggers,
-  { start, cancel }: SessionRuns,
-  testContext: () => Readonly<Record<string, unknown>>,
-): Promise<TriggerReactions> {
-  const { createTriggerReactions } = await import('./reactions/trigger-reactions.ts');
-  return createTriggerReactions({
-    ...{ triggers, log, clock, ids, invoke, testContext },
-    decisionContext: () => sessionContext(log.state),
-    startRun: start,
-    cancelRun: cancel,
-  });
-}
-
-/** Hooks are loaded by those who have some. */
-async function openHooks(
-  { prepared, log, stop, clock, invoke }: SessionEdges,
-  traits: SessionHookEdges['traits'],
-): Promise<SessionHooks | undefined> {
-  const { createSessionHooks } = await import('./hooks/create-session-hooks.ts');
-  const { command } = prepared.targets;
-  const { hooks } = prepared.agent.manifest;
-  return createSessionHooks({ hooks, log, stop, clock, command, invoke, traits });
 }
 
 /** What a turn has to know of others. */

@@ -1,32 +1,20 @@
 import { referencesIn } from '../../conditions/references/resolve-references.ts';
-import { completesStep, isShown } from '../../events/action.ts';
-import type { EventBody } from '../../events/event.ts';
+import { isShown } from '../../events/action.ts';
 import type { SessionState } from '../../events/state.ts';
-import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { SessionContext } from '../context.ts';
-import type { Guide } from '../guide/guide-port.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
-import type { Heard, HeardResponse } from './hearing-state.ts';
+import { finishLedTurn } from './finish-led-turn.ts';
+import type { Heard } from './hearing-state.ts';
 import { keptFromActing } from './kept-from-acting.ts';
-
-/** What follows a turn. */
-export type Next =
-  | { readonly kind: 'turn' }
-  | { readonly kind: 'completed'; readonly result: Json }
-  | { readonly kind: 'stalled'; readonly error: RuntimeError }
-  | { readonly kind: 'stopped' };
+import type { Next } from './next.ts';
+import { noTags, remind, tellOnce } from './remind.ts';
+import { allEnded, letSettle, responsesOut } from './settle-actions.ts';
 
 /** Turns without any tag after which the text counts as the final response. */
 const MAX_BARE_TURNS = 3;
 /** Turns in a row without an action, a change of metadata or a response. */
 const MAX_IDLE_TURNS = 3;
-/**
- * Async actions do not hold the next turn, but one that ends within a moment is worth it: the model would only be asked
- * to wait.
- */
-const SETTLE_MS = 100;
-
 /** Decides, once the stream has ended and all of it was acted on, whether and how the session goes on. */
 export async function finishTurn(context: SessionContext, heard: Heard): Promise<Next> {
   const { stop, scheduler, log, state } = context;
@@ -61,87 +49,6 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
   const reminder = keptFromActing(state.news.faults).length > 0 ? IN_VAIN : REMINDER;
   remind(context, running, reminder);
   return { kind: 'turn' };
-}
-
-/** Only the run that leads a session ends it: a final response does not, and who does nothing is told by the guide. */
-async function finishLedTurn(context: SessionContext, guide: Guide, heard: Heard): Promise<Next> {
-  const { stop, scheduler, state } = context;
-  const running = scheduler.tracked();
-  const completes = running.some((id) => {
-    const known = state.actions.get(id);
-    return known !== undefined && completesStep(known.action);
-  });
-  if (completes) await allEnded(context);
-  else await letSettle(context, running);
-  if (stop.reason !== undefined) return { kind: 'stopped' };
-  if (state.task?.open === undefined && !completes) {
-    if (heard.responses.some(({ inVain }) => inVain))
-      tellOnce(context, 'step_open', DIALECT_WORDS[context.manifest.dialect].stepOpen);
-    else if (!heard.tagged && /\S/.test(heard.text))
-      tellOnce(context, 'no_tags', noTags(context, heard.text).message);
-  }
-  guide.after();
-  if (state.task?.open === undefined) remind(context, scheduler.tracked(), LED_REMINDER);
-  return { kind: 'turn' };
-}
-
-/** After a restart it may have been said before. */
-function tellOnce({ log, state }: SessionContext, code: string, message: string): void {
-  if (!state.news.faults.some((fault) => fault.code === code)) log.append({ type: 'fault', code, message });
-}
-
-function remind({ state, log }: SessionContext, running: readonly string[], reminder: string): void {
-  const reminded = state.news.messages.some(({ text }) => text === reminder);
-  if (state.idleTurns > 0 && running.length === 0 && !reminded)
-    log.append({ type: 'message.received', from: 'runtime', text: reminder });
-}
-
-/** Waits a moment for what is about to end, or for more where the model has nothing to do but wait. */
-async function letSettle(context: SessionContext, running: readonly string[]): Promise<void> {
-  const { state, scheduler, stop } = context;
-  if (state.idleTurns > 0 && running.length > 0) {
-    // The model has nothing to do but wait: so the runtime waits, unless somebody has a word for it.
-    if (state.news.messages.length === 0) await firstEnd(context, running);
-  } else if (running.length > 0) {
-    await stop.until((done) => {
-      const disarm = context.clock.after(SETTLE_MS, done);
-      scheduler.whenEnded(running, () => {
-        disarm();
-        done();
-      });
-    });
-    // Asking the model again would only cost: there is nothing that it does not know.
-    if (context.reviews.isOnlyWaiting() && state.news.messages.length === 0) await firstEnd(context, running);
-  }
-}
-
-/** Waits until one of these has ended, or a message has come. */
-async function firstEnd(
-  { reviews, scheduler, inbox }: SessionContext,
-  ids: readonly string[],
-): Promise<void> {
-  await reviews.until((done) => {
-    const forget = inbox.onMessage(done);
-    const ended = () => {
-      forget();
-      done();
-    };
-    for (const id of ids) scheduler.whenEnded([id], ended);
-  });
-}
-
-/** Waits until all of these are on the log: a response belongs to the turn it was said in. */
-export async function responsesOut(
-  { reviews }: SessionContext,
-  responses: readonly HeardResponse[],
-): Promise<void> {
-  for (const { stream } of responses) await reviews.until(stream.whenOut);
-}
-
-/** Waits until no tracked action is left, those that ended ones set off included. */
-async function allEnded({ scheduler, stop, reviews }: SessionContext): Promise<void> {
-  for (let ids = scheduler.tracked(); ids.length > 0 && stop.reason === undefined; ids = scheduler.tracked())
-    await reviews.until((done) => scheduler.whenEnded(ids, done));
 }
 
 /** The session ends with this response, unless something happened that the model had not seen when it wrote it. */
@@ -191,20 +98,8 @@ function whyUndone({ state, manifest }: SessionContext, source: string): string 
   return `${undone}: it shares its turn with the action "${unnamed}", whose result it does not name. Look at the result first, or name it as $${unnamed}.`;
 }
 
-const noTags = ({ manifest }: SessionContext, text: string): Extract<EventBody, { type: 'fault' }> => ({
-  type: 'fault',
-  code: 'no_tags',
-  message:
-    manifest.dialect === 'tags' && /^\s*(?:`{3}|~{3})/.test(text)
-      ? 'Your whole turn stood in a code fence, where nothing is a tag. Write the tags outside of it.'
-      : DIALECT_WORDS[manifest.dialect].bare,
-});
-
 const REMINDER =
   'Your last turn brought no action, no metadata and no response. Go on with the task: act, or give your final response.';
-
-const LED_REMINDER =
-  'Your last turn brought no action, no metadata and no response. Go on with the step: act, or complete it.';
 
 const IN_VAIN =
   'Nothing in your last turn took effect: your mistakes say why. Mend them and go on, or give your final response.';

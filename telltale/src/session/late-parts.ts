@@ -1,0 +1,45 @@
+import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
+import { sessionContext } from './decision-context.ts';
+import { ledElsewhere } from './guide/led-result.ts';
+import type { OwnLead } from './guide/own-lead.ts';
+import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
+import type { TriggerReactions } from './reactions/trigger-reactions.ts';
+import type { SessionRuns } from './runs/session-runs.ts';
+import type { SessionEdges } from './session-edges.ts';
+
+/** The run of an agent with a workflow of its own, unless another run leads it. */
+export async function openLead(edges: SessionEdges): Promise<OwnLead | undefined> {
+  const { prepared, log, lead, onWaiting } = edges;
+  const { workflow } = prepared.agent.manifest;
+  if (lead !== undefined || log.state.led !== true) return undefined;
+  if (workflow === null) throw ledElsewhere(log.state);
+  const { openOwnLead } = await import('./guide/own-lead.ts');
+  return openOwnLead({ ...edges, hold: onWaiting === 'hold' || log.state.parent !== undefined }, workflow);
+}
+
+/** Loaded by those who have some. */
+export async function openTriggers(
+  { log, clock, ids, invoke }: SessionEdges,
+  triggers: CompiledTriggers,
+  { start, cancel }: SessionRuns,
+  testContext: () => Readonly<Record<string, unknown>>,
+): Promise<TriggerReactions> {
+  const { createTriggerReactions } = await import('./reactions/trigger-reactions.ts');
+  return createTriggerReactions({
+    ...{ triggers, log, clock, ids, invoke, testContext },
+    decisionContext: () => sessionContext(log.state),
+    startRun: start,
+    cancelRun: cancel,
+  });
+}
+
+/** Hooks are loaded by those who have some. */
+export async function openHooks(
+  { prepared, log, stop, clock, invoke }: SessionEdges,
+  traits: SessionHookEdges['traits'],
+): Promise<SessionHooks | undefined> {
+  const { createSessionHooks } = await import('./hooks/create-session-hooks.ts');
+  const { command } = prepared.targets;
+  const { hooks } = prepared.agent.manifest;
+  return createSessionHooks({ hooks, log, stop, clock, command, invoke, traits });
+}

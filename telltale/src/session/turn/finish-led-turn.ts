@@ -1,0 +1,33 @@
+import { completesStep } from '../../events/action.ts';
+import type { SessionContext } from '../context.ts';
+import type { Guide } from '../guide/guide-port.ts';
+import { DIALECT_WORDS } from './dialect-words.ts';
+import type { Heard } from './hearing-state.ts';
+import type { Next } from './next.ts';
+import { noTags, remind, tellOnce } from './remind.ts';
+import { allEnded, letSettle } from './settle-actions.ts';
+
+/** Only the run that leads a session ends it: a final response does not, and who does nothing is told by the guide. */
+export async function finishLedTurn(context: SessionContext, guide: Guide, heard: Heard): Promise<Next> {
+  const { stop, scheduler, state } = context;
+  const running = scheduler.tracked();
+  const completes = running.some((id) => {
+    const known = state.actions.get(id);
+    return known !== undefined && completesStep(known.action);
+  });
+  if (completes) await allEnded(context);
+  else await letSettle(context, running);
+  if (stop.reason !== undefined) return { kind: 'stopped' };
+  if (state.task?.open === undefined && !completes) {
+    if (heard.responses.some(({ inVain }) => inVain))
+      tellOnce(context, 'step_open', DIALECT_WORDS[context.manifest.dialect].stepOpen);
+    else if (!heard.tagged && /\S/.test(heard.text))
+      tellOnce(context, 'no_tags', noTags(context, heard.text).message);
+  }
+  guide.after();
+  if (state.task?.open === undefined) remind(context, scheduler.tracked(), LED_REMINDER);
+  return { kind: 'turn' };
+}
+
+const LED_REMINDER =
+  'Your last turn brought no action, no metadata and no response. Go on with the step: act, or complete it.';

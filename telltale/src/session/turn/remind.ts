@@ -1,0 +1,26 @@
+import type { EventBody } from '../../events/event.ts';
+import type { SessionContext } from '../context.ts';
+import { DIALECT_WORDS } from './dialect-words.ts';
+
+/** After a restart it may have been said before. */
+export function tellOnce({ log, state }: SessionContext, code: string, message: string): void {
+  if (!state.news.faults.some((fault) => fault.code === code)) log.append({ type: 'fault', code, message });
+}
+
+export function remind({ state, log }: SessionContext, running: readonly string[], reminder: string): void {
+  const reminded = state.news.messages.some(({ text }) => text === reminder);
+  if (state.idleTurns > 0 && running.length === 0 && !reminded)
+    log.append({ type: 'message.received', from: 'runtime', text: reminder });
+}
+
+export const noTags = (
+  { manifest }: SessionContext,
+  text: string,
+): Extract<EventBody, { type: 'fault' }> => ({
+  type: 'fault',
+  code: 'no_tags',
+  message:
+    manifest.dialect === 'tags' && /^\s*(?:`{3}|~{3})/.test(text)
+      ? 'Your whole turn stood in a code fence, where nothing is a tag. Write the tags outside of it.'
+      : DIALECT_WORDS[manifest.dialect].bare,
+});

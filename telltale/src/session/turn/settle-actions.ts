@@ -1,0 +1,56 @@
+import type { SessionContext } from '../context.ts';
+import type { HeardResponse } from './hearing-state.ts';
+
+/**
+ * Async actions do not hold the next turn, but one that ends within a moment is worth it: the model would only be asked
+ * to wait.
+ */
+const SETTLE_MS = 100;
+
+/** Waits a moment for what is about to end, or for more where the model has nothing to do but wait. */
+export async function letSettle(context: SessionContext, running: readonly string[]): Promise<void> {
+  const { state, scheduler, stop } = context;
+  if (state.idleTurns > 0 && running.length > 0) {
+    // The model has nothing to do but wait: so the runtime waits, unless somebody has a word for it.
+    if (state.news.messages.length === 0) await firstEnd(context, running);
+  } else if (running.length > 0) {
+    await stop.until((done) => {
+      const disarm = context.clock.after(SETTLE_MS, done);
+      scheduler.whenEnded(running, () => {
+        disarm();
+        done();
+      });
+    });
+    // Asking the model again would only cost: there is nothing that it does not know.
+    if (context.reviews.isOnlyWaiting() && state.news.messages.length === 0) await firstEnd(context, running);
+  }
+}
+
+/** Waits until one of these has ended, or a message has come. */
+async function firstEnd(
+  { reviews, scheduler, inbox }: SessionContext,
+  ids: readonly string[],
+): Promise<void> {
+  await reviews.until((done) => {
+    const forget = inbox.onMessage(done);
+    const ended = () => {
+      forget();
+      done();
+    };
+    for (const id of ids) scheduler.whenEnded([id], ended);
+  });
+}
+
+/** Waits until all of these are on the log: a response belongs to the turn it was said in. */
+export async function responsesOut(
+  { reviews }: SessionContext,
+  responses: readonly HeardResponse[],
+): Promise<void> {
+  for (const { stream } of responses) await reviews.until(stream.whenOut);
+}
+
+/** Waits until no tracked action is left, those that ended ones set off included. */
+export async function allEnded({ scheduler, stop, reviews }: SessionContext): Promise<void> {
+  for (let ids = scheduler.tracked(); ids.length > 0 && stop.reason === undefined; ids = scheduler.tracked())
+    await reviews.until((done) => scheduler.whenEnded(ids, done));
+}

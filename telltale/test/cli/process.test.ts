@@ -1,5 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { spawn } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 
@@ -47,35 +46,5 @@ describe('as a process', { timeout: 30_000 }, () => {
       child.stdin?.write(`kind: Agent # ${'x'.repeat(500_000)}\n`, () => child.kill('SIGINT'));
     });
     expect({ code, err }).toEqual({ code: 130, err: '' });
-  });
-
-  it('has all of the packages that it loads quicker, with zod’s languages loaded when they are asked for', async () => {
-    const quickStart = new URL('../../bin/quick-start.js', import.meta.url);
-    const script = `
-      const { quickStart } = await import(${JSON.stringify(quickStart.href)});
-      const { registerHooks } = await import('node:module');
-      quickStart(new URL('file:///nowhere/'));
-      const loaded = [];
-      registerHooks?.({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
-      const { z } = await import('zod');
-      const locales = Object.keys(z.locales);
-      const early = loaded.filter((url) => url.includes('/locales/')).length;
-      const words = z.string().safeParse(1, { error: z.locales.de().localeError }).error.issues[0].message;
-      const { parse } = await import('yaml');
-      const { evaluate } = await import('@marcbachmann/cel-js');
-      const value = [parse('a: [1]'), String(evaluate('1 + 1'))];
-      console.log(JSON.stringify({ locales, early, words, value }));`;
-    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-      cwd: fileURLToPath(new URL('../..', import.meta.url)),
-      encoding: 'utf8',
-    });
-    expect(stderr).toBe('');
-    const { locales: own } = (await import('zod')).z;
-    expect(JSON.parse(stdout)).toEqual({
-      locales: Object.keys(own),
-      early: 1, // its own language
-      words: expect.stringMatching(/^Ungültige Eingabe/),
-      value: [{ a: [1] }, '2'],
-    });
   });
 });

@@ -40,6 +40,12 @@ export function createRunLog({ writer, state, clock, onLost, crashPoint }: RunLo
     writer,
     seq: state.seq,
     status: () => state.status,
+    // A claim of a client and all that follows from it at once, up to the next question, is one commit. Its first
+    // event is one with the stream.
+    later(flush) {
+      if (state.origin.client === undefined || state.seq === 1) queueMicrotask(flush);
+      else setImmediate(flush);
+    },
     onCommitted(_through, events) {
       if (listeners.size > 0 || crashPoint !== undefined) publish(events);
     },

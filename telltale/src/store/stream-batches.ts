@@ -9,8 +9,8 @@ export interface Beside {
 }
 
 /**
- * The writing half of a stream's log. What is added in one go, up to the end of the microtask, is one append of the
- * store: all of it is on the log after a crash, or nothing.
+ * The writing half of a stream's log. What is added in one go, up to the end of the microtask unless `later` says
+ * otherwise, is one append of the store: all of it is on the log after a crash, or nothing.
  */
 export interface StreamBatches<Event> {
   add(event: Event, line: string, beside: Beside | undefined): void;
@@ -31,6 +31,8 @@ export interface StreamBatchesEdges<Event> {
   readonly onCommitted: (through: number, events: readonly Event[]) => void;
   /** The stream was lost to another writer, or cannot be written. Called once. */
   readonly onLost: (error: RuntimeError) => void;
+  /** When what was added is handed to the store: at the end of the microtask, if absent. */
+  readonly later?: (flush: () => void) => void;
   /** Told `append:TYPE` of each event before the store gets it. */
   readonly crashPoint?: ((name: string) => void) | undefined;
 }
@@ -61,6 +63,7 @@ export function createStreamBatches<Event extends { readonly seq: number; readon
   onAppended,
   onCommitted,
   onLost,
+  later = queueMicrotask,
   crashPoint,
 }: StreamBatchesEdges<Event>): StreamBatches<Event> {
   let waiters: { seq: number; then: (error?: RuntimeError) => void }[] = [];
@@ -121,7 +124,7 @@ export function createStreamBatches<Event extends { readonly seq: number; readon
       if (beside !== undefined) takeBeside(batch, beside);
       if (scheduled) return;
       scheduled = true;
-      queueMicrotask(flush);
+      later(flush);
     },
     committed(wanted, then) {
       if (lost !== undefined) then(lost);

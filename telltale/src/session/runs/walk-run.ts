@@ -156,7 +156,8 @@ export function walkRun(
         linger?.end();
         return lent.giveBack();
       });
-      await workers.end(end.kind === 'cancelled' ? { ...end, by: cancelledBy } : end);
+      if (state.origin.client === undefined)
+        await workers.end(end.kind === 'cancelled' ? { ...end, by: cancelledBy } : end);
       if (end.kind === 'parked' || end.kind === 'stopped') return end;
       await endCalled(edges, state, workflow);
       // A step that was not walked to again cannot withdraw its question itself.

@@ -2,6 +2,7 @@ import type { InvokeRecord } from '../kernel/invoke-record.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { DeclaredAction, SkipReason } from './action.ts';
+import type { FeedEventBody } from './feed-event.ts';
 import type { TaskEventBody } from './task-event.ts';
 
 /** The event that brought another about. `depth` counts the steps from the start of the chain. */
@@ -307,6 +308,7 @@ export type OwnEventBody =
       readonly what: 'set_metadata' | 'set_variable' | 'notify' | 'emit' | 'charge';
     }
   | TaskEventBody
+  | FeedEventBody
   | ({ readonly type: 'invoke' } & InvokeRecord)
   | ({ readonly type: 'hook.ran' } & HookRecord)
   | {

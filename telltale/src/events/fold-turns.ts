@@ -29,6 +29,7 @@ export function beginTurn(state: SessionState, turn: number): void {
     running,
     metadata: { ...state.metadata },
     ...(state.variables.size === 0 ? {} : { variables: variableValues(state) }),
+    ...(state.off.length === 0 ? {} : { off: [...state.off] }),
     output: '',
   });
   state.news = emptyNews();

@@ -2,6 +2,7 @@ import type { Json } from '../kernel/json.ts';
 import type { EventOf, SessionEvent, VariableClass } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
 import { followChild, retryChild } from './fold-children.ts';
+import { addFeed, compactedFeeds, failFeed, removeFeed, updateFeed } from './fold-feeds.ts';
 import { request, resolve, voidReview } from './fold-reviews.ts';
 import { endRun, fireTimer, hearAnswer, setTimer, startRun, takeOrder } from './fold-runs.ts';
 import {
@@ -213,6 +214,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
         summary: event.summary,
         // The block that gave it is among what the summary stands for.
         ...(state.task !== undefined && state.task.since < event.through ? { task: state.task.given } : {}),
+        ...compactedFeeds(state, event.through),
       };
       state.turns = state.turns.filter(({ turn }) => turn > event.through);
       if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);
@@ -284,6 +286,18 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'task.over':
       endTask(state, event.task);
+      break;
+    case 'feed.added':
+      addFeed(state, event);
+      break;
+    case 'feed.removed':
+      removeFeed(state, event.id);
+      break;
+    case 'feed.updated':
+      updateFeed(state, event);
+      break;
+    case 'feed.failed':
+      failFeed(state, event);
       break;
     case 'audit':
     case 'trigger.suppressed':

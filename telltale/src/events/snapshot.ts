@@ -2,6 +2,7 @@ import type { Json } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { ActionState } from './action.ts';
 import type { EventBody } from './event.ts';
+import type { FeedState } from './feed-event.ts';
 import { emptyState, type SessionState, type TurnRecord, type Variable } from './state.ts';
 
 /** Events between two snapshots. */
@@ -20,11 +21,13 @@ interface SnapshotPart {
   readonly since: number;
   readonly live: Omit<
     SessionState,
-    'turns' | 'actions' | 'open' | 'outputs' | 'called' | 'variables' | 'metadata'
+    'turns' | 'actions' | 'open' | 'outputs' | 'called' | 'variables' | 'metadata' | 'feeds'
   >;
   readonly open: readonly string[];
   readonly metadata: readonly (readonly [string, Json])[];
   readonly variables: readonly (readonly [string, Variable])[];
+  /** Absent in parts from before there were feeds. */
+  readonly feeds?: readonly (readonly [string, FeedState])[];
   readonly turns: readonly TurnRecord[];
   readonly actions: readonly ActionState[];
   /** Names whose result is one of these actions. */
@@ -60,7 +63,7 @@ export function createSnapshotWriter(
     },
     due: () => due,
     take(state) {
-      const { turns, actions, open, outputs, called, variables, metadata, ...live } = state;
+      const { turns, actions, open, outputs, called, variables, metadata, feeds, ...live } = state;
       const changed = [...touched].flatMap((id) => actions.get(id) ?? []);
       const part: SnapshotPart = {
         v: VERSION,
@@ -69,6 +72,7 @@ export function createSnapshotWriter(
         open: [...open],
         metadata: Object.entries(metadata),
         variables: [...variables],
+        feeds: [...feeds],
         turns: newest(turns, firstTurn),
         actions: changed,
         outputs: changed.flatMap(({ action: { id, output_key } }) =>
@@ -113,6 +117,7 @@ export function restoreSnapshot(parts: readonly string[]): SessionState {
     state.open = new Set(part.open);
     state.metadata = Object.fromEntries(part.metadata);
     state.variables = new Map(part.variables);
+    state.feeds = new Map(part.feeds ?? []);
     for (const turn of part.turns) turns.set(turn.turn, turn);
     for (const action of part.actions) state.actions.set(action.action.id, action);
     for (const [key, id] of part.outputs) state.outputs.set(key, id);

@@ -10,6 +10,7 @@ import type {
   ReviewRequest,
   VariableClass,
 } from './event.ts';
+import type { FeedNews, FeedState } from './feed-event.ts';
 import type { HookMark } from './hook-marks.ts';
 import type { GivenTask } from './task-event.ts';
 
@@ -32,6 +33,8 @@ export interface News {
   variables?: string[];
   /** The task that was given. */
   task?: GivenTask;
+  /** What there is to say of feeds, in order, each once. Absent where there is nothing. */
+  feeds?: FeedNews[];
 }
 
 /** The task in hand. */
@@ -132,6 +135,8 @@ export interface TurnRecord {
   readonly metadata: JsonObject;
   /** The values of variables, likewise; absent where there is none. */
   readonly variables?: JsonObject;
+  /** The built-in parts of the prompt that were left out; absent where none was. */
+  readonly off?: readonly string[];
   /** What the model wrote, raw. */
   output: string;
 }
@@ -148,6 +153,8 @@ export interface Compaction {
   readonly summary: string;
   /** The task that was in hand. */
   readonly task?: GivenTask;
+  /** What the turns that it stands for had last shown of feeds; absent where they had shown none. */
+  readonly feeds?: readonly FeedNews[];
 }
 
 export interface Totals {
@@ -253,6 +260,10 @@ export interface SessionState {
   called: Map<string, string | undefined>;
   metadata: Record<string, Json>;
   variables: Map<string, Variable>;
+  /** Feeds that were loaded, that failed, or that were added in the session, by id. */
+  feeds: Map<string, FeedState>;
+  /** The built-in parts of the prompt that are left out: `builtin:results`. */
+  off: string[];
   /** Whose variables of `key: user` it has. */
   user?: string;
   balance?: number;
@@ -317,6 +328,8 @@ export const emptyState = (): SessionState => ({
   called: new Map(),
   metadata: {},
   variables: new Map(),
+  feeds: new Map(),
+  off: [],
   totals: { input: 0, output: 0, cost_usd: 0, turns: 0, failedTurns: 0 },
   bareTurns: 0,
   idleTurns: 0,

@@ -1,5 +1,6 @@
 import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
+import type { GraphStore } from './graph.ts';
 
 /** What is known of a stream without reading it. */
 export interface StreamInfo {
@@ -140,6 +141,8 @@ export interface Store {
   watch(stream: string, moved: () => void): () => void;
   /** Tables beside the log: `kv`, `log` and `queue` relics, metadata of `scope: agent`. */
   readonly tables: Tables;
+  /** The tables of knowledge graphs, opened when they are first asked for. */
+  graphs(): Promise<GraphStore>;
   /** Writes what is queued and closes. */
   close(): Promise<void>;
 }

@@ -29,6 +29,7 @@ export function corner(store: Store, prefix: string): Store {
     send: (stream, message) => store.send(own(stream), message),
     watch: (stream, moved) => store.watch(own(stream), moved),
     close: () => store.close(),
+    graphs: () => store.graphs(),
     tables: {
       get: (table, key) => tables.get(own(table), key),
       set: (table, key, value, options) => tables.set(own(table), key, value, options),

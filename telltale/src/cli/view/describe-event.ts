@@ -138,6 +138,13 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
       return `by ${safe(event.by)}${event.text === undefined ? ': go on' : `: ${brief(event.text, room)}`}`;
     case 'task.over':
       return stepOf(event.task);
+    case 'feed.added':
+    case 'feed.removed':
+      return `${safe(event.id)} by ${safe(event.by)}`;
+    case 'feed.updated':
+      return `${safe(event.id)}, ${countText(event.tokens, 'token')}${event.cached === true ? ', cached' : ''}: ${brief(event.value, room)}`;
+    case 'feed.failed':
+      return `${safe(event.id)}: ${errorText(event.error)}`;
     case 'custom':
       return customText(event, room);
     case 'child.usage':

@@ -65,6 +65,14 @@ export function noteLine(
     case 'trigger.suppressed':
     case 'artifact.written':
       return paint.dim(told(NOTED[event.type]));
+    case 'feed.added':
+      return paint.dim(told('feed added: '));
+    case 'feed.removed':
+      return paint.dim(told('feed removed: '));
+    case 'feed.updated':
+      return event.told === true ? paint.dim(told('feed ')) : undefined;
+    case 'feed.failed':
+      return paint.yellow(told('! feed '));
     case 'task.given':
       return paint.cyan(told('▸ '));
     case 'task.claimed':

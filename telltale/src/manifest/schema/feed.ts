@@ -52,6 +52,10 @@ const own = closed(
     interval: positiveDuration('How often a periodic feed is loaded.').optional(),
     source: feedSource,
     cache_ttl: duration('How long a value counts as fresh.').optional(),
+    cache_scope: z
+      .enum(['session', 'agent'])
+      .default('session')
+      .describe('Who shares what is cached: the session, or all sessions of the agent in this store.'),
     max_tokens: count('The most tokens it may take; cut at a line.').optional(),
     enabled,
     transform: feedTransform.prefault([]),

@@ -17,6 +17,8 @@ export const limits = closed(
       timeout_seconds: 'In limits the whole session has "wall", each action "action_timeout".',
       max_parallel: 'In limits it is "parallel_actions".',
       concurrency: 'In limits it is "parallel_actions".',
+      feeds: 'In limits it is "feed_deadline".',
+      deadline: 'In limits it is "feed_deadline".',
     },
   },
   {
@@ -28,6 +30,9 @@ export const limits = closed(
     action_timeout: positiveDuration('Time for each try of an action whose target sets none.').prefault(
       '300s',
     ),
+    feed_deadline: positiveDuration(
+      'Time that a turn waits for its feeds; those that are later come with the next.',
+    ).prefault('5s'),
   },
 );
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import { checkMessage, checkName, MAX_INBOX_MESSAGES } from '../limits.ts';
 import type { Store, StreamHead, StreamInfo, StreamOwner, StreamWriter } from '../store.ts';
 import { inboxFull, storeClosed, streamExists, streamOwned, streamUnknown } from '../store-errors.ts';
@@ -88,6 +88,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
   return {
     location: LOCATION,
     tables: createMemoryTables(home, clock, refuse),
+    graphs: () => Promise.reject(graphsMissing()),
     create: async (name, head) => take(make(name, head)),
     begin(name, head) {
       try {
@@ -141,3 +142,5 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     },
   };
 }
+
+const graphsMissing = () => new RuntimeError('not_built', 'This store has no knowledge graphs yet.');

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import { checkMessage, checkName } from '../limits.ts';
 import { createListeners } from '../listeners.ts';
 import type { NewStream, Store, StreamHead, StreamInfo, StreamWriter } from '../store.ts';
@@ -119,6 +119,7 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
   return {
     location,
     tables: createSqliteTables(queue, clock),
+    graphs: () => Promise.reject(graphsMissing()),
     async create(stream, head) {
       const { writer, made } = begin(stream, head, queueMicrotask);
       await made;
@@ -164,3 +165,5 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
     },
   };
 }
+
+const graphsMissing = () => new RuntimeError('not_built', 'This store has no knowledge graphs yet.');

@@ -62,7 +62,12 @@ describe('a checked manifest', () => {
         seal: false,
         max_body: { bytes: 1_048_576 },
       },
-      limits: { turns: 50, parallel_actions: 16, action_timeout: { ms: 300_000 } },
+      limits: {
+        turns: 50,
+        parallel_actions: 16,
+        action_timeout: { ms: 300_000 },
+        feed_deadline: { ms: 5_000 },
+      },
       metadata: {
         scope: 'session',
         on_invalid: 'field',

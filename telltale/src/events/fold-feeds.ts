@@ -1,0 +1,63 @@
+import type { EventOf } from './event.ts';
+import type { FeedNews, FeedState } from './feed-event.ts';
+import type { SessionState } from './state.ts';
+
+/** Ids of the parts of a prompt that the runtime makes itself begin so. */
+export const BUILTIN_FEED = 'builtin:';
+
+export function addFeed(state: SessionState, { id, feed, by }: EventOf<'feed.added'>): void {
+  if (feed === undefined) {
+    state.off = state.off.filter((off) => off !== id);
+    return;
+  }
+  // Another definition is another feed: nothing that is known of the old one counts for it.
+  state.feeds.set(id, { id, definition: feed, by });
+}
+
+export function removeFeed(state: SessionState, id: string): void {
+  if (id.startsWith(BUILTIN_FEED)) {
+    if (!state.off.includes(id)) state.off.push(id);
+    return;
+  }
+  state.feeds.delete(id);
+  if (state.news.feeds !== undefined) state.news.feeds = state.news.feeds.filter((news) => news.id !== id);
+}
+
+export function updateFeed(state: SessionState, event: EventOf<'feed.updated'>): void {
+  const { id, value, tokens, truncated, loaded_at: loadedAt, at, seq } = event;
+  const cut = truncated === undefined ? {} : { truncated };
+  const { failing: _, ...before } = known(state, id);
+  const last = { value, tokens, ...cut, loadedAt, seq, turn: state.turn + 1 };
+  const ageMs = Math.max(0, at - loadedAt);
+  const shown = event.told === true ? tell(state, { id, kind: 'value', value, ageMs, ...cut }) : before.shown;
+  state.feeds.set(id, { ...before, last, ...(shown === undefined ? {} : { shown }) });
+}
+
+export function failFeed(state: SessionState, event: EventOf<'feed.failed'>): void {
+  const { id, error, times, at } = event;
+  const before = known(state, id);
+  const since = before.failing?.since ?? at;
+  const ageMs = before.last === undefined ? {} : { ageMs: Math.max(0, at - before.last.loadedAt) };
+  const shown = event.told === true ? tell(state, { id, kind: 'failed', error, ...ageMs }) : before.shown;
+  const failing = { error, times, since };
+  state.feeds.set(id, { ...before, failing, ...(shown === undefined ? {} : { shown }) });
+}
+
+const known = (state: SessionState, id: string): FeedState => state.feeds.get(id) ?? { id };
+
+function tell(state: SessionState, news: FeedNews): NonNullable<FeedState['shown']> {
+  const others = state.news.feeds?.filter(({ id }) => id !== news.id) ?? [];
+  state.news.feeds = [...others, news];
+  return { turn: state.turn + 1, news };
+}
+
+/** What of feeds would be gone with the turns up to `through`: it is shown again in front of those that stay. */
+export function compactedFeeds(
+  { feeds }: SessionState,
+  through: number,
+): { readonly feeds?: readonly FeedNews[] } {
+  const gone: FeedNews[] = [];
+  for (const { shown } of feeds.values())
+    if (shown !== undefined && shown.turn <= through) gone.push(shown.news);
+  return gone.length === 0 ? {} : { feeds: gone };
+}

@@ -1,5 +1,6 @@
 import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
 import { sessionContext } from './decision-context.ts';
+import type { SessionFeeds, SessionFeedsEdges } from './feeds/session-feeds.ts';
 import { ledElsewhere } from './guide/led-result.ts';
 import type { OwnLead } from './guide/own-lead.ts';
 import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
@@ -31,6 +32,17 @@ export async function openTriggers(
     startRun: start,
     cancelRun: cancel,
   });
+}
+
+/** So are feeds. */
+export async function openFeeds(
+  edges: SessionEdges,
+  parts: Pick<SessionFeedsEdges, 'view' | 'testContext' | 'lookup' | 'runWorkflow'>,
+): Promise<SessionFeeds> {
+  const { log, origin } = edges;
+  const { createSessionFeeds } = await import('./feeds/session-feeds.ts');
+  const { state } = log;
+  return createSessionFeeds({ ...edges, ...parts, state, append: (body) => log.append(body, origin) });
 }
 
 /** Hooks are loaded by those who have some. */

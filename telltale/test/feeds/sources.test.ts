@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { emptyState } from '../../src/events/state.ts';
+import { walkRepo } from '../../src/feeds/sources/repo/walk-repo.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
@@ -368,13 +369,23 @@ const REPO = {
 };
 
 test('a repository is a tree with sizes and whole files, without what git ignores', async () => {
-  const { folder, load } = await sources({ agent: 'permissions: { paths: [.] }' });
+  const { folder, load, edges } = await sources({ agent: 'permissions: { paths: [.] }' });
   for (const [name, content] of Object.entries(REPO)) {
     mkdirSync(join(folder, 'repo', name, '..'), { recursive: true });
     writeFileSync(join(folder, 'repo', name), content);
   }
   execFileSync('git', ['init', '-q'], { cwd: join(folder, 'repo') });
+  const known = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: join(folder, 'repo') });
+  const byGit = String(known)
+    .trim()
+    .split('\n')
+    .filter((path) => !path.startsWith('node_modules/'));
   symlinkSync('..', join(folder, 'repo/src/loop'));
+  const walked = await walkRepo(
+    await edges.targets.edges.permissions.paths.resolve('repo'),
+    new AbortController().signal,
+  );
+  expect(walked.files.map(({ path }) => path).sort()).toEqual(byGit.sort());
   const repo = (params = {}, more = {}) => load({ type: 'repo', name: 'repo', params }, more).then(String);
   const all = await repo();
   expect(all).toMatch(/^repo\/ \(\d+ files, /);
@@ -390,7 +401,7 @@ test('a repository is a tree with sizes and whole files, without what git ignore
   expect(asked.indexOf('--- src/deep/parser.ts')).toBeLessThan(asked.indexOf('--- README.md'));
   const tree = await repo({ files: false, depth: 1 });
   expect(tree).not.toContain('---');
-  expect(tree).toMatch(/ {2}src\/ \(3 files, \d+ B\)/);
+  expect(tree).toMatch(/ {2}src\/ \(4 files, \d+ B\)/);
   const typescript = await repo({ files: ['**/*.ts'] });
   expect(typescript.match(/^--- .*/gm)).toEqual([
     expect.stringContaining('src/'),
@@ -398,6 +409,56 @@ test('a repository is a tree with sizes and whole files, without what git ignore
   ]);
 
   expect(await load({ type: 'repo', name: 'repo/src' })).not.toMatch(/hidden/);
+});
+
+test('the rules of git count as git reads them: above, below, taken back and with wildcards', async () => {
+  const { folder, edges } = await sources({ agent: 'permissions: { paths: [.] }' });
+  const files = {
+    '.gitignore': '/top.txt\nbuild\n**/gen/*.js\n!**/gen/keep.js\ndocs/*.tmp\n\\#odd\ntrail \n',
+    ...Object.fromEntries(
+      [
+        ...[
+          'top.txt',
+          'a/top.txt',
+          'build/x',
+          'a/build',
+          'a/gen/x.js',
+          'a/gen/keep.js',
+          'docs/a.tmp',
+          'docs/b/a.tmp',
+        ],
+        ...[
+          '#odd',
+          'trail',
+          'a/b/c.txt',
+          'a/b/skip.txt',
+          'a/b/deep/skip.txt',
+          'other/skip.txt',
+          'a/UP.TXT',
+          'excluded.x',
+        ],
+      ].map((name) => [name, 'x']),
+    ),
+    'a/.gitignore': 'skip.txt\n',
+    'a/b/deep/.gitignore': '!skip.txt\n',
+  };
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(join(folder, 'r', name, '..'), { recursive: true });
+    writeFileSync(join(folder, 'r', name), content);
+  }
+  const cwd = join(folder, 'r');
+  execFileSync('git', ['init', '-q'], { cwd });
+  writeFileSync(join(cwd, '.git/info/exclude'), '*.x\n');
+  const { paths } = edges.targets.edges.permissions;
+  for (const below of ['', 'a', 'a/b/deep']) {
+    const byGit = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
+      cwd: join(cwd, below),
+    });
+    const walked = await walkRepo(await paths.resolve(join('r', below)), new AbortController().signal);
+    expect(walked.files.map(({ path }) => path).sort()).toEqual(
+      String(byGit).split('\0').filter(Boolean).sort(),
+    );
+  }
 });
 
 test('files are shown whole or not at all, as far as the tokens allow', async () => {

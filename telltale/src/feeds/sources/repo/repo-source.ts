@@ -25,9 +25,8 @@ const TREE_SHARE = 0.4;
 const MAX_TRIED = 200;
 /** Bytes that are searched for the words of a query. */
 const MAX_SEARCHED = 16 * 1024 * 1024;
-/** Points that a file gets for each time a word stands in it, and how many of these count. */
-const WORD_POINTS = 2;
-const MAX_WORD_TIMES = 5;
+/** A word is counted no further in one file. */
+const MAX_WORD_TIMES = 20;
 
 export const REPO_PARAMS = {
   type: 'object',
@@ -84,29 +83,33 @@ async function fittingTree(tree: RepoTree, depth: number, budget: number, counte
 const isAsked = ({ path }: RepoFile, files: Json): boolean =>
   !Array.isArray(files) || files.some((glob) => matchesPattern(String(glob).split('/'), path));
 
-/** How much the words of a query speak for each file, by what stands in it. */
+/** How often each word stands in each file. */
 async function timesIn(
   files: readonly RepoFile[],
   words: readonly string[],
   folder: PermittedPath,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, number>> {
-  const points = new Map<string, number>();
-  if (words.length === 0) return points;
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const times = new Map<string, readonly number[]>();
+  if (words.length === 0) return times;
   let searched = 0;
   for (const file of files) {
     searched += file.bytes;
     if (searched > MAX_SEARCHED) break;
     const text = (await readWhole(file, folder, signal))?.toLowerCase() ?? '';
-    let times = 0;
-    for (const word of words)
-      for (let at = text.indexOf(word), n = 0; at !== -1 && n < MAX_WORD_TIMES; n++) {
-        times++;
-        at = text.indexOf(word, at + word.length);
-      }
-    points.set(file.path, times * WORD_POINTS);
+    times.set(
+      file.path,
+      words.map((word) => timesOf(word, text)),
+    );
   }
-  return points;
+  return times;
+}
+
+function timesOf(word: string, text: string): number {
+  let times = 0;
+  for (let at = text.indexOf(word); at !== -1 && times < MAX_WORD_TIMES; times++)
+    at = text.indexOf(word, at + word.length);
+  return times;
 }
 
 async function wholeFiles(

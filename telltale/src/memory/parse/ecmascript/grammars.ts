@@ -2,6 +2,7 @@ import { visitBlock, visitBody } from '../enter-body.ts';
 import type { Grammar, Visit } from '../grammar.ts';
 import { visitFunction, visitMethod } from './callables.ts';
 import { visitCall, visitDecorator, visitElement, visitNew } from './calls.ts';
+import { mendTypescript } from './mend.ts';
 import { visitExport, visitImport } from './modules.ts';
 import {
   visitAmbient,
@@ -60,7 +61,11 @@ const TYPED: Readonly<Record<string, Visit>> = {
   ambient_declaration: visitAmbient,
 };
 
-export const TYPESCRIPT: Grammar = { wasm: 'tree-sitter-typescript.wasm', visits: TYPED };
+export const TYPESCRIPT: Grammar = {
+  wasm: 'tree-sitter-typescript.wasm',
+  visits: TYPED,
+  mend: mendTypescript,
+};
 export const TSX: Grammar = { wasm: 'tree-sitter-tsx.wasm', visits: { ...TYPED, ...ELEMENTS } };
 export const JAVASCRIPT: Grammar = {
   wasm: 'tree-sitter-javascript.wasm',

@@ -24,7 +24,7 @@ export const BATCH_CHARS = 1024 * 1024;
 /** Batches that the thread may be ahead of the store. */
 export const BATCHES_AHEAD = 3;
 /** Files that may end the thread in one pass before the pass is given up. */
-export const MAX_RESTARTS = 20;
+export const MAX_RESTARTS = 8;
 /** A file that holds the thread so long, whatever its budget says, ends it. */
 export const STUCK_MS = 15_000;
 /** The thread ends itself when it has had nothing to do for so long. */

@@ -82,6 +82,8 @@ export function walk(root: string, below: readonly string[], edges: WalkEdges): 
       const { folder, depth } = next;
       if (edges.isStopped()) stopped = 'It was stopped.';
       const listed = list(folder);
+      // A folder that is gone as a whole, a disk that is not there: what is known of it is not to go with it.
+      if (listed === undefined && folder === '') stopped = 'The folder itself cannot be read.';
       if (listed === undefined) continue;
       const sorted = listed.toSorted((a, b) => (a.name < b.name ? -1 : 1));
       const names = new Set<string>();

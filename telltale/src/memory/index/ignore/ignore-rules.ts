@@ -33,8 +33,10 @@ export function parseIgnoreRules(text: string): IgnoreRules | undefined {
   rules.reverse();
   return {
     verdict(path, name, isFolder) {
+      const [pathBytes, nameBytes] = [asBytes(path), asBytes(name)];
       for (const { negated, foldersOnly, byPath, fits } of rules)
-        if ((isFolder || !foldersOnly) && fits(byPath ? path : name)) return negated ? 'kept' : 'ignored';
+        if ((isFolder || !foldersOnly) && fits(byPath ? pathBytes : nameBytes))
+          return negated ? 'kept' : 'ignored';
       return undefined;
     },
   };
@@ -50,10 +52,16 @@ function parseRule(line: string): Rule | undefined {
   const byPath = pattern.includes('/');
   if (pattern.startsWith('/')) pattern = pattern.slice(1);
   if (pattern === '') return undefined;
-  const fits = compileGlob(pattern);
+  const fits = compileGlob(asBytes(pattern));
   // A name has no slash that two stars could stand for: `**` alone is any name.
   return fits === undefined ? undefined : { negated, foldersOnly, byPath, fits };
 }
+
+const BEYOND_ASCII = /[\u0080-\uffff]/;
+
+/** A character for each byte: to git a question mark is a byte. */
+const asBytes = (text: string): string =>
+  BEYOND_ASCII.test(text) ? Buffer.from(text).toString('latin1') : text;
 
 /** Spaces at the end do not count, but for one behind a backslash. */
 function withoutTrailingSpaces(line: string): string {

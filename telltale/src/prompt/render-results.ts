@@ -2,7 +2,8 @@ import { type ActionState, isShown, isTracked } from '../events/action.ts';
 import type { Json } from '../kernel/json.ts';
 import { clip, cutText } from './cut-text.ts';
 import { type Escape, escapeAttribute } from './escape.ts';
-import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MAX_RESULTS, MAX_SHOWN, MIN_SHOWN } from './limits.ts';
+import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MAX_SHOWN, MIN_SHOWN } from './limits.ts';
+import { type Fitting, fitted } from './part-limits.ts';
 import { resultStatus, resultText } from './result-text.ts';
 
 /** About what a result takes beside its text: its tags, and the line that says what is left out. */
@@ -23,7 +24,7 @@ export interface ResultRoom {
   count: number;
 }
 
-export const roomFor = (count: number): ResultRoom => ({ left: MAX_RESULTS, count });
+export const roomFor = (count: number, chars: number): ResultRoom => ({ left: chars, count });
 
 /** Those of these actions whose results there are to tell. */
 export const endedOf = (
@@ -42,11 +43,23 @@ export const endedOf = (
 export function renderResults(
   ids: readonly string[],
   actions: ReadonlyMap<string, ActionState>,
-  style: ResultStyle,
+  style: ResultStyle & Fitting,
   room?: ResultRoom,
 ): readonly string[] {
   const ended = endedOf(ids, actions);
-  const left = room ?? roomFor(ended.length);
+  if (room !== undefined) return renderWithin(ended, style, room);
+  return fitted(
+    style,
+    (chars) => renderWithin(ended, style, roomFor(ended.length, chars)),
+    (rendered) => rendered.join('\n\n'),
+  );
+}
+
+function renderWithin(
+  ended: readonly ActionState[],
+  style: ResultStyle,
+  left: ResultRoom,
+): readonly string[] {
   const rendered: string[] = [];
   for (const [index, state] of ended.entries()) {
     if (left.left <= 0) return [...rendered, unshown(ended.slice(index), style)];

@@ -1,10 +1,11 @@
 import { createRequire } from 'node:module';
-import type { Language as Tables } from 'web-tree-sitter';
+import type { Parser, Language as Tables } from 'web-tree-sitter';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Grammar, Visit } from './grammar.ts';
 
 /** A grammar that is ready: the engine's tables, and what to do at which kind of node. */
 export interface LoadedGrammar {
+  readonly Parser: typeof Parser;
   readonly tables: Tables;
   readonly types: string[];
   /** By the engine's number of a type. */
@@ -41,7 +42,7 @@ export async function loadGrammar(engine: Engine, { wasm, visits }: Grammar): Pr
     const byType = tables.types.map((type, id) =>
       Object.hasOwn(visits, type) && tables.nodeTypeIsNamed(id) ? visits[type] : undefined,
     );
-    return { tables, types: Object.keys(visits), visits: byType };
+    return { Parser: engine.Parser, tables, types: Object.keys(visits), visits: byType };
   } catch (error) {
     throw grammarUnreadable(wasm, error);
   }

@@ -32,6 +32,8 @@ export interface Frame {
   /** Where the node starts that is this one's body. */
   readonly body: number | undefined;
   readonly exported: boolean;
+  /** The class whose fields are set here, where that is how a language declares them. */
+  readonly owner: Frame | undefined;
   /** Declarations without a body that stand here: one of the same name that follows is the same symbol. */
   readonly overloads: Map<string, number>;
 }
@@ -51,17 +53,20 @@ export interface NewSymbol {
   readonly container?: number | undefined;
 }
 
+export interface FrameOptions {
+  readonly symbol?: number | undefined;
+  readonly body?: Node | null;
+  readonly exported?: boolean;
+  readonly owner?: Frame | undefined;
+}
+
 /** What has been read of a text so far. */
 export interface Reading {
   readonly text: string;
   /** The innermost frame; its place is never `wrapper` where `around` is asked for. */
   readonly frame: Frame;
   readonly around: Frame;
-  enter(
-    node: Node,
-    place: Place,
-    options?: { symbol?: number | undefined; body?: Node | null; exported?: boolean },
-  ): Frame;
+  enter(node: Node, place: Place, options?: FrameOptions): Frame;
   /** Leaves the frames that end before this place. */
   leave(start: number): void;
   /** Adds a symbol; undefined where there are too many. */
@@ -73,6 +78,8 @@ export interface Reading {
   /** Says that what has this name in the file is exported, wherever it is declared. */
   exportName(name: string): void;
   import(found: GraphImport): void;
+  /** Says that an imported name has another one in this file: calls are named as what they call is. */
+  alias(local: string, name: string): void;
   call(name: string, receiver: string | undefined, line: number): void;
   /** Where decorators that directly precede a node begin; else where the node itself does. */
   decoratedStart(node: Node): number;
@@ -93,6 +100,7 @@ export function createReading(text: string): Reading {
   const imports: GraphImport[] = [];
   const calls: GraphCall[] = [];
   const exportedNames = new Set<string>();
+  const aliases = new Map<string, string>();
   const frames: Frame[] = [
     {
       place: 'file',
@@ -101,6 +109,7 @@ export function createReading(text: string): Reading {
       symbol: undefined,
       body: undefined,
       exported: false,
+      owner: undefined,
       overloads: new Map(),
     },
   ];
@@ -118,7 +127,7 @@ export function createReading(text: string): Reading {
       while (frames[index]!.place === 'wrapper') index -= 1;
       return frames[index]!;
     },
-    enter(node, place, { symbol, body, exported = false } = {}) {
+    enter(node, place, { symbol, body, exported = false, owner } = {}) {
       const frame: Frame = {
         place,
         start:
@@ -127,6 +136,7 @@ export function createReading(text: string): Reading {
         symbol: symbol ?? reading.frame.symbol,
         body: body?.startIndex,
         exported: exported || (place === 'wrapper' && reading.frame.exported),
+        owner,
         overloads: new Map(),
       };
       frames.push(frame);
@@ -170,6 +180,9 @@ export function createReading(text: string): Reading {
         return;
       imports.push({ ...found, names: found.names.slice(0, MAX_IMPORTED_NAMES) });
     },
+    alias(local, name) {
+      if (aliases.size < MAX_IMPORTS) aliases.set(local, name);
+    },
     call(name, receiver, line) {
       if (calls.length >= MAX_CALLS) full = true;
       if (calls.length >= MAX_CALLS || name.length > MAX_NAME) return;
@@ -197,7 +210,11 @@ export function createReading(text: string): Reading {
         if (draft.container === undefined) draft.exported ||= exportedNames.has(draft.name);
         else if (draft.asContainer) draft.exported = drafts[draft.container]!.exported;
       }
-      return { symbols: drafts.map(({ asContainer, ...symbol }) => symbol), imports, calls, full };
+      const named = calls.map((call) => {
+        const name = call.receiver === undefined ? aliases.get(call.name) : undefined;
+        return name === undefined ? call : { ...call, name };
+      });
+      return { symbols: drafts.map(({ asContainer, ...symbol }) => symbol), imports, calls: named, full };
     },
   };
   return reading;

@@ -1,15 +1,24 @@
 import type { Parser } from 'web-tree-sitter';
 import type { Language, ParsedFile, SourceParser } from '../parsed-file.ts';
 import { JAVASCRIPT, TSX, TYPESCRIPT } from './ecmascript/grammars.ts';
+import { GO } from './go/grammar.ts';
 import type { Grammar } from './grammar.ts';
+import { JAVA } from './java/grammar.ts';
 import { MAX_CHARS } from './limits.ts';
 import { type Engine, type LoadedGrammar, loadEngine, loadGrammar } from './load-grammar.ts';
+import { readMarkdown } from './markdown/read-markdown.ts';
+import { PYTHON } from './python/grammar.ts';
 import { createReading } from './reading.ts';
+import { RUST } from './rust/grammar.ts';
 
-const GRAMMARS: Partial<Readonly<Record<Language, Grammar>>> = {
+const GRAMMARS: Readonly<Record<Exclude<Language, 'markdown'>, Grammar>> = {
   typescript: TYPESCRIPT,
   tsx: TSX,
   javascript: JAVASCRIPT,
+  python: PYTHON,
+  go: GO,
+  rust: RUST,
+  java: JAVA,
 };
 
 /** Nodes between two looks at the clock. */
@@ -22,8 +31,15 @@ export function createSourceParser(): SourceParser {
 
   const once = (language: Language, grammar: Grammar): Promise<LoadedGrammar> => {
     engine ??= loadEngine();
-    const loading = grammars.get(language) ?? engine.then((loaded) => loadGrammar(loaded, grammar));
+    const known = grammars.get(language);
+    if (known !== undefined) return known;
+    const loading = engine.then((loaded) => loadGrammar(loaded, grammar));
     grammars.set(language, loading);
+    // What failed is tried again by the next file.
+    loading.catch(() => {
+      grammars.delete(language);
+      engine = undefined;
+    });
     return loading;
   };
 
@@ -31,12 +47,11 @@ export function createSourceParser(): SourceParser {
     async parse(language, text, budgetMs) {
       const deadline = performance.now() + budgetMs;
       const source = text.length > MAX_CHARS ? text.slice(0, MAX_CHARS) : text;
-      const grammar = GRAMMARS[language];
-      if (grammar === undefined) return { language, symbols: [], imports: [], calls: [], broken: false };
-      const loaded = await once(language, grammar);
-      const { Parser } = await engine!;
-      parser ??= new Parser();
-      return { language, ...readTree(parser, loaded, source, deadline, text.length > MAX_CHARS) };
+      const cut = source.length < text.length;
+      if (language === 'markdown') return readMarkdown(source, deadline, cut);
+      const loaded = await once(language, GRAMMARS[language]);
+      parser ??= new loaded.Parser();
+      return { language, ...readTree(parser, loaded, source, deadline, cut) };
     },
     close() {
       parser?.delete();

@@ -1,10 +1,8 @@
 import type { Node } from 'web-tree-sitter';
 import type { Visit } from '../grammar.ts';
-import { MAX_RECEIVER } from '../limits.ts';
 import type { Reading } from '../reading.ts';
+import { receiverOf } from '../receiver-of.ts';
 import { importCall } from './modules.ts';
-
-const NAMES = /^[\w$#]+(?:\.[\w$#]+)*$/;
 
 export const visitCall: Visit = (node, reading) => {
   const callee = node.childForFieldName('function');
@@ -50,14 +48,7 @@ function called(callee: Node, reading: Reading): void {
   if (property === null || object === null || property.startIndex === property.endIndex) return;
   reading.call(
     text.slice(property.startIndex, property.endIndex),
-    receiver(text, object),
+    receiverOf(text, object),
     property.startPosition.row + 1,
   );
-}
-
-/** `session`, `this.store`: what a call is on, where that is written in names. */
-function receiver(text: string, object: Node): string | undefined {
-  if (object.endIndex - object.startIndex > MAX_RECEIVER) return undefined;
-  const written = text.slice(object.startIndex, object.endIndex).replace(/[!?\s]/g, '');
-  return NAMES.test(written) ? written : undefined;
 }

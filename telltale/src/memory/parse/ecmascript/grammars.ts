@@ -1,24 +1,20 @@
+import { visitBlock, visitBody } from '../enter-body.ts';
 import type { Grammar, Visit } from '../grammar.ts';
 import { visitFunction, visitMethod } from './callables.ts';
 import { visitCall, visitDecorator, visitElement, visitNew } from './calls.ts';
 import { visitExport, visitImport } from './modules.ts';
 import {
   visitAmbient,
-  visitBlock,
-  visitBody,
   visitClass,
   visitClassExpression,
   visitEnum,
   visitField,
   visitInterface,
   visitNamespace,
+  visitStatements,
   visitTypeAlias,
 } from './types.ts';
 import { visitVariable, visitVariables } from './variables.ts';
-
-const enterBlock: Visit = (node, reading) => {
-  reading.enter(node, 'block');
-};
 
 const SCRIPT: Readonly<Record<string, Visit>> = {
   function_declaration: visitFunction,
@@ -28,9 +24,9 @@ const SCRIPT: Readonly<Record<string, Visit>> = {
   class: visitClassExpression,
   class_body: visitBody,
   field_definition: visitField,
-  statement_block: visitBlock,
-  for_statement: enterBlock,
-  switch_body: enterBlock,
+  statement_block: visitStatements,
+  for_statement: visitBlock,
+  switch_body: visitBlock,
   lexical_declaration: visitVariables,
   variable_declaration: visitVariables,
   variable_declarator: visitVariable,

@@ -35,11 +35,20 @@ function imported(reading: Reading, node: Node): readonly string[] {
     case 'namespace_import':
       return ['*'];
     case 'named_imports':
+      for (const child of node.namedChildren) noteAlias(reading, child);
+      return specifiers(node).map((name) => nameIn(reading, name));
     case 'export_clause':
       return specifiers(node).map((name) => nameIn(reading, name));
     default:
       return [];
   }
+}
+
+function noteAlias(reading: Reading, specifier: Node | null): void {
+  const alias = specifier?.childForFieldName('alias');
+  const name = specifier?.childForFieldName('name');
+  if (alias && name && nameIn(reading, name) !== 'default')
+    reading.alias(textOf(reading, alias), nameIn(reading, name));
 }
 
 const specifiers = (clause: Node): readonly Node[] =>

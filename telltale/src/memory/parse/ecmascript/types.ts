@@ -43,12 +43,6 @@ export const visitTypeAlias: Visit = (node, reading) => {
   reading.enter(node, 'head', { symbol, body });
 };
 
-/** Bodies of classes and interfaces hold members where their head is known; all others are blocks. */
-export const visitBody: Visit = (node, reading) => {
-  const isOwn = reading.frame.place === 'head' && reading.frame.body === node.startIndex;
-  reading.enter(node, isOwn ? 'members' : 'block');
-};
-
 export const visitField: Visit = (node, reading) => {
   const isMember = reading.frame.place === 'members';
   reading.enter(node, 'head', { symbol: isMember ? field(node, reading) : undefined, body: classBody(node) });
@@ -124,7 +118,8 @@ export const visitAmbient: Visit = (node, reading) => {
   reading.enter(node, 'head', { symbol, body: block });
 };
 
-export const visitBlock: Visit = (node, reading) => {
+/** The statements of a namespace declare its names, those of anything else local ones. */
+export const visitStatements: Visit = (node, reading) => {
   const isOwn = reading.frame.place === 'head' && reading.frame.body === node.startIndex;
   reading.enter(node, isOwn ? 'namespace' : 'block');
 };

@@ -43,9 +43,8 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   const graphs = await store.graphs();
   const indexer = createIndexer({ store: graphs, tables: store.tables, graph, folder, clock, parser });
   const pathOf = (path: string) => graphPath(path, folder, given);
-  const inFolder = (paths: readonly string[]): readonly string[] => [
-    ...new Set(paths.map(pathOf).filter((path) => path !== undefined && path !== '')),
-  ] as string[];
+  const inFolder = (paths: readonly string[]): readonly string[] =>
+    [...new Set(paths.map(pathOf).filter((path) => path !== undefined && path !== ''))] as string[];
   const commit = (): { readonly commit?: string } => {
     const git = findGitFolder(folder);
     const found = git === undefined ? undefined : readCommit(git);
@@ -109,7 +108,8 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
       const placed = facts.map((fact) => ({ fact, ...placeFact(fact, pathOf) }));
       const paths = placed.flatMap(({ about }) => about.flatMap(({ path }) => path ?? []));
       // A fact holds as long as its file is what it is now, so that has to be known.
-      if (paths.length > 0) await within(clock, waitMs, indexer.index({ paths: [...new Set(paths)], byName: true }));
+      if (paths.length > 0)
+        await within(clock, waitMs, indexer.index({ paths: [...new Set(paths)], byName: true }));
       return graphs.learn(
         graph,
         placed.map(({ fact: { kind = 'fact', supersedes }, text, about }) => ({
@@ -167,4 +167,6 @@ function pathsOf({ nodes }: MemoryAnswer): readonly string[] {
 }
 
 const withNote = (answer: MemoryAnswer, note: string | undefined): MemoryAnswer =>
-  note === undefined ? answer : { ...answer, note: answer.note === undefined ? note : `${answer.note}; ${note}` };
+  note === undefined
+    ? answer
+    : { ...answer, note: answer.note === undefined ? note : `${answer.note}; ${note}` };

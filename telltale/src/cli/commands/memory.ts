@@ -50,7 +50,9 @@ export const registerMemory: RegisterCommand = (program, context) => {
     );
   addStoreOption(memory.command('index'))
     .summary('bring the graph up to date')
-    .description('Brings the graph up to date: files that are new or have changed are read, those that are gone go.')
+    .description(
+      'Brings the graph up to date: files that are new or have changed are read, those that are gone go.',
+    )
     .argument('[dir]', 'the folder', '.')
     .option('--json', 'print what was done as JSON')
     .action(

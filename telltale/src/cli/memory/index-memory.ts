@@ -13,7 +13,11 @@ import { type MemoryOptions, withMemory } from './open-for-command.ts';
 const LINE_MS = 5_000;
 
 /** `telltale memory index`. Ctrl-C ends it; what was read by then is kept. */
-export function indexMemory(folder: string, options: MemoryOptions, context: CommandContext): Promise<ExitCode> {
+export function indexMemory(
+  folder: string,
+  options: MemoryOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
   const { io } = context;
   return withMemory(folder, options, context, async (memory) => {
     let progress: IndexProgress = { seen: 0, toRead: 0, read: 0 };
@@ -67,7 +71,8 @@ function startLines({ stderr, clock }: Pick<Io, 'stderr' | 'clock'>, text: () =>
 function reportText(report: IndexReport, { stdout }: Pick<Io, 'stdout'>): string {
   const { yellow, dim } = paletteFor(stdout);
   const { files, parsed, removed, symbols, ms, notes, stopped } = report;
-  const rate = parsed > 0 && ms > 0 ? `, ${Math.round((parsed * 1000) / ms).toLocaleString('en')} files/s` : '';
+  const rate =
+    parsed > 0 && ms > 0 ? `, ${Math.round((parsed * 1000) / ms).toLocaleString('en')} files/s` : '';
   const lines = [
     `${countText(files, 'file')}: ${parsed.toLocaleString('en')} read${
       parsed > 0 ? ` with ${countText(symbols, 'symbol')}` : ''

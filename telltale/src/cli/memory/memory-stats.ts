@@ -3,7 +3,7 @@ import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
-import { agoText, countText, timeText } from '../view/figures.ts';
+import { agoText, timeText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
 import { notesText } from './notes-text.ts';
 import { type MemoryOptions, withIndexed } from './open-for-command.ts';
@@ -29,7 +29,11 @@ export function memoryStats(
 
 const COMMIT_DIGITS = 12;
 
-function statsText(folder: string, stats: GraphStats, { stdout, clock }: Pick<Io, 'stdout' | 'clock'>): string {
+function statsText(
+  folder: string,
+  stats: GraphStats,
+  { stdout, clock }: Pick<Io, 'stdout' | 'clock'>,
+): string {
   const { bold, dim } = paletteFor(stdout);
   const { files, symbols, imports, resolvedImports, calls, facts, staleFacts, sessions } = stats;
   const languages = Object.entries(stats.languages)
@@ -40,12 +44,21 @@ function statsText(folder: string, stats: GraphStats, { stdout, clock }: Pick<Io
     bold(folder),
     row('files', `${files.toLocaleString('en')}${languages.length === 0 ? '' : `: ${languages.join(', ')}`}`),
     row('symbols', symbols.toLocaleString('en')),
-    row('imports', `${imports.toLocaleString('en')}, ${resolvedImports.toLocaleString('en')} of them of this folder`),
+    row(
+      'imports',
+      `${imports.toLocaleString('en')}, ${resolvedImports.toLocaleString('en')} of them of this folder`,
+    ),
     row('calls', calls.toLocaleString('en')),
-    row('facts', `${facts.toLocaleString('en')}${staleFacts === 0 ? '' : `, ${staleFacts.toLocaleString('en')} of them stale`}`),
-    row('sessions', countText(sessions, 'session')),
+    row(
+      'facts',
+      `${facts.toLocaleString('en')}${staleFacts === 0 ? '' : `, ${staleFacts.toLocaleString('en')} of them stale`}`,
+    ),
+    row('sessions', sessions.toLocaleString('en')),
     ...(stats.commit === undefined ? [] : [row('commit', stats.commit.slice(0, COMMIT_DIGITS))]),
-    row('indexed', stats.walkedAtMs === undefined ? 'not to the end yet' : agoText(clock.now() - stats.walkedAtMs)),
+    row(
+      'indexed',
+      stats.walkedAtMs === undefined ? 'not to the end yet' : agoText(clock.now() - stats.walkedAtMs),
+    ),
     ...(Object.keys(stats.notes).length === 0 ? [] : [`  ${dim(notesText(stats.notes))}`]),
   ];
   return `${lines.join('\n')}\n`;

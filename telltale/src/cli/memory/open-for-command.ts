@@ -2,10 +2,10 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { GraphStats } from '../../store/graph.ts';
 import type { CommandContext } from '../command.ts';
-import { shellWord } from '../usage.ts';
 import { storeFlag, storeLocation } from '../session/store-location.ts';
 import type { StoreOption } from '../session/store-option.ts';
 import { requireStore } from '../session/with-runtime.ts';
+import { shellWord } from '../usage.ts';
 
 export interface MemoryOptions extends StoreOption {
   readonly json?: true;

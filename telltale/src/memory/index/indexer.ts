@@ -121,7 +121,11 @@ export function createIndexer(edges: IndexerEdges): Indexer {
     }
     const { parsed, symbols, removed, unreadable, stopped } = report;
     const counts = { files: files.size, parsed, removed, symbols, notes: notesOf(files, unreadable) };
-    return { ...counts, ms: clock.monotonic() - began, ...(stopped === undefined ? {} : { stopped }) };
+    return {
+      ...counts,
+      ms: Math.round(clock.monotonic() - began),
+      ...(stopped === undefined ? {} : { stopped }),
+    };
   };
 
   /** The pass that has not begun yet, so that all who join it now get what is there now. */

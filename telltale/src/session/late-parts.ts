@@ -1,3 +1,4 @@
+import { stateMetrics } from '../events/state-metrics.ts';
 import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
 import { sessionContext } from './decision-context.ts';
 import type { SessionFeeds, SessionFeedsEdges } from './feeds/session-feeds.ts';
@@ -5,6 +6,7 @@ import { ledElsewhere } from './guide/led-result.ts';
 import type { OwnLead } from './guide/own-lead.ts';
 import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
+import { readEvents } from './read-session.ts';
 import type { SessionRuns } from './runs/session-runs.ts';
 import type { SessionEdges } from './session-edges.ts';
 
@@ -42,7 +44,11 @@ export async function openFeeds(
   const { log, origin } = edges;
   const { createSessionFeeds } = await import('./feeds/session-feeds.ts');
   const { state } = log;
-  return createSessionFeeds({ ...edges, ...parts, state, append: (body) => log.append(body, origin) });
+  return createSessionFeeds({
+    ...{ ...edges, ...parts, state },
+    append: (body) => log.append(body, origin),
+    metrics: async () => stateMetrics(await readEvents(edges.store, state.id)),
+  });
 }
 
 /** Hooks are loaded by those who have some. */

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
+import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
@@ -227,8 +228,11 @@ context_feeds: [{ id: clock, source: { type: internal, action: system_clock }, i
       [{ id: 'x', source: { type: 'tool', name: 'nope' } }, 'target_unknown'],
       [{ id: 'x', source: { type: 'http', name: 'http://10.0.0.1/' } }, 'not_permitted'],
       [{ id: 'x', source: { type: 'file', name: '/etc/passwd' } }, 'not_permitted'],
-      [{ id: 'x', source: { type: 'internal', action: 'env', params: { names: ['HOME'] } } }, 'not_permitted'],
-      [{ ...TIDE, type: 'periodic', interval: 0.1 }, 'not_permitted'],
+      [
+        { id: 'x', source: { type: 'internal', action: 'env', params: { names: ['HOME'] } } },
+        'not_permitted',
+      ],
+      [{ ...TIDE, type: 'periodic', interval: 0.1 }, 'bad_parameters'],
       [{ ...TIDE, id: 'clock' }, 'feed_exists'],
       [{ ...TIDE, id: 'status' }, 'feed_exists'],
       [{ ...TIDE, id: 'builtin:results' }, 'bad_feed'],
@@ -247,8 +251,10 @@ context_feeds: [{ id: clock, source: { type: internal, action: system_clock }, i
   });
 
   it('that adds ten thousand is told where the end is, and nothing else happens', async () => {
-    const many = Array.from({ length: 10_000 }, (_, at) =>
-      `<action id="f${at}" type="internal">${JSON.stringify({ name: 'add_context_feed', parameters: { ...TIDE, id: `t${at}`, inject: 'reference' } })}</action>`,
+    const many = Array.from(
+      { length: 10_000 },
+      (_, at) =>
+        `<action id="f${at}" type="internal">${JSON.stringify({ name: 'add_context_feed', parameters: { ...TIDE, id: `t${at}`, inject: 'reference' } })}</action>`,
     ).join('\n');
     const ran = await runAgent({ manifest: MANIFEST, files: FILES, turns: [many, final('Enough.')] });
     expect(ran.result.status).toBe('completed');
@@ -276,20 +282,34 @@ context_feeds: [{ id: clock, source: { type: internal, action: system_clock }, i
       'add_context_feed',
     ]);
     expect(await offered(feeds)).toHaveLength(5);
-    expect(await offered(`${feeds}internal_actions: { blocked_actions: [add_context_feed, remove_context_feed] }\n`)).toEqual(
-      ['update_context_feed', 'list_context_feeds', 'read_context_feed'],
-    );
+    expect(
+      await offered(
+        `${feeds}internal_actions: { blocked_actions: [add_context_feed, remove_context_feed] }\n`,
+      ),
+    ).toEqual(['update_context_feed', 'list_context_feeds', 'read_context_feed']);
     expect(await offered(`${feeds}internal_actions: { enabled: false }\n`)).toEqual([]);
   });
 
   it('has them again when the session is resumed, and what was cached still counts', async () => {
     const folder = agentFolder(
-      `${MANIFEST}`.replace('inject: reference }]', 'inject: reference }, { id: price, cache_ttl: 1h, source: { type: tool, name: price } }]'),
-      { ...FILES, ...source('price'), 'price.json': '5', ...tool('halt', 'await new Promise((_, no) => context.signal.addEventListener("abort", no));', 'idempotent: true\n') },
+      `${MANIFEST}`.replace(
+        'inject: reference }]',
+        'inject: reference }, { id: price, cache_ttl: 1h, source: { type: tool, name: price } }]',
+      ),
+      {
+        ...FILES,
+        ...source('price'),
+        'price.json': '5',
+        ...tool(
+          'halt',
+          'const { existsSync } = await import("node:fs"); if (!existsSync(new URL("../go", import.meta.url))) await new Promise((_, no) => context.signal.addEventListener("abort", no));',
+          'idempotent: true\n',
+        ),
+      },
     );
-    const store = createMemoryStore();
+    const store = createMemoryStore({ clock: createSystemClock() });
     const agent = await loadAgent('agent.yml', { cwd: folder });
-    const turns = [add('a', TIDE) + '<action id="h" mode="sync">{"name":"halt"}</action>', final('$tide')];
+    const turns = [`${add('a', TIDE)}<action id="h" mode="sync">{"name":"halt"}</action>`, final('$tide')];
     const first = await createRuntime({ store, cwd: folder });
     const session = first.start(agent, { input: 'Go.', model: scripted(turns) });
     await eventually(async () =>
@@ -297,7 +317,7 @@ context_feeds: [{ id: clock, source: { type: internal, action: system_clock }, i
     );
     await session.interrupt();
     await first.close();
-    writeFileSync(join(folder, 'tools/halt.mjs'), 'export const run = () => "went on";');
+    writeFileSync(join(folder, 'go'), '');
     const second = await createRuntime({ store, cwd: folder });
     const resumed = await second.resume(session.id, { agent, model: scripted(turns) });
     expect(await resumed.result).toMatchObject({ status: 'completed', result: 'low' });

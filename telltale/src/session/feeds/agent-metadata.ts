@@ -15,11 +15,10 @@ export async function agentMetadata(
   store: Store,
   state: SessionState,
   agent: string,
-  signal: AbortSignal,
 ): Promise<JsonObject | undefined> {
   const session = calledNow(state, agent) ?? (await newestOf(store, agent, state.id));
   if (session === undefined || (await store.info(session)) === undefined) return undefined;
-  const { metadata } = await readSession(store, session, undefined, signal);
+  const { metadata } = await readSession(store, session);
   return { ...metadata };
 }
 

@@ -7,8 +7,8 @@ import { changedDefinition, readDefinition } from './read-definition.ts';
 
 /** What internal actions do with feeds. */
 export interface FeedDesk {
-  add(written: JsonObject): Json;
-  update(changes: JsonObject): Json;
+  add(written: JsonObject): Promise<Json>;
+  update(changes: JsonObject): Promise<Json>;
   remove(id: string): Json;
   list(): Json;
   read(id: string, refresh: boolean, signal: AbortSignal): Promise<Json>;
@@ -17,23 +17,24 @@ export interface FeedDesk {
 export interface FeedDeskEdges {
   readonly keeper: FeedKeeper;
   /** Why the model may not have such a feed; undefined where it may. */
-  readonly mayAdd: (feed: Feed) => RuntimeError | undefined;
+  readonly mayAdd: (feed: Feed) => Promise<RuntimeError | undefined>;
   /** What else a `$name` may stand for: a feed of that name would hide it. */
   readonly isTaken: (name: string) => string | undefined;
 }
 
-const MODEL = 'model';
+/** Who adds feeds by actions. */
+export const MODEL = 'model';
 
 export function createFeedDesk({ keeper, mayAdd, isTaken }: FeedDeskEdges): FeedDesk {
-  const checked = (written: JsonObject): Feed => {
+  const checked = async (written: JsonObject): Promise<Feed> => {
     const feed = readDefinition(written);
-    const refusal = mayAdd(feed);
+    const refusal = await mayAdd(feed);
     if (refusal !== undefined) throw refusal;
     return feed;
   };
   return {
-    add(written) {
-      const feed = checked(written);
+    async add(written) {
+      const feed = await checked(written);
       const taken = isTaken(feed.id);
       if (taken !== undefined) throw nameTaken(feed.id, taken);
       // The same again, after a crash or a second thought, changes nothing.
@@ -41,12 +42,12 @@ export function createFeedDesk({ keeper, mayAdd, isTaken }: FeedDeskEdges): Feed
       if (known === undefined || !isSame(known, written)) keeper.add(feed, written, MODEL);
       return { id: feed.id, added: true };
     },
-    update(changes) {
+    async update(changes) {
       const id = String(changes.id);
       const before = keeper.definition(id);
       if (before === undefined) throw feedUnknown(id, keeper.list());
       const written = changedDefinition(before, changes);
-      if (!isSame(before, written)) keeper.update(id, checked(written), written, MODEL);
+      if (!isSame(before, written)) keeper.update(id, await checked(written), written, MODEL);
       return { id, feed: written };
     },
     remove(id) {

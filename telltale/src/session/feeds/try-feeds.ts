@@ -36,7 +36,8 @@ export async function tryFeeds(
     ...{ prepared, state, append, view },
     testContext: createTestContext(state, view),
     lookup: (name) => state.variables.get(name)?.value ?? state.metadata[name],
-    async runWorkflow(_feed, name, input, signal) {
+    metrics: async () => [],
+    async runWorkflow(name, input, signal) {
       const manifest = prepared.workflows.get(name);
       if (manifest === undefined) throw workflowUnknown(agent, name, [...prepared.workflows.keys()]);
       const ended = await runs.start({ manifest, agent }, { input, signal }).result;

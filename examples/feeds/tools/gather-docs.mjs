@@ -1,9 +1,8 @@
-// Documents, one after the other, each under its name: node gather-docs.mjs '["docs/"]' markdown
+// Documents, one after the other, each under its name: node gather-docs.mjs docs/ README.md
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-const paths = JSON.parse(process.argv[2] ?? '[]');
-for (const path of paths) {
+for (const path of process.argv.slice(2)) {
   const isFolder = statSync(path).isDirectory();
   const files = isFolder
     ? readdirSync(path)

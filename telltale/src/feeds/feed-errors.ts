@@ -63,7 +63,7 @@ export const feedLimit = () =>
 
 export const feedDisabled = (id: string) =>
   new RuntimeError('feed_disabled', `Feed "${id}" is switched off: its "enabled" does not hold.`, {
-    hint: 'list_context_feeds shows which feeds are on.',
+    hint: 'The list of feeds says which are on.',
   });
 
 /** In a chain of references each names the next, and all give the reason at its end: messages must not grow with it. */

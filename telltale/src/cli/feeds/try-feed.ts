@@ -148,7 +148,7 @@ async function print(
   }
   const paint = paletteFor(io.stderr);
   const missing = truncated === undefined ? '' : `, about ${countText(truncated, 'token')} left out`;
-  await io.stdout.write(`${harmlessLines(feedText(value))}\n`);
+  await io.stdout.write(`${harmlessLines(feedText(value)).join('\n')}\n`);
   await io.stderr.write(
     `${paint.dim(`${harmlessLine(id)}: ${countText(tokens, 'token')}${missing}, ${spanText(ms)}`)}\n`,
   );

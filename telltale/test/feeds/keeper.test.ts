@@ -127,6 +127,19 @@ describe('the deadline', () => {
     expect(inShort(await bench.turn())).toEqual(['a=1']);
   });
 
+  it('one that comes right behind the deadline is not loaded again, and a start feed that was late is shown', async () => {
+    const bench = benchOf([feed('a', { inject: 'start' })]);
+    bench.giveAfter('a', 5_001, 1);
+    const waiting = bench.keeper.beforeTurn();
+    await bench.clock.advance(5_000);
+    await waiting;
+    await bench.clock.advance(1);
+    expect(inShort(await bench.turn())).toEqual(['a=1']);
+    expect(await bench.turn()).toEqual([]);
+    expect(bench.callsOf('a')).toBe(1);
+    expect(bench.clock.pending).toBe(0);
+  });
+
   it('a load has a time limit of its own and has then failed', async () => {
     const bench = benchOf([feed('a')], { loadTimeoutMs: 8_000 });
     expect(inShort(await bench.turn(5_000))).toEqual(['a!feed_late']);
@@ -290,6 +303,17 @@ describe('failures', () => {
     }
   });
 
+  it('a start feed that failed is tried again, and shown once it is there', async () => {
+    const bench = benchOf([feed('a', { inject: 'start' })]);
+    bench.give('a', failing('down'));
+    expect(inShort(await bench.turn())).toEqual(['a!down']);
+    bench.give('a', 1);
+    await bench.clock.advance(1_000);
+    expect(inShort(await bench.turn())).toEqual(['a=1']);
+    await bench.turn();
+    expect(bench.callsOf('a')).toBe(2);
+  });
+
   it('one that fails without a word and is well again is so on the log', async () => {
     const bench = benchOf([feed('a', { on_error: 'omit' })]);
     bench.give('a', 1);
@@ -365,6 +389,20 @@ describe('references', () => {
       text: 'of a.ts for ann and $nobody',
     });
     expect(bench.state.feeds.get('tree')?.last?.value).toEqual({ files: ['a.ts'] });
+  });
+
+  it('in a chain of a thousand each names the next, and the reason is the one at its end', async () => {
+    const chain = Array.from({ length: 1_000 }, (_, i) =>
+      feed(`f${i}`, { inject: i === 0 ? 'on_change' : 'reference', refs: i === 999 ? [] : [`f${i + 1}`] }),
+    );
+    const bench = benchOf(chain);
+    bench.give('f999', failing('down'));
+    expect(await bench.turn(100)).toMatchObject([
+      { error: { message: 'It refers to feed "f1", which failed: It is down.', cause: { code: 'down' } } },
+    ]);
+    await bench.clock.advance(2_000);
+    for (const { id } of chain) bench.give(id, id);
+    expect(inShort(await bench.turn(100))).toEqual(['f0="f0"']);
   });
 
   it('one that is referred to twice is loaded once', async () => {
@@ -820,6 +858,15 @@ describe('close', () => {
     expect(bench.callsOf('p')).toBe(1);
     expect(called).toBe(false);
     expect(bench.log).toEqual([]);
+  });
+
+  it('asks no source that was still to be asked', async () => {
+    const bench = benchOf([feed('a', { refs: ['b'] }), feed('b', { inject: 'reference' }), feed('c')]);
+    const waiting = bench.keeper.beforeTurn();
+    await bench.keeper.close();
+    await waiting;
+    await bench.clock.advance(0);
+    expect(bench.calls).toEqual([]);
   });
 
   it('waits for sources to stop, but not for ever', async () => {

@@ -41,7 +41,6 @@ export async function loadValue(
 ): Promise<SharedValue & { readonly cached?: true }> {
   const { clock, loadTimeoutMs } = edges;
   const { signal } = controller;
-  const disarm = clock.after(loadTimeoutMs, () => controller.abort(loadTimedOut(feed.id, loadTimeoutMs)));
   /** Asks, unless it was stopped already; what throws at once is a rejection like any other. */
   const ask = async <T>(question: () => Promise<T>): Promise<T> => {
     signal.throwIfAborted();
@@ -51,6 +50,7 @@ export async function loadValue(
   };
   const ttlMs = sharedFor(feed);
   const key = ttlMs === undefined ? undefined : shareKey(feed, params);
+  const disarm = clock.after(loadTimeoutMs, () => controller.abort(loadTimedOut(feed.id, loadTimeoutMs)));
   try {
     if (key !== undefined && !refresh) {
       const shared = await ask(() => begin(() => edges.cache.get(key)).catch(asMiss));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Feed } from '../../src/feeds/feed.ts';
 import { MAX_ADDED_FEEDS, MAX_LOADS } from '../../src/feeds/limits.ts';
+import { createLoadSlots } from '../../src/feeds/load-slots.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { benchOf, every, failing, feed, inShort, params } from './feed-bench.ts';
 
@@ -162,6 +163,19 @@ describe('the deadline', () => {
       });
     expect(await bench.turn(100)).toHaveLength(feeds.length);
     expect(most).toBe(MAX_LOADS);
+  });
+
+  it('whoever leaves the queue leaves no gap in it', async () => {
+    const slots = createLoadSlots(1);
+    const giveBack = await slots.take(never);
+    const leaver = new AbortController();
+    const left = slots.take(leaver.signal);
+    const next = slots.take(never);
+    leaver.abort(new Error('left'));
+    await expect(left).rejects.toThrow('left');
+    giveBack();
+    (await next)();
+    await slots.take(never);
   });
 
   it('with omit not even lateness is told, and the log still has it', async () => {
@@ -405,6 +419,32 @@ describe('references', () => {
     expect(inShort(await bench.turn(100))).toEqual(['f0="f0"']);
   });
 
+  it('a feed whose reference fails again and again is there as soon as that is well', async () => {
+    const bench = benchOf([feed('a', { refs: ['p'] }), feed('p', every(1_000, { inject: 'reference' }))]);
+    bench.give('a', 1);
+    bench.give('p', failing('down'));
+    bench.keeper.begin();
+    for (let turn = 0; turn < 7; turn++) {
+      await bench.turn();
+      await bench.clock.advance(40_000);
+    }
+    bench.give('p', 1);
+    await bench.clock.advance(10_000);
+    expect(inShort(await bench.turn())).toEqual(['a=1']);
+  });
+
+  it('of $disk-usage-1 the longest name that is a feed counts', async () => {
+    const bench = benchOf([
+      feed('a', params('a', { at: '$disk-usage-1' })),
+      feed('disk-usage', { inject: 'reference' }),
+      feed('disk', { inject: 'reference' }),
+    ]);
+    bench.give('disk-usage', 80);
+    bench.source('a', async (call) => call.params.at ?? null);
+    expect(inShort(await bench.turn())).toEqual(['a="80-1"']);
+    expect(bench.callsOf('disk')).toBe(0);
+  });
+
   it('one that is referred to twice is loaded once', async () => {
     const bench = benchOf([
       feed('a', { refs: ['c'] }),
@@ -445,6 +485,7 @@ describe('references', () => {
     bench.source('a', async (call) => call.params.of ?? null);
     bench.keeper.begin();
     expect(inShort(await bench.turn())).toEqual(['a=1']);
+    expect(bench.state.feeds.get('p')?.last?.value).toBe(1);
     bench.give('p', failing('down'));
     await bench.clock.advance(1_000);
     expect(inShort(await bench.turn())).toEqual(['a!feed_reference']);
@@ -506,6 +547,29 @@ describe('$id and reading', () => {
     expect(bench.keeper.value('a')).toBe(1);
     expect(bench.keeper.value('b')).toBeUndefined();
     expect(inShort(await bench.turn())).toEqual(['a!down']);
+  });
+
+  it('a turn takes what was named just before it and is still loading', async () => {
+    const bench = benchOf([feed('a')]);
+    bench.giveAfter('a', 2_000, 1);
+    bench.keeper.fetch('a', () => {});
+    await bench.clock.advance(1_000);
+    expect(inShort(await bench.turn(1_000))).toEqual(['a=1']);
+    expect(bench.callsOf('a')).toBe(1);
+  });
+
+  it('of a periodic feed that fails the last value stands only where on_error is stale', async () => {
+    const bench = benchOf([
+      feed('stale', every(1_000, { inject: 'reference' })),
+      feed('omit', every(1_000, { inject: 'reference', on_error: 'omit' })),
+    ]);
+    bench.keeper.begin();
+    for (const id of ['stale', 'omit']) bench.give(id, 1);
+    await bench.clock.advance(60_000);
+    for (const id of ['stale', 'omit']) bench.give(id, failing('down'));
+    await bench.clock.advance(60_000);
+    expect(bench.keeper.value('stale')).toBe(1);
+    expect(bench.keeper.value('omit')).toBeUndefined();
   });
 
   it('a value of a periodic feed goes on the log when it is named, and not again while it is the same', async () => {
@@ -821,6 +885,17 @@ describe('what sessions share', () => {
     ] as Partial<Feed>[])
       expect(await keys(shared(more))).toEqual([]);
     expect(await keys(shared({ transform: [{ cel: 'value' }] }))).toHaveLength(1);
+  });
+
+  it('refresh is from the source even where a load from the cache is under way', async () => {
+    const cached = { value: 'old', tokens: 1, loadedAt: 0 };
+    const bench = benchOf([shared({ inject: 'reference' })], {
+      cache: { get: async () => ({ ...cached, loadedAt: bench.clock.now() }), set: async () => {} },
+    });
+    bench.give('a', 'new');
+    bench.keeper.fetch('a', () => {});
+    expect(await bench.keeper.read('a', true, never)).toEqual({ id: 'a', value: 'new', tokens: 5, ageMs: 0 });
+    expect(bench.callsOf('a')).toBe(1);
   });
 
   it('a cache that fails costs the sharing and nothing else', async () => {

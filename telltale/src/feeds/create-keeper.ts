@@ -1,17 +1,17 @@
-import { deepEqual } from '../conditions/deep-equal.ts';
 import type { EventBody } from '../events/event.ts';
+import { askFeeds } from './ask-feeds.ts';
 import { changeFeeds } from './change-feeds.ts';
 import type { FeedEdges } from './feed-edges.ts';
 import type { FeedEntry, Load } from './feed-entry.ts';
-import { FEED_NO_ROOM, feedDisabled, feedUnknown, keeperClosed } from './feed-errors.ts';
+import { keeperClosed } from './feed-errors.ts';
 import { createFeedLoads } from './feed-loads.ts';
 import { createEntry, createFeedShelf } from './feed-shelf.ts';
-import { isDue, isResting, isUsable, type Moment } from './freshness.ts';
+import { isDue, type Moment } from './freshness.ts';
 import type { FeedKeeper } from './keeper.ts';
 import { CLOSE_WAIT_MS } from './limits.ts';
-import { readingOf, viewOf } from './list-feeds.ts';
+import { viewOf } from './list-feeds.ts';
 import { createPeriodicLoads } from './periodic-loads.ts';
-import { putValue, sayNews } from './say-news.ts';
+import { sayNews } from './say-news.ts';
 import { settledWithin } from './settled-within.ts';
 import { takeOver } from './take-over.ts';
 
@@ -70,27 +70,12 @@ export function createFeedKeeper(edges: FeedEdges): FeedKeeper {
   const decide = (always = false) => {
     for (const entry of shelf.decide(always)) follow(entry);
   };
-  /** A feed that can be asked; undefined where there is none, or it is switched off. */
-  const open = (id: string): FeedEntry | undefined => {
-    const entry = closed ? undefined : shelf.find(id);
-    if (entry?.test !== undefined) decide();
-    return entry?.enabled === true ? entry : undefined;
-  };
-
   const say = () => {
     const injected = shelf.injected();
     for (const entry of injected) touched.delete(entry);
     const others = [...touched].filter(({ gone }) => !gone);
     touched.clear();
     sayNews(injected, others, moment(state.turn + 1), { ...edges, append });
-  };
-
-  /** The log has what somebody was given. */
-  const note = (entry: FeedEntry) => {
-    const logged = state.feeds.get(entry.feed.id);
-    const code = logged?.failing?.error.code;
-    const recovered = code !== undefined && code !== FEED_NO_ROOM && entry.row === undefined;
-    if (recovered || !deepEqual(logged?.last?.value, entry.value?.value)) putValue(entry, false, { append });
   };
 
   const end = async () => {
@@ -147,49 +132,7 @@ export function createFeedKeeper(edges: FeedEdges): FeedKeeper {
       return waiting;
     },
 
-    value(id) {
-      const entry = open(id);
-      if (entry?.value === undefined || !isUsable(entry, moment(state.turn))) return undefined;
-      note(entry);
-      return entry.value.value;
-    },
-
-    fetch(id, then) {
-      const entry = open(id);
-      if (entry === undefined) return false;
-      const now = moment(state.turn);
-      const usable = isUsable(entry, now);
-      if (!usable) entry.asked = true;
-      const isOver = usable || (entry.load === undefined && isResting(entry, now));
-      const done = isOver ? Promise.resolve() : loads.want(entry, now.turn).outcome;
-      void done.then(() => {
-        if (!closed) queueMicrotask(then);
-      });
-      return true;
-    },
-
-    async read(id, refresh, signal) {
-      if (closed) throw keeperClosed();
-      const entry = open(id);
-      if (entry === undefined)
-        throw shelf.find(id) === undefined ? feedUnknown(id, shelf.ids()) : feedDisabled(id);
-      const now = moment(state.turn);
-      if (!refresh && entry.value !== undefined && isUsable(entry, now)) {
-        note(entry);
-        return readingOf(id, entry.value, now.now, true);
-      }
-      if (!refresh && entry.load === undefined && entry.row !== undefined && isResting(entry, now))
-        throw entry.row.error;
-      let outcome = await loads.read(entry, now.turn, refresh, signal);
-      // It was under way already, and came from what sessions share.
-      if (refresh && outcome.ok && outcome.value.cached === true)
-        outcome = await loads.read(entry, now.turn, refresh, signal);
-      if (closed) throw keeperClosed();
-      if (!outcome.ok) throw outcome.error;
-      if (!entry.gone) note(entry);
-      return readingOf(id, outcome.value, clock.now(), outcome.value.cached === true);
-    },
-
+    ...askFeeds({ state, clock, append, shelf, loads, isClosed: () => closed, decide, moment }),
     ...changeFeeds({
       ...edges,
       append,

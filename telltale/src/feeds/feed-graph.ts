@@ -8,9 +8,9 @@ export type FeedGraph = ReadonlyMap<string, readonly string[]>;
 type Has = Pick<ReadonlySet<string>, 'has'>;
 
 /** What is loaded before a feed: its `refs`, and every `$id` in its params that is a feed. Each once. */
-export function refsOf(feed: Feed, ids: Has): readonly string[] {
+function refsOf(feed: Feed, ids: Has): readonly string[] {
   const named = referencesIn(feed.source.params).flatMap(({ name }) => longestKnown(name, ids) ?? []);
-  return [...new Set([...feed.refs, ...named])];
+  return named.length === 0 && feed.refs.length < 2 ? feed.refs : [...new Set([...feed.refs, ...named])];
 }
 
 /** As references are resolved: of `$disk-usage-1` the longest reading that is a feed counts. */

@@ -55,18 +55,26 @@ export function createFeedLoads(edges: LoadsEdges): FeedLoads {
     throw feedReference(id, outcome.error);
   };
 
+  /** Not at once: a chain of references may be longer than the stack is deep. */
+  const later = async (id: string, { turn, controller }: Load): Promise<readonly [string, Json]> => {
+    await Promise.resolve();
+    controller.signal.throwIfAborted();
+    return refer(id, turn);
+  };
+
   const run = async (entry: FeedEntry, load: Load, refresh: boolean): Promise<KeptValue> => {
     const { feed, refs, stuck } = entry;
     const { controller } = load;
     const { signal } = controller;
     if (stuck !== undefined) throw stuck;
     const values =
-      refs.length === 0 ? [] : await until(signal, Promise.all(refs.map((ref) => refer(ref, load.turn))));
+      refs.length === 0 ? [] : await until(signal, Promise.all(refs.map((ref) => later(ref, load))));
     const params = resolveParams(feed, new Map(values), edges.lookup);
     const giveBack = await slots.take(signal);
     try {
       const value = await loadValue({ feed, params, controller, refresh, track }, edges);
-      return { ...value, turn: load.late ? Math.max(load.turn, edges.state.turn + 1) : load.turn };
+      // One that is late is for the turn after the one that did without it.
+      return { ...value, turn: load.late ? Math.max(load.turn, edges.state.turn) + 1 : load.turn };
     } finally {
       giveBack();
     }

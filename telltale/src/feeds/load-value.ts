@@ -41,34 +41,36 @@ export async function loadValue(
 ): Promise<SharedValue & { readonly cached?: true }> {
   const { clock, loadTimeoutMs } = edges;
   const { signal } = controller;
-  const disarm = clock.after(loadTimeoutMs, () => controller.abort(loadTimedOut(feed.id, loadTimeoutMs)));
-  const waitFor = <T>(work: Promise<T>): Promise<T> => {
+  /** Asks, unless it was stopped already; what throws at once is a rejection like any other. */
+  const ask = async <T>(question: () => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
+    const work = begin(question);
     track(work);
     return until(signal, work);
   };
   const ttlMs = sharedFor(feed);
   const key = ttlMs === undefined ? undefined : shareKey(feed, params);
+  const disarm = clock.after(loadTimeoutMs, () => controller.abort(loadTimedOut(feed.id, loadTimeoutMs)));
   try {
     if (key !== undefined && !refresh) {
-      const shared = await waitFor(asked(() => edges.cache.get(key)).catch(asMiss));
+      const shared = await ask(() => begin(() => edges.cache.get(key)).catch(asMiss));
       const age = shared === undefined ? -1 : clock.now() - shared.loadedAt;
       if (shared !== undefined && age >= 0 && age < (ttlMs ?? 0)) return { ...shared, cached: true };
     }
-    const raw: Json | undefined = await waitFor(asked(() => edges.load({ feed, params, signal })));
+    const raw: Json | undefined = await ask(() => edges.load({ feed, params, signal }));
     if (raw === undefined) throw gaveNothing(feed.id);
     const loadedAt = clock.now();
-    const { value, tokens, truncated } = await waitFor(asked(() => edges.prepare(feed, raw)));
+    const { value, tokens, truncated } = await ask(() => edges.prepare(feed, raw));
     const made = { value, tokens, ...(truncated === undefined ? {} : { truncated }), loadedAt };
     // Nobody waits for this; if it fails, the next session asks the source itself.
-    if (key !== undefined) track(asked(() => edges.cache.set(key, made, ttlMs ?? 0)));
+    if (key !== undefined) track(begin(() => edges.cache.set(key, made, ttlMs ?? 0)));
     return made;
   } finally {
     disarm();
   }
 }
 
-/** What throws at once is a rejection like any other. */
-const asked = async <T>(ask: () => Promise<T>): Promise<T> => ask();
+const begin = async <T>(question: () => Promise<T>): Promise<T> => question();
 
 /** A cache that cannot be read is one that has nothing: the source is asked. */
 const asMiss = (): undefined => undefined;

@@ -37,6 +37,7 @@ export function createPeriodicLoads({ clock, state, start }: Edges): PeriodicLoa
     settled(entry, load) {
       if (!entry.enabled) return;
       disarm(entry);
+      asleep.delete(entry);
       const due = entry.row?.retryAt ?? load.startedAt + intervalOf(entry.feed);
       entry.disarm = clock.after(due - clock.monotonic(), () => begin(entry));
     },

@@ -31,15 +31,14 @@ function say(entry: FeedEntry, injected: boolean, room: number, moment: Moment, 
   const { id } = entry.feed;
   const logged = edges.state.feeds.get(id);
   const word = decideNews(entry, logged, moment, injected);
+  const before = entry.unseen;
+  // It is decided, whichever way; only what is not shown, or had no room, is decided again.
+  if (injected) entry.unseen = false;
   switch (word?.kind) {
     case undefined:
-      if (entry.row === undefined) entry.unseen = false;
       return 0;
     case 'late': {
-      const error =
-        entry.load === undefined || entry.feed.type === 'periodic'
-          ? noValueYet()
-          : feedLate(edges.deadlineMs);
+      const error = entry.feed.type === 'periodic' ? noValueYet() : feedLate(edges.deadlineMs);
       edges.append({ type: 'feed.failed', id, error, times: 1, ...(word.told ? { told: true } : {}) });
       if (entry.feed.type === 'periodic') entry.lateNoted = true;
       else if (entry.load !== undefined) entry.load.noted = true;
@@ -51,11 +50,11 @@ function say(entry: FeedEntry, injected: boolean, room: number, moment: Moment, 
     case 'value': {
       const tokens = word.told ? (entry.value?.tokens ?? 0) : 0;
       if (tokens <= room) {
-        putValue(entry, word.told, edges);
-        entry.unseen = false;
+        putValue(entry, word.told, !before, edges);
         if (word.told) entry.started = true;
         return tokens;
       }
+      entry.unseen = before;
       if (!knowsNoRoom(logged))
         edges.append({ type: 'feed.failed', id, error: feedNoRoom(tokens), times: 1, told: true });
       return 0;
@@ -84,11 +83,15 @@ const knowsNoRoom = (logged: FeedState | undefined): boolean => {
   return news?.kind === 'failed' && news.error.code === FEED_NO_ROOM;
 };
 
-/** Puts its value on the log. */
-export function putValue(entry: FeedEntry, told: boolean, { append }: Pick<FeedEdges, 'append'>): void {
-  const { feed, value, unseen } = entry;
+/** Puts its value on the log; `again`: one that was there in an earlier turn. */
+export function putValue(
+  { feed, value }: FeedEntry,
+  told: boolean,
+  again: boolean,
+  { append }: Pick<FeedEdges, 'append'>,
+): void {
   if (value === undefined) return;
-  const cached = value.cached === true || (feed.type === 'on_demand' && !unseen);
+  const cached = value.cached === true || (feed.type === 'on_demand' && again);
   append({
     type: 'feed.updated',
     id: feed.id,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Feed } from '../../src/feeds/feed.ts';
 import { MAX_ADDED_FEEDS, MAX_LOADS } from '../../src/feeds/limits.ts';
+import { createLoadSlots } from '../../src/feeds/load-slots.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { benchOf, every, failing, feed, inShort, params } from './feed-bench.ts';
 
@@ -127,6 +128,19 @@ describe('the deadline', () => {
     expect(inShort(await bench.turn())).toEqual(['a=1']);
   });
 
+  it('one that comes right behind the deadline is not loaded again, and a start feed that was late is shown', async () => {
+    const bench = benchOf([feed('a', { inject: 'start' })]);
+    bench.giveAfter('a', 5_001, 1);
+    const waiting = bench.keeper.beforeTurn();
+    await bench.clock.advance(5_000);
+    await waiting;
+    await bench.clock.advance(1);
+    expect(inShort(await bench.turn())).toEqual(['a=1']);
+    expect(await bench.turn()).toEqual([]);
+    expect(bench.callsOf('a')).toBe(1);
+    expect(bench.clock.pending).toBe(0);
+  });
+
   it('a load has a time limit of its own and has then failed', async () => {
     const bench = benchOf([feed('a')], { loadTimeoutMs: 8_000 });
     expect(inShort(await bench.turn(5_000))).toEqual(['a!feed_late']);
@@ -149,6 +163,19 @@ describe('the deadline', () => {
       });
     expect(await bench.turn(100)).toHaveLength(feeds.length);
     expect(most).toBe(MAX_LOADS);
+  });
+
+  it('whoever leaves the queue leaves no gap in it', async () => {
+    const slots = createLoadSlots(1);
+    const giveBack = await slots.take(never);
+    const leaver = new AbortController();
+    const left = slots.take(leaver.signal);
+    const next = slots.take(never);
+    leaver.abort(new Error('left'));
+    await expect(left).rejects.toThrow('left');
+    giveBack();
+    (await next)();
+    await slots.take(never);
   });
 
   it('with omit not even lateness is told, and the log still has it', async () => {
@@ -290,6 +317,17 @@ describe('failures', () => {
     }
   });
 
+  it('a start feed that failed is tried again, and shown once it is there', async () => {
+    const bench = benchOf([feed('a', { inject: 'start' })]);
+    bench.give('a', failing('down'));
+    expect(inShort(await bench.turn())).toEqual(['a!down']);
+    bench.give('a', 1);
+    await bench.clock.advance(1_000);
+    expect(inShort(await bench.turn())).toEqual(['a=1']);
+    await bench.turn();
+    expect(bench.callsOf('a')).toBe(2);
+  });
+
   it('one that fails without a word and is well again is so on the log', async () => {
     const bench = benchOf([feed('a', { on_error: 'omit' })]);
     bench.give('a', 1);
@@ -367,6 +405,46 @@ describe('references', () => {
     expect(bench.state.feeds.get('tree')?.last?.value).toEqual({ files: ['a.ts'] });
   });
 
+  it('in a chain of a thousand each names the next, and the reason is the one at its end', async () => {
+    const chain = Array.from({ length: 1_000 }, (_, i) =>
+      feed(`f${i}`, { inject: i === 0 ? 'on_change' : 'reference', refs: i === 999 ? [] : [`f${i + 1}`] }),
+    );
+    const bench = benchOf(chain);
+    bench.give('f999', failing('down'));
+    expect(await bench.turn(100)).toMatchObject([
+      { error: { message: 'It refers to feed "f1", which failed: It is down.', cause: { code: 'down' } } },
+    ]);
+    await bench.clock.advance(2_000);
+    for (const { id } of chain) bench.give(id, id);
+    expect(inShort(await bench.turn(100))).toEqual(['f0="f0"']);
+  });
+
+  it('a feed whose reference fails again and again is there as soon as that is well', async () => {
+    const bench = benchOf([feed('a', { refs: ['p'] }), feed('p', every(1_000, { inject: 'reference' }))]);
+    bench.give('a', 1);
+    bench.give('p', failing('down'));
+    bench.keeper.begin();
+    for (let turn = 0; turn < 7; turn++) {
+      await bench.turn();
+      await bench.clock.advance(40_000);
+    }
+    bench.give('p', 1);
+    await bench.clock.advance(10_000);
+    expect(inShort(await bench.turn())).toEqual(['a=1']);
+  });
+
+  it('of $disk-usage-1 the longest name that is a feed counts', async () => {
+    const bench = benchOf([
+      feed('a', params('a', { at: '$disk-usage-1' })),
+      feed('disk-usage', { inject: 'reference' }),
+      feed('disk', { inject: 'reference' }),
+    ]);
+    bench.give('disk-usage', 80);
+    bench.source('a', async (call) => call.params.at ?? null);
+    expect(inShort(await bench.turn())).toEqual(['a="80-1"']);
+    expect(bench.callsOf('disk')).toBe(0);
+  });
+
   it('one that is referred to twice is loaded once', async () => {
     const bench = benchOf([
       feed('a', { refs: ['c'] }),
@@ -407,6 +485,7 @@ describe('references', () => {
     bench.source('a', async (call) => call.params.of ?? null);
     bench.keeper.begin();
     expect(inShort(await bench.turn())).toEqual(['a=1']);
+    expect(bench.state.feeds.get('p')?.last?.value).toBe(1);
     bench.give('p', failing('down'));
     await bench.clock.advance(1_000);
     expect(inShort(await bench.turn())).toEqual(['a!feed_reference']);
@@ -468,6 +547,29 @@ describe('$id and reading', () => {
     expect(bench.keeper.value('a')).toBe(1);
     expect(bench.keeper.value('b')).toBeUndefined();
     expect(inShort(await bench.turn())).toEqual(['a!down']);
+  });
+
+  it('a turn takes what was named just before it and is still loading', async () => {
+    const bench = benchOf([feed('a')]);
+    bench.giveAfter('a', 2_000, 1);
+    bench.keeper.fetch('a', () => {});
+    await bench.clock.advance(1_000);
+    expect(inShort(await bench.turn(1_000))).toEqual(['a=1']);
+    expect(bench.callsOf('a')).toBe(1);
+  });
+
+  it('of a periodic feed that fails the last value stands only where on_error is stale', async () => {
+    const bench = benchOf([
+      feed('stale', every(1_000, { inject: 'reference' })),
+      feed('omit', every(1_000, { inject: 'reference', on_error: 'omit' })),
+    ]);
+    bench.keeper.begin();
+    for (const id of ['stale', 'omit']) bench.give(id, 1);
+    await bench.clock.advance(60_000);
+    for (const id of ['stale', 'omit']) bench.give(id, failing('down'));
+    await bench.clock.advance(60_000);
+    expect(bench.keeper.value('stale')).toBe(1);
+    expect(bench.keeper.value('omit')).toBeUndefined();
   });
 
   it('a value of a periodic feed goes on the log when it is named, and not again while it is the same', async () => {
@@ -785,6 +887,17 @@ describe('what sessions share', () => {
     expect(await keys(shared({ transform: [{ cel: 'value' }] }))).toHaveLength(1);
   });
 
+  it('refresh is from the source even where a load from the cache is under way', async () => {
+    const cached = { value: 'old', tokens: 1, loadedAt: 0 };
+    const bench = benchOf([shared({ inject: 'reference' })], {
+      cache: { get: async () => ({ ...cached, loadedAt: bench.clock.now() }), set: async () => {} },
+    });
+    bench.give('a', 'new');
+    bench.keeper.fetch('a', () => {});
+    expect(await bench.keeper.read('a', true, never)).toEqual({ id: 'a', value: 'new', tokens: 5, ageMs: 0 });
+    expect(bench.callsOf('a')).toBe(1);
+  });
+
   it('a cache that fails costs the sharing and nothing else', async () => {
     const fails = async () => {
       throw new Error('disk');
@@ -820,6 +933,15 @@ describe('close', () => {
     expect(bench.callsOf('p')).toBe(1);
     expect(called).toBe(false);
     expect(bench.log).toEqual([]);
+  });
+
+  it('asks no source that was still to be asked', async () => {
+    const bench = benchOf([feed('a', { refs: ['b'] }), feed('b', { inject: 'reference' }), feed('c')]);
+    const waiting = bench.keeper.beforeTurn();
+    await bench.keeper.close();
+    await waiting;
+    await bench.clock.advance(0);
+    expect(bench.calls).toEqual([]);
   });
 
   it('waits for sources to stop, but not for ever', async () => {

@@ -28,10 +28,14 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const updates = ({ events }: ExampleRun, id: string) =>
-  events.filter((event): event is EventOf<'feed.updated'> => event.type === 'feed.updated' && event.id === id);
+  events.filter(
+    (event): event is EventOf<'feed.updated'> => event.type === 'feed.updated' && event.id === id,
+  );
 const valueOf = (id: string, of = run) => updates(of, id).at(-1)?.value;
 const output = (id: string) =>
-  run.events.flatMap((event) => (event.type === 'action.completed' && event.id === id ? [event.output] : []))[0];
+  run.events.flatMap((event) =>
+    event.type === 'action.completed' && event.id === id ? [event.output] : [],
+  )[0];
 
 describe('examples/feeds', () => {
   it('runs to its end, its model having seen what its script expects, and its log is sound', () => {
@@ -80,7 +84,8 @@ describe('examples/feeds', () => {
   });
 
   it('leaves the prompt before the feeds alone, and says nothing of those that have not changed', () => {
-    for (const event of run.events) if (event.type === 'turn.started') expect(event.prompt.reused_prefix).toBe(1);
+    for (const event of run.events)
+      if (event.type === 'turn.started') expect(event.prompt.reused_prefix).toBe(1);
     expect(updates(run, 'recent_commits')).toHaveLength(1);
     expect(updates(run, 'current_datetime').length).toBeGreaterThan(1);
   });

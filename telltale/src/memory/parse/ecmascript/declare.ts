@@ -2,11 +2,12 @@ import type { Node } from 'web-tree-sitter';
 import type { SymbolKind } from '../../../store/graph.ts';
 import { docBefore } from '../doc-comment.ts';
 import type { Reading } from '../reading.ts';
+import { textOf } from '../text-of.ts';
 
 /** The name that a declaration gives, without quotes; undefined where a mistake in the source left none. */
 export function nameOf(text: string, name: Node | null): string | undefined {
   if (name === null) return undefined;
-  const written = text.slice(name.startIndex, name.endIndex).replace(/\s+/g, ' ');
+  const written = textOf(text, name).replace(/\s+/g, ' ');
   const bare = name.type === 'string' ? written.slice(1, -1) : written;
   return bare === '' ? undefined : bare;
 }

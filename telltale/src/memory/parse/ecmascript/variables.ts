@@ -4,6 +4,7 @@ import type { Visit } from '../grammar.ts';
 import { MAX_PATTERN_DEPTH } from '../limits.ts';
 import type { Reading } from '../reading.ts';
 import { headLine, oneLine, withValue } from '../signature.ts';
+import { textOf } from '../text-of.ts';
 import { isFunction } from './declare.ts';
 import { classBody } from './types.ts';
 
@@ -36,7 +37,7 @@ function variable(reading: Reading, node: Node, at: Node, value: Node | null, is
       ? oneLine(text, node.startIndex, node.endIndex)
       : withValue(text, node.startIndex, value.startIndex, node.endIndex);
   return reading.add({
-    name: text.slice(at.startIndex, at.endIndex),
+    name: textOf(text, at),
     kind: isCalled ? 'function' : isWhole && value?.type === 'class' ? 'class' : 'variable',
     at,
     node,

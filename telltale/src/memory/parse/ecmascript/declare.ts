@@ -27,7 +27,9 @@ export function startOf(node: Node, text: string): number {
 
 /** What stands in classes and interfaces is seen as far as they are, unless it is private. */
 export function visibility(reading: Reading, node: Node, name: Node): boolean | 'as container' {
-  if (reading.around.place !== 'members') return reading.frame.place === 'wrapper' && reading.frame.exported;
+  const { frame, around } = reading;
+  if (around.place !== 'members')
+    return (frame.place === 'wrapper' && frame.exported) || (around.place === 'namespace' && around.exported);
   const hidden =
     name.type === 'private_property_identifier' || /\bprivate\b/.test(modifiers(reading, node, name));
   return hidden ? false : 'as container';

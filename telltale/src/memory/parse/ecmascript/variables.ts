@@ -31,19 +31,21 @@ function variable(reading: Reading, node: Node, at: Node, value: Node | null, is
   const keyword = /\b(?:const|let|var|using)\b/.exec(before)?.[0] ?? 'const';
   const isFirst = !/[,=]/.test(before);
   const isCalled = isWhole && value !== null && isFunction(value);
-  const signature = isCalled
-    ? headLine(text, node.startIndex, value.childForFieldName('body')?.startIndex ?? value.endIndex)
-    : value === null
-      ? oneLine(text, node.startIndex, node.endIndex)
-      : withValue(text, node.startIndex, value.startIndex, node.endIndex);
+  const isClass = isWhole && value?.type === 'class';
+  const signature =
+    isCalled || isClass
+      ? headLine(text, node.startIndex, value?.childForFieldName('body')?.startIndex ?? node.endIndex)
+      : value === null
+        ? oneLine(text, node.startIndex, node.endIndex)
+        : withValue(text, node.startIndex, value.startIndex, node.endIndex);
   return reading.add({
     name: textOf(text, at),
-    kind: isCalled ? 'function' : isWhole && value?.type === 'class' ? 'class' : 'variable',
+    kind: isCalled ? 'function' : isClass ? 'class' : 'variable',
     at,
     node,
     signature: `${keyword} ${signature}`,
     doc: docBefore(text, isFirst ? frame.start : node.startIndex, '//'),
-    exported: frame.exported,
+    exported: frame.exported || (reading.around.place === 'namespace' && reading.around.exported),
   });
 }
 

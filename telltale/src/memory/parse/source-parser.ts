@@ -73,11 +73,11 @@ function readTree(
   try {
     const root = tree.rootNode;
     const reading = createReading(text);
-    let late = false;
+    let cutShort = false;
     const nodes = root.descendantsOfType(grammar.types);
     for (let index = 0; index < nodes.length; index += 1) {
-      if (index % CLOCK_EVERY === 0 && isLate()) {
-        late = true;
+      if (index % CLOCK_EVERY === 0 && (reading.isFull || isLate())) {
+        cutShort = true;
         break;
       }
       const node = nodes[index]!;
@@ -87,7 +87,7 @@ function readTree(
       visit(node, reading);
     }
     const { full, ...found } = reading.finish();
-    return { ...found, broken: cut || late || full || root.hasError };
+    return { ...found, broken: cut || cutShort || full || root.hasError };
   } finally {
     tree.delete();
   }

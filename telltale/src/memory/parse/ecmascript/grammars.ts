@@ -2,6 +2,7 @@ import { visitBlock, visitBody } from '../enter-body.ts';
 import type { Grammar, Visit } from '../grammar.ts';
 import { visitFunction, visitMethod } from './callables.ts';
 import { visitCall, visitDecorator, visitElement, visitNew } from './calls.ts';
+import { visitAssignment, visitScriptVariable } from './commonjs.ts';
 import { mendTypescript } from './mend.ts';
 import { visitExport, visitImport } from './modules.ts';
 import {
@@ -69,5 +70,10 @@ export const TYPESCRIPT: Grammar = {
 export const TSX: Grammar = { wasm: 'tree-sitter-tsx.wasm', visits: { ...TYPED, ...ELEMENTS } };
 export const JAVASCRIPT: Grammar = {
   wasm: 'tree-sitter-javascript.wasm',
-  visits: { ...SCRIPT, ...ELEMENTS },
+  visits: {
+    ...SCRIPT,
+    ...ELEMENTS,
+    assignment_expression: visitAssignment,
+    variable_declarator: visitScriptVariable,
+  },
 };

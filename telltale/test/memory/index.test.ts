@@ -9,9 +9,10 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { type Clock, createSystemClock } from '../../src/kernel/clock.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import { createIndexer, type Indexer } from '../../src/memory/index/indexer.ts';
+import { STUCK_MS } from '../../src/memory/index/limits.ts';
 import { readContext } from '../../src/memory/index/resolve/read-context.ts';
 import { EMPTY_CONTEXT } from '../../src/memory/index/resolve/resolve-context.ts';
 import { resolveImport } from '../../src/memory/index/resolve/resolve-import.ts';
@@ -27,14 +28,19 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((indexer) => indexer.close()));
 });
 
-function open(folder: string, kept: KeptGraph = keptGraph(), tables = new Map<string, Json>()) {
+function open(
+  folder: string,
+  kept: KeptGraph = keptGraph(),
+  tables = new Map<string, Json>(),
+  time: Clock = clock,
+) {
   const indexer = createIndexer({
     store: kept.store,
     tables: {
       get: async (_table, key) => tables.get(key),
       set: async (_table, key, value) => void tables.set(key, value),
     },
-    ...{ graph: 'g', folder, clock, parser: FRAGILE },
+    ...{ graph: 'g', folder, clock: time, parser: FRAGILE },
   });
   opened.push(indexer);
   return { indexer, kept, tables };
@@ -157,6 +163,30 @@ describe('indexing', () => {
     expect(kept.records.get('b.ts')).toMatchObject({ note: 'broken', language: 'typescript', symbols: [] });
     // They are not tried again until they change.
     expect(await indexer.index({})).toMatchObject({ parsed: 0, notes: { broken: 2 } });
+  });
+
+  it('is not held for ever by a file that holds its thread', async () => {
+    const folder = project({ 'a.ts': 'HANG' });
+    const soon = (ms: number) => (ms === STUCK_MS ? 100 : ms);
+    const { indexer } = open(folder, keptGraph(), new Map(), {
+      ...clock,
+      after: (ms, fire) => clock.after(soon(ms), fire),
+    });
+    expect(await indexer.index({})).toMatchObject({ files: 1, notes: { broken: 1 } });
+  });
+
+  it('looks again where imports lead that were resolved before the manifests were known', async () => {
+    const folder = project({
+      'a.ts': 'import own/x\n',
+      'p/package.json': '{"name": "own"}',
+      'p/x.ts': 'def x\n',
+    });
+    const { kept, tables } = open(folder);
+    await open(folder, kept, tables).indexer.index({});
+    change(folder, 'a.ts', 'import own/x\ndef more\n');
+    await open(folder, kept, tables).indexer.index({ paths: ['a.ts'] });
+    await open(folder, kept, tables).indexer.index({});
+    expect(kept.records.get('a.ts')?.imports).toMatchObject([{ target: 'p/x.ts' }]);
   });
 
   it('gives up where one file after the other ends its thread; what was written stays', async () => {

@@ -1,14 +1,14 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Json } from '../../kernel/json.ts';
 import type { GraphFile, GraphStore } from '../../store/graph.ts';
 import type { Tables } from '../../store/store.ts';
 import type { IndexOptions, IndexProgress, IndexReport } from '../memory.ts';
 import { memoryClosed } from '../memory-errors.ts';
-import { findGitFolder, readCommit } from './git-folder.ts';
+import { commitOf } from './git-folder.ts';
+import { hashOf, readMark, writeMark } from './index-mark.ts';
 import { type IndexThread, startIndexThread } from './index-thread.ts';
 import { EMPTY_CONTEXT, type ResolveContext } from './resolve/resolve-context.ts';
-import { resolveAgain, runIndex } from './run-index.ts';
+import { resolveAgain } from './resolve-again.ts';
+import { runIndex } from './run-index.ts';
 
 export interface IndexerEdges {
   readonly store: GraphStore;
@@ -46,9 +46,6 @@ interface Pass {
   done: Promise<IndexReport>;
 }
 
-/** Goes up with what is read of a file: then all are read anew. */
-const READING = 1;
-const TABLE = 'memory';
 /** A thread that is told to stop and does not is ended. */
 const STOP_MS = 1_000;
 
@@ -56,7 +53,8 @@ export function createIndexer(edges: IndexerEdges): Indexer {
   const { store, graph, folder, clock } = edges;
   let thread: IndexThread | undefined;
   let known: Map<string, GraphFile> | undefined;
-  let context: ResolveContext = EMPTY_CONTEXT;
+  /** Known once the whole folder was looked at. */
+  let context: ResolveContext | undefined;
   let running: Pass | undefined;
   let last: Promise<unknown> = Promise.resolve();
   const waiting: Pass[] = [];
@@ -69,30 +67,17 @@ export function createIndexer(edges: IndexerEdges): Indexer {
     return thread;
   };
 
-  /** Since when files are read in this way, and what was said of imports then. */
-  const readMark = async (): Promise<{ readonly sinceMs: number; readonly context?: string }> => {
-    const mark = (await edges.tables.get(TABLE, graph)) as Record<string, Json> | undefined;
-    if (mark?.reading === READING && typeof mark.sinceMs === 'number')
-      return {
-        sinceMs: mark.sinceMs,
-        ...(typeof mark.context === 'string' ? { context: mark.context } : {}),
-      };
-    const sinceMs = mark === undefined ? 0 : Date.now();
-    await edges.tables.set(TABLE, graph, { reading: READING, sinceMs });
-    return { sinceMs };
-  };
-
   const run = async (pass: Pass): Promise<IndexReport> => {
     const began = clock.monotonic();
     if (pass.isFull || known === undefined)
       known = new Map((await store.files(graph)).map((file) => [file.path, file]));
     const files = known;
     const isFirst = files.size === 0;
-    const mark = await readMark();
+    const mark = await readMark(edges.tables, graph);
     const report = await runIndex(
       {
         known: files,
-        context,
+        context: context ?? EMPTY_CONTEXT,
         below: pass.isFull ? [''] : [...pass.below],
         byName: [...pass.byName],
         staleBeforeMs: mark.sinceMs,
@@ -108,18 +93,21 @@ export function createIndexer(edges: IndexerEdges): Indexer {
         },
       },
     );
-    context = report.context;
-    const hash = pass.isFull ? hashOf(context) : mark.context;
-    const isOther = report.isOther || (hash !== mark.context && !isFirst);
-    if (!pass.isStopped && isOther && !isFirst) await resolveAgain(store, graph, files, context);
-    if (!pass.isStopped && pass.isFull) {
-      if (hash !== undefined && hash !== mark.context)
-        await edges.tables.set(TABLE, graph, { reading: READING, sinceMs: mark.sinceMs, context: hash });
-      const commit = currentCommit(folder);
-      await store.write(graph, { walkedAtMs: clock.now(), ...(commit === undefined ? {} : { commit }) });
-      walkedAt = clock.monotonic();
-    }
     const { parsed, symbols, removed, unreadable, stopped } = report;
+    if (!pass.isStopped) {
+      context = report.context ?? context;
+      const isNews = pass.isFull ? hashOf(report.context ?? EMPTY_CONTEXT) !== mark.context : false;
+      if ((report.isOther || isNews) && !isFirst)
+        await resolveAgain(store, graph, files, context ?? EMPTY_CONTEXT);
+      if (pass.isFull) {
+        const hash = hashOf(report.context ?? EMPTY_CONTEXT);
+        if (isNews) await writeMark(edges.tables, graph, { ...mark, context: hash });
+        await store.write(graph, { walkedAtMs: clock.now(), ...commitOf(folder) });
+        walkedAt = clock.monotonic();
+      } else if (context === undefined && parsed > 0)
+        // Without the folder's manifests some imports of these led nowhere: the next pass looks again.
+        await writeMark(edges.tables, graph, { sinceMs: mark.sinceMs });
+    }
     const counts = { files: files.size, parsed, removed, symbols, notes: notesOf(files, unreadable) };
     return {
       ...counts,
@@ -218,13 +206,3 @@ function notesOf(
   if (unreadable > 0) notes.unreadable = unreadable;
   return notes;
 }
-
-function currentCommit(folder: string): string | undefined {
-  const git = findGitFolder(folder);
-  return git === undefined ? undefined : readCommit(git);
-}
-
-const hashOf = ({ packages, configs, goModules, crates }: ResolveContext): string =>
-  createHash('sha256')
-    .update(JSON.stringify([[...packages], configs, goModules, [...crates]]))
-    .digest('hex');

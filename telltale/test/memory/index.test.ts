@@ -12,11 +12,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Clock, createSystemClock } from '../../src/kernel/clock.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import { createIndexer, type Indexer } from '../../src/memory/index/indexer.ts';
-import { STUCK_MS } from '../../src/memory/index/limits.ts';
+import { MAX_RESTARTS, STUCK_MS } from '../../src/memory/index/limits.ts';
+import type { PassRequest } from '../../src/memory/index/messages.ts';
 import { readContext } from '../../src/memory/index/resolve/read-context.ts';
 import { EMPTY_CONTEXT } from '../../src/memory/index/resolve/resolve-context.ts';
 import { resolveImport } from '../../src/memory/index/resolve/resolve-import.ts';
 import { createResolveView } from '../../src/memory/index/resolve/resolve-view.ts';
+import { runIndex } from '../../src/memory/index/run-index.ts';
 import type { Language } from '../../src/memory/parsed-file.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { type KeptGraph, keptGraph } from './kept-graph.ts';
@@ -64,7 +66,7 @@ function change(folder: string, name: string, text: string, at = new Date(Date.n
 const symbolsOf = ({ records }: KeptGraph, path: string) =>
   records.get(path)?.symbols.map(({ name }) => name);
 
-describe('indexing', () => {
+describe('indexing', { timeout: 30_000 }, () => {
   it('reads what is there, then only what has changed, and drops what is gone', async () => {
     const folder = project({ 'a.ts': 'def one\n', 'b.py': 'def two\n', 'c.txt': 'def no\n' });
     const { indexer, kept } = open(folder);
@@ -189,13 +191,26 @@ describe('indexing', () => {
     expect(kept.records.get('a.ts')?.imports).toMatchObject([{ target: 'p/x.ts' }]);
   });
 
-  it('gives up where one file after the other ends its thread; what was written stays', async () => {
-    const names = Array.from({ length: 10 }, (_, at) => `x${at}.ts`);
-    const folder = project(Object.fromEntries(names.map((name) => [name, 'THROW'])));
-    await expect(open(folder).indexer.index({})).rejects.toMatchObject({
-      code: 'index_failed',
-      retryable: true,
+  it('gives up where one file after the other ends its thread', async () => {
+    let runs = 0;
+    const end = { kind: 'died', began: true, cause: new Error('out of memory') } as const;
+    const thread = {
+      ...{ isAlive: true, stop: () => {}, end: async () => {} },
+      run: async ({ avoid }: PassRequest) => {
+        expect(avoid).toHaveLength(runs);
+        return { ...end, path: `x${++runs}.ts` };
+      },
+    };
+    const plan = { known: new Map(), context: EMPTY_CONTEXT, below: [''], byName: [], staleBeforeMs: 0 };
+    const edges = { ...{ store: keptGraph().store, graph: 'g', folder: '/f' }, thread: () => thread };
+    const pass = runIndex(plan, {
+      ...edges,
+      isStopped: () => false,
+      onProgress: () => {},
+      nextId: () => runs,
     });
+    await expect(pass).rejects.toMatchObject({ code: 'index_failed', retryable: true });
+    expect(runs).toBe(MAX_RESTARTS + 1);
   });
 
   it('writes as it goes: what a failing store has not taken is read by the next pass, and only that', async () => {
@@ -216,9 +231,9 @@ describe('indexing', () => {
     const names = Array.from({ length: 1000 }, (_, at) => `f${at}.ts`);
     const folder = project(Object.fromEntries(names.map((name) => [name, 'def s\n'])));
     const { indexer, kept } = open(folder);
-    let open1 = () => {};
+    let letGo = () => {};
     const gate = new Promise<void>((resolve) => {
-      open1 = resolve;
+      letGo = resolve;
     });
     let ahead = 0;
     kept.beforeWrite = () => gate;
@@ -229,7 +244,7 @@ describe('indexing', () => {
     });
     while (indexer.walking() === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(ahead).toBe(0);
-    open1();
+    letGo();
     expect(await done).toMatchObject({ parsed: 1000 });
     expect(ahead).toBe(1000);
   });

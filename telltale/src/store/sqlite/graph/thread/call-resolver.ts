@@ -1,10 +1,10 @@
-import type { FileRows } from './file-rows.ts';
+import type { FileRows, KnownFile } from './file-rows.ts';
 import type { ImportRow, ImportRows } from './import-rows.ts';
 import type { SymbolRow, SymbolRows } from './symbol-rows.ts';
 
 /** A call as it stands in a file. */
 export interface CallPlace {
-  readonly file: number;
+  readonly file: KnownFile;
   readonly name: string;
   readonly receiver: string | null;
   /** The id of the symbol that it stands in. */
@@ -49,12 +49,11 @@ export function createCallResolver(
   const { files, symbols, imports } = rows;
   const known = new Map<number, readonly ImportRow[]>();
 
-  const importsOf = (file: number): readonly ImportRow[] => {
-    let found = known.get(file);
+  const importsOf = (file: KnownFile): readonly ImportRow[] => {
+    let found = known.get(file.id);
     if (found === undefined) {
-      const row = files.byId(file);
-      found = row === undefined ? [] : imports.of(row, MAX_IMPORTS);
-      known.set(file, found);
+      found = imports.of(file, MAX_IMPORTS);
+      known.set(file.id, found);
     }
     return found;
   };
@@ -78,10 +77,10 @@ export function createCallResolver(
     const file = files.find(graph, path);
     if (file === undefined || seen.has(path) || seen.size >= MAX_HOPS) return undefined;
     seen.add(path);
-    const own = symbols.inFile(graph, file.id, name).filter(fits);
+    const own = symbols.inFile(file, name).filter(fits);
     const best = own.find(({ symbol }) => symbol.exported) ?? own[0];
     if (best !== undefined) return best;
-    for (const { names, target, reexport } of importsOf(file.id)) {
+    for (const { names, target, reexport } of importsOf(file)) {
       if (target === undefined || !(names.includes(taken) || (reexport === true && names.includes('*'))))
         continue;
       const found = follow(target, name, taken, fits, seen);
@@ -92,7 +91,7 @@ export function createCallResolver(
 
   const alone = ({ file, name, origin }: CallPlace): Meaning => {
     const chain = around(origin);
-    const own = symbols.inFile(graph, file, name);
+    const own = symbols.inFile(file, name);
     const near = nearest(own.filter(isPlain), chain);
     if (near !== undefined) return sure(near);
     for (const { names, target } of importsOf(file)) {
@@ -114,7 +113,7 @@ export function createCallResolver(
   };
 
   const on = (receiver: string, { file, name, origin }: CallPlace): Meaning => {
-    const own = symbols.inFile(graph, file, name);
+    const own = symbols.inFile(file, name);
     if (SELVES.has(receiver)) {
       const chain = around(origin);
       const member = own.find(({ container }) => container !== null && chain.includes(container));

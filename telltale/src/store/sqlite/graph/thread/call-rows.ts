@@ -1,10 +1,12 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { FoundCall, FoundSymbol } from '../../../graph.ts';
 import { type CallPlace, type CallResolver, createCallResolver } from './call-resolver.ts';
-import type { FileRows } from './file-rows.ts';
+import { decodeCalls } from './encoded-calls.ts';
+import type { FileRows, KnownFile } from './file-rows.ts';
 import { handsOn, type ImportRows } from './import-rows.ts';
 import { isTestPath } from './rank.ts';
 import type { SymbolRows } from './symbol-rows.ts';
+import { tokenOf } from './words.ts';
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -21,9 +23,10 @@ export interface CallRows {
 /** Files that import the symbol's, over re-exports; those beyond are found by the name alone. */
 const MAX_IMPORTERS = 1000;
 const MAX_HOPS = 5;
-/** Calls that are looked at because they have the name; a common one has thousands that mean something else. */
-const MAX_NAMESAKES = 600;
-const MAX_CALLS_A_FILE = 1000;
+/** Files with calls of a name. */
+const MAX_FILES = 3000;
+/** Of them, looked at only because of the name: a common one stands in thousands that mean something else. */
+const MAX_NAMESAKES = 150;
 const MAX_NESTED = 10_000;
 
 export function createCallRows(
@@ -31,18 +34,23 @@ export function createCallRows(
   rows: { readonly files: FileRows; readonly symbols: SymbolRows; readonly imports: ImportRows },
 ): CallRows {
   const { files, symbols, imports } = rows;
-  const select =
-    'SELECT c.file, c.name, c.receiver, c.line, c.origin, f.path FROM graph_calls c JOIN graph_files f ON f.id = c.file';
-  const inFile = db.prepare(
-    `${select} WHERE c.graph = ? AND c.name = ? AND c.file = ? ORDER BY c.id LIMIT ${MAX_CALLS_A_FILE}`,
-  );
-  const named = db.prepare(`${select} WHERE c.graph = ? AND c.name = ? LIMIT ${MAX_NAMESAKES}`);
-  const from = db.prepare(
-    `${select} WHERE c.id >= ? AND c.id < ? AND c.origin >= ? AND c.origin < ? ORDER BY c.id LIMIT ?`,
+  const callsOf = db.prepare('SELECT calls FROM graph_calls WHERE file = ?');
+  const callers = db.prepare(
+    `SELECT f.id FROM graph_call_words w CROSS JOIN graph_files f ON f.id = w.rowid
+     WHERE graph_call_words MATCH ? AND f.graph = ? LIMIT ${MAX_FILES}`,
   );
   const after = db.prepare(
     `SELECT id, container FROM graph_symbols WHERE id > ? AND id < ? ORDER BY id LIMIT ${MAX_NESTED}`,
   );
+
+  const calls = (file: KnownFile, fits: (name: string, from: number | null) => boolean): CallRow[] => {
+    const row = callsOf.get(file.id);
+    if (row === undefined) return [];
+    return decodeCalls(String(row.calls), fits).map(({ name, receiver, line, from }) => {
+      const origin = from === null ? null : file.symbols[0] + from;
+      return { file, path: file.path, name, receiver, line, origin };
+    });
+  };
 
   /** The symbol's own file, then those that import it or what it stands in. */
   const filesNear = (graph: number, { path, name, within }: FoundSymbol): ReadonlySet<number> => {
@@ -101,16 +109,24 @@ export function createCallRows(
         if (verdict === 'meant') meant.push(call);
         else if (verdict === 'same name') sameName.push(call);
       };
+      const sortFile = (id: number) => {
+        const file = files.byId(id);
+        if (file !== undefined) calls(file, (name) => name === symbol.name).forEach(sort);
+      };
       const near = filesNear(graph, symbol);
-      for (const file of near) {
-        for (const row of inFile.all(graph, symbol.name, file)) sort(toCall(row));
+      const named = new Set(callers.all(`"${tokenOf(symbol.name)}"`, graph).map(({ id }) => Number(id)));
+      const isCut = named.size === MAX_FILES;
+      for (const id of near) {
+        if (named.has(id) || isCut) sortFile(id);
         if (meant.length >= limit) break;
       }
-      if (meant.length < limit)
-        for (const row of named.iterate(graph, symbol.name)) {
-          const call = toCall(row as Row);
-          if (!near.has(call.file)) sort(call);
-        }
+      let looked = 0;
+      for (const id of meant.length < limit ? named : []) {
+        if (looked >= MAX_NAMESAKES || meant.length + sameName.length >= 2 * limit) break;
+        if (near.has(id)) continue;
+        looked++;
+        sortFile(id);
+      }
       const isMember = symbol.kind === 'method' || symbol.kind === 'field';
       const fits = ({ receiver }: CallRow) => (receiver !== null) === isMember;
       const order = (a: CallRow, b: CallRow) =>
@@ -134,20 +150,12 @@ export function createCallRows(
         end = Number(id) + 1;
       }
       const resolver = createCallResolver(graph, rows);
-      return from.all(...file.calls, symbol.id, end, limit).map((row) => {
-        const call = toCall(row);
+      const [first, last] = [symbol.id - file.symbols[0], end - file.symbols[0]];
+      const own = calls(file, (_, from) => from !== null && from >= first && from < last);
+      return own.slice(0, limit).map((call) => {
         const meaning = resolver.resolve(call);
         return found(call, meaning.kind === 'symbol' ? meaning.row.symbol : undefined);
       });
     },
   };
 }
-
-const toCall = (row: Row): CallRow => ({
-  file: Number(row.file),
-  path: String(row.path),
-  name: String(row.name),
-  receiver: row.receiver === null ? null : String(row.receiver),
-  line: Number(row.line),
-  origin: row.origin === null ? null : Number(row.origin),
-});

@@ -5,7 +5,7 @@ import { factsFull, factUnknown } from '../../../graph-errors.ts';
 import { MAX_FACTS } from '../../../graph-limits.ts';
 import type { FileRows } from './file-rows.ts';
 import type { SymbolRows } from './symbol-rows.ts';
-import { indexed } from './words.ts';
+import { indexedName, indexedText } from './words.ts';
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -38,7 +38,7 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
      at = excluded.at, supersedes = excluded.supersedes, superseded = 0`,
   );
   const supersede = db.prepare('UPDATE graph_facts SET superseded = 1 WHERE id = ?');
-  const addWords = db.prepare('INSERT INTO graph_fact_words (rowid, name, text) VALUES (?, ?, ?)');
+  const addWords = db.prepare('INSERT INTO graph_fact_words (rowid, whole, name, text) VALUES (?, ?, ?, ?)');
   const removeWords = db.prepare('DELETE FROM graph_fact_words WHERE rowid = ?');
   const addSubject = db.prepare(
     'INSERT INTO graph_fact_subjects (fact, graph, path, symbol) VALUES (?, ?, ?, ?)',
@@ -113,7 +113,7 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
     put.run(graph, key, kind, text, said, session ?? null, commit ?? null, atMs, JSON.stringify(supersedes));
     const id = Number(byKey.get(graph, key)?.id);
     takeOut(id);
-    addWords.run(id, indexed(text, FACT_WORDS), indexed(said, FACT_WORDS));
+    addWords.run(id, ...indexedName(text, FACT_WORDS), indexedText(said, FACT_WORDS, ''));
     for (const one of about) addSubject.run(id, graph, one.path ?? null, one.symbol ?? null);
     for (const one of about)
       for (const path of filesOf(graph, one)) addFile.run(id, path, files.hashOf(graph, path));

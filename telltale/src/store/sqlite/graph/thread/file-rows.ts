@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { GraphFile } from '../../../graph.ts';
-import { indexed } from './words.ts';
+import { indexedName, indexedText } from './words.ts';
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -8,7 +8,6 @@ type Row = Record<string, SQLOutputValue>;
 export interface FileSpans {
   readonly symbols: readonly [number, number];
   readonly imports: readonly [number, number];
-  readonly calls: readonly [number, number];
 }
 
 export interface KnownFile extends FileSpans {
@@ -22,7 +21,7 @@ export interface FileRows {
   find(graph: number, path: string): KnownFile | undefined;
   byId(id: number): KnownFile | undefined;
   hashOf(graph: number, path: string): string | null;
-  put(graph: number, file: GraphFile, spans: FileSpans, known: KnownFile | undefined): number;
+  put(graph: number, file: GraphFile, spans: FileSpans, calls: number, known: KnownFile | undefined): number;
   touch(graph: number, file: GraphFile): void;
   remove(id: number): void;
 }
@@ -31,7 +30,7 @@ export interface FileRows {
 const PATH_WORDS = 200;
 
 export function createFileRows(db: DatabaseSync): FileRows {
-  const spans = 'symbols, symbols_end, imports, imports_end, calls, calls_end';
+  const spans = 'symbols, symbols_end, imports, imports_end';
   const all = db.prepare(
     'SELECT path, hash, size, mtime, read_at, language, note FROM graph_files WHERE graph = ? ORDER BY path',
   );
@@ -39,18 +38,18 @@ export function createFileRows(db: DatabaseSync): FileRows {
   const byId = db.prepare(`SELECT id, path, ${spans} FROM graph_files WHERE id = ?`);
   const hashOf = db.prepare('SELECT hash FROM graph_files WHERE graph = ? AND path = ?');
   const insert = db.prepare(
-    `INSERT INTO graph_files (graph, path, hash, size, mtime, read_at, language, note, ${spans})
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO graph_files (graph, path, hash, size, mtime, read_at, language, note, ${spans}, calls)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const update = db.prepare(
     `UPDATE graph_files SET hash = ?, size = ?, mtime = ?, read_at = ?, language = ?, note = ?, symbols = ?,
-     symbols_end = ?, imports = ?, imports_end = ?, calls = ?, calls_end = ? WHERE id = ?`,
+     symbols_end = ?, imports = ?, imports_end = ?, calls = ? WHERE id = ?`,
   );
   const touch = db.prepare(
     'UPDATE graph_files SET size = ?, mtime = ?, read_at = ? WHERE graph = ? AND path = ?',
   );
   const remove = db.prepare('DELETE FROM graph_files WHERE id = ?');
-  const addWords = db.prepare('INSERT INTO graph_file_words (rowid, name, text) VALUES (?, ?, ?)');
+  const addWords = db.prepare('INSERT INTO graph_file_words (rowid, whole, name, text) VALUES (?, ?, ?, ?)');
   const removeWords = db.prepare('DELETE FROM graph_file_words WHERE rowid = ?');
 
   const known = (row: Row | undefined): KnownFile | undefined =>
@@ -61,7 +60,6 @@ export function createFileRows(db: DatabaseSync): FileRows {
           path: String(row.path),
           symbols: [Number(row.symbols), Number(row.symbols_end)],
           imports: [Number(row.imports), Number(row.imports_end)],
-          calls: [Number(row.calls), Number(row.calls_end)],
         };
 
   return {
@@ -72,20 +70,17 @@ export function createFileRows(db: DatabaseSync): FileRows {
       const row = hashOf.get(graph, path);
       return row === undefined ? null : String(row.hash);
     },
-    put(graph, { path, hash, size, mtimeMs, readAtMs, language, note }, at, before) {
+    put(graph, { path, hash, size, mtimeMs, readAtMs, language, note }, at, calls, before) {
       const values = [hash, size, mtimeMs, readAtMs, language ?? null, note ?? null] as const;
-      const places = [...at.symbols, ...at.imports, ...at.calls] as const;
+      const places = [...at.symbols, ...at.imports, calls] as const;
       if (before !== undefined) {
         update.run(...values, ...places, before.id);
         return before.id;
       }
       const id = Number(insert.run(graph, path, ...values, ...places).lastInsertRowid);
       const slash = path.lastIndexOf('/');
-      addWords.run(
-        id,
-        indexed(path.slice(slash + 1), PATH_WORDS),
-        indexed(path.slice(0, slash + 1), PATH_WORDS),
-      );
+      const [whole, name] = indexedName(path.slice(slash + 1), PATH_WORDS);
+      addWords.run(id, whole, name, indexedText(path.slice(0, slash + 1), PATH_WORDS, ''));
       return id;
     },
     touch: (graph, { path, size, mtimeMs, readAtMs }) => void touch.run(size, mtimeMs, readAtMs, graph, path),

@@ -21,7 +21,7 @@ export function createGraphStats(db: DatabaseSync, facts: FactRows, sessions: Se
   const graphs = db.prepare('SELECT at_commit, walked_at FROM graph_graphs WHERE id = ?');
   const sums = db.prepare(
     `SELECT count(*) AS files, total(symbols_end - symbols) AS symbols, total(imports_end - imports) AS imports,
-     total(calls_end - calls) AS calls FROM graph_files WHERE graph = ?`,
+     total(calls) AS calls FROM graph_files WHERE graph = ?`,
   );
   const resolved = db.prepare(
     `SELECT total(t.n) AS n FROM (SELECT target, count(*) AS n FROM graph_imports WHERE graph = ?1 AND target IS NOT NULL

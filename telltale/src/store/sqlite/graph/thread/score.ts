@@ -5,6 +5,8 @@ import { type Word, wordsOf } from './words.ts';
 export interface WeighedWord {
   readonly word: Word;
   readonly weight: number;
+  /** In how many places it stands, counted up to a limit. */
+  readonly count: number;
 }
 
 /** What a candidate is called, and what else is said of it. */

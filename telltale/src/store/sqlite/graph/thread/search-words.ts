@@ -4,14 +4,14 @@ import { rankOfPath, rankOfSymbol } from './rank.ts';
 import { scoreOf, type WeighedWord, type Worded } from './score.ts';
 import { SYMBOL_COLUMNS, toSymbol } from './symbol-rows.ts';
 import { queryWords, wordExactly, wordLoosely } from './word-query.ts';
-import type { Word } from './words.ts';
 
 type Row = Record<string, SQLOutputValue>;
 
-/** Candidates of one attempt that are ranked. To rank a hundred takes half a millisecond. */
-const CANDIDATES = 250;
+/** Candidates of one attempt, and of all, that are ranked. To rank a hundred takes a millisecond. */
+const CANDIDATES = 200;
+const ALL_CANDIDATES = 400;
 /** In how many places a word is counted, at most: what stands in more is common. */
-const COUNTED = 1000;
+const COUNTED = 500;
 const FILE_FACTOR = 0.75;
 const FACT_FACTOR = 0.9;
 
@@ -93,7 +93,10 @@ export function createSearchWords(db: DatabaseSync, factById: FactById) {
     const scored: { readonly candidate: Candidate; readonly score: number }[] = [];
     for (const kind of new Set(kinds)) {
       const shelf = shelves[kind];
-      const weighed = words.map((word): WeighedWord => ({ word, weight: weightOf(shelf, words, word) }));
+      const weighed = words.map((word): WeighedWord => {
+        const count = shelf.count(wordExactly(word));
+        return { word, count, weight: Math.log(1 + (4 * COUNTED) / (1 + count)) };
+      });
       for (const candidate of candidatesOf(shelf, graph, weighed, limit)) {
         const score = scoreOf(weighed, candidate) * candidate.rank;
         if (score > 0) scored.push({ candidate, score });
@@ -109,8 +112,9 @@ export function createSearchWords(db: DatabaseSync, factById: FactById) {
   };
 }
 
-const weightOf = (shelf: Shelf, words: readonly Word[], word: Word): number =>
-  words.length === 1 ? 1 : Math.log(1 + (4 * COUNTED) / (1 + shelf.count(wordExactly(word))));
+/** A word that is common enough is looked for as it is: to gather all that begin with it takes many times as long. */
+const ways = ({ word, count }: WeighedWord): string =>
+  count >= COUNTED ? wordExactly(word) : wordLoosely(word);
 
 function candidatesOf(
   shelf: Shelf,
@@ -122,15 +126,13 @@ function candidatesOf(
   const look = (expression: string) => {
     for (const one of shelf.find(expression, graph)) found.set(one.id, one);
   };
-  look(`name : (${words.map(({ word }) => wordExactly(word)).join(' AND ')})`);
-  if (found.size < enough) look(words.map(({ word }) => wordLoosely(word)).join(' AND '));
+  look(`{whole name} : (${words.map(({ word }) => wordExactly(word)).join(' AND ')})`);
+  if (found.size < enough) look(words.map(ways).join(' AND '));
   if (found.size >= enough || words.length === 1) return found.values();
   // The rarest first, since what is common fills the candidates at once.
-  for (const { word } of [...words].sort((a, b) => b.weight - a.weight)) {
-    if (found.size >= 2 * CANDIDATES) break;
-    const before = found.size;
-    look(`name : ${wordExactly(word)}`);
-    if (found.size < before + enough) look(wordLoosely(word));
+  for (const one of [...words].sort((a, b) => a.count - b.count)) {
+    if (found.size >= ALL_CANDIDATES) break;
+    look(one.count >= enough ? `{whole name} : ${wordExactly(one.word)}` : ways(one));
   }
   return found.values();
 }

@@ -49,6 +49,8 @@ const WAY: Readonly<Record<GraphOp, 'read' | 'rebuilt' | 'kept'>> = {
 const SWEEP_PAUSE_MS = 20;
 /** About what a row and its words take in the journal. */
 const BYTES_A_ROW = 400;
+/** Bytes in the journal, about, from which no pause is waited for to bring them into the file. */
+const OVERDUE = 32 * 1024 * 1024;
 const MEMORY = 'memory';
 
 /** Throws where the tables cannot be opened. */
@@ -68,7 +70,7 @@ function serve(
   describe: (thrown: unknown) => RuntimeError,
 ): GraphServer {
   const rows = createGraphRows(db);
-  const checkpoints = path === null ? undefined : createCheckpoints(db);
+  const checkpoints = path === null ? undefined : createCheckpoints(db, OVERDUE);
   let sweeping: ReturnType<typeof setTimeout> | undefined;
 
   const inTransaction = <T>(begin: 'BEGIN' | 'BEGIN IMMEDIATE', work: () => T): T => {

@@ -1,7 +1,8 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { FoundSymbol, SymbolKind } from '../../../graph.ts';
-import type { FileRows } from './file-rows.ts';
+import type { FileRows, FileSpans } from './file-rows.ts';
 import { rankOfSymbol } from './rank.ts';
+import { tokenOf } from './words.ts';
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -13,10 +14,10 @@ export interface SymbolRow {
 }
 
 export interface SymbolRows {
-  /** `run`, `Session.run`; exactly, or, where there is none, in any case (of ASCII letters). */
+  /** `run`, `Session.run`; exactly, or, where there is none, in any case. */
   named(graph: number, name: string, limit: number): readonly FoundSymbol[];
   /** Those of a file with exactly that name. */
-  inFile(graph: number, file: number, name: string): readonly SymbolRow[];
+  inFile(file: FileSpans, name: string): readonly SymbolRow[];
   byId(id: number): SymbolRow | undefined;
   ofFile(graph: number, path: string, limit: number): readonly FoundSymbol[];
 }
@@ -32,44 +33,39 @@ export const SYMBOL_COLUMNS =
 
 export function createSymbolRows(db: DatabaseSync, files: FileRows): SymbolRows {
   const select = `SELECT ${SYMBOL_COLUMNS} FROM graph_symbols s JOIN graph_files f ON f.id = s.file WHERE`;
-  const sameName = 's.graph = ?1 AND s.name = ?2 COLLATE NOCASE';
-  const exactly = db.prepare(`${select} ${sameName} AND s.name = ?2 COLLATE BINARY LIMIT ${NAMESAKES}`);
-  const anyCase = db.prepare(`${select} ${sameName} LIMIT ${NAMESAKES}`);
-  const withinExactly = db.prepare(
-    `${select} ${sameName} AND s.name = ?2 COLLATE BINARY AND s.within = ?3 LIMIT ${NAMESAKES}`,
-  );
-  const withinAnyCase = db.prepare(
-    `${select} ${sameName} AND s.within = ?3 COLLATE NOCASE LIMIT ${NAMESAKES}`,
+  const called = db.prepare(
+    `SELECT ${SYMBOL_COLUMNS} FROM graph_symbol_words w CROSS JOIN graph_symbols s ON s.id = w.rowid
+     JOIN graph_files f ON f.id = s.file WHERE graph_symbol_words MATCH ?1 AND s.graph = ?2 LIMIT ${NAMESAKES}`,
   );
   const inFile = db.prepare(
-    `${select} ${sameName} AND s.file = ?3 AND s.name = ?2 COLLATE BINARY ORDER BY s.id LIMIT ${NAMESAKES_IN_FILE}`,
+    `${select} s.id >= ? AND s.id < ? AND s.name = ? ORDER BY s.id LIMIT ${NAMESAKES_IN_FILE}`,
   );
   const byId = db.prepare(`${select} s.id = ?`);
   const ofFile = db.prepare(`${select} s.id >= ? AND s.id < ? ORDER BY s.id LIMIT ?`);
 
-  const best = (rows: readonly Row[], limit: number) =>
-    rows
-      .map(toSymbol)
+  const best = (found: FoundSymbol[], limit: number) =>
+    found
       .sort((a, b) => rankOfSymbol(b) - rankOfSymbol(a) || compare(a.path, b.path) || a.line - b.line)
       .slice(0, limit);
 
   return {
     named(graph, name, limit) {
+      const find = (one: string) => called.all(`whole : "${tokenOf(one)}"`, graph).map(toSymbol);
+      const whole = find(name);
+      const exact = whole.filter((symbol) => symbol.name === name);
+      if (exact.length > 0) return best(exact, limit);
       const parts = name.split(QUALIFIER).filter((part) => part !== '');
-      const [last = '', within] = [parts.at(-1), parts.at(-2)];
-      const tries = [
-        () => exactly.all(graph, name),
-        () => (within === undefined ? [] : withinExactly.all(graph, last, within)),
-        () => anyCase.all(graph, name),
-        () => (within === undefined ? [] : withinAnyCase.all(graph, last, within)),
-      ];
-      for (const attempt of tries) {
-        const rows = attempt();
-        if (rows.length > 0) return best(rows, limit);
-      }
-      return [];
+      const [last = '', within = ''] = [parts.at(-1), parts.at(-2)];
+      const members = within === '' ? [] : find(last);
+      const meant = members.filter((symbol) => symbol.name === last && symbol.within === within);
+      if (meant.length > 0) return best(meant, limit);
+      const anyCase = whole.filter((symbol) => sameInAnyCase(symbol.name, name));
+      if (anyCase.length > 0) return best(anyCase, limit);
+      const isLike = (symbol: FoundSymbol) =>
+        sameInAnyCase(symbol.name, last) && sameInAnyCase(symbol.within ?? '', within);
+      return best(members.filter(isLike), limit);
     },
-    inFile: (graph, file, name) => inFile.all(graph, name, file).map(toSymbolRow),
+    inFile: ({ symbols: [from, to] }, name) => inFile.all(from, to, name).map(toSymbolRow),
     byId(id) {
       const row = byId.get(id);
       return row === undefined ? undefined : toSymbolRow(row);
@@ -103,3 +99,5 @@ const toSymbolRow = (row: Row): SymbolRow => ({
 });
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const sameInAnyCase = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();

@@ -1,13 +1,14 @@
 import { type Word, wordsOf } from './words.ts';
 
 /** Words of a query that count; more are not looked for. */
-const MAX_WORDS = 16;
+const MAX_WORDS = 12;
 /** Words of a query that are looked at to find those. */
 const MAX_READ = 2000;
 /** A prefix of one letter would be half of the index. */
 const PREFIX_CHARS = 2;
 const STEM_CHARS = 5;
 const ENDINGS = /(?:ations?|ings?|ers?|ors?|ed|es|s)$/;
+const INFLECTIONS = ['', 'e', 's', 'es', 'ed', 'er', 'ers', 'or', 'ing', 'ion', 'ation'];
 /** Words of questions, not of code. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   (
@@ -39,11 +40,12 @@ export function wordExactly({ whole, parts }: Word): string {
   return parts.length === 0 ? exact(whole) : `(${exact(whole)} OR (${parts.map(exact).join(' AND ')}))`;
 }
 
-/** Words that begin so, or, by its stem, mean the same: `parsing` finds `parser`. */
+/** Words that begin so, or have the same stem: `parsing` finds `parser`. */
 export function wordLoosely({ whole, parts }: Word): string {
   const stem = stemOf(whole);
   const ways = [prefix(whole)];
-  if (stem !== whole) ways.push(prefix(stem));
+  // Not all that begins with the stem: gathering that takes long where the stem is a common word.
+  if (stem !== whole) for (const ending of INFLECTIONS) ways.push(exact(stem + ending));
   if (parts.length > 0) ways.push(`(${parts.map(prefix).join(' AND ')})`);
   return ways.length === 1 ? ways.join('') : `(${ways.join(' OR ')})`;
 }

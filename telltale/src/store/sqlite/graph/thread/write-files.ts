@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { FileRecord, GraphChange } from '../../../graph.ts';
+import { encodeCalls } from './encoded-calls.ts';
 import type { FileRows, FileSpans, KnownFile } from './file-rows.ts';
-import { indexed } from './words.ts';
+import { indexedName, indexedText, tokenOf } from './words.ts';
 
 /** What is longer than this is cut: names and signatures are for finding and showing, not for keeping. */
 const NAME_CHARS = 256;
@@ -21,35 +22,37 @@ export interface WriteFiles {
 interface Next {
   symbol: number;
   import: number;
-  call: number;
 }
 
 export function createWriteFiles(db: DatabaseSync, files: FileRows): WriteFiles {
-  const next = db.prepare('SELECT symbol, import, call FROM graph_next');
-  const setNext = db.prepare('UPDATE graph_next SET symbol = ?, import = ?, call = ?');
+  const next = db.prepare('SELECT symbol, import FROM graph_next');
+  const setNext = db.prepare('UPDATE graph_next SET symbol = ?, import = ?');
   const setCommit = db.prepare('UPDATE graph_graphs SET at_commit = ? WHERE id = ?');
   const setWalked = db.prepare('UPDATE graph_graphs SET walked_at = ? WHERE id = ?');
   const addSymbol = db.prepare(
     `INSERT INTO graph_symbols (id, graph, file, name, kind, line, end_line, signature, exported, container, within, doc)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const addWords = db.prepare('INSERT INTO graph_symbol_words (rowid, name, text) VALUES (?, ?, ?)');
+  const addWords = db.prepare(
+    'INSERT INTO graph_symbol_words (rowid, whole, name, text) VALUES (?, ?, ?, ?)',
+  );
   const addImport = db.prepare(
     'INSERT INTO graph_imports (id, graph, file, specifier, line, names, reexport, target) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   );
-  const addCall = db.prepare(
-    'INSERT INTO graph_calls (id, graph, file, name, receiver, line, origin) VALUES (?, ?, ?, ?, ?, ?, ?)',
-  );
+  const addCalls = db.prepare('INSERT INTO graph_calls (file, calls) VALUES (?, ?)');
+  const addCallWords = db.prepare('INSERT INTO graph_call_words (rowid, names) VALUES (?, ?)');
   const removeSymbols = db.prepare('DELETE FROM graph_symbols WHERE id >= ? AND id < ?');
   const removeWords = db.prepare('DELETE FROM graph_symbol_words WHERE rowid = ?');
   const removeImports = db.prepare('DELETE FROM graph_imports WHERE id >= ? AND id < ?');
-  const removeCalls = db.prepare('DELETE FROM graph_calls WHERE id >= ? AND id < ?');
+  const removeCalls = db.prepare('DELETE FROM graph_calls WHERE file = ?');
+  const removeCallWords = db.prepare('DELETE FROM graph_call_words WHERE rowid = ?');
 
-  const clear = ({ symbols, imports, calls }: FileSpans) => {
+  const clear = ({ id: file, symbols, imports }: KnownFile) => {
     for (let id = symbols[0]; id < symbols[1]; id++) removeWords.run(id);
     removeSymbols.run(...symbols);
     removeImports.run(...imports);
-    removeCalls.run(...calls);
+    removeCalls.run(file);
+    removeCallWords.run(file);
   };
 
   const put = (graph: number, record: FileRecord, at: Next) => {
@@ -60,9 +63,8 @@ export function createWriteFiles(db: DatabaseSync, files: FileRows): WriteFiles 
     const spans: FileSpans = {
       symbols: [first, first + symbols.length],
       imports: [at.import, at.import + imports.length],
-      calls: [at.call, at.call + calls.length],
     };
-    const file = files.put(graph, record, spans, before);
+    const file = files.put(graph, record, spans, calls.length, before);
     for (const [
       place,
       { name, kind, line, endLine, signature, exported, container, doc },
@@ -84,7 +86,8 @@ export function createWriteFiles(db: DatabaseSync, files: FileRows): WriteFiles 
         comment,
       );
       const text = `${holder?.name ?? ''} ${head} ${comment ?? ''}`;
-      addWords.run(at.symbol, indexed(name, NAME_WORDS), indexed(text, TEXT_WORDS));
+      const [whole, parts] = indexedName(name, NAME_WORDS);
+      addWords.run(at.symbol, `${tokenOf(name)}${whole}`, parts, indexedText(text, TEXT_WORDS, name));
       at.symbol++;
     }
     for (const { specifier, line, names, reexport, target } of imports) {
@@ -92,11 +95,9 @@ export function createWriteFiles(db: DatabaseSync, files: FileRows): WriteFiles 
       const path = specifier.slice(0, TEXT_CHARS);
       addImport.run(at.import++, graph, file, path, line, taken, reexport === true ? 1 : 0, target ?? null);
     }
-    for (const { name, receiver, line, from } of calls) {
-      const origin = from !== undefined && from >= 0 && from < symbols.length ? first + from : null;
-      const on = receiver?.slice(0, NAME_CHARS) ?? null;
-      addCall.run(at.call++, graph, file, name.slice(0, NAME_CHARS), on, line, origin);
-    }
+    if (calls.length === 0) return;
+    addCalls.run(file, encodeCalls(calls, symbols.length));
+    addCallWords.run(file, [...new Set(calls.map(({ name }) => tokenOf(name)))].join(' '));
   };
 
   const remove = (file: KnownFile) => {
@@ -114,13 +115,9 @@ export function createWriteFiles(db: DatabaseSync, files: FileRows): WriteFiles 
       for (const file of touched) files.touch(graph, file);
       if (records.length > 0) {
         const row = next.get();
-        const at: Next = {
-          symbol: Number(row?.symbol),
-          import: Number(row?.import),
-          call: Number(row?.call),
-        };
+        const at: Next = { symbol: Number(row?.symbol), import: Number(row?.import) };
         for (const record of records) put(graph, record, at);
-        setNext.run(at.symbol, at.import, at.call);
+        setNext.run(at.symbol, at.import);
       }
       if (commit !== undefined) setCommit.run(commit, graph);
       if (walkedAtMs !== undefined) setWalked.run(walkedAtMs, graph);

@@ -8,6 +8,7 @@ import { placeFact } from './index/fact-subjects.ts';
 import { commitOf } from './index/git-folder.ts';
 import { graphName } from './index/graph-name.ts';
 import { graphPath } from './index/graph-paths.ts';
+import { startIndexThread } from './index/index-thread.ts';
 import { createIndexer } from './index/indexer.ts';
 import { RACY_MS } from './index/limits.ts';
 import { realFolder } from './index/real-folder.ts';
@@ -42,7 +43,10 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   const folder = realFolder(given);
   const graph = graphName(store.location, folder);
   const graphs = await store.graphs();
-  const indexer = createIndexer({ store: graphs, tables: store.tables, graph, folder, clock, parser });
+  const indexer = createIndexer({
+    ...{ store: graphs, tables: store.tables, graph, folder, clock },
+    startThread: () => startIndexThread(parser, clock),
+  });
   const pathOf = (path: string) => graphPath(path, folder, given);
   const inFolder = (paths: readonly string[]): readonly string[] =>
     [...new Set(paths.map(pathOf).filter((path) => path !== undefined && path !== ''))] as string[];

@@ -4,7 +4,7 @@ import type { Tables } from '../../store/store.ts';
 import type { IndexProgress, IndexReport } from '../memory.ts';
 import { commitOf } from './git-folder.ts';
 import { hashOf, readMark, writeMark } from './index-mark.ts';
-import { type IndexThread, startIndexThread } from './index-thread.ts';
+import type { IndexThread } from './index-thread.ts';
 import { realFolder } from './real-folder.ts';
 import { EMPTY_CONTEXT, type ResolveContext } from './resolve/resolve-context.ts';
 import { resolveAgain } from './resolve-again.ts';
@@ -18,7 +18,7 @@ export interface IndexEdges {
   /** Absolute, and real. */
   readonly folder: string;
   readonly clock: Clock;
-  readonly parser: URL;
+  startThread(): IndexThread;
 }
 
 /** What one pass is to look at. */
@@ -46,7 +46,6 @@ export function createIndexOnce(edges: IndexEdges): IndexOnce {
   let known: Map<string, GraphFile> | undefined;
   /** Known once the whole folder was looked at. */
   let context: ResolveContext | undefined;
-  let ids = 0;
 
   const run = async (scope: Scope): Promise<IndexReport> => {
     const began = clock.monotonic();
@@ -68,9 +67,8 @@ export function createIndexOnce(edges: IndexEdges): IndexOnce {
       },
       {
         ...{ store, graph, folder, isStopped: scope.isStopped, onProgress: scope.onProgress },
-        nextId: () => ++ids,
         thread() {
-          if (thread?.isAlive !== true) thread = startIndexThread(edges.parser, clock);
+          if (thread?.isAlive !== true) thread = edges.startThread();
           return thread;
         },
       },

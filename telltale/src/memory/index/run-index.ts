@@ -17,7 +17,6 @@ export interface RunEdges {
   thread(): IndexThread;
   isStopped(): boolean;
   onProgress(progress: IndexProgress): void;
-  nextId(): number;
 }
 
 export interface Plan extends Pick<PassRequest, 'below' | 'byName' | 'staleBeforeMs'> {
@@ -109,8 +108,7 @@ export async function runIndex(plan: Plan, edges: RunEdges): Promise<RunReport> 
   };
 
   for (let restarts = 0; !edges.isStopped(); restarts++) {
-    const request: PassRequest = {
-      id: edges.nextId(),
+    const request: Omit<PassRequest, 'id'> = {
       folder: edges.folder,
       below: plan.below,
       byName: plan.byName,

@@ -1,0 +1,141 @@
+import { isAbsolute, relative, sep } from 'node:path';
+import type { GraphStore } from '../../store/graph.ts';
+import type { MemoryAnswer, MemoryQuery } from '../memory.ts';
+import { createDraft, type Draft, placeOf } from './draft.ts';
+import { fitAnswer } from './fit-answer.ts';
+import {
+  type GraphView,
+  gatherCalls,
+  gatherDefined,
+  gatherFacts,
+  gatherFound,
+  gatherImports,
+  gatherSessions,
+} from './gather.ts';
+import type { QueryEdges } from './query-edges.ts';
+import { queryMalformed } from './query-errors.ts';
+import { addSnippets } from './snippets.ts';
+
+const DEFAULT_LIMIT = 10;
+const MAX_LIMIT = 100;
+const DEFAULT_DEPTH = 1;
+const MAX_DEPTH = 3;
+const DEFAULT_TOKENS = 2000;
+const MIN_TOKENS = 100;
+const MAX_TOKENS = 100_000;
+/** Of what words found, whose callers are looked for. */
+const AROUND = 4;
+const ROOT = 4;
+const LINE = /^(.+?):(\d+)(?::\d+)?$/;
+
+/** Answers a question about one graph: what was found, and what stands around it, the best first. */
+export async function queryGraph(
+  store: GraphStore,
+  graph: string,
+  folder: string,
+  query: MemoryQuery,
+  edges: QueryEdges,
+): Promise<MemoryAnswer> {
+  const { limit, depth, maxTokens } = boundsOf(query);
+  const view: GraphView = { store, graph };
+  const draft = createDraft();
+  const note = await gather(view, draft, folder, query, limit, depth);
+  const nodes = await addSnippets(draft.nodes(), edges.readLines);
+  return fitAnswer(
+    nodes.map(({ node }) => node),
+    draft.edges(),
+    note,
+    maxTokens,
+    edges.tokenizer,
+  );
+}
+
+function boundsOf({ limit, depth, maxTokens }: MemoryQuery) {
+  const within = (value: number | undefined, usual: number, least: number, most: number) =>
+    value === undefined || !Number.isFinite(value)
+      ? usual
+      : Math.min(most, Math.max(least, Math.floor(value)));
+  return {
+    limit: within(limit, DEFAULT_LIMIT, 1, MAX_LIMIT),
+    depth: within(depth, DEFAULT_DEPTH, 0, MAX_DEPTH),
+    maxTokens: within(maxTokens, DEFAULT_TOKENS, MIN_TOKENS, MAX_TOKENS),
+  };
+}
+
+/** Returns what there is to say about how the answer came about. */
+function gather(
+  view: GraphView,
+  draft: Draft,
+  folder: string,
+  { query, symbol, path }: MemoryQuery,
+  limit: number,
+  depth: number,
+): Promise<string | undefined> {
+  const given = [query, symbol, path].filter((one) => one !== undefined && one.trim() !== '');
+  if (given.length !== 1) throw queryMalformed(given.length);
+  if (symbol !== undefined && symbol.trim() !== '') return bySymbol(view, draft, symbol.trim(), limit, depth);
+  if (path !== undefined && path.trim() !== '')
+    return byPath(view, draft, normalPath(path.trim(), folder), limit, depth);
+  return byWords(view, draft, (query ?? '').trim(), limit, depth);
+}
+
+async function byWords(view: GraphView, draft: Draft, words: string, limit: number, depth: number) {
+  const found = await view.store.search(view.graph, words, { limit });
+  await gatherFound(view, draft, found, AROUND, { depth, callers: 5, callees: 5 });
+  return found.length === 0 ? 'Nothing in the graph has these words.' : undefined;
+}
+
+async function bySymbol(view: GraphView, draft: Draft, name: string, limit: number, depth: number) {
+  const symbols = await view.store.symbols(view.graph, name, limit);
+  if (symbols.length === 0) {
+    const found = await view.store.search(view.graph, name, { limit, kinds: ['symbol'] });
+    await gatherFound(view, draft, found, 1, { depth, callers: 10, callees: 5 });
+    await gatherFacts(view, draft, { symbol: name }, name, ROOT);
+    const like = found.length === 0 ? 'and nothing is called like it' : 'these are called like it';
+    return `No symbol is named ${name}; ${like}.`;
+  }
+  // The more of one name, the less of each.
+  const share = symbols.length <= 2 ? 1 : 2 / symbols.length;
+  const reach = { depth, callers: Math.ceil(30 * share), callees: Math.ceil(10 * share) };
+  for (const [place, symbol] of symbols.entries()) draft.symbol(symbol, 0, ROOT + (symbols.length - place));
+  await Promise.all([
+    ...symbols.map((symbol) => gatherCalls(view, draft, symbol, { ...reach, score: ROOT, distance: 1 })),
+    ...symbols.slice(0, 1).map((one) => gatherFacts(view, draft, { symbol: one.name }, placeOf(one), ROOT)),
+  ]);
+  return undefined;
+}
+
+async function byPath(view: GraphView, draft: Draft, asked: string, limit: number, depth: number) {
+  const [, beforeLine, line] = LINE.exec(asked) ?? [];
+  const path = beforeLine ?? asked;
+  const { store, graph } = view;
+  const symbols = await gatherDefined(view, draft, path, ROOT);
+  await Promise.all([
+    gatherFacts(view, draft, { path }, path, ROOT),
+    gatherSessions(view, draft, path, ROOT, 5),
+    ...(depth > 0 ? [gatherImports(view, draft, path, ROOT, 2 * limit)] : []),
+  ]);
+  const at = line === undefined ? undefined : Number(line);
+  const shown = symbols.filter((one) => at === undefined || (one.line <= at && one.endLine >= at));
+  for (const [place, symbol] of shown.slice(0, limit).entries()) {
+    draft.symbol(symbol, at === undefined ? 1 : 0, ROOT * (0.9 - place / 1000));
+    draft.edge({ kind: 'defines', from: path, to: placeOf(symbol) });
+  }
+  if (symbols.length > 0 || draft.nodes().length > 1) return undefined;
+  const isKnown = (await store.importsOf(graph, path, 1)).length > 0;
+  const found = isKnown ? [] : await store.search(graph, path, { limit, kinds: ['file'] });
+  if (found.some((one) => one.kind === 'file' && one.path === path)) return undefined;
+  draft.drop(path);
+  await gatherFound(view, draft, found, 0, { depth: 0, callers: 0, callees: 0 });
+  const like = found.length === 0 ? 'and none is called like it' : 'these are called like it';
+  return `No file of the graph is ${path}; ${like}.`;
+}
+
+/** As the graph names files: relative to its folder, with `/`. */
+function normalPath(path: string, folder: string): string {
+  const inside = isAbsolute(path) ? relative(folder, path) : path;
+  return inside
+    .split(sep)
+    .join('/')
+    .replace(/^(?:\.\/)+/, '');
+}

@@ -13,4 +13,9 @@ export interface Grammar {
   /** The file of the grammar in the package of grammars. */
   readonly wasm: string;
   readonly visits: Readonly<Record<string, Visit>>;
+  /**
+   * For a text in which the engine saw mistakes: the same, with what the grammar is known to misread in other words of
+   * the same length. It is parsed once more, and that tree is taken if it has fewer mistakes.
+   */
+  readonly mend?: (text: string) => string;
 }

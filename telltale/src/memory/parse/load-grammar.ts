@@ -8,6 +8,7 @@ export interface LoadedGrammar {
   readonly Parser: typeof Parser;
   readonly tables: Tables;
   readonly types: string[];
+  readonly mend: Grammar['mend'];
   /** By the engine's number of a type. */
   readonly visits: readonly (Visit | undefined)[];
 }
@@ -35,14 +36,14 @@ export async function loadEngine() {
 
 export type Engine = Awaited<ReturnType<typeof loadEngine>>;
 
-export async function loadGrammar(engine: Engine, { wasm, visits }: Grammar): Promise<LoadedGrammar> {
+export async function loadGrammar(engine: Engine, { wasm, visits, mend }: Grammar): Promise<LoadedGrammar> {
   try {
     const path = createRequire(import.meta.url).resolve(`@vscode/tree-sitter-wasm/wasm/${wasm}`);
     const tables = await engine.Language.load(path);
     const byType = tables.types.map((type, id) =>
       Object.hasOwn(visits, type) && tables.nodeTypeIsNamed(id) ? visits[type] : undefined,
     );
-    return { Parser: engine.Parser, tables, types: Object.keys(visits), visits: byType };
+    return { Parser: engine.Parser, tables, types: Object.keys(visits), visits: byType, mend };
   } catch (error) {
     throw grammarUnreadable(wasm, error);
   }

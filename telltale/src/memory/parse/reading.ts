@@ -67,6 +67,8 @@ export interface Reading {
   readonly frame: Frame;
   readonly around: Frame;
   enter(node: Node, place: Place, options?: FrameOptions): Frame;
+  /** Whether nothing more can be kept of what files are full of. */
+  readonly isFull: boolean;
   /** Leaves the frames that end before this place. */
   leave(start: number): void;
   /** Adds a symbol; undefined where there are too many. */
@@ -126,6 +128,9 @@ export function createReading(text: string): Reading {
       let index = frames.length - 1;
       while (frames[index]!.place === 'wrapper') index -= 1;
       return frames[index]!;
+    },
+    get isFull() {
+      return drafts.length >= MAX_SYMBOLS && calls.length >= MAX_CALLS;
     },
     enter(node, place, { symbol, body, exported = false, owner } = {}) {
       const frame: Frame = {

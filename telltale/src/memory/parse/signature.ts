@@ -6,6 +6,8 @@ export function oneLine(text: string, from: number, to: number): string {
   const line = text
     .slice(from, Math.min(to, from + 4 * MAX_SIGNATURE))
     .replace(/\s+/g, ' ')
+    .replace(/([([]) /g, '$1')
+    .replace(/,? ([)\]])/g, '$1')
     .trim();
   return line.length > MAX_SIGNATURE ? `${line.slice(0, MAX_SIGNATURE - 1)}…` : line;
 }

@@ -1,4 +1,4 @@
-import type { Parser } from 'web-tree-sitter';
+import type { Parser, Tree } from 'web-tree-sitter';
 import type { Language, ParsedFile, SourceParser } from '../parsed-file.ts';
 import { JAVASCRIPT, TSX, TYPESCRIPT } from './ecmascript/grammars.ts';
 import { GO } from './go/grammar.ts';
@@ -68,20 +68,16 @@ function readTree(
   cut: boolean,
 ): Omit<ParsedFile, 'language'> {
   const isLate = () => performance.now() > deadline;
-  parser.setLanguage(grammar.tables);
-  const tree = parser.parse(text, null, { progressCallback: isLate });
-  if (tree === null) {
-    parser.reset(); // Else the next text would be read as the rest of this one.
-    return { symbols: [], imports: [], calls: [], broken: true };
-  }
+  const tree = parseBest(parser, grammar, text, isLate);
+  if (tree === null) return { symbols: [], imports: [], calls: [], broken: true };
   try {
     const root = tree.rootNode;
     const reading = createReading(text);
-    let late = false;
+    let cutShort = false;
     const nodes = root.descendantsOfType(grammar.types);
     for (let index = 0; index < nodes.length; index += 1) {
-      if (index % CLOCK_EVERY === 0 && isLate()) {
-        late = true;
+      if (index % CLOCK_EVERY === 0 && (reading.isFull || isLate())) {
+        cutShort = true;
         break;
       }
       const node = nodes[index]!;
@@ -91,8 +87,27 @@ function readTree(
       visit(node, reading);
     }
     const { full, ...found } = reading.finish();
-    return { ...found, broken: cut || late || full || root.hasError };
+    return { ...found, broken: cut || cutShort || full || root.hasError };
   } finally {
     tree.delete();
   }
+}
+
+/** A tree of the text, or of the mended one where that has fewer mistakes; null where there was no time. */
+function parseBest(parser: Parser, grammar: LoadedGrammar, text: string, isLate: () => boolean): Tree | null {
+  const parse = (source: string): Tree | null => {
+    parser.setLanguage(grammar.tables);
+    const tree = parser.parse(source, null, { progressCallback: isLate });
+    if (tree === null) parser.reset(); // Else the next text would be read as the rest of this one.
+    return tree;
+  };
+  const tree = parse(text);
+  const mended = tree?.rootNode.hasError ? grammar.mend?.(text) : undefined;
+  if (tree === null || mended === undefined || mended === text) return tree;
+  const other = parse(mended);
+  if (other === null) return tree;
+  const mistakes = ({ rootNode }: Tree) => rootNode.descendantsOfType('ERROR').length;
+  const isBetter = !other.rootNode.hasError || mistakes(other) < mistakes(tree);
+  (isBetter ? tree : other).delete();
+  return isBetter ? other : tree;
 }

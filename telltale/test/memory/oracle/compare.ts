@@ -27,12 +27,15 @@ export interface Comparison {
   readonly kinds: Readonly<Record<string, { readonly expected: number; readonly missing: number }>>;
 }
 
-/** Reads every TypeScript file below a folder both ways: by our reading, and by the compiler's own tree. */
-export async function compareFolder(folder: string, parser: SourceParser): Promise<Comparison> {
+/**
+ * Reads the TypeScript files below a folder both ways: by our reading, and by the compiler's own tree. `every`: only
+ * one in so many of them.
+ */
+export async function compareFolder(folder: string, parser: SourceParser, every = 1): Promise<Comparison> {
   const declarations = { ours: [] as string[], compilers: [] as string[] };
   const imports = { ours: [] as string[], compilers: [] as string[] };
   const broken: string[] = [];
-  const paths = typescriptFiles(folder);
+  const paths = typescriptFiles(folder).filter((_, index) => index % every === 0);
   for (const path of paths) {
     const text = readFileSync(path, 'utf8');
     const at = relative(folder, path);

@@ -3,6 +3,7 @@ import { docBefore } from '../doc-comment.ts';
 import type { Visit } from '../grammar.ts';
 import type { Reading } from '../reading.ts';
 import { headLine, oneLine } from '../signature.ts';
+import { textOf } from '../text-of.ts';
 import { declare, modifiers, nameOf } from './declare.ts';
 
 /** Functions that are declared, with a body or without. */
@@ -47,7 +48,7 @@ function parameterProperties(node: Node, reading: Reading): void {
     const words = modifiers(reading, parameter, pattern);
     if (!/\b(?:public|private|protected|readonly|override)\b/.test(words)) continue;
     reading.add({
-      name: reading.text.slice(pattern.startIndex, pattern.endIndex),
+      name: textOf(reading.text, pattern),
       kind: 'field',
       at: pattern,
       node: parameter,

@@ -2,13 +2,13 @@ import type { Node } from 'web-tree-sitter';
 import type { Visit } from '../grammar.ts';
 import type { Reading } from '../reading.ts';
 import { receiverOf } from '../receiver-of.ts';
+import { textOf } from '../text-of.ts';
 import { importCall } from './modules.ts';
 
 export const visitCall: Visit = (node, reading) => {
   const callee = node.childForFieldName('function');
   if (callee === null) return;
-  const isRequire =
-    callee.type === 'identifier' && reading.text.slice(callee.startIndex, callee.endIndex) === 'require';
+  const isRequire = callee.type === 'identifier' && textOf(reading.text, callee) === 'require';
   if (callee.type === 'import' || isRequire) importCall(node, reading);
   else called(callee, reading);
 };
@@ -40,15 +40,11 @@ function called(callee: Node, reading: Reading): void {
   let node: Node | null = callee;
   while (node?.type === 'non_null_expression') node = node.firstNamedChild;
   if (node?.type === 'identifier') {
-    reading.call(text.slice(node.startIndex, node.endIndex), undefined, node.startPosition.row + 1);
+    reading.call(textOf(text, node), undefined, node.startPosition.row + 1);
     return;
   }
   const property = node?.type === 'member_expression' ? node.childForFieldName('property') : null;
   const object = node?.childForFieldName('object') ?? null;
   if (property === null || object === null || property.startIndex === property.endIndex) return;
-  reading.call(
-    text.slice(property.startIndex, property.endIndex),
-    receiverOf(text, object),
-    property.startPosition.row + 1,
-  );
+  reading.call(textOf(text, property), receiverOf(text, object), property.startPosition.row + 1);
 }

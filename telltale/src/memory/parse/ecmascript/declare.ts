@@ -2,11 +2,12 @@ import type { Node } from 'web-tree-sitter';
 import type { SymbolKind } from '../../../store/graph.ts';
 import { docBefore } from '../doc-comment.ts';
 import type { Reading } from '../reading.ts';
+import { textOf } from '../text-of.ts';
 
 /** The name that a declaration gives, without quotes; undefined where a mistake in the source left none. */
 export function nameOf(text: string, name: Node | null): string | undefined {
   if (name === null) return undefined;
-  const written = text.slice(name.startIndex, name.endIndex).replace(/\s+/g, ' ');
+  const written = textOf(text, name).replace(/\s+/g, ' ');
   const bare = name.type === 'string' ? written.slice(1, -1) : written;
   return bare === '' ? undefined : bare;
 }
@@ -26,7 +27,9 @@ export function startOf(node: Node, text: string): number {
 
 /** What stands in classes and interfaces is seen as far as they are, unless it is private. */
 export function visibility(reading: Reading, node: Node, name: Node): boolean | 'as container' {
-  if (reading.around.place !== 'members') return reading.frame.place === 'wrapper' && reading.frame.exported;
+  const { frame, around } = reading;
+  if (around.place !== 'members')
+    return (frame.place === 'wrapper' && frame.exported) || (around.place === 'namespace' && around.exported);
   const hidden =
     name.type === 'private_property_identifier' || /\bprivate\b/.test(modifiers(reading, node, name));
   return hidden ? false : 'as container';

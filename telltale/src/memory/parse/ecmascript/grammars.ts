@@ -2,6 +2,8 @@ import { visitBlock, visitBody } from '../enter-body.ts';
 import type { Grammar, Visit } from '../grammar.ts';
 import { visitFunction, visitMethod } from './callables.ts';
 import { visitCall, visitDecorator, visitElement, visitNew } from './calls.ts';
+import { visitAssignment, visitScriptVariable } from './commonjs.ts';
+import { mendTypescript } from './mend.ts';
 import { visitExport, visitImport } from './modules.ts';
 import {
   visitAmbient,
@@ -60,9 +62,18 @@ const TYPED: Readonly<Record<string, Visit>> = {
   ambient_declaration: visitAmbient,
 };
 
-export const TYPESCRIPT: Grammar = { wasm: 'tree-sitter-typescript.wasm', visits: TYPED };
+export const TYPESCRIPT: Grammar = {
+  wasm: 'tree-sitter-typescript.wasm',
+  visits: TYPED,
+  mend: mendTypescript,
+};
 export const TSX: Grammar = { wasm: 'tree-sitter-tsx.wasm', visits: { ...TYPED, ...ELEMENTS } };
 export const JAVASCRIPT: Grammar = {
   wasm: 'tree-sitter-javascript.wasm',
-  visits: { ...SCRIPT, ...ELEMENTS },
+  visits: {
+    ...SCRIPT,
+    ...ELEMENTS,
+    assignment_expression: visitAssignment,
+    variable_declarator: visitScriptVariable,
+  },
 };

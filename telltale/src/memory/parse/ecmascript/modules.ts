@@ -3,16 +3,15 @@ import { docBefore } from '../doc-comment.ts';
 import type { Visit } from '../grammar.ts';
 import type { Reading } from '../reading.ts';
 import { headLine, withValue } from '../signature.ts';
+import { textOf } from '../text-of.ts';
 import { isFunction } from './declare.ts';
-
-const textOf = (reading: Reading, node: Node) => reading.text.slice(node.startIndex, node.endIndex);
 
 /** What a string literal says; undefined for a template with holes. */
 export function literal(reading: Reading, node: Node | null | undefined): string | undefined {
   const isText = node?.type === 'string' || node?.type === 'template_string';
   if (!node || !isText || node.namedChildren.some((child) => child?.type === 'template_substitution'))
     return undefined;
-  return textOf(reading, node).slice(1, -1);
+  return textOf(reading.text, node).slice(1, -1);
 }
 
 export const visitImport: Visit = (node, reading) => {
@@ -48,14 +47,14 @@ function noteAlias(reading: Reading, specifier: Node | null): void {
   const alias = specifier?.childForFieldName('alias');
   const name = specifier?.childForFieldName('name');
   if (alias && name && nameIn(reading, name) !== 'default')
-    reading.alias(textOf(reading, alias), nameIn(reading, name));
+    reading.alias(textOf(reading.text, alias), nameIn(reading, name));
 }
 
 const specifiers = (clause: Node): readonly Node[] =>
   clause.namedChildren.flatMap((child) => child?.childForFieldName('name') ?? []);
 
 const nameIn = (reading: Reading, name: Node) =>
-  name.type === 'string' ? textOf(reading, name).slice(1, -1) : textOf(reading, name);
+  name.type === 'string' ? textOf(reading.text, name).slice(1, -1) : textOf(reading.text, name);
 
 export const visitExport: Visit = (node, reading) => {
   const source = node.childForFieldName('source');
@@ -75,7 +74,7 @@ export const visitExport: Visit = (node, reading) => {
     null;
   const isDefault = /^export\s+default\b/.test(reading.text.slice(node.startIndex, node.startIndex + 100));
   reading.enter(node, 'wrapper', { exported: true });
-  if (value?.type === 'identifier') reading.exportName(textOf(reading, value));
+  if (value?.type === 'identifier') reading.exportName(textOf(reading.text, value));
   else if (value !== null && (isDefault || node.childForFieldName('decorator') !== null))
     exportDefault(node, value, reading);
 };
@@ -91,7 +90,7 @@ function exportDefault(node: Node, value: Node, reading: Reading): void {
       ? headLine(text, value.startIndex, body?.startIndex ?? value.endIndex)
       : withValue(text, node.startIndex, value.startIndex, node.endIndex).replace(/^export /, '');
   const symbol = reading.add({
-    name: name !== null && (isClass || isFunction(value)) ? textOf(reading, name) : 'default',
+    name: name !== null && (isClass || isFunction(value)) ? textOf(reading.text, name) : 'default',
     kind: isClass ? 'class' : isFunction(value) ? 'function' : 'variable',
     at: name ?? node,
     node,
@@ -115,9 +114,10 @@ export function importCall(node: Node, reading: Reading): void {
   const member = /^\s*\)?\s*\.\s*([\w$]+)/.exec(after)?.[1];
   const taken = pattern
     ?.split(',')
-    .map((part) => /^\s*([\w$]+)/.exec(part)?.[1])
-    .filter((name) => name !== undefined);
+    .map((part) => /^\s*([\w$]+)(?:\s*:\s*([\w$]+))?/.exec(part))
+    .filter((part) => part !== null);
+  for (const part of taken ?? []) if (part[2] !== undefined) reading.alias(part[2], part[1]!);
   const isPromise = member === 'then' || member === 'catch' || member === 'finally';
-  const names = taken ?? (member === undefined || isPromise ? ['*'] : [member]);
+  const names = taken?.map((part) => part[1]!) ?? (member === undefined || isPromise ? ['*'] : [member]);
   reading.import({ specifier, line: node.startPosition.row + 1, names });
 }

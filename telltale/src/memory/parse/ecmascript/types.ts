@@ -39,7 +39,13 @@ export const visitTypeAlias: Visit = (node, reading) => {
   const body = value?.type === 'object_type' ? value : null;
   const signature =
     body === null ? oneLine(reading.text, node.startIndex, node.endIndex) : head(reading, node, body);
-  const symbol = declare(reading, node, node.childForFieldName('name'), 'type', signature.replace(/;$/, ''));
+  const symbol = declare(
+    reading,
+    node,
+    node.childForFieldName('name'),
+    'type',
+    signature.replace(/[;=\s]+$/, ''),
+  );
   reading.enter(node, 'head', { symbol, body });
 };
 
@@ -93,10 +99,12 @@ export const visitEnum: Visit = (node, reading) => {
   }
 };
 
+/** What is in a module that is declared for elsewhere (`declare module 'name'`) is exported without a word. */
 export const visitNamespace: Visit = (node, reading) => {
   const body = node.childForFieldName('body');
-  const symbol = declare(reading, node, node.childForFieldName('name'), 'module', head(reading, node, body));
-  reading.enter(node, 'head', { symbol, body });
+  const name = node.childForFieldName('name');
+  const symbol = declare(reading, node, name, 'module', head(reading, node, body));
+  reading.enter(node, 'head', { symbol, body, exported: name?.type === 'string' });
 };
 
 /** `declare …`; `declare global { … }` has a body of its own. */
@@ -113,13 +121,13 @@ export const visitAmbient: Visit = (node, reading) => {
     node,
     signature: headLine(reading.text, node.startIndex, block.startIndex),
     doc: undefined,
-    exported: false,
+    exported: true,
   });
-  reading.enter(node, 'head', { symbol, body: block });
+  reading.enter(node, 'head', { symbol, body: block, exported: true });
 };
 
 /** The statements of a namespace declare its names, those of anything else local ones. */
 export const visitStatements: Visit = (node, reading) => {
   const isOwn = reading.frame.place === 'head' && reading.frame.body === node.startIndex;
-  reading.enter(node, isOwn ? 'namespace' : 'block');
+  reading.enter(node, isOwn ? 'namespace' : 'block', { exported: isOwn && reading.frame.exported });
 };

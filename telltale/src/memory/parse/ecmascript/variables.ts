@@ -4,6 +4,7 @@ import type { Visit } from '../grammar.ts';
 import { MAX_PATTERN_DEPTH } from '../limits.ts';
 import type { Reading } from '../reading.ts';
 import { headLine, oneLine, withValue } from '../signature.ts';
+import { textOf } from '../text-of.ts';
 import { isFunction } from './declare.ts';
 import { classBody } from './types.ts';
 
@@ -30,19 +31,21 @@ function variable(reading: Reading, node: Node, at: Node, value: Node | null, is
   const keyword = /\b(?:const|let|var|using)\b/.exec(before)?.[0] ?? 'const';
   const isFirst = !/[,=]/.test(before);
   const isCalled = isWhole && value !== null && isFunction(value);
-  const signature = isCalled
-    ? headLine(text, node.startIndex, value.childForFieldName('body')?.startIndex ?? value.endIndex)
-    : value === null
-      ? oneLine(text, node.startIndex, node.endIndex)
-      : withValue(text, node.startIndex, value.startIndex, node.endIndex);
+  const isClass = isWhole && value?.type === 'class';
+  const signature =
+    isCalled || isClass
+      ? headLine(text, node.startIndex, value?.childForFieldName('body')?.startIndex ?? node.endIndex)
+      : value === null
+        ? oneLine(text, node.startIndex, node.endIndex)
+        : withValue(text, node.startIndex, value.startIndex, node.endIndex);
   return reading.add({
-    name: text.slice(at.startIndex, at.endIndex),
-    kind: isCalled ? 'function' : isWhole && value?.type === 'class' ? 'class' : 'variable',
+    name: textOf(text, at),
+    kind: isCalled ? 'function' : isClass ? 'class' : 'variable',
     at,
     node,
     signature: `${keyword} ${signature}`,
     doc: docBefore(text, isFirst ? frame.start : node.startIndex, '//'),
-    exported: frame.exported,
+    exported: frame.exported || (reading.around.place === 'namespace' && reading.around.exported),
   });
 }
 

@@ -28,6 +28,12 @@ export const visitLiteral: Visit = (node, reading) => {
   if (type !== null) called(type, reading);
 };
 
+/** `Map[int](x)`: the grammar cannot tell it from a conversion to a type. */
+export const visitGenericCall: Visit = (node, reading) => {
+  const type = node.childForFieldName('type');
+  if (type?.type === 'generic_type') called(type, reading);
+};
+
 function called(callee: Node, reading: Reading): void {
   const { text } = reading;
   switch (callee.type) {
@@ -41,15 +47,9 @@ function called(callee: Node, reading: Reading): void {
     case 'qualified_type':
       on(callee.childForFieldName('package'), callee.childForFieldName('name'), reading);
       return;
-    case 'index_expression': // `Map[int](x)` reads like one.
-    case 'type_instantiation_expression':
     case 'generic_type': {
       const inner = callee.firstNamedChild;
-      if (
-        inner !== null &&
-        !/^(?:index_expression|type_instantiation_expression|generic_type)$/.test(inner.type)
-      )
-        called(inner, reading);
+      if (inner !== null && inner.type !== 'generic_type') called(inner, reading);
       return;
     }
   }

@@ -1,6 +1,6 @@
 import { visitBlock } from '../enter-body.ts';
 import type { Grammar, Visit } from '../grammar.ts';
-import { visitCall, visitImport, visitLiteral } from './calls.ts';
+import { visitCall, visitGenericCall, visitImport, visitLiteral } from './calls.ts';
 import {
   visitField,
   visitFunction,
@@ -32,5 +32,6 @@ export const GO: Grammar = {
     import_spec: visitImport,
     call_expression: visitCall,
     composite_literal: visitLiteral,
+    type_conversion_expression: visitGenericCall,
   },
 };

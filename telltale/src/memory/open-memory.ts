@@ -11,9 +11,12 @@ import { graphPath } from './index/graph-paths.ts';
 import { startIndexThread } from './index/index-thread.ts';
 import { createIndexer } from './index/indexer.ts';
 import { RACY_MS } from './index/limits.ts';
+import { createLineReader } from './index/line-reader.ts';
 import { realFolder } from './index/real-folder.ts';
 import { within } from './index/within.ts';
 import type { Memory, MemoryAnswer } from './memory.ts';
+import { queryGraph } from './query/query-graph.ts';
+import { relevantPart } from './query/relevant-part.ts';
 
 export interface OpenMemoryOptions {
   /** It stays the caller's to close. */
@@ -89,9 +92,10 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     },
     async query(query) {
       const note = await refresh();
-      const asked = query.path === undefined ? query : { ...query, path: pathOf(query.path) ?? query.path };
-      const { queryGraph } = await import('./query/query-graph.ts');
-      const ask = () => queryGraph();
+      const { path } = query;
+      const asked = path === undefined ? query : { ...query, path: pathOf(path) || path };
+      const ask = () =>
+        queryGraph(graphs, graph, folder, asked, { tokenizer, readLines: createLineReader(folder) });
       let answer = await ask();
       const changed = note === undefined ? pathsOf(answer).filter(hasChanged) : [];
       if (changed.length > 0) {
@@ -102,7 +106,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     },
     async relevant(text, maxTokens) {
       await refresh();
-      return '';
+      return relevantPart(graphs, graph, text, maxTokens, { tokenizer });
     },
     async learn(facts, { session }) {
       const placed = facts.map((fact) => ({ fact, ...placeFact(fact, pathOf) }));

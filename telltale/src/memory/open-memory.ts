@@ -1,17 +1,22 @@
-import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
 import { toRuntimeError } from '../kernel/runtime-error.ts';
 import type { LoadTokenizer } from '../kernel/tokenizer.ts';
 import type { Store } from '../store/store.ts';
 import { placeFact } from './index/fact-subjects.ts';
-import { findGitFolder, readCommit } from './index/git-folder.ts';
+import { commitOf } from './index/git-folder.ts';
 import { graphName } from './index/graph-name.ts';
 import { graphPath } from './index/graph-paths.ts';
+import { startIndexThread } from './index/index-thread.ts';
 import { createIndexer } from './index/indexer.ts';
 import { RACY_MS } from './index/limits.ts';
+import { createLineReader } from './index/line-reader.ts';
+import { realFolder } from './index/real-folder.ts';
+import { within } from './index/within.ts';
 import type { Memory, MemoryAnswer } from './memory.ts';
-import { folderMissing, folderUnreadable, notAFolder } from './memory-errors.ts';
+import { queryGraph } from './query/query-graph.ts';
+import { relevantPart } from './query/relevant-part.ts';
 
 export interface OpenMemoryOptions {
   /** It stays the caller's to close. */
@@ -41,15 +46,13 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   const folder = realFolder(given);
   const graph = graphName(store.location, folder);
   const graphs = await store.graphs();
-  const indexer = createIndexer({ store: graphs, tables: store.tables, graph, folder, clock, parser });
+  const indexer = createIndexer({
+    ...{ store: graphs, tables: store.tables, graph, folder, clock },
+    startThread: () => startIndexThread(parser, clock),
+  });
   const pathOf = (path: string) => graphPath(path, folder, given);
   const inFolder = (paths: readonly string[]): readonly string[] =>
     [...new Set(paths.map(pathOf).filter((path) => path !== undefined && path !== ''))] as string[];
-  const commit = (): { readonly commit?: string } => {
-    const git = findGitFolder(folder);
-    const found = git === undefined ? undefined : readCommit(git);
-    return found === undefined ? {} : { commit: found };
-  };
 
   /** Why the graph may be short, where it could not be brought up to date in time. */
   const refresh = async (): Promise<string | undefined> => {
@@ -89,9 +92,10 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     },
     async query(query) {
       const note = await refresh();
-      const asked = query.path === undefined ? query : { ...query, path: pathOf(query.path) ?? query.path };
-      const { queryGraph } = await import('./query/query-graph.ts');
-      const ask = () => queryGraph();
+      const { path } = query;
+      const asked = path === undefined ? query : { ...query, path: pathOf(path) || path };
+      const ask = () =>
+        queryGraph(graphs, graph, folder, asked, { tokenizer, readLines: createLineReader(folder) });
       let answer = await ask();
       const changed = note === undefined ? pathsOf(answer).filter(hasChanged) : [];
       if (changed.length > 0) {
@@ -102,7 +106,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     },
     async relevant(text, maxTokens) {
       await refresh();
-      return '';
+      return relevantPart(graphs, graph, text, maxTokens, { tokenizer });
     },
     async learn(facts, { session }) {
       const placed = facts.map((fact) => ({ fact, ...placeFact(fact, pathOf) }));
@@ -113,7 +117,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
       return graphs.learn(
         graph,
         placed.map(({ fact: { kind = 'fact', supersedes }, text, about }) => ({
-          ...{ kind, text, about, atMs: clock.now(), ...commit() },
+          ...{ kind, text, about, atMs: clock.now(), ...commitOf(folder) },
           ...(session === undefined ? {} : { session }),
           ...(supersedes === undefined ? {} : { supersedes }),
         })),
@@ -121,42 +125,11 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     },
     async noteSession({ session, title, read, changed }) {
       const paths = { read: inFolder(read), changed: inFolder(changed) };
-      await graphs.noteSession(graph, { session, title, atMs: clock.now(), ...commit(), ...paths });
+      await graphs.noteSession(graph, { session, title, atMs: clock.now(), ...commitOf(folder), ...paths });
     },
     stats: () => graphs.stats(graph),
     close: () => indexer.close(),
   };
-}
-
-function realFolder(given: string): string {
-  try {
-    const folder = realpathSync(given);
-    if (!statSync(folder).isDirectory()) throw notAFolder(given);
-    return folder;
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ENOENT' || code === 'ENOTDIR') throw folderMissing(given);
-    throw code === 'not_a_folder' ? error : folderUnreadable(given, error);
-  }
-}
-
-type Outcome = { readonly kind: 'done' | 'late' } | { readonly kind: 'failed'; readonly error: unknown };
-
-/** What came of it by then; it goes on in any case, and its failure is never nobody's. */
-function within(clock: Clock, ms: number, work: Promise<unknown>): Promise<Outcome> {
-  return new Promise((done) => {
-    const cancel = clock.after(ms, () => done({ kind: 'late' }));
-    work.then(
-      () => {
-        cancel();
-        done({ kind: 'done' });
-      },
-      (error: unknown) => {
-        cancel();
-        done({ kind: 'failed', error });
-      },
-    );
-  });
 }
 
 function pathsOf({ nodes }: MemoryAnswer): readonly string[] {

@@ -27,7 +27,7 @@ async function telltale(argv: readonly string[], cwd: string, prepare?: (io: { i
   return { code, out: io.out(), err: io.err(), json: () => JSON.parse(io.out()) };
 }
 
-describe('telltale memory', () => {
+describe('telltale memory', { timeout: 60_000 }, () => {
   it('indexes a folder, asks it, and says what is in it', async () => {
     const cwd = temporaryProject(FILES);
     const indexed = await telltale(['index'], cwd);

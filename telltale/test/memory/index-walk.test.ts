@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { findGitFolder, readCommit } from '../../src/memory/index/git-folder.ts';
+import { commitOf as commitIn } from '../../src/memory/index/git-folder.ts';
 import { graphName } from '../../src/memory/index/graph-name.ts';
 import { graphPath } from '../../src/memory/index/graph-paths.ts';
 import { MAX_DEPTH } from '../../src/memory/index/limits.ts';
@@ -222,10 +222,7 @@ describe('a walk', () => {
 describe('the commit', () => {
   it('is read as git says it: on a branch, packed, detached, in a worktree, below the top', () => {
     const root = folderOf({ 'a/b.ts': '' });
-    const commitOf = (folder: string) => {
-      const found = findGitFolder(folder);
-      return found === undefined ? undefined : readCommit(found);
-    };
+    const commitOf = (folder: string) => commitIn(folder).commit;
     git(root, 'init', '-q');
     expect(commitOf(root)).toBe(undefined);
     git(root, 'add', '.');

@@ -8,14 +8,18 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Clock, createSystemClock } from '../../src/kernel/clock.ts';
 import type { Json } from '../../src/kernel/json.ts';
+import { type IndexThread, startIndexThread } from '../../src/memory/index/index-thread.ts';
 import { createIndexer, type Indexer } from '../../src/memory/index/indexer.ts';
+import { BATCH_FILES, BATCHES_AHEAD, MAX_RESTARTS, STUCK_MS } from '../../src/memory/index/limits.ts';
+import type { PassRequest } from '../../src/memory/index/messages.ts';
 import { readContext } from '../../src/memory/index/resolve/read-context.ts';
 import { EMPTY_CONTEXT } from '../../src/memory/index/resolve/resolve-context.ts';
 import { resolveImport } from '../../src/memory/index/resolve/resolve-import.ts';
 import { createResolveView } from '../../src/memory/index/resolve/resolve-view.ts';
+import { runIndex } from '../../src/memory/index/run-index.ts';
 import type { Language } from '../../src/memory/parsed-file.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { type KeptGraph, keptGraph } from './kept-graph.ts';
@@ -23,18 +27,37 @@ import { type KeptGraph, keptGraph } from './kept-graph.ts';
 const FRAGILE = new URL('./fragile-parser.ts', import.meta.url);
 const clock = createSystemClock();
 const opened: Indexer[] = [];
+let shared: IndexThread | undefined;
+/** One for all tests, as long as it lives: to start one takes longer than most of them. */
+const sharedThread = (): IndexThread => {
+  if (shared?.isAlive !== true) shared = startIndexThread(FRAGILE, clock);
+  const thread = shared;
+  return {
+    get isAlive() {
+      return thread.isAlive;
+    },
+    ...{ run: thread.run, stop: thread.stop, end: async () => {} },
+  };
+};
+afterAll(() => shared?.end());
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((indexer) => indexer.close()));
 });
 
-function open(folder: string, kept: KeptGraph = keptGraph(), tables = new Map<string, Json>()) {
+function open(
+  folder: string,
+  kept: KeptGraph = keptGraph(),
+  tables = new Map<string, Json>(),
+  time: Clock = clock,
+) {
   const indexer = createIndexer({
     store: kept.store,
     tables: {
       get: async (_table, key) => tables.get(key),
       set: async (_table, key, value) => void tables.set(key, value),
     },
-    ...{ graph: 'g', folder, clock, parser: FRAGILE },
+    ...{ graph: 'g', folder, clock: time },
+    startThread: time === clock ? sharedThread : () => startIndexThread(FRAGILE, time),
   });
   opened.push(indexer);
   return { indexer, kept, tables };
@@ -58,7 +81,7 @@ function change(folder: string, name: string, text: string, at = new Date(Date.n
 const symbolsOf = ({ records }: KeptGraph, path: string) =>
   records.get(path)?.symbols.map(({ name }) => name);
 
-describe('indexing', () => {
+describe('indexing', { timeout: 30_000 }, () => {
   it('reads what is there, then only what has changed, and drops what is gone', async () => {
     const folder = project({ 'a.ts': 'def one\n', 'b.py': 'def two\n', 'c.txt': 'def no\n' });
     const { indexer, kept } = open(folder);
@@ -159,13 +182,49 @@ describe('indexing', () => {
     expect(await indexer.index({})).toMatchObject({ parsed: 0, notes: { broken: 2 } });
   });
 
-  it('gives up where one file after the other ends its thread; what was written stays', async () => {
-    const names = Array.from({ length: 10 }, (_, at) => `x${at}.ts`);
-    const folder = project(Object.fromEntries(names.map((name) => [name, 'THROW'])));
-    await expect(open(folder).indexer.index({})).rejects.toMatchObject({
-      code: 'index_failed',
-      retryable: true,
+  it('is not held for ever by a file that holds its thread', async () => {
+    const folder = project({ 'a.ts': 'HANG' });
+    const soon = (ms: number) => (ms === STUCK_MS ? 100 : ms);
+    const { indexer } = open(folder, keptGraph(), new Map(), {
+      ...clock,
+      after: (ms, fire) => clock.after(soon(ms), fire),
     });
+    expect(await indexer.index({})).toMatchObject({ files: 1, notes: { broken: 1 } });
+  });
+
+  it('looks again where imports lead that were resolved before the manifests were known', async () => {
+    const folder = project({
+      'a.ts': 'import own/x\n',
+      'p/package.json': '{"name": "own"}',
+      'p/x.ts': 'def x\n',
+    });
+    const { kept, tables } = open(folder);
+    await open(folder, kept, tables).indexer.index({});
+    change(folder, 'a.ts', 'import own/x\ndef more\n');
+    await open(folder, kept, tables).indexer.index({ paths: ['a.ts'] });
+    await open(folder, kept, tables).indexer.index({});
+    expect(kept.records.get('a.ts')?.imports).toMatchObject([{ target: 'p/x.ts' }]);
+  });
+
+  it('gives up where one file after the other ends its thread', async () => {
+    let runs = 0;
+    const end = { kind: 'died', began: true, cause: new Error('out of memory') } as const;
+    const thread = {
+      ...{ isAlive: true, stop: () => {}, end: async () => {} },
+      run: async ({ avoid }: Pick<PassRequest, 'avoid'>) => {
+        expect(avoid).toHaveLength(runs);
+        return { ...end, path: `x${++runs}.ts` };
+      },
+    };
+    const plan = { known: new Map(), context: EMPTY_CONTEXT, below: [''], byName: [], staleBeforeMs: 0 };
+    const edges = { ...{ store: keptGraph().store, graph: 'g', folder: '/f' }, thread: () => thread };
+    const pass = runIndex(plan, {
+      ...edges,
+      isStopped: () => false,
+      onProgress: () => {},
+    });
+    await expect(pass).rejects.toMatchObject({ code: 'index_failed', retryable: true });
+    expect(runs).toBe(MAX_RESTARTS + 1);
   });
 
   it('writes as it goes: what a failing store has not taken is read by the next pass, and only that', async () => {
@@ -183,25 +242,22 @@ describe('indexing', () => {
   });
 
   it('is at most a few batches ahead of the store', async () => {
-    const names = Array.from({ length: 1000 }, (_, at) => `f${at}.ts`);
-    const folder = project(Object.fromEntries(names.map((name) => [name, 'def s\n'])));
+    const counted = join(temporaryProject({ count: '' }), 'count');
+    const names = Array.from({ length: 6 * BATCH_FILES }, (_, at) => `f${at}.ts`);
+    const folder = project(Object.fromEntries(names.map((name) => [name, `COUNT ${counted}\n`])));
     const { indexer, kept } = open(folder);
-    let open1 = () => {};
+    let letGo = () => {};
     const gate = new Promise<void>((resolve) => {
-      open1 = resolve;
+      letGo = resolve;
     });
-    let ahead = 0;
     kept.beforeWrite = () => gate;
-    const done = indexer.index({
-      onProgress: ({ read }) => {
-        ahead = Math.max(ahead, read);
-      },
-    });
-    while (indexer.walking() === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(ahead).toBe(0);
-    open1();
-    expect(await done).toMatchObject({ parsed: 1000 });
-    expect(ahead).toBe(1000);
+    const done = indexer.index({});
+    const most = BATCHES_AHEAD * BATCH_FILES;
+    while (statSync(counted).size < most) await new Promise((resolve) => setTimeout(resolve, 20));
+    await indexer.index({ signal: AbortSignal.timeout(50) }).catch(() => undefined);
+    expect(statSync(counted).size).toBe(most);
+    letGo();
+    expect(await done).toMatchObject({ parsed: names.length });
   });
 
   it('is shared by those who ask at the same time; who comes later gets what is there then', async () => {
@@ -221,7 +277,7 @@ describe('indexing', () => {
   });
 
   it('ends soon when nobody wants it any more, and keeps what was read', async () => {
-    const names = Array.from({ length: 300 }, (_, at) => `f${at}.ts`);
+    const names = Array.from({ length: 200 }, (_, at) => `f${at}.ts`);
     const folder = project(Object.fromEntries(names.map((name) => [name, 'def s SLOW\n'])));
     const { indexer, kept } = open(folder);
     const stop = new AbortController();
@@ -234,7 +290,7 @@ describe('indexing', () => {
     await expect(stopped).rejects.toThrow('enough');
     await indexer.close();
     expect(kept.records.size).toBeGreaterThan(0);
-    expect(kept.records.size).toBeLessThan(300);
+    expect(kept.records.size).toBeLessThan(200);
     await expect(indexer.index({})).rejects.toMatchObject({ code: 'memory_closed' });
   });
 

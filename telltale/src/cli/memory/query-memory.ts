@@ -1,6 +1,6 @@
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { Memory, MemoryAnswer, MemoryQuery } from '../../memory/memory.ts';
+import type { Memory, MemoryAnswer, MemoryNode, MemoryQuery } from '../../memory/memory.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { startProgress } from '../progress.ts';
@@ -35,15 +35,15 @@ export function queryMemory(
     let answer: MemoryAnswer;
     try {
       answer = await memory.query(query);
-      if (answer.nodes.length === 0) await refuseUnknown(query, memory);
+      await refuseUnknown(query, answer, memory);
     } finally {
       await stopProgress();
     }
     if (options.json === true) await io.stdout.write(jsonText(answer, 2));
     else {
       const { renderAnswer } = await import('../../memory/query/render-answer.ts');
-      const found = answer.nodes.length > 0 ? renderAnswer(answer) : 'Nothing was found.';
-      await io.stdout.write(`${harmlessLines(found.trimEnd()).join('\n')}\n`);
+      const text = answer.nodes.length > 0 ? renderAnswer(answer) : (answer.note ?? 'Nothing was found.');
+      await io.stdout.write(`${harmlessLines(text.trimEnd()).join('\n')}\n`);
     }
     return EXIT.ok;
   });
@@ -70,19 +70,30 @@ function queryOf(text: string | undefined, options: QueryOptions): MemoryQuery {
 }
 
 /** A name that nothing has is a mistake more often than not; words that nothing has are an answer. */
-async function refuseUnknown({ symbol, path }: MemoryQuery, memory: Memory): Promise<void> {
-  if (symbol !== undefined) throw symbolUnknown(symbol, await namesLike(symbol, memory));
-  if (path !== undefined) throw pathUnknown(path, memory.folder);
+async function refuseUnknown(
+  { symbol, path }: MemoryQuery,
+  { nodes }: MemoryAnswer,
+  memory: Memory,
+): Promise<void> {
+  const found = nodes.filter(({ distance }) => distance === 0);
+  if (symbol !== undefined && !namesOf(found).some((name) => isNamed(name, symbol))) {
+    const words = symbol.split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u).join(' ');
+    const like = await memory.query({ query: words, depth: 0, limit: MAX_LIKE });
+    throw symbolUnknown(symbol, [...new Set([...namesOf(nodes), ...namesOf(like.nodes)])]);
+  }
+  if (path !== undefined && found.length === 0) throw pathUnknown(path, memory.folder);
 }
 
 const MAX_LIKE = 50;
 
-/** Names of symbols that share a word with one, or the beginning of one. */
-async function namesLike(symbol: string, memory: Memory): Promise<readonly string[]> {
-  const words = symbol.split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u).filter((word) => word !== '');
-  const { nodes } = await memory.query({ query: [symbol, ...words].join(' '), depth: 0, limit: MAX_LIKE });
-  return [...new Set(nodes.flatMap((node) => (node.kind === 'symbol' ? [node.name] : [])))];
-}
+const namesOf = (nodes: readonly MemoryNode[]): readonly string[] =>
+  nodes.flatMap((node) => (node.kind === 'symbol' ? [node.name] : []));
+
+/** `run` for `Session.run`, in any case. */
+const isNamed = (name: string, asked: string): boolean =>
+  lastPart(name).toLowerCase() === lastPart(asked).toLowerCase();
+
+const lastPart = (name: string): string => name.split(/[.#]|::/).at(-1) ?? name;
 
 const symbolUnknown = (asked: string, like: readonly string[]) =>
   new RuntimeError('symbol_unknown', `No symbol is named "${asked}".`, {

@@ -45,12 +45,19 @@ function gitFolderAt(repository: string): GitFolder | undefined {
   }
 }
 
+/** The commit that a folder is at; nothing where there is none. */
+export function commitOf(folder: string): { readonly commit?: string } {
+  const git = findGitFolder(folder);
+  const commit = git === undefined ? undefined : readCommit(git);
+  return commit === undefined ? {} : { commit };
+}
+
 const COMMIT = /^[0-9a-f]{40,64}$/;
 /** A ref that names a ref that names a ref. */
 const MAX_REFS = 5;
 
 /** The commit that is checked out; undefined before the first. */
-export function readCommit({ own, common }: GitFolder): string | undefined {
+function readCommit({ own, common }: GitFolder): string | undefined {
   let text = readLine(join(own, 'HEAD'));
   for (let refs = 0; refs < MAX_REFS && text !== undefined; refs++) {
     if (COMMIT.test(text)) return text;

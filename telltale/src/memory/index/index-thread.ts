@@ -26,7 +26,7 @@ export interface IndexThread {
    * One at a time. `handle` gets messages in order, one after the other; the thread gets only so far ahead of it.
    * Rejects with what `handle` rejects with, or with why the thread cannot do it.
    */
-  run(request: PassRequest, handle: (message: FromThread) => Promise<void>): Promise<PassEnd>;
+  run(request: Omit<PassRequest, 'id'>, handle: (message: FromThread) => Promise<void>): Promise<PassEnd>;
   /** The pass in hand ends soon: what was read by then is still handed over. */
   stop(): void;
   end(): Promise<void>;
@@ -49,6 +49,7 @@ export function startIndexThread(parser: URL, clock: Clock): IndexThread {
   });
   worker.unref();
   let isAlive = true;
+  let passes = 0;
   let cause: unknown = 'it ended by itself';
   let heard: ((message: FromThread) => void) | undefined;
   let died: (() => void) | undefined;
@@ -96,6 +97,7 @@ export function startIndexThread(parser: URL, clock: Clock): IndexThread {
     },
     async run(request, handle) {
       if (!isAlive) return { kind: 'died', began: false, cause };
+      const id = ++passes;
       Atomics.store(cells, STOP, 0);
       Atomics.store(cells, PATH_BYTES, 0);
       worker.ref();
@@ -110,7 +112,7 @@ export function startIndexThread(parser: URL, clock: Clock): IndexThread {
             handled.then(() => resolve(end), reject);
           };
           heard = (message) => {
-            if (message.id !== request.id) return;
+            if (message.id !== id) return;
             began = true;
             handled = handled.then(async () => {
               if (message.kind === 'ended') resolve({ kind: 'ended' });
@@ -127,7 +129,7 @@ export function startIndexThread(parser: URL, clock: Clock): IndexThread {
               reject(error);
             });
           };
-          worker.postMessage(request);
+          worker.postMessage({ ...request, id } satisfies PassRequest);
         });
       } finally {
         unwatch();

@@ -17,7 +17,6 @@ export interface RunEdges {
   thread(): IndexThread;
   isStopped(): boolean;
   onProgress(progress: IndexProgress): void;
-  nextId(): number;
 }
 
 export interface Plan extends Pick<PassRequest, 'below' | 'byName' | 'staleBeforeMs'> {
@@ -30,7 +29,8 @@ export interface RunReport extends Omit<IndexReport, 'files' | 'notes' | 'ms'> {
   readonly unreadable: number;
   /** Whether files have come or gone, so that imports may lead elsewhere. */
   readonly isOther: boolean;
-  readonly context: ResolveContext;
+  /** Where the whole folder was looked at. */
+  readonly context?: ResolveContext;
 }
 
 /** Paths that go to the store at once. */
@@ -50,6 +50,7 @@ export async function runIndex(plan: Plan, edges: RunEdges): Promise<RunReport> 
   let added = 0;
   let unreadable = 0;
   let stopped: string | undefined;
+  let isWhole = false;
   const say = (news: Partial<IndexProgress>) => {
     progress = { ...progress, ...news };
     edges.onProgress(progress);
@@ -64,7 +65,11 @@ export async function runIndex(plan: Plan, edges: RunEdges): Promise<RunReport> 
     }
   };
   const walked = async (report: WalkReport) => {
-    ({ stopped, unreadable, context = context } = report);
+    ({ stopped, unreadable } = report);
+    if (report.context !== undefined) {
+      context = report.context;
+      isWhole = true;
+    }
     const coming = new Set(report.added);
     // Also files that are still to be read: an import of one leads there from the first.
     view = createResolveView(
@@ -103,8 +108,7 @@ export async function runIndex(plan: Plan, edges: RunEdges): Promise<RunReport> 
   };
 
   for (let restarts = 0; !edges.isStopped(); restarts++) {
-    const request: PassRequest = {
-      id: edges.nextId(),
+    const request: Omit<PassRequest, 'id'> = {
       folder: edges.folder,
       below: plan.below,
       byName: plan.byName,
@@ -124,8 +128,8 @@ export async function runIndex(plan: Plan, edges: RunEdges): Promise<RunReport> 
     symbols,
     removed,
     unreadable,
-    context,
     isOther: added + removed > 0,
+    ...(isWhole ? { context } : {}),
     ...(stopped === undefined ? {} : { stopped }),
   };
 }
@@ -147,30 +151,4 @@ function fileOf({ path, hash, size, mtimeMs, readAtMs, language, note }: FileRec
     ...(language === undefined ? {} : { language }),
     ...(note === undefined ? {} : { note }),
   };
-}
-
-/** Looks again where imports lead that led nowhere, now that other files are there. */
-export async function resolveAgain(
-  store: GraphStore,
-  graph: string,
-  known: ReadonlyMap<string, GraphFile>,
-  context: ResolveContext,
-): Promise<void> {
-  const view = createResolveView(known.has.bind(known), () => known.keys());
-  const open = await store.unresolved(graph);
-  let found: { path: string; specifier: string; target: string }[] = [];
-  const write = async () => {
-    if (found.length > 0) await store.resolve(graph, found);
-    found = [];
-  };
-  for (const [at, { path, specifier }] of open.entries()) {
-    const language = known.get(path)?.language as Language | undefined;
-    const target =
-      language === undefined ? undefined : resolveImport(specifier, path, language, view, context);
-    if (target !== undefined && target !== path) found.push({ path, specifier, target });
-    if (found.length >= CHUNK) await write();
-    // Others of this thread are not to wait for 100,000 of them.
-    else if (at % CHUNK === CHUNK - 1) await new Promise((resolve) => setImmediate(resolve));
-  }
-  await write();
 }

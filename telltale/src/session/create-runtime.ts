@@ -169,7 +169,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     async feeds(agent, trial = {}) {
       mustBeOpen();
       const { tryFeeds } = await import('./feeds/try-feeds.ts');
-      return tryFeeds(edges, agent, trial);
+      // Its model is opened where a feed asks it: trying the others needs none.
+      return tryFeeds(edges, agent, { model: lateModel(agent), ...trial });
     },
     async memory(folder) {
       mustBeOpen();

@@ -10,7 +10,7 @@ model: scripted:none.yml
 context_variables: { runtime: [{ name: who, default: nobody }] }
 context_feeds:
   - { id: clock, source: { type: internal, action: system_clock, params: { format: unix } } }
-  - { id: lines, type: periodic, interval: 60, source: { type: file, name: "notes-$who.txt" }, max_tokens: 12 }
+  - { id: lines, type: periodic, interval: 60, source: { type: file, name: notes.txt }, max_tokens: 12 }
   - { id: gone, source: { type: file, name: missing.txt } }
   - { id: off, enabled: false, source: { type: metadata } }
 `;
@@ -36,8 +36,8 @@ describe('telltale feeds', { timeout: 60_000 }, () => {
     expect(out.split('\n').map((line) => line.split(/\s{2,}/))).toEqual([
       ['FEED', 'TYPE', 'SHOWN', 'ENABLED', 'SOURCE'],
       ['clock', 'on_demand', 'on_change', 'yes', 'internal system_clock'],
-      ['lines', 'every 1 min 0 s', 'on_change', 'yes', 'file notes-$who.txt'],
-      ['gone', 'on_demand', 'on_change', 'yes', 'file missing.txt'],
+      ['lines', 'every 1 min 0 s', 'on_change', 'yes', 'file "notes.txt"'],
+      ['gone', 'on_demand', 'on_change', 'yes', 'file "missing.txt"'],
       ['off', 'on_demand', 'on_change', 'no', 'metadata'],
       [''],
     ]);
@@ -54,7 +54,7 @@ describe('telltale feeds', { timeout: 60_000 }, () => {
   });
 
   it('cuts at a line and says how much is missing; --json has the figures', async () => {
-    const files = { 'notes-nobody.txt': 'one two three four\n'.repeat(40) };
+    const files = { 'notes.txt': 'one two three four\n'.repeat(40) };
     const { out, err } = await run(['agent.yml', 'lines'], files);
     expect(
       out
@@ -71,7 +71,7 @@ describe('telltale feeds', { timeout: 60_000 }, () => {
   it.each([
     ['a feed whose source fails', ['agent.yml', 'gone'], 1, /missing\.txt/],
     ['one that is switched off', ['agent.yml', 'off'], 1, /switched off/],
-    ['one that there is not', ['agent.yml', 'clok'], 1, /Did you mean "clock"/],
+    ['one that there is not', ['agent.yml', 'clok'], 2, /Did you mean "clock"/],
     ['--watch without a feed', ['agent.yml', '--watch'], 2, /--watch needs a feed/],
     ['a manifest that there is not', ['nope.yml'], 2, /nope\.yml/],
     ['a variable that is none', ['agent.yml', 'clock', '--var', 'who'], 2, /--var/],

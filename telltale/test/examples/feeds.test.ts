@@ -31,7 +31,7 @@ const updates = ({ events }: ExampleRun, id: string) =>
   events.filter(
     (event): event is EventOf<'feed.updated'> => event.type === 'feed.updated' && event.id === id,
   );
-const valueOf = (id: string, of = run) => updates(of, id).at(-1)?.value;
+const lastValue = (id: string, of = run) => updates(of, id).at(-1)?.value;
 const output = (id: string) =>
   run.events.flatMap((event) =>
     event.type === 'action.completed' && event.id === id ? [event.output] : [],
@@ -44,18 +44,18 @@ describe('examples/feeds', () => {
   });
 
   it('shows log and tree of the repository, and the journal', () => {
-    expect(valueOf('recent_commits')).toMatch(/^[0-9a-f]{40} Light the lamp$/);
-    expect(String(valueOf('repo_structure')).split('\n')).toContain('workflows/doc-aggregator.yml');
-    expect(valueOf('journal_tree')).toContain('11-15.txt');
+    expect(lastValue('recent_commits')).toMatch(/^[0-9a-f]{40} Light the lamp$/);
+    expect(String(lastValue('repo_structure')).split('\n')).toContain('workflows/doc-aggregator.yml');
+    expect(lastValue('journal_tree')).toContain('11-15.txt');
   });
 
   it('shows figures of the machine, by parameter and by reference', () => {
-    expect(valueOf('system_metrics')).toEqual({
+    expect(lastValue('system_metrics')).toEqual({
       cpu: expect.any(Number),
       memory: expect.any(Number),
       timestamp: expect.any(String),
     });
-    expect(String(valueOf('disk_usage'))).toMatch(/^Filesystem/);
+    expect(String(lastValue('disk_usage'))).toMatch(/^Filesystem/);
     expect(output('log_event')).toMatchObject({
       logged: 'Watch begun',
       at: updates(run, 'current_datetime')[0]?.value,
@@ -64,14 +64,14 @@ describe('examples/feeds', () => {
   });
 
   it('shows errors of the last hour only, while the feed that the model added is there', () => {
-    const errors = valueOf('recent_errors') as { entries: readonly { value: JsonObject }[] };
+    const errors = lastValue('recent_errors') as { entries: readonly { value: JsonObject }[] };
     expect(errors.entries.map(({ value }) => value.text)).toEqual(['the lamp is dark', 'no oil']);
     expect(JSON.stringify(output('feeds'))).not.toContain('recent_errors');
     expect(JSON.stringify(output('feeds'))).toContain('"interval":60');
   });
 
   it('gathers the papers by a workflow, once for all sessions, and has a model write the summary', () => {
-    expect(valueOf('project_docs')).toContain('# docs/alarms.md\n\nAn alarm is');
+    expect(lastValue('project_docs')).toContain('# docs/alarms.md\n\nAn alarm is');
     expect(updates(run, 'project_docs')[0]?.cached).toBeUndefined();
     expect(updates(debugged, 'project_docs')[0]?.cached).toBe(true);
     expect(run.result.result).toContain("A watchman's house");
@@ -79,8 +79,8 @@ describe('examples/feeds', () => {
 
   it('asks the dear source once, cuts what is long, and shows what only debugging needs with DEBUG_MODE', () => {
     expect(updates(run, 'expensive_data')).toHaveLength(1);
-    expect(valueOf('debug_info')).toBeUndefined();
-    expect(valueOf('debug_info', debugged)).toBeDefined();
+    expect(lastValue('debug_info')).toBeUndefined();
+    expect(lastValue('debug_info', debugged)).toBeDefined();
   });
 
   it('leaves the prompt before the feeds alone, and says nothing of those that have not changed', () => {

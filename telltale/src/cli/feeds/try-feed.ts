@@ -1,7 +1,7 @@
 import type { FeedReading, FeedView } from '../../feeds/keeper.ts';
 import { sleep } from '../../kernel/clock.ts';
 import { feedText } from '../../kernel/feed-text.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { FeedTrial } from '../../session/runtime-types.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
@@ -91,19 +91,35 @@ async function load(
   trial: FeedTrial,
   feed: string,
   options: FeedsOptions,
-  { io }: CommandContext,
+  { io }: Pick<CommandContext, 'io'>,
 ): Promise<ExitCode> {
   const stopProgress = startProgress(io, () => `Loading ${feed}…`);
   const began = io.clock.monotonic();
   let reading: FeedReading;
   try {
     reading = await trial.read(feed, { signal: io.signal });
+  } catch (thrown) {
+    io.signal.throwIfAborted();
+    throw notLoaded(feed, toRuntimeError(thrown));
   } finally {
     await stopProgress();
   }
   await print(reading, io.clock.monotonic() - began, options, io);
   return EXIT.ok;
 }
+
+/** That there is no such feed is a mistake of whoever asked; all else is the source's. */
+const notLoaded = (feed: string, cause: RuntimeError): RuntimeError =>
+  cause.code === 'feed_unknown'
+    ? usage(cause.message, cause.hint ?? 'List them: telltale feeds MANIFEST')
+    : new RuntimeError(
+        'feed_failed',
+        `The feed "${feed}" could not be loaded (${cause.code}). ${cause.message}`,
+        {
+          hint: cause.hint,
+          cause,
+        },
+      );
 
 /** Until it is interrupted. A source that fails is told of, and tried again. */
 async function watch(
@@ -113,7 +129,7 @@ async function watch(
   { io }: CommandContext,
 ): Promise<ExitCode> {
   const view = trial.list().find(({ id }) => id === feed);
-  if (view === undefined) await trial.read(feed, { signal: io.signal }); // says that there is none
+  if (view === undefined) return load(trial, feed, options, { io }); // says that there is none
   let shown: string | undefined;
   for (;;) {
     const began = io.clock.monotonic();

@@ -1,3 +1,4 @@
+import { createGraphStore } from '../../src/store/sqlite/graph/graph-store.ts';
 import type { Store, StreamWriter } from '../../src/store/store.ts';
 
 /**
@@ -29,7 +30,20 @@ export function corner(store: Store, prefix: string): Store {
     send: (stream, message) => store.send(own(stream), message),
     watch: (stream, moved) => store.watch(own(stream), moved),
     close: () => store.close(),
-    graphs: () => store.graphs(),
+    async graphs() {
+      const graphs = await store.graphs();
+      const moved = createGraphStore(async (op, ...args) => {
+        const [graph, ...rest]: readonly unknown[] = args; // `graphs`, which has none, is replaced below
+        return (graphs[op] as (...args: unknown[]) => Promise<never>)(own(String(graph)), ...rest);
+      });
+      const names = async () => {
+        const found: string[] = [];
+        for (const name of await graphs.graphs())
+          if (name.startsWith(own(''))) found.push(name.slice(own('').length));
+        return found;
+      };
+      return { ...moved, graphs: names };
+    },
     tables: {
       get: (table, key) => tables.get(own(table), key),
       set: (table, key, value, options) => tables.set(own(table), key, value, options),

@@ -1,5 +1,6 @@
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { fromJson } from '../../src/store/sqlite/from-json.ts';
+import { serveGraphHere } from '../../src/store/sqlite/graph/serve-graph-here.ts';
 import type { FromThread } from '../../src/store/sqlite/messages.ts';
 import type { SqliteStoreOptions } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { createProcessView } from '../../src/store/sqlite/process-view.ts';
@@ -38,5 +39,7 @@ export function openInlineStore(options: Partial<SqliteStoreOptions> & { readonl
         setImmediate(() => serve?.({ kind: 'close' }));
       }),
   };
-  return createSqliteStore({ location: `sqlite:${path}`, clock, thread, view });
+  const location = `sqlite:${path}`;
+  const openGraphs = async () => serveGraphHere(settings, location);
+  return createSqliteStore({ location, clock, thread, view, openGraphs });
 }

@@ -28,7 +28,9 @@ test(
       ...view.self,
     } as const;
     const thread = await startStoreThread(settings);
-    const store = createSqliteStore({ location: 'sqlite:x', clock: createSystemClock(), thread, view });
+    const openGraphs = () => Promise.reject(new Error('nobody asks for graphs'));
+    const clock = createSystemClock();
+    const store = createSqliteStore({ location: 'sqlite:x', clock, thread, view, openGraphs });
     const writer = await store.create('s', { kind: 'session', name: 'n', status: 'running', title: 't' });
     thread.post({ kind: 'group', now: 0, writes: null, reads: [] } as unknown as ToThread);
     const waiting = [0, 1, 2].map((n) => outcome(writer, { expectedSeq: n, events: ['{}'] }));

@@ -1,3 +1,4 @@
+import type { GraphStore } from '../graph.ts';
 import { createListeners, type Listeners } from '../listeners.ts';
 import type { InboxMessage, StoredSnapshot, StreamHead, StreamOwner } from '../store.ts';
 
@@ -35,6 +36,8 @@ export interface MemoryHome {
   readonly watchers: Listeners<string>;
   /** The id of the newest message. */
   messages: number;
+  /** Its graphs, once they were asked for. */
+  graphs: Promise<GraphStore> | undefined;
 }
 
 export function createMemoryHome(): MemoryHome {
@@ -46,5 +49,6 @@ export function createMemoryHome(): MemoryHome {
     wakers: createListeners(nothing, nothing),
     watchers: createListeners(nothing, nothing),
     messages: 0,
+    graphs: undefined,
   };
 }

@@ -1,9 +1,10 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
-import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { checkMessage, checkName, MAX_INBOX_MESSAGES } from '../limits.ts';
 import type { Store, StreamHead, StreamInfo, StreamOwner, StreamWriter } from '../store.ts';
 import { inboxFull, storeClosed, streamExists, streamOwned, streamUnknown } from '../store-errors.ts';
+import { guardGraphs, openHomeGraphs } from './memory-graphs.ts';
 import { createMemoryHome, type MemoryHome, type MemoryStream } from './memory-home.ts';
 import { createMemoryTables } from './memory-tables.ts';
 import { createMemoryWriter, refusedWriter } from './memory-writer.ts';
@@ -88,7 +89,10 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
   return {
     location: LOCATION,
     tables: createMemoryTables(home, clock, refuse),
-    graphs: () => Promise.reject(graphsMissing()),
+    async graphs() {
+      refuse();
+      return guardGraphs(await openHomeGraphs(home), refuse);
+    },
     create: async (name, head) => take(make(name, head)),
     begin(name, head) {
       try {
@@ -142,5 +146,3 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     },
   };
 }
-
-const graphsMissing = () => new RuntimeError('not_built', 'This store has no knowledge graphs yet.');

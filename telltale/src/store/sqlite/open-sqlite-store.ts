@@ -27,5 +27,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const view = createProcessView(options);
   const path = resolve(options.path);
   const thread = await startStoreThread({ path, durability, lockTimeoutMs, maxPages, ...view.self });
-  return createSqliteStore({ location: `sqlite:${options.path}`, clock: options.clock, thread, view });
+  const location = `sqlite:${options.path}`;
+  const openGraphs = async () => {
+    const { startGraphThread } = await import('./graph/start-graph-thread.ts');
+    return startGraphThread({ path, durability, lockTimeoutMs, maxPages }, location);
+  };
+  return createSqliteStore({ location, clock: options.clock, thread, view, openGraphs });
 }

@@ -1,10 +1,12 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { checkMessage, checkName } from '../limits.ts';
 import { createListeners } from '../listeners.ts';
 import type { NewStream, Store, StreamHead, StreamInfo, StreamWriter } from '../store.ts';
 import { storeClosed, streamOwned } from '../store-errors.ts';
 import { createCommitQueue, type Later } from './commit-queue.ts';
+import type { OpenGraphs } from './graph/graph-store.ts';
+import { createOpenOnce } from './graph/open-once.ts';
 import type { FromThread, ListedStream, NotedOwner, Results } from './messages.ts';
 import type { ProcessView } from './process-view.ts';
 import { readEvents } from './read-events.ts';
@@ -18,6 +20,8 @@ export interface SqliteStoreEdges {
   readonly clock: Pick<Clock, 'now'>;
   readonly thread: StoreThread;
   readonly view: ProcessView;
+  /** Called when the graphs are first asked for, and again where that failed. */
+  readonly openGraphs: () => Promise<OpenGraphs>;
 }
 
 const LIST_CHUNK = 1000;
@@ -25,7 +29,8 @@ const LIST_CHUNK = 1000;
 const MAX_TAKEOVERS = 10;
 const ALL = Number.MAX_SAFE_INTEGER;
 
-export function createSqliteStore({ location, clock, thread, view }: SqliteStoreEdges): Store {
+export function createSqliteStore(edges: SqliteStoreEdges): Store {
+  const { location, clock, thread, view } = edges;
   const watchers = createListeners<string>(
     (stream) => thread.post({ kind: 'watch', stream, on: true }),
     (stream) => thread.post({ kind: 'watch', stream, on: false }),
@@ -42,6 +47,7 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
     letGo: thread.letGo,
     moved: watchers.call,
   });
+  const graphs = createOpenOnce(edges.openGraphs, location);
   let closing: Promise<void> | undefined;
 
   const received = (message: FromThread) => {
@@ -119,7 +125,7 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
   return {
     location,
     tables: createSqliteTables(queue, clock),
-    graphs: () => Promise.reject(graphsMissing()),
+    graphs: graphs.open,
     async create(stream, head) {
       const { writer, made } = begin(stream, head, queueMicrotask);
       await made;
@@ -160,10 +166,8 @@ export function createSqliteStore({ location, clock, thread, view }: SqliteStore
     },
     watch: (stream, moved) => watchers.add(stream, moved),
     close() {
-      closing ??= queue.shut(storeClosed(location)).then(thread.close);
+      closing ??= Promise.all([queue.shut(storeClosed(location)), graphs.close()]).then(thread.close);
       return closing;
     },
   };
 }
-
-const graphsMissing = () => new RuntimeError('not_built', 'This store has no knowledge graphs yet.');

@@ -17,7 +17,8 @@ export interface Checkpoints {
   stop(): void;
 }
 
-export function createCheckpoints(db: DatabaseSync): Checkpoints {
+/** `overdue` is for those whose commits nobody waits for: a large one saves writing the same pages again and again. */
+export function createCheckpoints(db: DatabaseSync, overdue = OVERDUE): Checkpoints {
   const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
   let bytes = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -38,7 +39,7 @@ export function createCheckpoints(db: DatabaseSync): Checkpoints {
     committed(chars) {
       bytes += chars + BYTES_A_COMMIT;
       if (bytes < WORTHWHILE) return;
-      if (bytes >= OVERDUE) {
+      if (bytes >= overdue) {
         clearTimeout(timer);
         run();
       } else if (timer === undefined) timer = setTimeout(run, PAUSE_MS);

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { Fact, FactSubject, NewFact } from '../../../graph.ts';
+import { factsFull, factUnknown } from '../../../graph-errors.ts';
+import { MAX_FACTS } from '../../../graph-limits.ts';
+import type { FileRows } from './file-rows.ts';
+import type { SymbolRows } from './symbol-rows.ts';
+import { indexedName, indexedText } from './words.ts';
+
+type Row = Record<string, SQLOutputValue>;
+
+export interface FactRows {
+  /** Within a transaction. Throws before anything of that fact is written. */
+  learn(graph: number, facts: readonly NewFact[]): readonly string[];
+  about(graph: number, about: FactSubject, limit: number): readonly Fact[];
+  byKeys(graph: number, keys: readonly string[]): readonly Fact[];
+  byId(id: number): Fact | undefined;
+  /** Facts that hold, and how many of them are stale. */
+  count(graph: number): { readonly facts: number; readonly stale: number };
+  /** Takes some facts of a graph out; whether there may be more. */
+  sweep(graph: number, most: number): boolean;
+}
+
+const FACT_WORDS = 400;
+/** Files by whose change a fact about a symbol goes stale: a name that more define says nothing of one of them. */
+const FILES_A_SYMBOL = 16;
+
+export function createFactRows(db: DatabaseSync, files: FileRows, symbols: SymbolRows): FactRows {
+  const columns = 'f.id, f.graph, f.key, f.kind, f.text, f.about, f.session, f.at_commit, f.at, f.supersedes';
+  const byKey = db.prepare(`SELECT ${columns} FROM graph_facts f WHERE f.graph = ? AND f.key = ?`);
+  const byId = db.prepare(`SELECT ${columns} FROM graph_facts f WHERE f.id = ?`);
+  const countHeld = 'SELECT count(*) AS n FROM graph_facts f WHERE f.graph = ?1 AND f.superseded = 0';
+  const held = db.prepare(countHeld);
+  const put = db.prepare(
+    `INSERT INTO graph_facts (graph, key, kind, text, about, session, at_commit, at, supersedes, superseded)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+     ON CONFLICT (graph, key) DO UPDATE SET session = excluded.session, at_commit = excluded.at_commit,
+     at = excluded.at, supersedes = excluded.supersedes, superseded = 0`,
+  );
+  const supersede = db.prepare('UPDATE graph_facts SET superseded = 1 WHERE id = ?');
+  const addWords = db.prepare('INSERT INTO graph_fact_words (rowid, whole, name, text) VALUES (?, ?, ?, ?)');
+  const removeWords = db.prepare('DELETE FROM graph_fact_words WHERE rowid = ?');
+  const addSubject = db.prepare(
+    'INSERT INTO graph_fact_subjects (fact, graph, path, symbol) VALUES (?, ?, ?, ?)',
+  );
+  const removeSubjects = db.prepare('DELETE FROM graph_fact_subjects WHERE fact = ?');
+  const addFile = db.prepare('INSERT OR IGNORE INTO graph_fact_files (fact, path, hash) VALUES (?, ?, ?)');
+  const removeFiles = db.prepare('DELETE FROM graph_fact_files WHERE fact = ?');
+  const remove = db.prepare('DELETE FROM graph_facts WHERE id = ?');
+  const some = db.prepare('SELECT id FROM graph_facts WHERE graph = ? LIMIT ?');
+  const changed = `FROM graph_fact_files a LEFT JOIN graph_files k ON k.graph = ?1 AND k.path = a.path
+     WHERE a.fact = f.id AND k.hash IS NOT a.hash`;
+  const stale = db.prepare(
+    `SELECT a.path FROM graph_fact_files a LEFT JOIN graph_files k ON k.graph = ? AND k.path = a.path
+     WHERE a.fact = ? AND k.hash IS NOT a.hash ORDER BY a.path`,
+  );
+  const countStale = db.prepare(`${countHeld} AND EXISTS (SELECT 1 ${changed})`);
+  const subject = (where: string) =>
+    db.prepare(
+      `SELECT DISTINCT ${columns} FROM graph_fact_subjects s CROSS JOIN graph_facts f ON f.id = s.fact
+       WHERE s.graph = ?1 AND ${where} AND f.superseded = 0 ORDER BY f.at DESC, f.id DESC LIMIT ?4`,
+    );
+  const byPath = subject('s.path = ?2 AND ?3 IS NULL');
+  const bySymbol = subject('s.symbol = ?3 AND ?2 IS NULL');
+  const byBoth = subject('s.path = ?2 AND s.symbol = ?3');
+
+  const toFact = (row: Row): Fact => {
+    const supersedes = JSON.parse(String(row.supersedes)) as string[];
+    return {
+      id: String(row.key),
+      kind: row.kind as Fact['kind'],
+      text: String(row.text),
+      about: JSON.parse(String(row.about)) as FactSubject[],
+      ...(row.session === null ? {} : { session: String(row.session) }),
+      ...(row.at_commit === null ? {} : { commit: String(row.at_commit) }),
+      atMs: Number(row.at),
+      ...(supersedes.length === 0 ? {} : { supersedes }),
+      stale: stale.all(Number(row.graph), Number(row.id)).map(({ path }) => String(path)),
+    };
+  };
+
+  const filesOf = (graph: number, { path, symbol }: FactSubject): readonly string[] => {
+    if (path !== undefined) return [path];
+    const found = new Set(symbols.named(graph, symbol ?? '', FILES_A_SYMBOL * 2).map((one) => one.path));
+    return [...found].slice(0, FILES_A_SYMBOL);
+  };
+
+  const takeOut = (id: number) => {
+    removeWords.run(id);
+    removeSubjects.run(id);
+    removeFiles.run(id);
+  };
+
+  const learnOne = (graph: number, fact: NewFact): string => {
+    const { kind, text, session, commit, atMs } = fact;
+    const about = fact.about.map(({ path, symbol }) => ({
+      ...(path === undefined ? {} : { path }),
+      ...(symbol === undefined ? {} : { symbol }),
+    }));
+    const key = keyOf(kind, text, about);
+    const before = byKey.get(graph, key);
+    const given = (fact.supersedes ?? []).filter((one) => one !== key);
+    const superseded = given.map((one) => {
+      const row = byKey.get(graph, one);
+      if (row === undefined) throw factUnknown(one);
+      return Number(row.id);
+    });
+    if (before === undefined && Number(held.get(graph)?.n) >= MAX_FACTS) throw factsFull(MAX_FACTS);
+    const supersedes = [
+      ...new Set([...(before === undefined ? [] : (toFact(before).supersedes ?? [])), ...given]),
+    ];
+    const said = JSON.stringify(about);
+    put.run(graph, key, kind, text, said, session ?? null, commit ?? null, atMs, JSON.stringify(supersedes));
+    const id = Number(byKey.get(graph, key)?.id);
+    takeOut(id);
+    addWords.run(id, ...indexedName(text, FACT_WORDS), indexedText(said, FACT_WORDS, ''));
+    for (const one of about) addSubject.run(id, graph, one.path ?? null, one.symbol ?? null);
+    for (const one of about)
+      for (const path of filesOf(graph, one)) addFile.run(id, path, files.hashOf(graph, path));
+    for (const one of superseded) {
+      supersede.run(one);
+      removeWords.run(one);
+    }
+    return key;
+  };
+
+  return {
+    learn: (graph, facts) => facts.map((fact) => learnOne(graph, fact)),
+    about(graph, { path, symbol }, limit) {
+      const statement = symbol === undefined ? byPath : path === undefined ? bySymbol : byBoth;
+      if (path === undefined && symbol === undefined) return [];
+      return statement.all(graph, path ?? null, symbol ?? null, limit).map(toFact);
+    },
+    byKeys: (graph, keys) =>
+      keys.flatMap((key) => {
+        const row = byKey.get(graph, key);
+        return row === undefined ? [] : [toFact(row)];
+      }),
+    byId(id) {
+      const row = byId.get(id);
+      return row === undefined ? undefined : toFact(row);
+    },
+    count: (graph) => ({ facts: Number(held.get(graph)?.n), stale: Number(countStale.get(graph)?.n) }),
+    sweep(graph, most) {
+      const ids = some.all(graph, most).map(({ id }) => Number(id));
+      for (const id of ids) {
+        takeOut(id);
+        remove.run(id);
+      }
+      return ids.length === most;
+    },
+  };
+}
+
+const KEY_CHARS = 16;
+
+/** The same of the same subjects, in whatever order, has the same id. */
+function keyOf(kind: string, text: string, about: readonly FactSubject[]): string {
+  const subjects = about.map(({ path, symbol }) => JSON.stringify([path ?? null, symbol ?? null])).sort();
+  const hash = createHash('sha256').update(JSON.stringify([kind, text.trim(), subjects]));
+  return `fact_${hash.digest('hex').slice(0, KEY_CHARS)}`;
+}

@@ -1,0 +1,48 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { FoundSession, SessionNote } from '../../../graph.ts';
+
+export interface SessionRows {
+  /** Within a transaction. */
+  note(graph: number, session: SessionNote): void;
+  of(graph: number, path: string, limit: number): readonly FoundSession[];
+  count(graph: number): number;
+  remove(graph: number): void;
+}
+
+export function createSessionRows(db: DatabaseSync): SessionRows {
+  const put = db.prepare(
+    `INSERT INTO graph_sessions (graph, session, title, at, at_commit) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (graph, session) DO UPDATE SET title = excluded.title, at = excluded.at, at_commit = excluded.at_commit
+     RETURNING id`,
+  );
+  const addFile = db.prepare(
+    `INSERT INTO graph_session_files (graph, path, session, changed) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET changed = max(changed, excluded.changed)`,
+  );
+  const of = db.prepare(
+    `SELECT s.session, s.title, s.at, f.changed FROM graph_session_files f JOIN graph_sessions s ON s.id = f.session
+     WHERE f.graph = ? AND f.path = ? ORDER BY s.at DESC, s.id DESC LIMIT ?`,
+  );
+  const count = db.prepare('SELECT count(*) AS n FROM graph_sessions WHERE graph = ?');
+  const removeFiles = db.prepare('DELETE FROM graph_session_files WHERE graph = ?');
+  const remove = db.prepare('DELETE FROM graph_sessions WHERE graph = ?');
+  return {
+    note(graph, { session, title, atMs, commit, read, changed }) {
+      const id = Number(put.get(graph, session, title, atMs, commit ?? null)?.id);
+      for (const path of read) addFile.run(graph, path, id, 0);
+      for (const path of changed) addFile.run(graph, path, id, 1);
+    },
+    of: (graph, path, limit) =>
+      of.all(graph, path, limit).map((row) => ({
+        session: String(row.session),
+        title: String(row.title),
+        atMs: Number(row.at),
+        did: row.changed === 1 ? 'changed' : 'read',
+      })),
+    count: (graph) => Number(count.get(graph)?.n),
+    remove(graph) {
+      removeFiles.run(graph);
+      remove.run(graph);
+    },
+  };
+}

@@ -19,8 +19,7 @@ interface Sources extends Omit<AgentTargets, 'failure'> {
 }
 
 /** A feed as a manifest writes it, read. */
-export const readFeed = (written: JsonObject): Feed =>
-  feedSchema.parse({ id: 'f', ...written }) as unknown as Feed;
+const readFeed = (written: JsonObject): Feed => feedSchema.parse({ id: 'f', ...written }) as unknown as Feed;
 
 /** The sources of an agent in a temporary folder, all of them real. */
 export async function sources(given: Given, more: Partial<SourceEdges> = {}): Promise<Sources> {

@@ -461,6 +461,23 @@ test('the rules of git count as git reads them: above, below, taken back and wit
   }
 });
 
+test('a walk ends at its limit, with the upper levels whole and no link followed', async () => {
+  const { folder, edges, failure } = await sources({ agent: 'permissions: { paths: [.] }' });
+  for (const top of ['a', 'b', 'c']) {
+    mkdirSync(join(folder, 'r', top, 'deep'), { recursive: true });
+    for (let n = 0; n < 10; n++) writeFileSync(join(folder, 'r', top, 'deep', `${n}.ts`), 'x');
+  }
+  symlinkSync('..', join(folder, 'r/a/up'));
+  const found = await edges.targets.edges.permissions.paths.resolve('r');
+  const walked = await walkRepo(found, new AbortController().signal, 12);
+  expect(walked).toMatchObject({ isCut: true, folders: ['a', 'b', 'c', 'a/deep', 'b/deep', 'c/deep'] });
+  expect(walked.files.length).toBeLessThan(10);
+  const aborted = AbortSignal.abort();
+  expect((await failure({ type: 'repo', name: 'r' }, {}, aborted)).code).toBe('cancelled');
+  expect((await failed(walkRepo(found, aborted))).code).toBe('cancelled');
+  expect((await failure({ type: 'repo', name: 'none' })).code).toBe('file_missing');
+});
+
 test('files are shown whole or not at all, as far as the tokens allow', async () => {
   const { folder, load, edges } = await sources({ agent: 'permissions: { paths: [repo] }' });
   mkdirSync(join(folder, 'repo/many'), { recursive: true });

@@ -33,7 +33,7 @@ export function boundValue(value: unknown, what: string): Json {
 }
 
 /** In place of what no text has stands U+FFFD, which is how models are shown what cannot be read. */
-export function cleanText(text: string, what: string): string {
+function cleanText(text: string, what: string): string {
   if (text.search(JUNK) === -1) return text;
   const plain = text.replace(TERMINAL, '');
   const start = plain.slice(0, LOOKED_AT);

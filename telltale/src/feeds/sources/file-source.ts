@@ -23,17 +23,19 @@ const MAX_SCANNED = 64 * 1024 * 1024;
 const CHUNK = 64 * 1024;
 const NEWLINE = 10;
 
-export const FILE_PARAMS = {
+const PARAMS = {
   type: 'object',
   properties: { lines: { type: ['string', 'integer'] } },
   additionalProperties: false,
 };
 
+/** Compiled once a process, when it is first needed. */
+export const checkFileParams = compileCheck(PARAMS, 'a file source');
+
 /** A text file, or lines of it. Of a large one no more is read than can be shown. */
 export function createFileSource(edges: SourceEdges) {
-  const check = compileCheck(FILE_PARAMS, 'a file source');
   return async (source: FileSource, { feed, params, signal }: SourceCall): Promise<Json> => {
-    const wrong = check(params);
+    const wrong = checkFileParams(params);
     if (wrong !== undefined) throw wrong;
     const range = params.lines === undefined ? undefined : readRange(String(params.lines));
     const what = `feed "${feed.id}"`;

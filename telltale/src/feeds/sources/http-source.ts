@@ -17,7 +17,7 @@ const SECONDS = 30;
 const MAX_SHOWN = 200;
 
 const SCALAR = { type: ['string', 'number', 'boolean'] };
-export const HTTP_PARAMS = {
+const PARAMS = {
   type: 'object',
   properties: {
     method: { enum: ['GET', 'POST'] },
@@ -27,6 +27,9 @@ export const HTTP_PARAMS = {
   },
   additionalProperties: false,
 };
+
+/** Compiled once a process, when it is first needed. */
+export const checkHttpParams = compileCheck(PARAMS, 'an http source');
 
 interface HttpParams {
   readonly method?: 'GET' | 'POST';
@@ -39,10 +42,9 @@ interface HttpParams {
 export function createHttpSource({ targets }: SourceEdges) {
   const { permissions, resolveHost, clock } = targets.edges;
   const { hosts } = permissions;
-  const check = compileCheck(HTTP_PARAMS, 'an http source');
   return async (source: HttpSource, { feed, params, signal }: SourceCall): Promise<Json> => {
     const what = `feed "${feed.id}"`;
-    const wrong = check(params);
+    const wrong = checkHttpParams(params);
     if (wrong !== undefined) throw wrong;
     const { method = 'GET', headers = {}, query, body } = params as HttpParams;
     const url = addressOf(source, query);

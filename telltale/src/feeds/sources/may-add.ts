@@ -1,15 +1,16 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { portOf, urlNeed } from '../../targets/access/need.ts';
-import type { TargetKind } from '../../targets/target.ts';
+import type { Target, TargetKind } from '../../targets/target.ts';
 import { unknownTarget } from '../../targets/unknown-target.ts';
 import type { Feed } from '../feed.ts';
 import { badParams, mayChange, needsApproval } from './feed-errors.ts';
-import { permitted } from './file-source.ts';
-import { isSafeRequest } from './http-source.ts';
+import { checkFileParams, permitted } from './file-source.ts';
+import { checkHttpParams, isSafeRequest } from './http-source.ts';
 import { environmentOf } from './internal/environment.ts';
-import { internalCheck } from './internal/internal-source.ts';
+import { checkInternalParams } from './internal/internal-source.ts';
 import { resourceOf } from './mcp-source.ts';
+import { checkRepoParams } from './repo/repo-source.ts';
 import type { SourceEdges } from './source-edges.ts';
 import { feedCall, mustNotAsk, mustOnlyRead } from './target-source.ts';
 
@@ -53,18 +54,15 @@ async function checkSource({ id, source }: Feed, edges: SourceEdges): Promise<vo
   const { permissions } = edges.targets.edges;
   const { params } = source;
   switch (source.type) {
-    case 'internal': {
-      const wrong = hasReference(params) ? undefined : internalCheck()(source.action, params);
-      if (wrong !== undefined) throw wrong;
+    case 'internal':
+      mustFit(params, (given) => checkInternalParams(source.action, given));
       if (source.action === 'env') environmentOf(params, permissions.environment, {});
       return;
-    }
     case 'tool':
     case 'relic':
     case 'llm': {
       const { target, input } = feedCall(source, params, edges);
-      const wrong = hasReference(params) ? undefined : target.check(input);
-      if (wrong !== undefined) throw wrong;
+      mustFit(params, () => target.check(input));
       mustOnlyRead(what, target, input);
       return mustNotAsk(what, target, input, edges);
     }
@@ -75,9 +73,11 @@ async function checkSource({ id, source }: Feed, edges: SourceEdges): Promise<vo
       return;
     case 'file':
     case 'repo':
+      mustFit(params, source.type === 'file' ? checkFileParams : checkRepoParams);
       await permitted(source.name, what, edges);
       return;
     case 'http': {
+      mustFit(params, checkHttpParams);
       if (!isSafeRequest(params)) throw mayChange(what, `${source.name} (${String(params.method)})`);
       const need = urlNeed(permissions.hosts, 'GET', source.name, what);
       if (need !== undefined) throw needsApproval(what, need.what, need.because);
@@ -102,9 +102,14 @@ async function mustHave(
   const target = edges.targets.find(kind, name);
   if (target === undefined) throw unknownTarget(kind, name, edges.targets);
   if (kind === 'agent') return;
-  const wrong = hasReference(params) ? undefined : target.check(params);
-  if (wrong !== undefined) throw wrong;
+  mustFit(params, target.check);
   await mustNotAsk(what, target, params, edges);
+}
+
+/** What holds references is checked with what they come to. */
+function mustFit(params: JsonObject, check: Target['check']): void {
+  const wrong = hasReference(params) ? undefined : check(params);
+  if (wrong !== undefined) throw wrong;
 }
 
 const hasReference = (value: Json): boolean => {

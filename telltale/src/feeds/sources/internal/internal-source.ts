@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../../kernel/json.ts';
-import { type Check, compileCheck } from '../../../targets/check-parameters.ts';
+import type { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { compileCheck } from '../../../targets/check-parameters.ts';
 import type { FeedSource } from '../../feed.ts';
 import type { SourceEdges } from '../source-edges.ts';
 import { debugContext } from './debug-context.ts';
@@ -33,11 +34,23 @@ const PARAMS: Readonly<Record<Action, JsonObject>> = {
   debug_context: {},
 };
 
+const ACTIONS = Object.keys(PARAMS) as readonly Action[];
+/** Each compiled once a process, when it is first needed. */
+const CHECKS = new Map(
+  ACTIONS.map((action) => {
+    const schema = { type: 'object', properties: PARAMS[action], additionalProperties: false };
+    return [action, compileCheck(schema, `the internal source "${action}"`)] as const;
+  }),
+);
+
+/** What is wrong with the params of an internal source. */
+export const checkInternalParams = (action: Action, params: JsonObject): RuntimeError | undefined =>
+  CHECKS.get(action)?.(params);
+
 /** What the runtime knows itself. */
 export function createInternalSource(edges: SourceEdges) {
-  const check = internalCheck();
   return async ({ action }: InternalSource, params: JsonObject): Promise<Json> => {
-    const wrong = check(action, params);
+    const wrong = checkInternalParams(action, params);
     if (wrong !== undefined) throw wrong;
     const { state } = edges;
     const { clock, env, permissions } = edges.targets.edges;
@@ -59,16 +72,5 @@ export function createInternalSource(edges: SourceEdges) {
       case 'debug_context':
         return debugContext(state, clock.now());
     }
-  };
-}
-
-/** What is wrong with the params of an internal source; each schema is compiled when it is first needed. */
-export function internalCheck(): (action: Action, params: JsonObject) => ReturnType<Check> {
-  const checks = new Map<Action, Check>();
-  return (action, params) => {
-    const schema = { type: 'object', properties: PARAMS[action], additionalProperties: false };
-    const known = checks.get(action) ?? compileCheck(schema, `the internal source "${action}"`);
-    checks.set(action, known);
-    return known(params);
   };
 }

@@ -28,7 +28,7 @@ const MAX_SEARCHED = 16 * 1024 * 1024;
 /** A word is counted no further in one file. */
 const MAX_WORD_TIMES = 20;
 
-export const REPO_PARAMS = {
+const PARAMS = {
   type: 'object',
   properties: {
     depth: { type: 'integer', minimum: 1, maximum: MAX_DEPTH },
@@ -43,11 +43,13 @@ export const REPO_PARAMS = {
   additionalProperties: false,
 };
 
+/** Compiled once a process, when it is first needed. */
+export const checkRepoParams = compileCheck(PARAMS, 'a repo source');
+
 /** A tree with sizes, then whole files, most relevant first, as far as the feed's tokens allow. */
 export function createRepoSource(edges: SourceEdges) {
-  const check = compileCheck(REPO_PARAMS, 'a repo source');
   return async (source: FileSource, { feed, params, signal }: SourceCall): Promise<Json> => {
-    const wrong = check(params);
+    const wrong = checkRepoParams(params);
     if (wrong !== undefined) throw wrong;
     const folder = await permitted(source.name, `feed "${feed.id}"`, edges);
     const walked = await walkRepo(folder, signal);

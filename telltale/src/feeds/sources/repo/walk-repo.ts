@@ -7,7 +7,7 @@ import { fileFailed } from '../../../targets/builtin/filesystem/file-errors.ts';
 import { type IgnoreRules, isIgnored, rulesAbove, rulesOf } from './ignore-rules.ts';
 
 /** Entries that one walk comes across, those that are ignored included. 20,000 take about half a second. */
-export const MAX_ENTRIES = 20_000;
+const MAX_ENTRIES = 20_000;
 const MAX_DEPTH = 32;
 /** Sizes that are asked for at once. */
 const AT_ONCE = 64;
@@ -36,7 +36,11 @@ interface Waiting {
  * What is below a folder and git does not ignore, level by level, so that where it has to end early all of the upper
  * levels are there. Links are not followed and not listed; what may not be read is left out.
  */
-export async function walkRepo(folder: PermittedPath, signal: AbortSignal): Promise<WalkedRepo> {
+export async function walkRepo(
+  folder: PermittedPath,
+  signal: AbortSignal,
+  maxEntries = MAX_ENTRIES,
+): Promise<WalkedRepo> {
   const files: RepoFile[] = [];
   const folders: string[] = [];
   let seen = 0;
@@ -45,9 +49,9 @@ export async function walkRepo(folder: PermittedPath, signal: AbortSignal): Prom
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     if (signal.aborted) throw stopped('a repo source', signal);
     const { path, depth, rules } = next;
-    const entries = await entriesOf(folder, path, MAX_ENTRIES - seen);
+    const entries = await entriesOf(folder, path, maxEntries - seen);
     seen += entries.length;
-    if (seen >= MAX_ENTRIES) isCut = true;
+    if (seen >= maxEntries) isCut = true;
     const found: string[] = [];
     for (const entry of entries) {
       const below = path === '' ? entry.name : `${path}/${entry.name}`;

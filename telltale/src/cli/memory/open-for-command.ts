@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { GraphStats } from '../../store/graph.ts';
@@ -18,10 +19,13 @@ export async function withMemory<T>(
   { io: { cwd, env, clock }, runtimes }: Pick<CommandContext, 'io' | 'runtimes'>,
   work: (memory: Memory) => Promise<T>,
 ): Promise<T> {
-  const [{ openMemory }, { createTokenizer }] = await Promise.all([
+  const [{ openMemory }, { createTokenizer }, { realFolder }] = await Promise.all([
     import('../../memory/open-memory.ts'),
     import('../../session/tokenizer.ts'),
+    import('../../memory/index/real-folder.ts'),
   ]);
+  // A mistake in its name is to make no store.
+  realFolder(resolve(cwd, folder));
   const store = await runtimes.openStore(storeLocation(asked, { env }), { cwd, clock });
   try {
     const memory = await openMemory({ store, folder, cwd, clock, tokenizer: createTokenizer() });

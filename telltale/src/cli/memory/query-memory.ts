@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Memory, MemoryAnswer, MemoryNode, MemoryQuery } from '../../memory/memory.ts';
@@ -81,7 +82,11 @@ async function refuseUnknown(
     const like = await memory.query({ query: words, depth: 0, limit: MAX_LIKE });
     throw symbolUnknown(symbol, [...new Set([...namesOf(nodes), ...namesOf(like.nodes)])]);
   }
-  if (path !== undefined && found.length === 0) throw pathUnknown(path, memory.folder);
+  if (path === undefined) return;
+  const asked = resolve(memory.folder, path.replace(/(?::\d+){1,2}$/, ''));
+  const files = found.flatMap((node) => (node.kind === 'file' ? [node.at] : []));
+  if (!files.some((file) => resolve(memory.folder, file) === asked))
+    throw pathUnknown(path, memory.folder, files);
 }
 
 const MAX_LIKE = 50;
@@ -105,7 +110,10 @@ const symbolUnknown = (asked: string, like: readonly string[]) =>
 
 const MAX_SUGGESTED = 10;
 
-const pathUnknown = (asked: string, folder: string) =>
+const pathUnknown = (asked: string, folder: string, like: readonly string[]) =>
   new RuntimeError('file_unknown', `Nothing is known of "${asked}" in ${folder}.`, {
-    hint: 'Only sources that .gitignore does not exclude are in the graph; the path is relative to its folder.',
+    hint:
+      like.length === 0
+        ? 'Only sources that .gitignore does not exclude are in the graph; the path is relative to its folder.'
+        : suggest(asked, like.slice(0, MAX_SUGGESTED), 'Some that are like it'),
   });

@@ -1,7 +1,10 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
+/** They only end what hangs: on a busy machine a test that starts processes takes its time. */
+const TIMEOUT_MS = 60_000;
+const POLL_TIMEOUT_MS = 20_000;
 const PACKAGING_TIMEOUT_MS = 180_000;
-const ROOMS_TIMEOUT_MS = 60_000;
 
 const rooms = 'telltale/test/rooms/**/*.test.ts';
 const packaging = 'telltale/test/packaging/**/*.test.ts';
@@ -19,6 +22,11 @@ const shared = [
 /** The projects of a stage have names that begin with its own: `--project 'unit*'`. */
 export default defineConfig({
   test: {
+    // Left to itself, vitest keeps one core for its own process, which needs a thirtieth of the time: half of two cores.
+    maxWorkers: Math.max(2, availableParallelism()),
+    testTimeout: TIMEOUT_MS,
+    hookTimeout: TIMEOUT_MS,
+    expect: { poll: { timeout: POLL_TIMEOUT_MS } },
     projects: [
       {
         test: {
@@ -40,8 +48,6 @@ export default defineConfig({
         test: {
           name: 'rooms',
           include: [rooms],
-          testTimeout: ROOMS_TIMEOUT_MS,
-          hookTimeout: ROOMS_TIMEOUT_MS,
         },
       },
       {

@@ -1,4 +1,5 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** They only end what hangs: on a busy machine a test that starts processes takes its time. */
@@ -24,6 +25,9 @@ export default defineConfig({
   test: {
     // Left to itself, vitest keeps one core for its own process, which needs a thirtieth of the time: half of two cores.
     maxWorkers: Math.max(2, availableParallelism()),
+    // Workers and the programs that tests start compile each source once a run, not once a process. In the check this is
+    // its temporary folder.
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), 'telltale-compiled') },
     testTimeout: TIMEOUT_MS,
     hookTimeout: TIMEOUT_MS,
     expect: { poll: { timeout: POLL_TIMEOUT_MS } },

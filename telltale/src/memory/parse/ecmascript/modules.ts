@@ -7,7 +7,7 @@ import { textOf } from '../text-of.ts';
 import { isFunction } from './declare.ts';
 
 /** What a string literal says; undefined for a template with holes. */
-export function literal(reading: Reading, node: Node | null | undefined): string | undefined {
+function literal(reading: Reading, node: Node | null | undefined): string | undefined {
   const isText = node?.type === 'string' || node?.type === 'template_string';
   if (!node || !isText || node.namedChildren.some((child) => child?.type === 'template_substitution'))
     return undefined;

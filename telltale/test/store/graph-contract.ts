@@ -203,6 +203,7 @@ export function graphContract(open: () => GraphStore): void {
       ])
         expect((await foundNames(store, graph, words))[0]).toBe('createTagParser');
       expect((await foundNames(store, graph, 'tagLine'))[0]).toBe('tag_line');
+      expect((await foundNames(store, graph, 'creTag'))[0]).toBe('createTagParser');
       expect((await foundNames(store, graph, 'html parser'))[0]).toBe('HTMLParser2');
       expect(await foundNames(store, graph, 'parsing')).toContain('createTagParser');
       expect(await foundNames(store, graph, 'where is the tag parser defined?')).toContain('createTagParser');

@@ -40,6 +40,9 @@ export function wordExactly({ whole, parts }: Word): string {
   return parts.length === 0 ? exact(whole) : `(${exact(whole)} OR (${parts.map(exact).join(' AND ')}))`;
 }
 
+/** Names that begin so: `createTag`. */
+export const beginsSo = ({ whole }: Word): string => prefix(whole);
+
 /** Words that begin so, or have the same stem: `parsing` finds `parser`. */
 export function wordLoosely({ whole, parts }: Word): string {
   const stem = stemOf(whole);

@@ -9,6 +9,9 @@ import { resultStatus, resultText } from './result-text.ts';
 /** About what a result takes beside its text: its tags, and the line that says what is left out. */
 const FRAME = 180;
 
+/** Where the manifest leaves little room, a result gets at least this part of it. */
+const FLOOR_PART = 4;
+
 export interface ResultStyle {
   readonly safe: Escape;
   /** Whether the model may call `read_output`. */
@@ -22,9 +25,15 @@ export const isTold = ({ action }: ActionState): boolean => isTracked(action) &&
 export interface ResultRoom {
   left: number;
   count: number;
+  /** No result is cut below this as long as there is room at all. */
+  readonly floor: number;
 }
 
-export const roomFor = (count: number, chars: number): ResultRoom => ({ left: chars, count });
+export const roomFor = (count: number, chars: number): ResultRoom => ({
+  left: chars,
+  count,
+  floor: Math.min(MIN_SHOWN, Math.floor(chars / FLOOR_PART)),
+});
 
 /** Those of these actions whose results there are to tell. */
 export const endedOf = (
@@ -76,7 +85,7 @@ export function renderAnswer(state: ActionState, style: ResultStyle, room: Resul
 
 function inRoom(room: ResultRoom, render: (max: number) => string): string {
   const share = Math.floor(room.left / room.count) - FRAME;
-  const text = render(Math.min(MAX_SHOWN, Math.max(MIN_SHOWN, share)));
+  const text = render(Math.min(MAX_SHOWN, Math.max(room.floor, share)));
   room.left -= text.length;
   room.count--;
   return text;

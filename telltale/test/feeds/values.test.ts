@@ -124,6 +124,18 @@ test('a megabyte is cut whatever it holds', async () => {
   }
 });
 
+test('a limit of many tokens is kept to as exactly', async () => {
+  const { count } = await tokenizer();
+  const { value, tokens, truncated } = await prepared(lines(60_000), { max_tokens: 40_000 });
+  let exact = 0;
+  for (const line of String(value).split(/(?<=\n)/)) exact += count(line);
+  expect(tokens).toBeLessThanOrEqual(40_000);
+  expect(tokens).toBeGreaterThan(39_900);
+  expect(Math.abs(tokens - exact)).toBeLessThan(10);
+  expect(String(value)).toMatch(/of the log$/);
+  expect(truncated).toBeGreaterThan(200_000);
+});
+
 test('what is kept always fits and is a beginning of the text', async () => {
   const counter = await tokenizer();
   const piece = fc.oneof(

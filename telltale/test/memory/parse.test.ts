@@ -431,7 +431,7 @@ describe('what is said of a symbol', () => {
     expect(file.symbols[0]!.signature).toBe("const a = '😀é'");
   });
 
-  test('what the TypeScript grammar misreads is mended: variance, call signatures without semicolons', async () => {
+  test('what the TypeScript grammar misreads is mended: variance, call signatures without semicolons, backticks in types', async () => {
     const text = [
       'export interface Box<in out A, out B> {',
       '  <T>(value: T): Box<T, B>',
@@ -439,6 +439,7 @@ describe('what is said of a symbol', () => {
       '  <T, U>(value: T, other: U): Box<T, U>',
       '  readonly size: number',
       '}',
+      'type Hint = `use \\`Box\\``',
       'export const after = 1',
     ].join('\n');
     const file = await parse('typescript', text);
@@ -446,7 +447,8 @@ describe('what is said of a symbol', () => {
     expect(said(file).symbols).toEqual([
       '1-6 interface Box +',
       '5-5 field Box.size +',
-      '7-7 variable after +',
+      '7-7 type Hint',
+      '8-8 variable after +',
     ]);
     expect(file.symbols[0]!.signature).toBe('interface Box<in out A, out B>');
   });

@@ -75,7 +75,7 @@ export interface Reading {
   add(symbol: NewSymbol): number | undefined;
   /** Lets a symbol reach until the end of this node: the declaration with the body came after those without. */
   extend(symbol: number, node: Node): void;
-  /** The symbol of that name that stands in no other. */
+  /** The first symbol of that name that stands in no other. */
   find(name: string): number | undefined;
   /** Says that what has this name in the file is exported, wherever it is declared. */
   exportName(name: string): void;
@@ -103,6 +103,7 @@ export function createReading(text: string): Reading {
   const calls: GraphCall[] = [];
   const exportedNames = new Set<string>();
   const aliases = new Map<string, string>();
+  const outermost = new Map<string, number>();
   const frames: Frame[] = [
     {
       place: 'file',
@@ -155,6 +156,7 @@ export function createReading(text: string): Reading {
         full = true;
         return undefined;
       }
+      if (container === undefined && !outermost.has(name)) outermost.set(name, drafts.length);
       return (
         drafts.push({
           name: name.slice(0, MAX_NAME),
@@ -173,8 +175,7 @@ export function createReading(text: string): Reading {
       drafts[symbol]!.endLine = node.endPosition.row + 1;
     },
     find(name) {
-      const found = drafts.findIndex((draft) => draft.name === name && draft.container === undefined);
-      return found === -1 ? undefined : found;
+      return outermost.get(name);
     },
     exportName(name) {
       exportedNames.add(name);

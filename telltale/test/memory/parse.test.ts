@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { languageOf } from '../../src/memory/parse/language-of.ts';
 import { MAX_CALLS, MAX_CHARS, MAX_SIGNATURE, MAX_SYMBOLS } from '../../src/memory/parse/limits.ts';
+import { loadEngine, loadGrammar } from '../../src/memory/parse/load-grammar.ts';
 import { createSourceParser } from '../../src/memory/parse/source-parser.ts';
 import { LANGUAGES, type Language } from '../../src/memory/parsed-file.ts';
 import { said } from './said.ts';
@@ -580,6 +581,15 @@ describe('bad input', { timeout: PATIENCE_MS }, () => {
     };
     const before = await pass();
     expect((await pass()) - before).toBeLessThan(4 * 1024 * 1024);
+  });
+
+  test('a grammar that is not there is named, with what to do', async () => {
+    const loading = loadGrammar(await loadEngine(), { wasm: 'tree-sitter-cobol.wasm', visits: {} });
+    await expect(loading).rejects.toMatchObject({
+      code: 'grammar_unreadable',
+      message: expect.stringContaining('tree-sitter-cobol.wasm'),
+      hint: expect.stringContaining('install'),
+    });
   });
 
   test('parsers are independent, and one that was closed reads again', async () => {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import ts from 'typescript';
+import { TYPESCRIPT } from '../../telltale/src/memory/parse/ecmascript/grammars.ts';
 import { languageOf } from '../../telltale/src/memory/parse/language-of.ts';
+import { loadEngine, loadGrammar } from '../../telltale/src/memory/parse/load-grammar.ts';
 import { createSourceParser } from '../../telltale/src/memory/parse/source-parser.ts';
 import { OWN_SOURCES } from '../../telltale/test/memory/oracle/code-bases.ts';
 import { typescriptFiles } from '../../telltale/test/memory/oracle/compare.ts';
@@ -62,12 +63,7 @@ export const measureParsing: Measurement = async ({ rounds, progress }) => {
 };
 
 async function bareParser(): Promise<(text: string) => void> {
-  const load = createRequire(new URL('../../telltale/src/memory/parse/source-parser.ts', import.meta.url));
-  const { Language, Parser } = load('web-tree-sitter') as typeof import('web-tree-sitter');
-  await Parser.init();
-  const parser = new Parser();
-  parser.setLanguage(
-    await Language.load(load.resolve('@vscode/tree-sitter-wasm/wasm/tree-sitter-typescript.wasm')),
-  );
+  const { Parser, tables } = await loadGrammar(await loadEngine(), TYPESCRIPT);
+  const parser = new Parser().setLanguage(tables);
   return (text) => parser.parse(text)?.delete();
 }

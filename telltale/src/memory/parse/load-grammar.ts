@@ -4,6 +4,8 @@ import type { Parser, Language as Tables } from 'web-tree-sitter';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Grammar, Visit } from './grammar.ts';
 
+const require = createRequire(import.meta.url);
+
 /** A grammar that is ready: the engine's tables, and what to do at which kind of node. */
 export interface LoadedGrammar {
   readonly Parser: typeof Parser;
@@ -39,7 +41,7 @@ export type Engine = Awaited<ReturnType<typeof loadEngine>>;
 
 export async function loadGrammar(engine: Engine, { wasm, visits, mend }: Grammar): Promise<LoadedGrammar> {
   try {
-    const home = createRequire(import.meta.url).resolve('@vscode/tree-sitter-wasm/package.json');
+    const home = require.resolve('@vscode/tree-sitter-wasm/package.json');
     const tables = await engine.Language.load(join(dirname(home), 'wasm', wasm));
     const byType = tables.types.map((type, id) =>
       Object.hasOwn(visits, type) && tables.nodeTypeIsNamed(id) ? visits[type] : undefined,

@@ -103,9 +103,13 @@ function exportDefault(node: Node, value: Node, reading: Reading): void {
 
 const MAX_LOOK = 300;
 
+/** Bundlers are told things by a comment before it. */
+const firstArgument = (call: Node) =>
+  call.childForFieldName('arguments')?.namedChildren.find((child) => child?.type !== 'comment');
+
 /** `import('…')` and `require('…')`, with the names that are taken from them at once. */
 export function importCall(node: Node, reading: Reading): void {
-  const specifier = literal(reading, node.childForFieldName('arguments')?.namedChildren[0]);
+  const specifier = literal(reading, firstArgument(node));
   if (specifier === undefined) return;
   const { text } = reading;
   const before = text.slice(Math.max(0, node.startIndex - MAX_LOOK), node.startIndex);

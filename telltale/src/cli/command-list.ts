@@ -20,6 +20,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   reviews: async () => (await import('./commands/reviews.ts')).registerReviews,
   workflow: async () => (await import('./commands/workflow.ts')).registerWorkflow,
   artifact: async () => (await import('./commands/artifact.ts')).registerArtifact,
+  feeds: async () => (await import('./commands/feeds.ts')).registerFeeds,
+  memory: async () => (await import('./commands/memory.ts')).registerMemory,
   mcp: async () => (await import('./commands/mcp.ts')).registerMcp,
   inspect: async () => (await import('./commands/inspect.ts')).registerInspect,
   validate: async () => (await import('./commands/validate.ts')).registerValidate,

@@ -14,6 +14,9 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'script_invalid',
   'file_missing',
   'not_a_file',
+  'folder_missing',
+  'not_a_folder',
+  'not_indexed',
 ]);
 export const isUsage = (error: RuntimeError): boolean => USAGE_CODES.has(error.code);
 

@@ -12,7 +12,13 @@ export type FeedEventBody =
       readonly by: string;
     }
   /** Of a built-in part of the prompt: it is no longer shown. */
-  | { readonly type: 'feed.removed'; readonly id: string; readonly by: string }
+  | {
+      readonly type: 'feed.removed';
+      readonly id: string;
+      readonly by: string;
+      /** The manifest has it: that it is away has to be known for as long as the session lasts. */
+      readonly declared?: true;
+    }
   | {
       readonly type: 'feed.updated';
       readonly id: string;
@@ -48,6 +54,8 @@ export interface FeedState {
   /** Where it was added, or defined anew, in the session. */
   readonly definition?: JsonObject;
   readonly by?: string;
+  /** The manifest has it, and the session has removed it: nothing else is known of it. */
+  readonly removed?: true;
   /** The last value, and when its source gave it. */
   readonly last?: {
     readonly value: Json;

@@ -14,12 +14,13 @@ export function addFeed(state: SessionState, { id, feed, by }: EventOf<'feed.add
   state.feeds.set(id, { id, definition: feed, by });
 }
 
-export function removeFeed(state: SessionState, id: string): void {
+export function removeFeed(state: SessionState, { id, declared }: EventOf<'feed.removed'>): void {
   if (id.startsWith(BUILTIN_FEED)) {
     if (!state.off.includes(id)) state.off.push(id);
     return;
   }
-  state.feeds.delete(id);
+  if (declared === true) state.feeds.set(id, { id, removed: true });
+  else state.feeds.delete(id);
   if (state.news.feeds !== undefined) state.news.feeds = state.news.feeds.filter((news) => news.id !== id);
 }
 

@@ -291,7 +291,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       addFeed(state, event);
       break;
     case 'feed.removed':
-      removeFeed(state, event.id);
+      removeFeed(state, event);
       break;
     case 'feed.updated':
       updateFeed(state, event);

@@ -40,7 +40,7 @@ export interface FeedKeeper {
   value(id: string): Json | undefined;
   /**
    * Loads what `value` has not; false where there is no such feed that could be. Calls back, later, once `value` has
-   * it or it has failed.
+   * it or it has failed; not after `close`. That it failed is told in the next turn, as `on_error` says.
    */
   fetch(id: string, then: () => void): boolean;
   /** Throws where it may not stand beside the others: its id is taken, a reference leads nowhere or in a circle. */
@@ -51,7 +51,10 @@ export interface FeedKeeper {
   /** The definition as a manifest would write it; undefined where there is no such feed. */
   definition(id: string): JsonObject | undefined;
   list(): readonly FeedView[];
-  /** The value of this moment; `refresh`: from the source, whatever the cache has. */
+  /**
+   * The value of this moment; `refresh`: from the source, whatever the cache has, and even if it failed just now. Rejects
+   * with the signal's reason when it is aborted; a load that nobody else wants is then stopped.
+   */
   read(id: string, refresh: boolean, signal: AbortSignal): Promise<FeedReading>;
   /** Ends what loads and what is periodic; resolves when all of it has stopped. */
   close(): Promise<void>;

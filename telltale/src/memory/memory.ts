@@ -45,6 +45,7 @@ export interface IndexReport {
   /** Of them, read anew. */
   readonly parsed: number;
   readonly removed: number;
+  /** In the files that were read anew. */
   readonly symbols: number;
   /** Files of which less is known than there is, by why: `too_large`, `minified`, `broken`, `binary`. */
   readonly notes: Readonly<Record<string, number>>;

@@ -6,6 +6,7 @@ import { plainTurn } from './calls/plain-turn.ts';
 import { goesOn } from './calls/said-before.ts';
 import { clip, cutText } from './cut-text.ts';
 import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MAX_SHOWN } from './limits.ts';
+import type { PartLimits } from './part-limits.ts';
 import type { PromptMessage } from './prompt.ts';
 import { type BlockStyle, renderBlock } from './render-block.ts';
 import { isTold } from './render-results.ts';
@@ -41,6 +42,7 @@ export function whenToCompact(use: {
 export interface CompactionOptions {
   readonly agent: AgentManifest;
   readonly seal?: string | undefined;
+  readonly parts?: PartLimits | undefined;
   readonly contextWindow: number;
   /** What the summarising model can take, in characters. */
   readonly maxChars?: number;
@@ -61,7 +63,7 @@ export interface CompactionPlan {
 
 /** Which turns go, and what to ask for in their place; undefined where there is nothing that could go. */
 export function planCompaction(state: SessionState, options: CompactionOptions): CompactionPlan | undefined {
-  const style = blockStyle(options.agent, options.seal);
+  const style = blockStyle(options.agent, options.seal, options.parts);
   const fitting = keptTurns(state, options.contextWindow * KEEP_SHARE, style);
   const kept = style.dialect === 'tags' ? fitting : withBeginnings(state, fitting);
   const old = state.turns.slice(0, state.turns.length - kept);

@@ -9,6 +9,7 @@ import { assistantText } from './calls/assistant-text.ts';
 import type { CallStyle } from './calls/call-style.ts';
 import { readTurnCalls } from './calls/read-turn-calls.ts';
 import { saidBefore } from './calls/said-before.ts';
+import type { PartLimits } from './part-limits.ts';
 import type { Prompt, PromptMessage, PromptTool } from './prompt.ts';
 import { type BlockStyle, renderBlock, renderNews, type Told } from './render-block.ts';
 import type { ResultRoom } from './render-results.ts';
@@ -22,6 +23,8 @@ export interface ConversationOptions {
   readonly seal?: string | undefined;
   /** Where the model calls tools natively. */
   readonly calls?: CallStyle | undefined;
+  /** Where the manifest cuts parts of the prompt. */
+  readonly parts?: PartLimits | undefined;
   /** What it can call so: a provider puts them before the conversation. */
   readonly tools?: readonly PromptTool[] | undefined;
 }
@@ -35,13 +38,13 @@ export interface Opening {
   readonly calls: CallStyle | undefined;
 }
 
-export const openingOf = ({ system, agent, seal, calls, tools }: ConversationOptions): Opening => ({
+export const openingOf = ({ system, agent, seal, calls, tools, parts }: ConversationOptions): Opening => ({
   system,
   systemTokens:
     estimateTokens(system) +
     (tools === undefined ? 0 : estimateTokens(JSON.stringify(tools))) +
     TOKENS_PER_MESSAGE,
-  style: blockStyle(agent, seal),
+  style: blockStyle(agent, seal, parts),
   calls,
 });
 
@@ -142,8 +145,8 @@ export function createConversation({ system, systemTokens, style, calls }: Openi
 
 /** What the record of the coming turn will hold: `turn.started` moves it there. The block names only what is told. */
 const coming = (state: SessionState): Told => {
-  const { news, open, metadata, variables } = state;
-  const told = { news, running: [...open], metadata };
+  const { news, open, metadata, variables, off } = state;
+  const told = { news, running: [...open], metadata, ...(off.length === 0 ? {} : { off }) };
   return variables.size === 0 ? told : { ...told, variables: variableValues(state) };
 };
 

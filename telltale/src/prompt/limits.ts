@@ -2,7 +2,7 @@
 export const MAX_SHOWN = 8 * 1024;
 /** Characters of all results of one block. They share it: each gets an equal part of what is left. */
 export const MAX_RESULTS = 64 * 1024;
-/** No result is cut below this as long as there is room at all. */
+/** No result is cut below this as long as there is room at all, unless the manifest leaves less. */
 export const MIN_SHOWN = 512;
 /** Characters of a target's name or of an id in a line of the runtime's own. */
 export const MAX_NAME_SHOWN = 120;

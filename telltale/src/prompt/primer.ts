@@ -39,6 +39,7 @@ export function primer(agent: AgentManifest, options: PrimerOptions): string {
     templateList(agent, safe),
     isTags ? metadataList(agent, safe) : '',
     variableList(agent, safe),
+    feedList(agent),
     options.led === true ? stepsNote(agent) : outputNote(agent),
     limitsNote(agent, options.targets.length + options.internalActions.length > 0),
   ]
@@ -152,6 +153,22 @@ const COMPLETE: Readonly<Record<AgentManifest['dialect'], string>> = {
   tools: 'When it is done, end it in the same turn with a call of "complete_step".',
   step: 'When it is done, end it in the same turn with "is_complete": true and "notes"; that counts only if all "tool_calls" of the turn succeed.',
 };
+
+/** Which feeds there are: their values stand at the end of the messages. */
+function feedList({ context_feeds: feeds }: AgentManifest): string {
+  const lines = feeds.flatMap((feed) => {
+    if (!('source' in feed)) return [];
+    const when =
+      feed.inject === 'reference'
+        ? `not shown, only loaded where $${feed.id} names it`
+        : feed.type === 'periodic'
+          ? `renewed every ${(feed.interval?.ms ?? 0) / 1000} s`
+          : 'as of each turn';
+    return [`- ${feed.id}: ${when}`];
+  });
+  if (lines.length === 0) return '';
+  return `# Context feeds\n\nWhat is kept fresh for you stands in <context_feed> blocks at the end of messages. One that is not shown again has not changed. In parameters and responses $ID stands for a feed's value.\n\n${lines.join('\n')}`;
+}
 
 function limitsNote({ limits }: AgentManifest, acts: boolean): string {
   const parallel = acts ? ` At most ${limits.parallel_actions} actions run side by side; others wait.` : '';

@@ -1,5 +1,6 @@
 import type { ActionState } from '../events/action.ts';
 import type { MessageFrom } from '../events/event.ts';
+import { BUILTIN_FEED } from '../events/fold-feeds.ts';
 import { TURN_BROKEN_OFF } from '../events/fold-turns.ts';
 import type { News, TurnRecord, WorkflowNews } from '../events/state.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
@@ -14,6 +15,8 @@ import {
   MAX_WORKFLOWS_SHOWN,
 } from './limits.ts';
 import { isOwnWords } from './own-words.ts';
+import { type BuiltinPart, cutPart, type PartLimits } from './part-limits.ts';
+import { renderFeeds } from './render-feeds.ts';
 import { type MetadataManifest, renderMetadata } from './render-metadata.ts';
 import { isTold, type ResultRoom, type ResultStyle, renderResults } from './render-results.ts';
 import { renderTask } from './render-task.ts';
@@ -21,12 +24,14 @@ import { renderVariables } from './render-variables.ts';
 import { errorText } from './result-text.ts';
 
 /** What a block is made from. The coming turn's record will hold the same, so that it can be made again. */
-export type Told = Pick<TurnRecord, 'news' | 'running' | 'metadata' | 'variables'>;
+export type Told = Pick<TurnRecord, 'news' | 'running' | 'metadata' | 'variables' | 'off'>;
 
 export interface BlockStyle extends ResultStyle {
   readonly dialect: AgentManifest['dialect'];
   readonly metadata: MetadataManifest;
   readonly variables: readonly ExposedVariable[];
+  /** Where the manifest cuts parts of the block. */
+  readonly parts?: PartLimits | undefined;
 }
 
 /** What a user block says where nothing happened: a message may not be empty. */
@@ -48,12 +53,13 @@ export function renderBlock(
 
 /** As a block, but empty where nothing happened. `room` is what other results of the turn have left. */
 export function renderNews(
-  { news, running, metadata, variables }: Told,
+  { news, running, metadata, variables, off = [] }: Told,
   actions: ReadonlyMap<string, ActionState>,
   first: boolean,
   style: BlockStyle,
   room?: ResultRoom,
 ): string {
+  const isOff = (part: BuiltinPart) => off.includes(`${BUILTIN_FEED}${part}`);
   const { errors, values } = renderMetadata(
     { values: metadata, changed: news.changed, rejected: news.rejected, first },
     style.metadata,
@@ -61,15 +67,15 @@ export function renderNews(
   );
   const parts = [
     ...news.messages.map((message) => renderMessage(message, style)),
-    ...renderResults(news.results, actions, style, room),
+    ...(isOff('results') ? [] : renderResults(news.results, actions, style, room)),
     renderFaults(news.faults, style),
     errors,
     renderBreak(news.broken, style),
-    values,
+    isOff('metadata') ? '' : cutPart('metadata', values, style),
     renderVariables({ values: variables, changed: news.variables, first }, style.variables, style.safe),
     renderRunning(running, actions, style),
-    renderWorkflows(news.workflows ?? [], style),
-    // Then, as they come to be: feeds that changed.
+    isOff('news') ? '' : cutPart('news', renderWorkflows(news.workflows ?? [], style), style),
+    renderFeeds(news.feeds ?? [], style),
     news.task === undefined ? '' : renderTask(news.task, style),
   ].filter((part) => part !== '');
   return parts.join('\n\n');

@@ -2,11 +2,15 @@ import { type ActionState, isShown, isTracked } from '../events/action.ts';
 import type { Json } from '../kernel/json.ts';
 import { clip, cutText } from './cut-text.ts';
 import { type Escape, escapeAttribute } from './escape.ts';
-import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MAX_RESULTS, MAX_SHOWN, MIN_SHOWN } from './limits.ts';
+import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MAX_SHOWN, MIN_SHOWN } from './limits.ts';
+import { type Fitting, fitted } from './part-limits.ts';
 import { resultStatus, resultText } from './result-text.ts';
 
 /** About what a result takes beside its text: its tags, and the line that says what is left out. */
 const FRAME = 180;
+
+/** Where the manifest leaves little room, a result gets at least this part of it. */
+const FLOOR_PART = 4;
 
 export interface ResultStyle {
   readonly safe: Escape;
@@ -21,9 +25,15 @@ export const isTold = ({ action }: ActionState): boolean => isTracked(action) &&
 export interface ResultRoom {
   left: number;
   count: number;
+  /** No result is cut below this as long as there is room at all. */
+  readonly floor: number;
 }
 
-export const roomFor = (count: number): ResultRoom => ({ left: MAX_RESULTS, count });
+export const roomFor = (count: number, chars: number): ResultRoom => ({
+  left: chars,
+  count,
+  floor: Math.min(MIN_SHOWN, Math.floor(chars / FLOOR_PART)),
+});
 
 /** Those of these actions whose results there are to tell. */
 export const endedOf = (
@@ -42,11 +52,23 @@ export const endedOf = (
 export function renderResults(
   ids: readonly string[],
   actions: ReadonlyMap<string, ActionState>,
-  style: ResultStyle,
+  style: ResultStyle & Fitting,
   room?: ResultRoom,
 ): readonly string[] {
   const ended = endedOf(ids, actions);
-  const left = room ?? roomFor(ended.length);
+  if (room !== undefined) return renderWithin(ended, style, room);
+  return fitted(
+    style,
+    (chars) => renderWithin(ended, style, roomFor(ended.length, chars)),
+    (rendered) => rendered.join('\n\n'),
+  );
+}
+
+function renderWithin(
+  ended: readonly ActionState[],
+  style: ResultStyle,
+  left: ResultRoom,
+): readonly string[] {
   const rendered: string[] = [];
   for (const [index, state] of ended.entries()) {
     if (left.left <= 0) return [...rendered, unshown(ended.slice(index), style)];
@@ -63,7 +85,7 @@ export function renderAnswer(state: ActionState, style: ResultStyle, room: Resul
 
 function inRoom(room: ResultRoom, render: (max: number) => string): string {
   const share = Math.floor(room.left / room.count) - FRAME;
-  const text = render(Math.min(MAX_SHOWN, Math.max(MIN_SHOWN, share)));
+  const text = render(Math.min(MAX_SHOWN, Math.max(room.floor, share)));
   room.left -= text.length;
   room.count--;
   return text;

@@ -56,7 +56,8 @@ export function bind(names: NameSpace, action: DeclaredAction, parameters: Json)
     if (found !== undefined) {
       const id = found.standing.state === 'open' ? found.standing.node.id : found.standing.id;
       need(found.standing, id ?? '');
-      if (id !== undefined) bound.set(found.reading.name, id);
+      // What comes from outside is taken from there when it starts.
+      if (id !== undefined && !isOutside(found.standing)) bound.set(found.reading.name, id);
     } else if (sibling !== undefined) {
       need(undefined, sibling); // it comes later in the same round
       bound.set(reference.name, sibling);
@@ -65,6 +66,9 @@ export function bind(names: NameSpace, action: DeclaredAction, parameters: Json)
   }
   return { nodes, unseen, failedBy, itself, bound, late };
 }
+
+const isOutside = (standing: Standing): boolean =>
+  standing.state === 'open' && standing.node.kind === 'gate' && standing.node.of === 'outside';
 
 /** Whether it is of the same round of a `<foreach>`: then it is made with it. */
 const isSibling = ({ loops }: NameSpace, id: string, { base, index }: DeclaredAction): boolean =>

@@ -4,6 +4,7 @@ import type { SchedulerEdges } from './edges.ts';
 import { revived } from './failures.ts';
 import { duplicateId } from './faults.ts';
 import { loopAction } from './loops.ts';
+import { awaitsOutside, fromOutside } from './outside.ts';
 import { apply } from './record.ts';
 import { resolution } from './resolution.ts';
 import { restore } from './restore.ts';
@@ -35,6 +36,7 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
   const works = createWorks(options, edges, {
     goOn,
     fatal: (id, error, cause) => failSession(works, id, error, cause),
+    coming: (name) => fromOutside(works, name),
   });
   const open = (tracked: boolean): readonly string[] => {
     const ids: string[] = [];
@@ -73,6 +75,7 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
     untracked: () => open(false),
     atRest() {
       let asks = false;
+      if (awaitsOutside(works)) return false;
       for (const { stage } of works.runs.values()) {
         if (stage.at === 'clearing') asks = true;
         else if (stage.at !== 'waiting') return false;

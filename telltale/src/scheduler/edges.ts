@@ -83,6 +83,11 @@ export interface SchedulerEdges {
    */
   perform(call: PerformCall): Promise<Json>;
   lookup: OuterLookup;
+  /**
+   * Loads what `lookup` has not yet, where `name` stands for something that can be: then true, and `then` is called,
+   * later, once `lookup` has it or it has failed.
+   */
+  readonly fetch?: ((name: string, then: () => void) => boolean) | undefined;
   /** What the CEL of `if` sees beside `actions`: `metadata vars agent`. */
   context(): Readonly<Record<string, unknown>>;
 }

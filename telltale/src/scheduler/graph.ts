@@ -24,7 +24,8 @@ export interface ActionNode {
 export interface Gate {
   readonly kind: 'gate';
   readonly id: string;
-  readonly of: 'parallel' | 'foreach';
+  /** `outside`: what is still being loaded by somebody else, and has no members. */
+  readonly of: 'parallel' | 'foreach' | 'outside';
   /** Ids of members, in the order in which they joined: actions, and gates of a `<foreach>` in a `<parallel>`. */
   readonly members: string[];
   readonly open: Set<Node>;

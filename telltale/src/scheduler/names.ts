@@ -20,6 +20,8 @@ export interface NameSpace {
   readonly state: SessionState;
   readonly graph: Graph;
   readonly lookup: OuterLookup;
+  /** What is waited for until `lookup` has what the name stands for; undefined where it never will. */
+  readonly coming: (name: string) => Gate | undefined;
   /** The last action (or `<foreach>`) that was declared with an `output_key`. */
   readonly keys: Map<string, string>;
   /** The loop that each base id stands in. */
@@ -121,6 +123,8 @@ function findId(names: NameSpace, name: string, by?: DeclaredAction): Standing |
 function findOutside(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
   const value = names.lookup(name);
   if (value !== undefined) return { state: 'value', value };
+  const coming = names.coming(name);
+  if (coming !== undefined) return { state: 'open', node: coming };
   const id = names.state.called.get(name);
   return id === undefined || id === by?.id ? undefined : standingOf(names, id);
 }

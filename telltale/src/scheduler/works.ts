@@ -52,7 +52,7 @@ export interface Works {
 export function createWorks(
   options: SchedulerOptions,
   edges: SchedulerEdges,
-  { goOn, fatal }: Pick<Works, 'goOn' | 'fatal'>,
+  { goOn, fatal, coming }: Pick<Works, 'goOn' | 'fatal'> & Pick<NameSpace, 'coming'>,
 ): Works {
   const { state } = options;
   const graph = createGraph();
@@ -61,7 +61,14 @@ export function createWorks(
     edges,
     state,
     graph,
-    names: { state, graph, lookup: (name) => edges.lookup(name), keys: new Map(), loops: new Map() },
+    names: {
+      state,
+      graph,
+      lookup: (name) => edges.lookup(name),
+      coming,
+      keys: new Map(),
+      loops: new Map(),
+    },
     runs: new Map(),
     openLoops: new Set(),
     queue: createFifo(),

@@ -39,7 +39,12 @@ async function compact(
   contextWindow: number,
 ): Promise<void> {
   const { state, log, manifest } = context;
-  const plan = planCompaction(state, { agent: manifest, seal: state.seal, contextWindow });
+  const plan = planCompaction(state, {
+    agent: manifest,
+    seal: state.seal,
+    parts: context.parts,
+    contextWindow,
+  });
   if (plan === undefined) return;
   const written = await writeSummary(context, plan);
   if (context.stop.reason !== undefined) return;

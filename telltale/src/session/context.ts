@@ -5,6 +5,7 @@ import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
+import type { PartLimits } from '../prompt/part-limits.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../store/store.ts';
 import type { Guide } from './guide/guide-port.ts';
@@ -30,6 +31,10 @@ export interface SessionContext {
   readonly guide: Guide | undefined;
   /** Where the agent has hooks. */
   readonly hooks: SessionHooks | undefined;
+  /** Where the agent has feeds or a memory: puts on the log what the coming turn is shown of them. */
+  readonly fresh: (() => Promise<void> | undefined) | undefined;
+  /** Where the manifest cuts parts of the prompt. */
+  readonly parts: PartLimits | undefined;
   readonly inbox: Pick<Inbox, 'onMessage'>;
   /** What turns come from: the event that began or resumed the session. */
   readonly sessionOrigin: () => Cause;

@@ -15,6 +15,7 @@ import { forkSession } from './fork-session.ts';
 import { createLiveSession, type LiveSession, type RuntimeEdges } from './live-session.ts';
 import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
+import { createMemories } from './memory/memories.ts';
 import { readEvents, readSession } from './read-session.ts';
 import { answerReview } from './reviews/answer-review.ts';
 import { readReview } from './reviews/read-review.ts';
@@ -23,6 +24,7 @@ import { createAgentSnapshots } from './runs/agent-snapshot.ts';
 import { createRuns } from './runs/create-runs.ts';
 import { createLateModels } from './runs/late-model.ts';
 import type { ResumeOptions, Runtime, RuntimeOptions, Session, StartOptions } from './runtime-types.ts';
+import { createTokenizer } from './tokenizer.ts';
 import { DEFAULT_USER } from './variables/variable-scope.ts';
 
 const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';
@@ -45,7 +47,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const sandbox = createSandbox({ clock });
   const { approve, onWaiting, mcp, crashPoint, derivedTriggers } = options;
   const user = options.user ?? env.TELLTALE_USER ?? DEFAULT_USER;
-  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox, derivedTriggers });
+  const tokenizer = createTokenizer();
+  const memories = createMemories({ store, clock, tokenizer });
+  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox, derivedTriggers, tokenizer });
   // What no session or run can be told of: it surfaces in the program around.
   const onError = (thrown: unknown) =>
     queueMicrotask(() => {
@@ -84,6 +88,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   );
   const edges: RuntimeEdges = {
     ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
+    ...{ memories, tokenizer },
   };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
@@ -107,6 +112,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     await engine.close();
     await runs.close();
     await shelf.close();
+    await memories.close();
     await sandbox.close();
     if (typeof given === 'string') await store.close();
   };
@@ -160,6 +166,16 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     workflows: runs,
     forClients: runs.forClients,
+    async feeds(agent, trial = {}) {
+      mustBeOpen();
+      const { tryFeeds } = await import('./feeds/try-feeds.ts');
+      // Its model is opened where a feed asks it: trying the others needs none.
+      return tryFeeds(edges, agent, { model: lateModel(agent), ...trial });
+    },
+    async memory(folder) {
+      mustBeOpen();
+      return memories.open(resolve(cwd, folder));
+    },
     reviews: (filter) => listReviews(store, filter),
     review: (id) => readReview(store, id),
     async answer(review, answer) {

@@ -1,9 +1,12 @@
+import { stateMetrics } from '../events/state-metrics.ts';
 import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
 import { sessionContext } from './decision-context.ts';
+import type { SessionFeeds, SessionFeedsEdges } from './feeds/session-feeds.ts';
 import { ledElsewhere } from './guide/led-result.ts';
 import type { OwnLead } from './guide/own-lead.ts';
 import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
+import { readEvents } from './read-session.ts';
 import type { SessionRuns } from './runs/session-runs.ts';
 import type { SessionEdges } from './session-edges.ts';
 
@@ -30,6 +33,21 @@ export async function openTriggers(
     decisionContext: () => sessionContext(log.state),
     startRun: start,
     cancelRun: cancel,
+  });
+}
+
+/** So are feeds. */
+export async function openFeeds(
+  edges: SessionEdges,
+  parts: Pick<SessionFeedsEdges, 'view' | 'testContext' | 'lookup' | 'runWorkflow'>,
+): Promise<SessionFeeds> {
+  const { log, origin } = edges;
+  const { createSessionFeeds } = await import('./feeds/session-feeds.ts');
+  const { state } = log;
+  return createSessionFeeds({
+    ...{ ...edges, ...parts, state },
+    append: (body) => log.append(body, origin),
+    metrics: async () => stateMetrics(await readEvents(edges.store, state.id)),
   });
 }
 

@@ -6,6 +6,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { IdSource } from '../kernel/ids.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { LoadTokenizer } from '../kernel/tokenizer.ts';
 import type { Model } from '../models/model.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import type { Invoke } from '../targets/artifacts/invoker.ts';
@@ -18,6 +19,7 @@ import { createEventQueue } from './event-queue.ts';
 import { firstEvent, writerOf } from './first-event.ts';
 import type { Lead } from './guide/lead.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
+import type { Memories } from './memory/memories.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import { runSession } from './run-session.ts';
@@ -48,6 +50,8 @@ export interface RuntimeEdges {
   /** Begins the session of a sub-agent. */
   readonly spawn: Spawn;
   readonly runs: Runs;
+  readonly memories: Memories;
+  readonly tokenizer: LoadTokenizer;
   readonly ids: IdSource;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }

@@ -53,6 +53,12 @@ export async function runLoop(
       if (stop.reason !== undefined) return { kind: 'stopped' };
       if (state.failing !== undefined) return untilStopped(stop);
     }
+    const loading = context.fresh?.();
+    if (loading !== undefined) {
+      await stop.until((done) => void loading.finally(done));
+      if (stop.reason !== undefined) return { kind: 'stopped' };
+      if (state.failing !== undefined) return untilStopped(stop);
+    }
     const cost = manifest.budget?.costs.turn ?? 0;
     if (state.balance !== undefined && cost > 0)
       log.append(

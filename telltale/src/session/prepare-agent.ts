@@ -1,12 +1,16 @@
 import { completesStep } from '../events/action.ts';
+import { BUILTIN_FEED } from '../events/fold-feeds.ts';
+import { isOwnFeed } from '../feeds/feed.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { LoadTokenizer } from '../kernel/tokenizer.ts';
 import type { AgentManifest, WorkflowManifest } from '../manifest/schema/kinds.ts';
 import { once } from '../manifest/schema/once.ts';
 import type { Model } from '../models/model.ts';
 import { openModel } from '../models/open-model.ts';
 import { type Opening, openingOf } from '../prompt/conversation.ts';
+import type { PartLimits } from '../prompt/part-limits.ts';
 import { systemPrompt } from '../prompt/primer.ts';
 import type { Store } from '../store/store.ts';
 import { type AgentTargets, createTargets } from '../targets/create-targets.ts';
@@ -22,14 +26,12 @@ import type { CheckedOutput } from './context.ts';
 import { agentCode } from './define/agent-code.ts';
 import {
   allowedInternalActions,
-  INTERNAL_ACTIONS,
   type InternalAction,
   ledInternalAction,
 } from './internal/internal-actions.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { createMetadata, type Metadata } from './metadata/metadata.ts';
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts';
-import { refuseNotBuilt } from './refuse-not-built.ts';
 import { shownManifest } from './runs/shown-manifest.ts';
 import { isManual, workflowsOf } from './runs/workflow-catalog.ts';
 import { workflowTarget } from './runs/workflow-target.ts';
@@ -59,6 +61,8 @@ export interface PreparedAgent {
   readonly derived: DerivedVariables | undefined;
   readonly toAction: ToAction;
   readonly checkOutput: (text: string) => CheckedOutput;
+  /** Where its manifest cuts parts of the prompt. */
+  readonly parts: PartLimits | undefined;
   /** What a session shows its model: one that is led also how steps are completed. */
   readonly face: (led: boolean) => Face;
   /** The same agent as it is now: another where its MCP servers list something else. Throws as `targets.latest` does. */
@@ -83,6 +87,7 @@ export interface PrepareEdges {
   readonly sandbox?: Sandbox | undefined;
   /** Types of triggers of derived variables beside the built-in ones. */
   readonly derivedTriggers?: DerivedTriggers | undefined;
+  readonly tokenizer: LoadTokenizer;
 }
 
 export async function prepareAgent(
@@ -92,8 +97,8 @@ export async function prepareAgent(
 ): Promise<PreparedAgent> {
   const { store, clock, env, findSandbox, family, mcp, sandbox } = edges;
   const { manifest, folder } = agent;
-  refuseNotBuilt(agent, INTERNAL_ACTIONS);
   checkStores(agent);
+  const parts = await partLimits(manifest, edges.tokenizer);
   const derived = await derivedOf(manifest, edges.derivedTriggers);
   const desk = createOpenDesk(edges);
   await seedArtifacts(agent, desk);
@@ -136,6 +141,7 @@ export async function prepareAgent(
     shownManifest: once(() => shownManifest(manifest)),
     metadata: createMetadata(manifest.metadata),
     derived,
+    parts,
     toAction: createToAction(manifest.action_templates),
     checkOutput: createOutputCheck(
       manifest.output?.schema,
@@ -144,8 +150,8 @@ export async function prepareAgent(
     ),
   };
   const over = (table: AgentTargets): PreparedAgent => {
-    const plain = makeFace(manifest, table.all, allowed, false);
-    const led = once(() => makeFace(manifest, table.all, [...allowed, ledInternalAction()], true));
+    const plain = makeFace(manifest, table.all, allowed, parts, false);
+    const led = once(() => makeFace(manifest, table.all, [...allowed, ledInternalAction()], parts, true));
     const prepared: PreparedAgent = {
       ...fixed,
       targets: table,
@@ -164,6 +170,7 @@ function makeFace(
   manifest: AgentManifest,
   targets: AgentTargets['all'],
   internal: readonly InternalAction[],
+  parts: PartLimits | undefined,
   led: boolean,
 ): Face {
   // In `step` a field of the one tool completes a step.
@@ -180,10 +187,27 @@ function makeFace(
       callNames: calls?.style.names,
       led,
     });
-    return openingOf({ system, agent: manifest, seal, calls: calls?.style, tools: calls?.request.tools });
+    return openingOf({
+      ...{ system, agent: manifest, seal, parts },
+      calls: calls?.style,
+      tools: calls?.request.tools,
+    });
   };
   const unsealed = openingFor(undefined);
   return { internal, calls, opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)) };
+}
+
+/** The tokenizer is loaded by those who have something to cut. */
+async function partLimits(
+  { context_feeds: feeds }: AgentManifest,
+  tokenizer: LoadTokenizer,
+): Promise<PartLimits | undefined> {
+  const cut = feeds.flatMap((feed) =>
+    isOwnFeed(feed) || feed.max_tokens === undefined
+      ? []
+      : [[feed.id.slice(BUILTIN_FEED.length), feed.max_tokens] as const],
+  );
+  return cut.length === 0 ? undefined : { tokenizer: await tokenizer(), maxTokens: Object.fromEntries(cut) };
 }
 
 /** The matcher is loaded by those who have something to match. */

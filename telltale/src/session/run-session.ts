@@ -9,13 +9,15 @@ import { runChat } from './chat/run-chat.ts';
 import { createChildRunner } from './children/child-runner.ts';
 import { conclude } from './conclude.ts';
 import type { SessionContext } from './context.ts';
+import { freshContext, noFeeds, usesFeeds } from './feeds/fresh-context.ts';
 import { createCompleteStep } from './guide/complete-step.ts';
 import { createGuide } from './guide/guide.ts';
 import { ledResult } from './guide/led-result.ts';
 import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox } from './inbox.ts';
-import { openHooks, openLead, openTriggers } from './late-parts.ts';
+import { openFeeds, openHooks, openLead, openTriggers } from './late-parts.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
+import { noMemory, openMemory } from './memory/session-memory.ts';
 import { createMetadataWriter, refreshMetadata } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
 import { recover } from './recover.ts';
@@ -57,8 +59,15 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       rollback: (to) => scheduler.rollback(to, log.here()),
       cancel: (id, reason) => scheduler.cancel(reason, [id]),
       completeStep: createCompleteStep(log, () => scheduler),
+      feeds: async () => feeds?.desk ?? noFeeds(),
+      memory: async () => memory?.open() ?? noMemory(),
     },
   );
+  const memory = openMemory(edges);
+  const lookup = (name: string) => state.variables.get(name)?.value ?? ownField(state, name);
+  const feeds = usesFeeds(manifest)
+    ? await openFeeds(edges, { view, testContext, lookup, runWorkflow: sessionRuns.feed })
+    : undefined;
   const triggers =
     prepared.triggers && (await openTriggers(edges, prepared.triggers, sessionRuns, testContext));
   const hooks = hasHooks(manifest.hooks) ? await openHooks(edges, performer.traits) : undefined;
@@ -89,7 +98,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       ...performer,
       clear: reviews.clear,
       ...(hooks === undefined ? {} : { before: hooks.before, after: hooks.after }),
-      lookup: (name) => state.variables.get(name)?.value ?? ownField(state, name),
+      lookup: feeds === undefined ? lookup : (name) => feeds.keeper.value(name) ?? lookup(name),
+      ...(feeds === undefined ? {} : { fetch: feeds.keeper.fetch }),
       context: testContext,
     },
   );
@@ -113,6 +123,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     stop,
     reviews,
     hooks,
+    fresh: freshContext({ manifest, log, testContext, feeds, memory, origin: () => edges.origin }),
+    parts: prepared.parts,
     inbox,
     sessionOrigin: () => edges.origin,
     clock,
@@ -135,6 +147,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   // Nothing is recorded from there on, so nothing may start any more, however long the model takes to end.
   stop.onStop(() => {
     if (isLetGo(stop)) void scheduler.abandon(); // waited for at the end
+    void feeds?.keeper.close(); // likewise
     if (stop.reason?.kind === 'cancel') sessionRuns.cancelAll(stop.reason.reason);
   });
   try {
@@ -145,6 +158,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     else if (state.runs.length > 0) await sessionRuns.reconcile();
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     if (edges.resumed) hooks?.catchUp();
+    feeds?.keeper.begin();
+    memory?.begin();
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
     const tellTools = createToolNews(prepared, log);
     const refresh = () => {
@@ -158,6 +173,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     await own?.close(end);
     await variablesOut(edges, end);
     if (end.kind === 'completed') triggers?.end();
+    if (end.kind !== 'stopped') await memory?.note();
     // A session that has completed is not taken up again: what it has set off must be there before.
     await sessionRuns.settled();
     return await conclude(context, conversation, end);
@@ -168,6 +184,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   } finally {
     disarm();
     triggers?.close();
+    await feeds?.keeper.close();
     await sessionRuns.settled();
     reactions?.close();
     inbox.close();

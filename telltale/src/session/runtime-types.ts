@@ -1,8 +1,10 @@
 import type { ObservedEvent, SessionEvent, Usage } from '../events/event.ts';
 import type { Review, SessionState, SessionStatus } from '../events/state.ts';
+import type { FeedReading, FeedView } from '../feeds/keeper.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
+import type { Memory } from '../memory/memory.ts';
 import type { Model } from '../models/model.ts';
 import type { Store } from '../store/store.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
@@ -122,6 +124,21 @@ export interface Session<Output = Json> {
   interrupt(): Promise<void>;
 }
 
+/** The feeds of an agent, outside of any session: to try them. */
+export interface FeedTrial {
+  list(): readonly FeedView[];
+  /** From its source, whatever a cache has. Rejects where it cannot be had. */
+  read(id: string, options?: ReadOptions): Promise<FeedReading>;
+  close(): Promise<void>;
+}
+
+export interface FeedTrialOptions {
+  /** Variables that feeds may name. */
+  readonly vars?: JsonObject;
+  /** In place of the manifest's own. */
+  readonly model?: string | Model;
+}
+
 export interface Runtime {
   readonly store: Store;
   start<Output>(agent: LoadedAgent<Output>, options: StartOptions): Session<Output>;
@@ -140,6 +157,10 @@ export interface Runtime {
   readonly workflows: Workflows;
   /** Runs whose tasks a client outside works on, instead of agents: an MCP client. */
   forClients(options?: ClientRunsOptions): ClientRuns;
+  /** The feeds of an agent, to try them. Close it when you are done. */
+  feeds(agent: LoadedAgent<unknown>, options?: FeedTrialOptions): Promise<FeedTrial>;
+  /** The knowledge graph of a folder. It is closed with the runtime. */
+  memory(folder: string): Promise<Memory>;
   /** What waits for a person, over all sessions and runs of the store, oldest first. */
   reviews(filter?: ReviewFilter): Promise<readonly OpenReview[]>;
   /** All that is known of a review, open or answered. Rejects with `review_unknown`. */

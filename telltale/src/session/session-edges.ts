@@ -1,6 +1,7 @@
 import type { Cause } from '../events/event.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { IdSource } from '../kernel/ids.ts';
+import type { LoadTokenizer } from '../kernel/tokenizer.ts';
 import type { Model } from '../models/model.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
 import type { Invoke } from '../targets/artifacts/invoker.ts';
@@ -8,6 +9,7 @@ import type { Approve } from '../targets/target.ts';
 import type { Talk } from './chat/talk.ts';
 import type { Lineage, Spawn } from './children/lineage.ts';
 import type { Lead } from './guide/lead.ts';
+import type { Memories } from './memory/memories.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import type { Runs } from './runs/create-runs.ts';
 import type { OnWaiting } from './runtime-types.ts';
@@ -37,6 +39,8 @@ export interface SessionEdges {
   readonly talk: Talk;
   readonly spawn: Spawn;
   readonly runs: Runs;
+  readonly memories: Memories;
+  readonly tokenizer: LoadTokenizer;
   readonly ids: IdSource;
   /** Asks decision artifacts for this session. */
   readonly invoke: Invoke;

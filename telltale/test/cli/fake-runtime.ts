@@ -238,6 +238,12 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         forClients: () => {
           throw new Error('nothing here works for clients');
         },
+        feeds: async () => {
+          throw new Error('nothing here has feeds');
+        },
+        memory: async () => {
+          throw new Error('nothing here remembers');
+        },
         async fork(id, seq) {
           calls.push(['fork', id, seq]);
           return 'ses_forked';

@@ -14,18 +14,21 @@ metadata:
   fields:
     status: { type: enum, values: [IDLE, CODING], default: IDLE }
 `;
-/** `note` writes a line, so that a test sees how often it ran; a gate waits until a test opens it. */
+/**
+ * `note` writes a line, so that a test sees how often it ran; a gate waits until a test opens it, a minute at most: one
+ * whose process was killed may outlive the test.
+ */
 const TOOLS = `kind: Tool
 name: note
 implementation: { command: [sh, -c, "echo ran >> notes.txt; printf '\\\\033[31mnoted\\\\033[0m'"] }
 ---
 kind: Tool
 name: gate1
-implementation: { command: [sh, -c, "while [ ! -e open1 ]; do sleep 0.05; done"] }
+implementation: { command: [sh, -c, "n=0; while [ ! -e open1 ] && [ $n -lt 1200 ]; do n=$((n+1)); sleep 0.05; done"] }
 ---
 kind: Tool
 name: gate2
-implementation: { command: [sh, -c, "while [ ! -e open2 ]; do sleep 0.05; done"] }
+implementation: { command: [sh, -c, "n=0; while [ ! -e open2 ] && [ $n -lt 1200 ]; do n=$((n+1)); sleep 0.05; done"] }
 `;
 const QUICK = `turns:
   - |

@@ -142,6 +142,32 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
   }),
   fc.record({ type: fc.constant('fault' as const), code: fc.constant('bad_json'), message: fc.string() }),
   fc.record({
+    type: fc.constant('feed.updated' as const),
+    id: fc.constantFrom('clock', 'tree'),
+    value: json,
+    tokens: fc.nat(99),
+    loaded_at: fc.nat(99),
+    told: fc.constant(true as const),
+  }),
+  fc.record({
+    type: fc.constant('feed.failed' as const),
+    id: fc.constantFrom('clock', 'tree'),
+    error,
+    times: fc.nat(3),
+    told: fc.constant(true as const),
+  }),
+  fc.record({
+    type: fc.constant('feed.added' as const),
+    id: fc.constantFrom('clock', 'errors'),
+    feed: fc.constant({ id: 'errors', source: { type: 'metadata' } }),
+    by: fc.constant('model'),
+  }),
+  fc.record({
+    type: fc.constant('feed.removed' as const),
+    id: fc.constantFrom('clock', 'builtin:results'),
+    by: fc.constant('model'),
+  }),
+  fc.record({
     type: fc.constant('budget.charged' as const),
     what: fc.constant('turn' as const),
     amount: fc.constant(1),

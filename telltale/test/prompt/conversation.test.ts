@@ -22,7 +22,11 @@ type Step =
   | { readonly do: 'turn'; readonly output: string }
   | { readonly do: 'declare'; readonly mode: 'async' | 'fire_and_forget'; readonly name: string }
   | { readonly do: 'end'; readonly which: number; readonly how: number; readonly output: string }
-  | { readonly do: 'message' | 'fault' | 'reject' | 'set' | 'break'; readonly text: string }
+  | {
+      readonly do: 'message' | 'fault' | 'reject' | 'set' | 'break' | 'feed' | 'feedFails';
+      readonly text: string;
+    }
+  | { readonly do: 'off' | 'on' }
   | { readonly do: 'undo' }
   | { readonly do: 'compact'; readonly back: number };
 
@@ -56,9 +60,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       'reject' as const,
       'set' as const,
       'break' as const,
+      'feed' as const,
+      'feedFails' as const,
     ),
     text,
   }),
+  fc.record({ do: fc.constantFrom('off' as const, 'on' as const) }),
   fc.record({ do: fc.constant('undo' as const) }),
   fc.record({ do: fc.constant('compact' as const), back: fc.nat(3) }),
 );
@@ -141,6 +148,31 @@ describe('a conversation', () => {
                 to: each.text,
                 by: 'model',
               });
+              break;
+            case 'feed':
+              log({
+                type: 'feed.updated',
+                id: 'clock',
+                value: each.text,
+                tokens: 1,
+                loaded_at: -5000,
+                told: true,
+              });
+              break;
+            case 'feedFails':
+              log({
+                type: 'feed.failed',
+                id: each.text === '' ? 'clock' : 'tree',
+                error: { code: 'feed_late', message: each.text, retryable: true },
+                times: 1,
+                told: true,
+              });
+              break;
+            case 'off':
+              log({ type: 'feed.removed', id: 'builtin:results', by: 'manifest' });
+              break;
+            case 'on':
+              log({ type: 'feed.added', id: 'builtin:results', by: 'manifest' });
               break;
             case 'break':
               log({ type: 'turn.failed', error: { code: 'model_x', message: each.text, retryable: true } });

@@ -21,6 +21,7 @@ export interface StageOptions extends Partial<Omit<SchedulerOptions, 'state'>> {
   /** By name; a target that is not named here is idempotent and starts at once. `undefined`: there is none. */
   readonly targets?: Readonly<Record<string, Partial<TargetTraits> | undefined>>;
   readonly outside?: JsonObject;
+  readonly fetch?: SchedulerEdges['fetch'];
   readonly context?: Readonly<Record<string, unknown>>;
   readonly random?: () => number;
   /** Commits are made by `commit()` only. */
@@ -148,6 +149,7 @@ export function stage(options: StageOptions = {}): Stage {
         const outside = options.outside ?? {};
         return Object.hasOwn(outside, name) ? outside[name] : undefined;
       },
+      fetch: options.fetch,
       context: () => options.context ?? { metadata: {}, vars: {}, agent: {} },
     },
   );

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { createAgentShelf } from '../../src/session/agent-shelf.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
+import { createTokenizer } from '../../src/session/tokenizer.ts';
 import type { OpenMcpServer } from '../../src/targets/mcp/mcp-server.ts';
 import { createMemoryStore } from '../../src/testing/memory-store.ts';
 import { scripted } from '../../src/testing/scripted.ts';
@@ -23,7 +24,13 @@ function shelfWithServers() {
     };
   };
   const clock = createSystemClock();
-  const shelf = createAgentShelf({ store: createMemoryStore(), clock, env: {}, mcp });
+  const shelf = createAgentShelf({
+    store: createMemoryStore(),
+    clock,
+    env: {},
+    mcp,
+    tokenizer: createTokenizer(),
+  });
   const make = (name = 'x') =>
     defineAgent({
       name,

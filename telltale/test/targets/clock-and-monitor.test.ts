@@ -65,4 +65,34 @@ test('the machine says how it fares', async () => {
   expect(result.disk?.free_bytes).toBeGreaterThan(0);
   expect(result.load).toHaveProperty('one_minute');
   expect(result.uptime_seconds).toBeGreaterThan(0);
+  expect(result.cpu_percent).toBeGreaterThanOrEqual(0);
+  expect(result.memory?.used_percent).toBeGreaterThan(0);
+});
+
+test('of the machine those figures can be had that are wanted, use in percent', async () => {
+  const { call, failure } = await given();
+  const some = (await call('system_monitor', { metrics: ['cpu', 'memory', 'disk'] })) as Record<
+    string,
+    number
+  >;
+  expect(Object.keys(some)).toEqual(['cpu', 'memory', 'disk', 'timestamp']);
+  expect(some.timestamp).toBe('2026-07-01T22:30:00.000Z');
+  for (const name of ['cpu', 'memory', 'disk']) {
+    expect(some[name]).toBeGreaterThanOrEqual(0);
+    expect(some[name]).toBeLessThanOrEqual(100);
+  }
+  expect(await call('system_monitor', { metrics: ['load', 'uptime'] })).toMatchObject({
+    load: { one_minute: expect.any(Number) },
+    uptime: expect.any(Number),
+  });
+  expect((await failure('system_monitor', { metrics: ['gpu'] })).hint).toContain('cpu');
+});
+
+test('a busy processor shows', async () => {
+  const { call } = await given();
+  const cpu = async () => ((await call('system_monitor', { metrics: ['cpu'] })) as { cpu: number }).cpu;
+  await cpu();
+  const until = performance.now() + 150;
+  while (performance.now() < until);
+  expect(await cpu()).toBeGreaterThan(0);
 });

@@ -99,6 +99,58 @@ test('a log is appended to by default, and read from the start or the end', asyn
   expect(tool('notes').idempotentFor?.({ operation: 'read' })).toBe(true);
 });
 
+test('a log is searched by level, by text and by time, from either end', async () => {
+  const { call, failure, clock } = await given('log');
+  for (const value of [
+    { level: 'error', text: 'one' },
+    { level: 'info', text: 'two' },
+    'plain ERROR three',
+    { level: 'info', text: 'an ERROR in text' },
+  ]) {
+    await call('notes', { value });
+    await clock.advance(60_000);
+  }
+  const found = async (parameters: object) => {
+    const { entries } = (await call('notes', { operation: 'tail', ...parameters })) as {
+      entries: { n: number }[];
+    };
+    return entries.map(({ n }) => n);
+  };
+  expect(await found({ filter: 'ERROR' })).toEqual([1, 3, 4]);
+  expect(await found({ filter: 'ERROR', limit: 2 })).toEqual([3, 4]);
+  expect(await found({ operation: 'read', filter: 'ERROR', limit: 2 })).toEqual([1, 3]);
+  expect(await found({ operation: 'read', filter: 'ERROR', after: 1 })).toEqual([3, 4]);
+  expect(await found({ filter: 'error' })).toEqual([1]);
+  expect(await found({ since: '150s' })).toEqual([3, 4]);
+  expect(await found({ since: '2026-01-01T00:01:00Z' })).toEqual([2, 3, 4]);
+  expect(await found({ operation: 'read', since: 90, filter: 'nothing' })).toEqual([]);
+  expect(await failure('notes', { operation: 'tail', since: 'yesterday' })).toMatchObject({
+    code: 'bad_parameters',
+  });
+  expect(await failure('notes', { operation: 'tail', since: '2026-13-01' })).toMatchObject({
+    code: 'bad_parameters',
+    message: '"/since" is "2026-13-01", which is no time.',
+  });
+});
+
+test('a search of a log ends after twenty thousand entries, and says so', async () => {
+  const tables = memoryTables(() => 0);
+  for (let n = 0; n < 20_300; n++) await tables.push('relic:notes', n < 10 ? 'rare' : 'common');
+  const { call } = await agentTargets({
+    agent: 'import: { relics: [./r.yml] }',
+    files: { 'r.yml': 'kind: Relic\nname: notes\ndriver: log\n' },
+    options: { clock: createSimulatedClock(0), store: { location: 'memory', tables } },
+  });
+  expect(await call('notes', { operation: 'tail', filter: 'rare' })).toEqual({
+    entries: [],
+    cut: 'There are more entries than were searched.',
+  });
+  expect(await call('notes', { operation: 'read', filter: 'rare', limit: 3 })).toMatchObject({
+    entries: [{ n: 1 }, { n: 2 }, { n: 3 }],
+  });
+  expect(await call('notes', { operation: 'tail', filter: 'common', limit: 1 })).not.toHaveProperty('cut');
+});
+
 test.each(['kv', 'log'])('the %s driver tells its health', async (driver) => {
   const { call } = await given(driver);
   expect(await call('notes', { operation: 'health' })).toEqual({

@@ -72,7 +72,7 @@ async function valuesOf(
   if (flags.includes('--status')) return beginning(STATUSES.map(plain), current);
   if (flags.includes('--type'))
     return beginning([...new Set<string>([...EVENT_TYPES, ...RUN_EVENT_TYPES])].map(plain), current);
-  const isFile = ['--store', '--record', '--root', '--out', '--dir', '--in'].some((each) =>
+  const isFile = ['--store', '--record', '--root', '--out', '--dir', '--in', '--path'].some((each) =>
     flags.includes(each),
   );
   return isFile ? files(current, context.io.cwd) : [];

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
 import { clip } from '../cut-text.ts';
 import { MAX_ERROR_SHOWN, MAX_NAME_SHOWN } from '../limits.ts';
+import { fitted, RESULTS_PART } from '../part-limits.ts';
 import type { PromptMessage } from '../prompt.ts';
 import type { BlockStyle, Told } from '../render-block.ts';
 import { endedOf, type ResultRoom, renderAnswer, renderResults, roomFor } from '../render-results.ts';
@@ -29,6 +30,8 @@ interface Scene {
   readonly undone: boolean;
   readonly style: BlockStyle;
   readonly room: ResultRoom;
+  /** Whether results are left out of the prompt: a call still has to be answered. */
+  readonly hidden: boolean;
   /** Ids of results and of running actions, and messages of faults, that answers have told. */
   readonly answered: Set<string>;
   readonly mistakes: Set<string>;
@@ -44,6 +47,22 @@ export function answerCalls(
   told: Told,
   actions: ReadonlyMap<string, ActionState>,
   style: BlockStyle,
+  callStyle: CallStyle,
+): Answered {
+  return fitted(
+    style,
+    (chars) => answerWithin(chars, calls, turn, told, actions, style, callStyle),
+    ({ answers }) => answers.map(({ text }) => text).join('\n'),
+  );
+}
+
+function answerWithin(
+  chars: number,
+  calls: readonly TurnCall[],
+  turn: number,
+  told: Told,
+  actions: ReadonlyMap<string, ActionState>,
+  style: BlockStyle,
   { dialect }: CallStyle,
 ): Answered {
   const { news } = told;
@@ -54,7 +73,8 @@ export function answerCalls(
     rejected: news.rejected,
     undone: news.faults.some(({ code }) => UNDONE_CODES.has(code)),
     style,
-    room: roomFor(endedOf(news.results, actions).length),
+    room: roomFor(endedOf(news.results, actions).length, chars),
+    hidden: told.off?.includes(RESULTS_PART) === true,
     answered: new Set(),
     mistakes: new Set(),
   };
@@ -120,8 +140,9 @@ function answerAction(id: string, scene: Scene): Said {
   if (!isTracked(state.action)) return { text: 'started' };
   answered.add(id);
   if (!ended.has(id)) return { text: running(state) };
-  const text = renderAnswer(state, style, room);
-  return resultStatus(state) === 'ok' ? { text } : failed(text);
+  const status = resultStatus(state);
+  const text = scene.hidden ? `${status}; results are not shown` : renderAnswer(state, style, room);
+  return status === 'ok' ? { text } : failed(text);
 }
 
 /** An id that was given out may have become no action: its template was unknown, or the runtime was stopped. */
@@ -166,7 +187,7 @@ function answerStep(events: readonly ParserEvent[], scene: Scene): Said {
       }
     }
   }
-  const results = renderResults(ended, scene.actions, scene.style, scene.room);
+  const results = scene.hidden ? [] : renderResults(ended, scene.actions, scene.style, scene.room);
   const text = [...results, ...parts].join('\n');
   return text === '' ? OK : { text };
 }

@@ -4,7 +4,9 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import type { Memory } from '../../memory/memory.ts';
 import type { OpenDesk } from '../artifact-desk.ts';
+import type { FeedDesk } from '../feeds/feed-desk.ts';
 import type { CompleteStep } from '../guide/complete-step.ts';
 import type { SetVariable } from '../variables/variable-writer.ts';
 
@@ -18,6 +20,10 @@ export interface InternalEdges {
   readonly rollback: (to: string | undefined) => Promise<{ readonly undone: readonly string[] }>;
   /** Stops an action that has not ended; resolves when it has. */
   readonly cancel: (id: string, reason: string) => Promise<void>;
+  /** The feeds of the session; rejects where it has none. */
+  readonly feeds: () => Promise<FeedDesk>;
+  /** What is known of the code base; rejects where the agent has no memory. */
+  readonly memory: () => Promise<Memory>;
   /** Of a session that is led; of another it rejects. */
   readonly completeStep: CompleteStep;
 }

@@ -7,7 +7,14 @@ import { cancelAction } from './cancel-action.ts';
 import { completeStep } from './complete-step.ts';
 import type { Definition, InternalEdges } from './definition.ts';
 import { deleteVariable } from './delete-variable.ts';
+import { addContextFeed } from './feeds/add-context-feed.ts';
+import { listContextFeeds } from './feeds/list-context-feeds.ts';
+import { readContextFeed } from './feeds/read-context-feed.ts';
+import { removeContextFeed } from './feeds/remove-context-feed.ts';
+import { updateContextFeed } from './feeds/update-context-feed.ts';
 import { listActions } from './list-actions.ts';
+import { queryKnowledgeGraph } from './memory/query-knowledge-graph.ts';
+import { updateKnowledgeGraph } from './memory/update-knowledge-graph.ts';
 import { readArtifact } from './read-artifact.ts';
 import { readOutputAction } from './read-output.ts';
 import { rollbackAction } from './rollback.ts';
@@ -25,6 +32,13 @@ const DEFINITIONS: readonly Definition[] = [
   readArtifact,
   writeArtifact,
   rollbackArtifact,
+  addContextFeed,
+  updateContextFeed,
+  removeContextFeed,
+  listContextFeeds,
+  readContextFeed,
+  queryKnowledgeGraph,
+  updateKnowledgeGraph,
 ];
 
 /** The names of those there are. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { SessionEvent } from '../../events/event.ts';
 import type { SessionState, StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
@@ -29,6 +30,8 @@ export interface SessionRuns {
   reconcile(): Promise<void>;
   /** Runs the workflow that an action calls. */
   call(call: PerformCall): Promise<Json>;
+  /** Runs the workflow that a feed is made by, and gives its output. */
+  feed(name: string, input: JsonObject, signal: AbortSignal): Promise<Json>;
   /** Ends what its triggers started: the session is cancelled. */
   cancelAll(reason: string): void;
   /**
@@ -50,6 +53,17 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
     const kept = work.catch(fail).finally(() => underWay.delete(kept));
     underWay.add(kept);
     return kept;
+  };
+  const feedRuns = new Map<string, number>();
+  /** The same for the same load of a turn, so that what a crash cut short is gone on with, and not begun again. */
+  const feedRun = (name: string, input: JsonObject): string => {
+    const asked = createHash('sha256')
+      .update(`${name} ${JSON.stringify(input)}`)
+      .digest('hex');
+    const load = `${state.id}.feed:${asked.slice(0, 16)}:${state.turn}`;
+    const nth = feedRuns.get(load) ?? 0;
+    feedRuns.set(load, nth + 1);
+    return nth === 0 ? load : `${load}~${nth + 1}`;
   };
   /** Runs whose streams are being made, or looked for. */
   const beginning = new Map<string, Promise<void>>();
@@ -89,6 +103,22 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
       for (const { run } of state.runs) end(run, `Its session was cancelled: ${reason}`, 'session');
     },
     settled: () => (underWay.size === 0 ? undefined : allSettled(underWay)),
+    async feed(name, input, signal) {
+      const workflow = prepared.workflows.get(name);
+      if (workflow === undefined) throw workflowUnknown(agent, name, [...prepared.workflows.keys()]);
+      await log.flushed();
+      signal.throwIfAborted();
+      return runs.call({
+        ...{ id: feedRun(name, input), workflow, ground, input, cause: undefined, signal },
+        balance: state.balance,
+        origin: {
+          session: { id: state.id, seq: state.seq },
+          chain: [workflow.name],
+          agents: agentsAbove(state),
+        },
+        isLetGo: () => isLetGo(stop),
+      });
+    },
     async call({ action, input, cause, signal }) {
       const workflow = prepared.workflows.get(action.name);
       if (workflow === undefined) throw workflowUnknown(agent, action.name, [...prepared.workflows.keys()]);

@@ -1,5 +1,6 @@
 import type { Operation } from '../operations.ts';
 import { checkSize } from './check-size.ts';
+import { FILTER, findEntries, type LogEntry, SINCE } from './find-entries.ts';
 import type { RelicContext, RelicDriver } from './relic-driver.ts';
 import { relicHealth } from './relic-health.ts';
 
@@ -36,17 +37,35 @@ export function logDriver({
       parameters: {
         after: { type: 'integer', minimum: 0, description: 'The number of an entry: those behind it.' },
         limit: LIMIT,
+        filter: FILTER,
+        since: SINCE,
       },
       idempotent: true,
-      run: async ({ after = 0, limit = DEFAULT_ENTRIES }) => ({
-        entries: await entries({ after: Number(after), limit: Number(limit) }),
-      }),
+      run: async ({ after = 0, limit = DEFAULT_ENTRIES, ...wanted }) =>
+        shown(
+          await findEntries(tables, list, {
+            ...wanted,
+            order: 'oldest',
+            after: Number(after),
+            limit: Number(limit),
+            now: clock.now(),
+          }),
+        ),
     },
     tail: {
       description: 'the newest entries, in order',
-      parameters: { limit: LIMIT },
+      parameters: { limit: LIMIT, filter: FILTER, since: SINCE },
       idempotent: true,
-      run: async ({ limit = DEFAULT_ENTRIES }) => ({ entries: await entries({ last: Number(limit) }) }),
+      run: async ({ limit = DEFAULT_ENTRIES, ...wanted }) =>
+        shown(
+          await findEntries(tables, list, {
+            ...wanted,
+            order: 'newest',
+            after: 0,
+            limit: Number(limit),
+            now: clock.now(),
+          }),
+        ),
     },
     health: relicHealth({
       what,
@@ -60,13 +79,9 @@ export function logDriver({
     }),
   };
   return { operations, byDefault: 'append' };
-
-  async function entries(options: {
-    readonly after?: number;
-    readonly last?: number;
-    readonly limit?: number;
-  }) {
-    const found = await tables.entries(list, options);
-    return found.map(({ n, at, value }) => ({ n, at: new Date(at).toISOString(), value }));
-  }
 }
+
+const shown = ({ entries, isCut }: { readonly entries: readonly LogEntry[]; readonly isCut: boolean }) => ({
+  entries: entries.map(({ n, at, value }) => ({ n, at: new Date(at).toISOString(), value })),
+  ...(isCut ? { cut: 'There are more entries than were searched.' } : {}),
+});

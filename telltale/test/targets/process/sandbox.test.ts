@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -85,12 +86,13 @@ inSandbox('in the sandbox', () => {
 
   test('temporary files are private to a command and gone after it', async () => {
     const { sh } = await given();
-    expect(await sh('f=$(mktemp) && echo x > $f && cat $f && echo y > /tmp/shared-name')).toMatchObject({
+    const named = `/tmp/${randomUUID()}`; // a run without the sandbox would leave it for the next one
+    expect(await sh(`f=$(mktemp) && echo x > $f && cat $f && echo y > ${named}`)).toMatchObject({
       exit_code: 0,
       stdout: 'x\n',
     });
-    expect((await sh('cat /tmp/shared-name')).exit_code).not.toBe(0);
-    expect(existsSync('/tmp/shared-name')).toBe(false);
+    expect((await sh(`cat ${named}`)).exit_code).not.toBe(0);
+    expect(existsSync(named)).toBe(false);
   });
 
   test('what is denied, or has to be asked for, is hidden from commands', async () => {

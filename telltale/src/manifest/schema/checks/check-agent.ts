@@ -1,7 +1,7 @@
 import type { Issue } from '../../issue.ts';
 import { checkActionTemplates } from './check-action-templates.ts';
 import { checkConditionValues } from './check-condition-values.ts';
-import { checkFeedNames, checkFeeds } from './check-feeds.ts';
+import { checkFeedIds, checkFeedNames, checkFeeds } from './check-feeds.ts';
 import { checkGuardedVariables } from './check-guarded-variables.ts';
 import { checkHooks } from './check-hooks.ts';
 import { checkMetadata } from './check-metadata.ts';
@@ -35,6 +35,7 @@ export function checkAgent(agent: DocumentNode): readonly Issue[] {
     ...checkVariables(agent.at('context_variables')),
     ...checkDerivedNames(agent, variables, members),
     ...checkFeeds(feeds),
+    ...checkFeedIds(feeds, { variables: names, fields }),
     ...checkFeedNames(feeds, { roots: ['metadata', 'vars', 'agent', ...names], members }),
     ...checkActionTemplates(agent.at('action_templates'), members, names),
     ...checkModels(agent),

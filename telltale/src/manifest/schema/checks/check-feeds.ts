@@ -29,13 +29,40 @@ export function checkFeeds(feeds: readonly DocumentNode[]): readonly Issue[] {
   ];
 }
 
+/**
+ * Feeds that hide a variable or a field of the metadata: `$name` stands for the feed, and nobody who wrote the other
+ * one would expect it.
+ */
+export function checkFeedIds(
+  feeds: readonly DocumentNode[],
+  taken: { readonly variables: readonly string[]; readonly fields: readonly string[] },
+): readonly Issue[] {
+  return feeds.flatMap((feed) => {
+    const id = feed.at('id').text() ?? '';
+    const what = taken.variables.includes(id)
+      ? 'a context variable'
+      : taken.fields.includes(id)
+        ? 'a metadata field'
+        : undefined;
+    if (what === undefined) return [];
+    const message = `The feed "${id}" has the name of ${what}: $${id} would stand for both.`;
+    return [errorAt(feed.at('id'), 'duplicate', message, { hint: 'Give one of them another name.' })];
+  });
+}
+
 /** What is loaded first: `refs`, and every `$id` in the parameters. */
 const refsOf = (feed: DocumentNode): readonly string[] => [
   ...feed
     .at('refs')
     .items()
     .flatMap((ref) => ref.text() ?? []),
-  ...[...textsUnder(feed.at('source').at('params'))].flatMap(([text]) => variablesMentioned(text)),
+  ...[...textsUnder(feed.at('source').at('params'))].flatMap(([text]) => namesMentioned(text)),
+];
+
+/** Each `$name`; ids may have hyphens, and prose puts hyphens behind names, so that both readings count. */
+const namesMentioned = (text: string): readonly string[] => [
+  ...variablesMentioned(text),
+  ...[...text.matchAll(/(?<!\$)\$([A-Za-z_][\w-]*)/g)].map(([, name = '']) => name),
 ];
 
 function checkInterval(feed: DocumentNode): readonly Issue[] {

@@ -1,0 +1,3 @@
+let calls = 0;
+
+export const run = () => ({ calls: ++calls, price: 'high' });

@@ -1,0 +1,171 @@
+import type { FeedReading, FeedView } from '../../feeds/keeper.ts';
+import { sleep } from '../../kernel/clock.ts';
+import { feedText } from '../../kernel/feed-text.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { FeedTrial } from '../../session/runtime-types.ts';
+import { paletteFor } from '../colour.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { startProgress } from '../progress.ts';
+import { loadForRun } from '../run/load-for-run.ts';
+import { readVars } from '../run/read-vars.ts';
+import { withRuntime } from '../session/with-runtime.ts';
+import { usage } from '../usage.ts';
+import { countText, spanText } from '../view/figures.ts';
+import { harmlessLine, harmlessLines } from '../view/harmless.ts';
+import { jsonText } from '../view/json-line.ts';
+import { type Column, tableLines } from '../view/table.ts';
+
+export interface FeedsOptions {
+  readonly store?: string;
+  readonly var: readonly string[];
+  readonly model?: string;
+  readonly watch?: true;
+  readonly json?: true;
+}
+
+/** Between two loads of a feed that is not periodic. */
+const WATCH_MS = 2_000;
+
+const COLUMNS: readonly Column[] = [
+  { title: 'FEED' },
+  { title: 'TYPE' },
+  { title: 'SHOWN' },
+  { title: 'ENABLED' },
+  { title: 'SOURCE', gives: true },
+];
+
+/** `telltale feeds`. */
+export async function tryFeed(
+  manifest: string,
+  feed: string | undefined,
+  options: FeedsOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  if (options.watch === true && feed === undefined)
+    throw usage('--watch needs a feed to watch.', `Name one: telltale feeds ${manifest} FEED --watch`);
+  const vars = readVars(options.var);
+  const agent = await loadForRun(manifest, context, options);
+  if (agent === undefined) return EXIT.usage;
+  return withRuntime(context, options, async (runtime) => {
+    const { model } = options;
+    const trial = await runtime.feeds(agent, { vars, ...(model === undefined ? {} : { model }) });
+    try {
+      if (feed === undefined) return await list(trial.list(), agent.manifest.name, options, context);
+      return options.watch === true
+        ? await watch(trial, feed, options, context)
+        : await load(trial, feed, options, context);
+    } finally {
+      await trial.close();
+    }
+  });
+}
+
+async function list(
+  feeds: readonly FeedView[],
+  agent: string,
+  { json }: FeedsOptions,
+  { io }: CommandContext,
+): Promise<ExitCode> {
+  if (json === true) {
+    await io.stdout.write(jsonText(feeds as never));
+    return EXIT.ok;
+  }
+  if (feeds.length === 0) {
+    await io.stdout.write(`The agent ${harmlessLine(agent)} has no context feeds.\n`);
+    return EXIT.ok;
+  }
+  const rows = feeds.map(({ id, type, intervalMs, inject, enabled, source }) => [
+    harmlessLine(id),
+    intervalMs === undefined ? type : `every ${spanText(intervalMs)}`,
+    inject,
+    enabled ? 'yes' : 'no',
+    harmlessLine(source),
+  ]);
+  const lines = tableLines(COLUMNS, rows, { columns: io.stdout.columns });
+  await io.stdout.write(`${lines.join('\n')}\n`);
+  return EXIT.ok;
+}
+
+async function load(
+  trial: FeedTrial,
+  feed: string,
+  options: FeedsOptions,
+  { io }: Pick<CommandContext, 'io'>,
+): Promise<ExitCode> {
+  const stopProgress = startProgress(io, () => `Loading ${feed}…`);
+  const began = io.clock.monotonic();
+  let reading: FeedReading;
+  try {
+    reading = await trial.read(feed, { signal: io.signal });
+  } catch (thrown) {
+    io.signal.throwIfAborted();
+    throw notLoaded(feed, toRuntimeError(thrown));
+  } finally {
+    await stopProgress();
+  }
+  await print(reading, io.clock.monotonic() - began, options, io);
+  return EXIT.ok;
+}
+
+/** That there is no such feed is a mistake of whoever asked; all else is the source's. */
+const notLoaded = (feed: string, cause: RuntimeError): RuntimeError =>
+  cause.code === 'feed_unknown'
+    ? usage(cause.message, cause.hint ?? 'List them: telltale feeds MANIFEST')
+    : new RuntimeError(
+        'feed_failed',
+        `The feed "${feed}" could not be loaded (${cause.code}). ${cause.message}`,
+        {
+          hint: cause.hint,
+          cause,
+        },
+      );
+
+/** Until it is interrupted. A source that fails is told of, and tried again. */
+async function watch(
+  trial: FeedTrial,
+  feed: string,
+  options: FeedsOptions,
+  { io }: CommandContext,
+): Promise<ExitCode> {
+  const view = trial.list().find(({ id }) => id === feed);
+  if (view === undefined) return load(trial, feed, options, { io }); // says that there is none
+  let shown: string | undefined;
+  for (;;) {
+    const began = io.clock.monotonic();
+    const said = await trial.read(feed, { signal: io.signal }).then(
+      (reading) => ({ key: JSON.stringify(reading.value), reading }),
+      (thrown: unknown) => {
+        io.signal.throwIfAborted();
+        const { code, message } = toRuntimeError(thrown);
+        return { key: `${code}: ${message}`, reading: undefined };
+      },
+    );
+    if (said.key !== shown) {
+      shown = said.key;
+      if (said.reading !== undefined) await print(said.reading, io.clock.monotonic() - began, options, io);
+      else await io.stderr.write(`! ${harmlessLine(said.key)}\n`);
+    }
+    await sleep(io.clock, view?.intervalMs ?? WATCH_MS, io.signal);
+  }
+}
+
+async function print(
+  reading: FeedReading,
+  ms: number,
+  { json }: FeedsOptions,
+  io: CommandContext['io'],
+): Promise<void> {
+  const { id, value, tokens, truncated } = reading;
+  if (json === true) {
+    const cut = truncated === undefined ? {} : { truncated };
+    await io.stdout.write(jsonText({ id, value, tokens, ...cut, ms: Math.round(ms) }));
+    return;
+  }
+  const paint = paletteFor(io.stderr);
+  const missing = truncated === undefined ? '' : `, about ${countText(truncated, 'token')} left out`;
+  await io.stdout.write(`${harmlessLines(feedText(value)).join('\n')}\n`);
+  await io.stderr.write(
+    `${paint.dim(`${harmlessLine(id)}: ${countText(tokens, 'token')}${missing}, ${spanText(ms)}`)}\n`,
+  );
+}

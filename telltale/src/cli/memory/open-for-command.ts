@@ -1,0 +1,61 @@
+import { resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Memory } from '../../memory/memory.ts';
+import type { GraphStats, GraphStore } from '../../store/graph.ts';
+import type { CommandContext } from '../command.ts';
+import { storeFlag, storeLocation } from '../session/store-location.ts';
+import type { StoreOption } from '../session/store-option.ts';
+import { requireStore } from '../session/with-runtime.ts';
+import { shellWord } from '../usage.ts';
+
+export interface MemoryOptions extends StoreOption {
+  readonly json?: true;
+}
+
+/** Opens the memory of a folder in the store, works with it, closes both in any case. */
+export async function withMemory<T>(
+  folder: string,
+  { store: asked }: StoreOption,
+  { io: { cwd, env, clock }, runtimes }: Pick<CommandContext, 'io' | 'runtimes'>,
+  work: (memory: Memory, graphs: GraphStore) => Promise<T>,
+): Promise<T> {
+  const [{ openMemory }, { createTokenizer }, { realFolder }] = await Promise.all([
+    import('../../memory/open-memory.ts'),
+    import('../../session/tokenizer.ts'),
+    import('../../memory/index/real-folder.ts'),
+  ]);
+  // A mistake in its name is to make no store.
+  realFolder(resolve(cwd, folder));
+  const store = await runtimes.openStore(storeLocation(asked, { env }), { cwd, clock });
+  try {
+    const memory = await openMemory({ store, folder, cwd, clock, tokenizer: createTokenizer() });
+    try {
+      return await work(memory, await store.graphs());
+    } finally {
+      await memory.close();
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+/** The same for commands that ask: nothing is made where there is nothing, and a folder has to have been indexed. */
+export function withIndexed<T>(
+  folder: string,
+  options: StoreOption,
+  context: Pick<CommandContext, 'io' | 'runtimes'>,
+  work: (memory: Memory, graphs: GraphStore, stats: GraphStats) => Promise<T>,
+): Promise<T> {
+  requireStore(options, context.io);
+  return withMemory(folder, options, context, async (memory, graphs) => {
+    const stats = await memory.stats();
+    if (stats.files === 0 && stats.walkedAtMs === undefined && stats.facts === 0)
+      throw notIndexed(memory.folder, folder, options);
+    return work(memory, graphs, stats);
+  });
+}
+
+const notIndexed = (folder: string, asked: string, { store }: StoreOption) =>
+  new RuntimeError('not_indexed', `Nothing is known of ${folder} yet.`, {
+    hint: `Build its graph first: telltale memory index${asked === '.' ? '' : ` ${shellWord(asked)}`}${storeFlag(store)}`,
+  });

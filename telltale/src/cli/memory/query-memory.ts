@@ -1,0 +1,113 @@
+import { resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Memory, MemoryAnswer, MemoryNode, MemoryQuery } from '../../memory/memory.ts';
+import type { GraphStore } from '../../store/graph.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { startProgress } from '../progress.ts';
+import { usage } from '../usage.ts';
+import { harmlessLines } from '../view/harmless.ts';
+import { jsonText } from '../view/json-line.ts';
+import { wholeNumber } from '../whole-number.ts';
+import { nearPaths, nearSymbol } from './near-names.ts';
+import { type MemoryOptions, withIndexed } from './open-for-command.ts';
+
+export interface QueryOptions extends MemoryOptions {
+  readonly symbol?: string;
+  readonly path?: string;
+  readonly depth?: string;
+  readonly limit?: string;
+  readonly maxTokens?: string;
+}
+
+/** `telltale memory query [DIR] TEXT`: with one argument it is the text, unless an option says what to look for. */
+export function queryMemory(
+  first: string | undefined,
+  second: string | undefined,
+  options: QueryOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { io } = context;
+  const isNamed = options.symbol !== undefined || options.path !== undefined;
+  const text = isNamed ? second : (second ?? first);
+  const folder = isNamed || second !== undefined ? (first ?? '.') : '.';
+  const query = queryOf(text, options);
+  return withIndexed(folder, options, context, async (memory, graphs) => {
+    const stopProgress = startProgress(io, () => 'Looking…');
+    let answer: MemoryAnswer;
+    try {
+      answer = await memory.query(query);
+      await refuseUnknown(query, answer, memory, graphs);
+    } finally {
+      await stopProgress();
+    }
+    if (options.json === true) await io.stdout.write(jsonText(answer, 2));
+    else {
+      const { renderAnswer } = await import('../../memory/query/render-answer.ts');
+      const text = answer.nodes.length > 0 ? renderAnswer(answer) : (answer.note ?? 'Nothing was found.');
+      await io.stdout.write(`${harmlessLines(text.trimEnd()).join('\n')}\n`);
+    }
+    return EXIT.ok;
+  });
+}
+
+function queryOf(text: string | undefined, options: QueryOptions): MemoryQuery {
+  const { symbol, path, depth, limit, maxTokens } = options;
+  const asked = [text, symbol, path].filter((each) => each !== undefined);
+  if (asked.length > 1)
+    throw usage('Several things are asked for at once.', 'Give a text, --symbol or --path: one of them.');
+  if (asked.length === 0 || asked[0]?.trim() === '')
+    throw usage(
+      'It is not said what to look for.',
+      'Write telltale memory query TEXT, --symbol NAME or --path FILE.',
+    );
+  return {
+    ...(text === undefined ? {} : { query: text }),
+    ...(symbol === undefined ? {} : { symbol }),
+    ...(path === undefined ? {} : { path }),
+    ...(depth === undefined ? {} : { depth: wholeNumber('--depth', depth, 0) }),
+    ...(limit === undefined ? {} : { limit: wholeNumber('--limit', limit) }),
+    ...(maxTokens === undefined ? {} : { maxTokens: wholeNumber('--max-tokens', maxTokens) }),
+  };
+}
+
+/** A name that nothing has is a mistake more often than not; words that nothing has are an answer. */
+async function refuseUnknown(
+  { symbol, path }: MemoryQuery,
+  { nodes }: MemoryAnswer,
+  { graph, folder }: Memory,
+  graphs: GraphStore,
+): Promise<void> {
+  const found = nodes.filter(({ distance }) => distance === 0);
+  if (symbol !== undefined && !namesOf(found).some((name) => isNamed(name, symbol)))
+    throw symbolUnknown(symbol, await nearSymbol(graphs, graph, symbol), namesOf(found));
+  if (path === undefined) return;
+  const asked = resolve(folder, path.replace(/(?::\d+){1,2}$/, ''));
+  if (!found.some((node) => node.kind === 'file' && resolve(folder, node.at) === asked))
+    throw pathUnknown(path, folder, await nearPaths(graphs, graph, path));
+}
+
+const namesOf = (nodes: readonly MemoryNode[]): readonly string[] =>
+  nodes.flatMap((node) => (node.kind === 'symbol' ? [node.name] : []));
+
+/** `run` for `Session.run`, in any case. */
+const isNamed = (name: string, asked: string): boolean =>
+  lastPart(name).toLowerCase() === lastPart(asked).toLowerCase();
+
+const lastPart = (name: string): string => name.split(/[.#]|::/).at(-1) ?? name;
+
+const symbolUnknown = (asked: string, near: string | undefined, like: readonly string[]) =>
+  new RuntimeError('symbol_unknown', `No symbol is named "${asked}".`, {
+    hint:
+      near === undefined
+        ? `${like.length === 0 ? '' : `Some have a word of it: ${like.join(', ')}. `}Look for words: telltale memory query "${asked}"`
+        : `Did you mean "${near}"?`,
+  });
+
+const pathUnknown = (asked: string, folder: string, like: readonly string[]) =>
+  new RuntimeError('file_unknown', `Nothing is known of "${asked}" in ${folder}.`, {
+    hint:
+      like.length === 0
+        ? 'Only sources that .gitignore does not exclude are in the graph; the path is relative to its folder.'
+        : `Did you mean ${like.map((path) => `"${path}"`).join(' or ')}?`,
+  });

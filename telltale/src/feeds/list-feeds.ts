@@ -1,0 +1,41 @@
+import type { FeedSource } from './feed.ts';
+import type { FeedEntry } from './feed-entry.ts';
+import type { FeedReading, FeedView } from './keeper.ts';
+
+/** A feed at the time `now`, as lists show it. */
+export function viewOf({ feed, by, enabled, enabledError, value, row }: FeedEntry, now: number): FeedView {
+  const error = row?.error.toJSON() ?? enabledError;
+  return {
+    id: feed.id,
+    type: feed.type,
+    source: sourceText(feed.source),
+    inject: feed.inject,
+    enabled,
+    ...(feed.interval === undefined ? {} : { intervalMs: feed.interval.ms }),
+    by,
+    ...(value === undefined ? {} : { tokens: value.tokens, ageMs: Math.max(0, now - value.loadedAt) }),
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+/** `tool "git_log"`, `relic "log" query`, `internal system_clock`. */
+function sourceText(source: FeedSource): string {
+  const name = 'name' in source && source.name !== undefined ? ` "${source.name}"` : '';
+  const action = 'action' in source && source.action !== undefined ? ` ${source.action}` : '';
+  return source.type + name + action;
+}
+
+/** A value at the time `now`, as a reader gets it. */
+export const readingOf = (
+  id: string,
+  value: NonNullable<FeedEntry['value']>,
+  now: number,
+  cached: boolean,
+): FeedReading => ({
+  id,
+  value: value.value,
+  tokens: value.tokens,
+  ...(value.truncated === undefined ? {} : { truncated: value.truncated }),
+  ageMs: Math.max(0, now - value.loadedAt),
+  ...(cached ? { cached } : {}),
+});

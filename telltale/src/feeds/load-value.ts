@@ -1,0 +1,76 @@
+import { resolveReferences } from '../conditions/references/resolve-references.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import type { Feed } from './feed.ts';
+import type { FeedEdges, SharedValue } from './feed-edges.ts';
+import { badParams, gaveNothing, loadTimedOut } from './feed-errors.ts';
+import { until } from './load-slots.ts';
+import { sharedFor, shareKey } from './share-key.ts';
+
+/** A source's params with their references resolved: feeds first, then what `lookup` knows. */
+export function resolveParams(
+  feed: Feed,
+  feeds: ReadonlyMap<string, Json>,
+  lookup: (name: string) => Json | undefined,
+): JsonObject {
+  const resolved = resolveReferences(feed.source.params, (name) =>
+    feeds.has(name) ? feeds.get(name) : lookup(name),
+  );
+  if (!resolved.ok) throw badParams(feed.id, resolved.error.message, resolved.error.hint);
+  return resolved.value.value as JsonObject;
+}
+
+export interface LoadRequest {
+  readonly feed: Feed;
+  readonly params: JsonObject;
+  readonly controller: AbortController;
+  /** Ask the source, whatever sessions share. */
+  readonly refresh: boolean;
+  /** Hears of everything that was begun and may outlast the load. */
+  readonly track: (work: Promise<unknown>) => void;
+}
+
+type LoadEdges = Pick<FeedEdges, 'load' | 'prepare' | 'cache' | 'clock' | 'loadTimeoutMs'>;
+
+/**
+ * One value of a source, from what sessions share or from the source itself. Rejects once the controller is aborted or
+ * the time for a load is over, whatever the source does then.
+ */
+export async function loadValue(
+  { feed, params, controller, refresh, track }: LoadRequest,
+  edges: LoadEdges,
+): Promise<SharedValue & { readonly cached?: true }> {
+  const { clock, loadTimeoutMs } = edges;
+  const { signal } = controller;
+  /** Asks, unless it was stopped already; what throws at once is a rejection like any other. */
+  const ask = async <T>(question: () => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
+    const work = begin(question);
+    track(work);
+    return until(signal, work);
+  };
+  const ttlMs = sharedFor(feed);
+  const key = ttlMs === undefined ? undefined : shareKey(feed, params);
+  const disarm = clock.after(loadTimeoutMs, () => controller.abort(loadTimedOut(feed.id, loadTimeoutMs)));
+  try {
+    if (key !== undefined && !refresh) {
+      const shared = await ask(() => begin(() => edges.cache.get(key)).catch(asMiss));
+      const age = shared === undefined ? -1 : clock.now() - shared.loadedAt;
+      if (shared !== undefined && age >= 0 && age < (ttlMs ?? 0)) return { ...shared, cached: true };
+    }
+    const raw: Json | undefined = await ask(() => edges.load({ feed, params, signal }));
+    if (raw === undefined) throw gaveNothing(feed.id);
+    const loadedAt = clock.now();
+    const { value, tokens, truncated } = await ask(() => edges.prepare(feed, raw));
+    const made = { value, tokens, ...(truncated === undefined ? {} : { truncated }), loadedAt };
+    // Nobody waits for this; if it fails, the next session asks the source itself.
+    if (key !== undefined) track(begin(() => edges.cache.set(key, made, ttlMs ?? 0)));
+    return made;
+  } finally {
+    disarm();
+  }
+}
+
+const begin = async <T>(question: () => Promise<T>): Promise<T> => question();
+
+/** A cache that cannot be read is one that has nothing: the source is asked. */
+const asMiss = (): undefined => undefined;

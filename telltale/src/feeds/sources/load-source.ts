@@ -1,0 +1,73 @@
+import type { Json } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { clip } from '../../manifest/schema/show-value.ts';
+import { orStopped } from '../../targets/access/stopped.ts';
+import type { LoadSource, SourceCall } from '../feed.ts';
+import { boundValue } from './bound-value.ts';
+import { createFileSource } from './file-source.ts';
+import { createHttpSource } from './http-source.ts';
+import { createInternalSource } from './internal/internal-source.ts';
+import { createMcpSource } from './mcp-source.ts';
+import { noParams } from './no-params.ts';
+import { createRepoSource } from './repo/repo-source.ts';
+import type { SourceEdges } from './source-edges.ts';
+import { createTargetSource } from './target-source.ts';
+
+/** Asks sources of every type. What they give is bounded here, and a source that hangs is left when the signal says so. */
+export function createLoadSource(edges: SourceEdges): LoadSource {
+  const internal = createInternalSource(edges);
+  const target = createTargetSource(edges);
+  const file = createFileSource(edges);
+  const repo = createRepoSource(edges);
+  const http = createHttpSource(edges);
+  const mcp = createMcpSource(edges);
+
+  const load = async (call: SourceCall): Promise<Json> => {
+    const { feed, params, signal } = call;
+    const { source } = feed;
+    const what = `feed "${feed.id}"`;
+    switch (source.type) {
+      case 'internal':
+        return internal(source, params);
+      case 'tool':
+      case 'relic':
+      case 'llm':
+        return target(source, call);
+      case 'workflow':
+        return edges.runWorkflow(source.name, params, signal);
+      case 'agent': {
+        noParams(`the ${what}`, params, source.action);
+        const metadata = await edges.agentMetadata(source.name);
+        if (metadata === undefined) throw neverRan(source.name);
+        return metadata;
+      }
+      case 'metadata':
+        noParams(`the ${what}`, params);
+        return source.name === undefined
+          ? edges.state.metadata
+          : (own(edges.state.metadata, source.name) ?? null);
+      case 'file':
+        return file(source, call);
+      case 'repo':
+        return repo(source, call);
+      case 'http':
+        return http(source, call);
+      case 'mcp':
+        return mcp(source, call);
+    }
+  };
+
+  return async (call) => {
+    const what = `feed "${call.feed.id}"`;
+    return boundValue(await orStopped(load(call), what, call.signal), what);
+  };
+}
+
+const own = (values: Readonly<Record<string, Json>>, name: string): Json | undefined =>
+  Object.hasOwn(values, name) ? values[name] : undefined;
+
+const neverRan = (name: string) =>
+  new RuntimeError('agent_unknown', `The agent "${clip(name)}" has no metadata: it has not run yet.`, {
+    hint: 'The value comes once it has.',
+    retryable: true,
+  });

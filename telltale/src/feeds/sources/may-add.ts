@@ -1,0 +1,118 @@
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { portOf, urlNeed } from '../../targets/access/need.ts';
+import type { Target, TargetKind } from '../../targets/target.ts';
+import { unknownTarget } from '../../targets/unknown-target.ts';
+import type { Feed } from '../feed.ts';
+import { badParams, mayChange, needsApproval } from './feed-errors.ts';
+import { checkFileParams, permitted } from './file-source.ts';
+import { checkHttpParams, isSafeRequest } from './http-source.ts';
+import { environmentOf } from './internal/environment.ts';
+import { checkInternalParams } from './internal/internal-source.ts';
+import { resourceOf } from './mcp-source.ts';
+import { checkRepoParams } from './repo/repo-source.ts';
+import type { SourceEdges } from './source-edges.ts';
+import { feedCall, mustNotAsk, mustOnlyRead } from './target-source.ts';
+
+/** What a model adds is loaded no more often than this. */
+const LEAST_INTERVAL_MS = 5_000;
+const MAX_TRANSFORMATIONS = 16;
+
+/**
+ * Why a model may not add this feed; undefined if it may. It may use what the agent's actions could use without asking
+ * anybody, and of that only what changes nothing. Params may still hold `$references`: with what these come to, each
+ * load is checked again.
+ */
+export async function mayAdd(feed: Feed, edges: SourceEdges): Promise<RuntimeError | undefined> {
+  try {
+    checkShape(feed);
+    await checkSource(feed, edges);
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof RuntimeError) return thrown;
+    throw thrown;
+  }
+}
+
+function checkShape({ id, interval, transform }: Feed): void {
+  if (interval !== undefined && interval.ms < LEAST_INTERVAL_MS)
+    throw badParams(
+      `feed "${id}"`,
+      `its interval is ${interval.ms} ms.`,
+      `Give it ${LEAST_INTERVAL_MS / 1000} s or more.`,
+    );
+  if (transform.length > MAX_TRANSFORMATIONS)
+    throw badParams(
+      `feed "${id}"`,
+      `it has ${transform.length} transformations.`,
+      `${MAX_TRANSFORMATIONS} at the most.`,
+    );
+}
+
+async function checkSource({ id, source }: Feed, edges: SourceEdges): Promise<void> {
+  const what = `feed "${id}"`;
+  const { permissions } = edges.targets.edges;
+  const { params } = source;
+  switch (source.type) {
+    case 'internal':
+      mustFit(params, (given) => checkInternalParams(source.action, given));
+      if (source.action === 'env') environmentOf(params, permissions.environment, {});
+      return;
+    case 'tool':
+    case 'relic':
+    case 'llm': {
+      const { target, input } = feedCall(source, params, edges);
+      mustFit(params, () => target.check(input));
+      mustOnlyRead(what, target, input);
+      return mustNotAsk(what, target, input, edges);
+    }
+    case 'workflow':
+    case 'agent':
+      return mustHave(source.type, source.name, what, edges, params);
+    case 'metadata':
+      return;
+    case 'file':
+    case 'repo':
+      mustFit(params, source.type === 'file' ? checkFileParams : checkRepoParams);
+      await permitted(source.name, what, edges);
+      return;
+    case 'http': {
+      mustFit(params, checkHttpParams);
+      if (!isSafeRequest(params)) throw mayChange(what, `${source.name} (${String(params.method)})`);
+      const need = urlNeed(permissions.hosts, 'GET', source.name, what);
+      if (need !== undefined) throw needsApproval(what, need.what, need.because);
+      const url = URL.canParse(source.name) ? new URL(source.name) : undefined;
+      if (url !== undefined) permissions.hosts.check(url.hostname, portOf(url));
+      return;
+    }
+    case 'mcp':
+      resourceOf(source, params, edges.targets.edges);
+      return;
+  }
+}
+
+/** Agents and workflows are the session's to run: here it matters that the agent may call them, and without asking. */
+async function mustHave(
+  kind: Extract<TargetKind, 'workflow' | 'agent'>,
+  name: string,
+  what: string,
+  edges: SourceEdges,
+  params: JsonObject,
+): Promise<void> {
+  const target = edges.targets.find(kind, name);
+  if (target === undefined) throw unknownTarget(kind, name, edges.targets);
+  if (kind === 'agent') return;
+  mustFit(params, target.check);
+  await mustNotAsk(what, target, params, edges);
+}
+
+/** What holds references is checked with what they come to. */
+function mustFit(params: JsonObject, check: Target['check']): void {
+  const wrong = hasReference(params) ? undefined : check(params);
+  if (wrong !== undefined) throw wrong;
+}
+
+const hasReference = (value: Json): boolean => {
+  if (typeof value === 'string') return /\$[A-Za-z_]/.test(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasReference);
+};

@@ -1,0 +1,105 @@
+import type { Dirent } from 'node:fs';
+import { lstat, opendir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PermittedPath } from '../../../targets/access/permitted-paths.ts';
+import { stopped } from '../../../targets/access/stopped.ts';
+import { fileFailed } from '../../../targets/builtin/filesystem/file-errors.ts';
+import { type IgnoreRules, isIgnored, rulesAbove, rulesOf } from './ignore-rules.ts';
+
+/** Entries that one walk comes across, those that are ignored included. 20,000 take about half a second. */
+const MAX_ENTRIES = 20_000;
+const MAX_DEPTH = 32;
+/** Sizes that are asked for at once. */
+const AT_ONCE = 64;
+
+export interface RepoFile {
+  /** Below the folder, with forward slashes. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly changedAt: number;
+}
+
+export interface WalkedRepo {
+  readonly files: readonly RepoFile[];
+  readonly folders: readonly string[];
+  /** Whether there is more than was come across. */
+  readonly isCut: boolean;
+}
+
+interface Waiting {
+  readonly path: string;
+  readonly depth: number;
+  readonly rules: IgnoreRules;
+}
+
+/**
+ * What is below a folder and git does not ignore, level by level, so that where it has to end early all of the upper
+ * levels are there. Links are not followed and not listed; what may not be read is left out.
+ */
+export async function walkRepo(
+  folder: PermittedPath,
+  signal: AbortSignal,
+  maxEntries = MAX_ENTRIES,
+): Promise<WalkedRepo> {
+  const files: RepoFile[] = [];
+  const folders: string[] = [];
+  let seen = 0;
+  let isCut = false;
+  const waiting: Waiting[] = [{ path: '', depth: 1, rules: await rulesAbove(folder) }];
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    if (signal.aborted) throw stopped('a repo source', signal);
+    const { path, depth, rules } = next;
+    const entries = await entriesOf(folder, path, maxEntries - seen);
+    seen += entries.length;
+    if (seen >= maxEntries) isCut = true;
+    const found: string[] = [];
+    for (const entry of entries) {
+      const below = path === '' ? entry.name : `${path}/${entry.name}`;
+      const isFolder = entry.isDirectory();
+      if (!isFolder && !entry.isFile()) continue;
+      if (isIgnored(rules, below, isFolder) || !folder.covers(join(folder.real, below))) continue;
+      if (!isFolder) found.push(below);
+      else {
+        folders.push(below);
+        if (depth >= MAX_DEPTH || isCut) isCut = true;
+        else waiting.push({ path: below, depth: depth + 1, rules: await rulesOf(rules, folder, below) });
+      }
+    }
+    files.push(...(await sizesOf(folder, found, signal)));
+    if (isCut) break;
+  }
+  return { files, folders, isCut };
+}
+
+/** The first of all is an error if it cannot be read; any other is one that shows nothing. */
+async function entriesOf({ real, shown }: PermittedPath, path: string, limit: number): Promise<Dirent[]> {
+  const entries: Dirent[] = [];
+  try {
+    for await (const entry of await opendir(join(real, path))) {
+      if (entries.length >= limit) break;
+      entries.push(entry);
+    }
+  } catch (thrown) {
+    if (path === '') throw fileFailed(shown, thrown);
+  }
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+async function sizesOf(
+  { real }: PermittedPath,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly RepoFile[]> {
+  const sized: RepoFile[] = [];
+  for (let at = 0; at < paths.length; at += AT_ONCE) {
+    if (signal.aborted) throw stopped('a repo source', signal);
+    const some = await Promise.all(
+      paths.slice(at, at + AT_ONCE).map(async (path) => {
+        const stats = await lstat(join(real, path)).catch(() => undefined); // gone since
+        return stats?.isFile() ? { path, bytes: stats.size, changedAt: stats.mtimeMs } : undefined;
+      }),
+    );
+    for (const file of some) if (file !== undefined) sized.push(file);
+  }
+  return sized;
+}

@@ -1,0 +1,98 @@
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { suggest } from '../../kernel/nearest.ts';
+import { isModelRef } from '../../manifest/schema/model-ref.ts';
+import { clip } from '../../manifest/schema/show-value.ts';
+import { withTimeout } from '../../targets/access/with-timeout.ts';
+import type { Target } from '../../targets/target.ts';
+import { unknownTarget } from '../../targets/unknown-target.ts';
+import type { FeedSource, SourceCall } from '../feed.ts';
+import { badParams, mayChange, needsApproval } from './feed-errors.ts';
+import type { SourceEdges } from './source-edges.ts';
+import { targetInput } from './target-input.ts';
+
+export type TargetSource = Extract<FeedSource, { readonly type: 'tool' | 'relic' | 'llm' }>;
+
+/** A target's call, as a feed makes it. */
+export interface FeedCall {
+  readonly target: Target;
+  readonly input: JsonObject;
+  readonly model?: string;
+}
+
+/** What tools, relics and prompts answer. */
+export function createTargetSource(edges: SourceEdges) {
+  const { clock } = edges.targets.edges;
+  let calls = 0;
+  return async (source: TargetSource, { feed, params, signal }: SourceCall): Promise<Json> => {
+    const { target, input, model } = feedCall(source, params, edges);
+    const what = `feed "${feed.id}"`;
+    const wrong = target.check(input);
+    if (wrong !== undefined) throw wrong;
+    if (edges.isModels?.(feed.id) === true) mustOnlyRead(what, target, input);
+    await mustNotAsk(what, target, input, edges);
+    const session = edges.state.id;
+    const id = `feed:${feed.id}`;
+    const { charge, note, agentView: agent } = edges;
+    const seconds = target.timeoutMs === undefined ? undefined : target.timeoutMs / 1000;
+    return withTimeout(signal, seconds, `${target.kind} "${target.name}"`, clock, (limited) =>
+      target.run({
+        session,
+        id,
+        input,
+        attempt: 1,
+        signal: limited,
+        // Each load is a call of its own: a server that knows the key would give the old answer again.
+        idempotencyKey: `${session}:${id}:${clock.now()}:${++calls}`,
+        agent,
+        progress: () => undefined,
+        model,
+        ...(charge === undefined ? {} : { charge: (...used) => charge(feed.id, ...used) }),
+        ...(note === undefined ? {} : { note }),
+      }),
+    );
+  };
+}
+
+/** Finds the target and says what it is to be called with. Throws where the agent has none. */
+export function feedCall(
+  source: TargetSource,
+  params: JsonObject,
+  { targets, agent }: SourceEdges,
+): FeedCall {
+  const { type, name, action } = source;
+  const target = targets.find(type, name);
+  if (target === undefined) throw unknownTarget(type, name, targets);
+  const { model, ...rest } = params;
+  if (type !== 'llm' || model === undefined || takes(target, 'model'))
+    return { target, input: targetInput(target, action, params) };
+  return { target, input: targetInput(target, action, rest), model: knownModel(model, name, agent.models) };
+}
+
+const takes = ({ parameters: { properties } }: Target, name: string): boolean =>
+  typeof properties === 'object' && properties !== null && Object.hasOwn(properties, name);
+
+function knownModel(model: Json, prompt: string, models: Readonly<Record<string, string>>): string {
+  if (typeof model === 'string' && (Object.hasOwn(models, model) || isModelRef(model))) return model;
+  throw badParams(
+    `prompt "${prompt}"`,
+    `"/model" is ${clip(JSON.stringify(model))}, which is no model.`,
+    `${suggest(String(model), Object.keys(models), 'Of "models"')} Or write it in full: provider/model.`,
+  );
+}
+
+export function mustOnlyRead(what: string, target: Target, input: JsonObject): void {
+  const { kind, name, idempotent } = target;
+  if (target.idempotentFor?.(input) ?? idempotent) return;
+  const operation = typeof input.operation === 'string' ? ` (${clip(input.operation)})` : '';
+  throw mayChange(what, `${kind} "${name}"${operation}`);
+}
+
+export async function mustNotAsk(
+  what: string,
+  target: Target,
+  input: JsonObject,
+  { agentView: agent }: Pick<SourceEdges, 'agentView'>,
+): Promise<void> {
+  const need = await target.needs?.(input, { agent });
+  if (need !== undefined) throw needsApproval(what, need.what, need.because);
+}

@@ -1,0 +1,115 @@
+import type { Node } from 'web-tree-sitter';
+import type { SymbolKind } from '../../../store/graph.ts';
+import { docBefore } from '../doc-comment.ts';
+import type { Visit } from '../grammar.ts';
+import type { Reading } from '../reading.ts';
+import { headLine, oneLine, withValue } from '../signature.ts';
+import { textOf } from '../text-of.ts';
+
+const isPublic = (name: string) => /^\p{Lu}/u.test(name);
+
+/** The comment stands before the name in a group, else before `type`, `const` or `var`. */
+function docOf(node: Node, { text, frame }: Reading): string | undefined {
+  const isAlone = frame.place === 'wrapper' && !text.slice(frame.start, node.startIndex).includes('(');
+  return docBefore(text, isAlone ? frame.start : node.startIndex, '//');
+}
+
+function define(
+  node: Node,
+  name: Node | null,
+  reading: Reading,
+  kind: SymbolKind,
+  signature: string,
+  container?: number,
+): number | undefined {
+  if (name === null || name.startIndex === name.endIndex) return undefined;
+  const called = textOf(reading.text, name);
+  if (called === '_') return undefined;
+  const exported = isPublic(called) && reading.around.place !== 'block';
+  return reading.add({
+    name: called,
+    kind,
+    at: name,
+    node,
+    signature,
+    doc: docOf(node, reading),
+    exported,
+    container,
+  });
+}
+
+const head = (node: Node, { text }: Reading) =>
+  headLine(text, node.startIndex, node.childForFieldName('body')?.startIndex ?? node.endIndex);
+
+export const visitFunction: Visit = (node, reading) => {
+  const symbol = define(node, node.childForFieldName('name'), reading, 'function', head(node, reading));
+  reading.enter(node, 'head', { symbol });
+};
+
+/** It stands in its receiver's type where that is declared further up. */
+export const visitMethod: Visit = (node, reading) => {
+  const receiver = node.childForFieldName('receiver');
+  const type =
+    receiver === null
+      ? undefined
+      : /(\w+)\s*(?:\[[^\]]*\])?\s*,?\s*\)$/.exec(textOf(reading.text, receiver))?.[1];
+  const container = type === undefined ? undefined : reading.find(type);
+  const symbol = define(
+    node,
+    node.childForFieldName('name'),
+    reading,
+    'method',
+    head(node, reading),
+    container,
+  );
+  reading.enter(node, 'head', { symbol });
+};
+
+/** Structs are classes here. */
+export const visitType: Visit = (node, reading) => {
+  const { text } = reading;
+  const type = node.childForFieldName('type');
+  const isStruct = type?.type === 'struct_type';
+  const isInterface = type?.type === 'interface_type';
+  const brace = isStruct || isInterface ? text.indexOf('{', type.startIndex) : -1;
+  const signature = `type ${headLine(text, node.startIndex, brace === -1 ? node.endIndex : Math.min(brace, node.endIndex))}`;
+  const kind = isStruct ? 'class' : isInterface ? 'interface' : 'type';
+  const symbol = define(node, node.childForFieldName('name'), reading, kind, signature);
+  reading.enter(node, (isStruct || isInterface) && symbol !== undefined ? 'members' : 'head', { symbol });
+};
+
+/** Each name of `A, B int`; what is embedded has no name of its own. */
+export const visitField: Visit = (node, reading) => {
+  const { text, frame } = reading;
+  if (frame.place === 'members')
+    for (const name of node.childrenForFieldName('name'))
+      if (name?.type === 'field_identifier')
+        define(node, name, reading, 'field', oneLine(text, node.startIndex, node.endIndex));
+  reading.enter(node, 'head');
+};
+
+export const visitMethodOfInterface: Visit = (node, reading) => {
+  const isMember = reading.frame.place === 'members';
+  const signature = oneLine(reading.text, node.startIndex, node.endIndex);
+  if (isMember) define(node, node.childForFieldName('name'), reading, 'method', signature);
+  reading.enter(node, 'head');
+};
+
+export const visitVariables: Visit = (node, reading) => {
+  const { text, frame, around } = reading;
+  if (around.place !== 'file') return;
+  const value = node.childForFieldName('value');
+  const keyword = /^\w+/.exec(text.slice(frame.start, frame.start + 8))?.[0] ?? 'var';
+  const names = node.childrenForFieldName('name').filter((name) => name?.type === 'identifier');
+  const isFunction = names.length === 1 && value?.firstNamedChild?.type === 'func_literal';
+  const body = isFunction ? value?.firstNamedChild?.childForFieldName('body') : null;
+  const signature = body
+    ? headLine(text, node.startIndex, body.startIndex)
+    : value === null
+      ? oneLine(text, node.startIndex, node.endIndex)
+      : withValue(text, node.startIndex, value.startIndex, node.endIndex);
+  const symbols = names.map((name) =>
+    define(node, name, reading, isFunction ? 'function' : 'variable', `${keyword} ${signature}`),
+  );
+  reading.enter(node, 'head', { symbol: symbols[0] });
+};

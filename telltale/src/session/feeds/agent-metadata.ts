@@ -1,0 +1,37 @@
+import type { SessionState } from '../../events/state.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Store } from '../../store/store.ts';
+import { childId } from '../children/child-id.ts';
+import { readSession } from '../read-session.ts';
+
+/** Sessions that are looked through for the newest one of an agent. */
+const MAX_SESSIONS = 500;
+
+/**
+ * The metadata of another agent: of the one that this session has called and that is at work, else of its newest
+ * session in the store. Undefined where it never ran.
+ */
+export async function agentMetadata(
+  store: Store,
+  state: SessionState,
+  agent: string,
+): Promise<JsonObject | undefined> {
+  const session = calledNow(state, agent) ?? (await newestOf(store, agent, state.id));
+  if (session === undefined || (await store.info(session)) === undefined) return undefined;
+  const { metadata } = await readSession(store, session);
+  return { ...metadata };
+}
+
+function calledNow(state: SessionState, agent: string): string | undefined {
+  const open = [...state.open].reverse();
+  const id = open.find((action) => {
+    const called = state.actions.get(action)?.action;
+    return called?.kind === 'agent' && called.name === agent;
+  });
+  return id === undefined ? undefined : childId(state, id);
+}
+
+async function newestOf(store: Store, agent: string, own: string): Promise<string | undefined> {
+  const sessions = await store.list({ kind: 'session', limit: MAX_SESSIONS });
+  return sessions.find(({ name, stream }) => name === agent && stream !== own)?.stream;
+}

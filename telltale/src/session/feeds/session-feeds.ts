@@ -1,0 +1,101 @@
+import type { EventBody } from '../../events/event.ts';
+import { LLM_USAGE } from '../../events/reduce.ts';
+import type { SessionState } from '../../events/state.ts';
+import { createFeedKeeper } from '../../feeds/create-keeper.ts';
+import { type Feed, isOwnFeed } from '../../feeds/feed.ts';
+import type { FeedKeeper } from '../../feeds/keeper.ts';
+import { createLoadSource } from '../../feeds/sources/load-source.ts';
+import { mayAdd } from '../../feeds/sources/may-add.ts';
+import type { SourceEdges } from '../../feeds/sources/source-edges.ts';
+import { prepareValue } from '../../feeds/values/prepare-value.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import type { AgentView } from '../agent-view.ts';
+import { costWith } from '../cost.ts';
+import type { SessionEdges } from '../session-edges.ts';
+import { agentMetadata } from './agent-metadata.ts';
+import { createFeedDesk, type FeedDesk, MODEL } from './feed-desk.ts';
+import { readDefinition, writtenFeed } from './read-definition.ts';
+import { createSharedCache } from './shared-cache.ts';
+
+/** The feeds of one session, wired. */
+export interface SessionFeeds {
+  readonly keeper: FeedKeeper;
+  readonly desk: FeedDesk;
+}
+
+export interface SessionFeedsEdges
+  extends Pick<SessionEdges, 'prepared' | 'store' | 'clock' | 'random' | 'tokenizer'> {
+  readonly state: SessionState;
+  /** Folds into the state before it returns. */
+  readonly append: (body: EventBody) => unknown;
+  readonly view: AgentView;
+  readonly testContext: () => Readonly<Record<string, unknown>>;
+  /** What a `$name` that is no feed stands for. */
+  readonly lookup: (name: string) => Json | undefined;
+  /** Runs a workflow for a feed, and gives its output. */
+  readonly runWorkflow: SourceEdges['runWorkflow'];
+  /** What the session spent in each of its states. */
+  readonly metrics: NonNullable<SourceEdges['stateMetrics']>;
+}
+
+export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
+  const { prepared, state, append, store, clock, random, tokenizer, testContext } = edges;
+  const { agent, targets } = prepared;
+  const { manifest } = agent;
+  const context = () => testContext() as JsonObject;
+  const sources: SourceEdges = {
+    ...{ agent: manifest, targets, state, tokenizer },
+    agentView: edges.view,
+    runWorkflow: edges.runWorkflow,
+    agentMetadata: (name) => agentMetadata(store, state, name),
+    stateMetrics: edges.metrics,
+    isModels: (feed) => state.feeds.get(feed)?.by === MODEL,
+    charge(feed, usage, model) {
+      const data = { feed, model: model.id, ...usage, cost_usd: costWith(model, usage) };
+      append({ type: 'custom', name: LLM_USAGE, data });
+    },
+    note: (what) => append({ type: 'audit', who: 'runtime', what }),
+  };
+  const keeper = createFeedKeeper({
+    feeds: manifest.context_feeds.filter(isOwnFeed),
+    written: writtenFeed,
+    read: readDefinition,
+    state,
+    append,
+    load: createLoadSource(sources),
+    prepare: (feed, raw) => prepareValue(feed, raw, { tokenizer, context }),
+    clock,
+    random,
+    context,
+    lookup: edges.lookup,
+    cache: createSharedCache(store, manifest.name),
+    deadlineMs: manifest.limits.feed_deadline.ms,
+    loadTimeoutMs: manifest.limits.action_timeout.ms,
+  });
+  const desk = createFeedDesk({
+    keeper,
+    mayAdd: async (feed) => pastHooks(feed, manifest) ?? (await mayAdd(feed, sources)),
+    isTaken: (name) =>
+      state.variables.has(name)
+        ? 'a variable'
+        : Object.hasOwn(manifest.metadata.fields, name)
+          ? 'a field of the metadata'
+          : undefined,
+  });
+  return { keeper, desk };
+}
+
+/** Sources that reach nothing but the session itself. */
+const OWN: ReadonlySet<Feed['source']['type']> = new Set(['internal', 'metadata', 'agent']);
+
+/** Who looks at actions before they begin would not see what a feed does. */
+function pastHooks({ source }: Feed, { hooks }: AgentManifest): RuntimeError | undefined {
+  if ((hooks.before_action?.length ?? 0) === 0 || OWN.has(source.type)) return undefined;
+  return new RuntimeError(
+    'not_permitted',
+    `A feed of type ${source.type} cannot be added: the agent's hooks look at each action, and would not see what it does.`,
+    { hint: 'Call it by an action, or let the manifest have the feed.' },
+  );
+}

@@ -1,0 +1,63 @@
+import type { EventBody } from '../../events/event.ts';
+import { reduce } from '../../events/reduce.ts';
+import { emptyState } from '../../events/state.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { createAgentView } from '../agent-view.ts';
+import { firstEvent } from '../first-event.ts';
+import type { RuntimeEdges } from '../live-session.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
+import { workflowUnknown } from '../runs/find-workflow.ts';
+import type { FeedTrial, FeedTrialOptions } from '../runtime-types.ts';
+import { createTestContext } from '../test-context.ts';
+import { createSessionFeeds } from './session-feeds.ts';
+
+/** Feeds see a session that has just begun. It is on no log: nothing is kept of it. */
+export async function tryFeeds(
+  edges: RuntimeEdges,
+  agent: LoadedAgent<unknown>,
+  { vars, model }: FeedTrialOptions,
+): Promise<FeedTrial> {
+  const { shelf, clock, env, runs } = edges;
+  const prepared = await shelf.prepare(agent, model);
+  const state = emptyState();
+  const id = 'feeds';
+  const append = (body: EventBody) => {
+    const cause = { stream: id, seq: state.seq, depth: 0 };
+    reduce(state, { ...body, seq: state.seq + 1, at: clock.now(), session: id, turn: 0, cause });
+  };
+  const start = { input: '', ...(vars === undefined ? {} : { vars }) };
+  const { started, given } = await firstEvent(edges, { kind: 'start', id, agent, start }, prepared);
+  append(started);
+  for (const [name, value] of Object.entries(given))
+    append({ type: 'variable.changed', name, class: 'runtime', from: null, to: value, by: 'user' });
+  const view = createAgentView({ state, prepared, env, parent: undefined });
+  const { keeper } = createSessionFeeds({
+    ...edges,
+    ...{ prepared, state, append, view },
+    testContext: createTestContext(state, view),
+    lookup: (name) => state.variables.get(name)?.value ?? state.metadata[name],
+    metrics: async () => [],
+    async runWorkflow(name, input, signal) {
+      const manifest = prepared.workflows.get(name);
+      if (manifest === undefined) throw workflowUnknown(agent, name, [...prepared.workflows.keys()]);
+      const ended = await runs.start({ manifest, agent }, { input, signal }).result;
+      if (ended.status === 'completed') return ended.output ?? null;
+      throw notCompleted(name, ended.run, ended.status, ended.error?.message);
+    },
+  });
+  return {
+    list: keeper.list,
+    read: (feed, { signal } = {}) => keeper.read(feed, true, signal ?? new AbortController().signal),
+    async close() {
+      await keeper.close();
+      shelf.release(prepared);
+    },
+  };
+}
+
+const notCompleted = (workflow: string, run: string, status: string, why: string | undefined) =>
+  new RuntimeError(
+    'workflow_failed',
+    `The workflow "${workflow}" (${run}) ended as ${status}${why === undefined ? '.' : `: ${why}`}`,
+    { hint: `Its log says more: telltale show ${run}` },
+  );

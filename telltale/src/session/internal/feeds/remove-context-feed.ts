@@ -1,0 +1,16 @@
+import type { Definition } from '../definition.ts';
+import { offeredWithFeeds } from './has-feeds.ts';
+
+export const removeContextFeed: Definition = {
+  name: 'remove_context_feed',
+  description: 'Removes a feed: it is no longer loaded, and costs nothing any more.',
+  idempotent: true,
+  parameters: {
+    type: 'object',
+    properties: { id: { type: 'string', description: 'The feed.' } },
+    required: ['id'],
+    additionalProperties: false,
+  },
+  useless: offeredWithFeeds('remove_context_feed'),
+  run: async ({ id }, { feeds }) => (await feeds()).remove(String(id)),
+};

@@ -1,0 +1,56 @@
+import type { Json } from '../../../kernel/json.ts';
+import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import type { MemoryQuery } from '../../../memory/memory.ts';
+import type { Definition } from '../definition.ts';
+import { hasMemory } from './has-memory.ts';
+
+export const queryKnowledgeGraph: Definition = {
+  name: 'query_knowledge_graph',
+  description:
+    'Looks something up in the code base without reading files: where a symbol is defined and who calls it ("symbol"), what a file holds, imports and is imported by ("path"), or whatever matches words ("query"); and what was learned about them. Gives file:line, signature and a snippet.',
+  idempotent: true,
+  parameters: {
+    type: 'object',
+    properties: {
+      query: { type: 'string', description: 'Words.' },
+      symbol: { type: 'string', description: 'A name: "run", "Session.run".' },
+      path: { type: 'string', description: 'A file.' },
+      depth: {
+        type: 'integer',
+        minimum: 0,
+        maximum: 3,
+        description: 'Steps from what is found; 1 if absent.',
+      },
+      limit: { type: 'integer', minimum: 1, maximum: 100 },
+      max_tokens: {
+        type: 'integer',
+        minimum: 100,
+        maximum: 20_000,
+        description: 'Of the answer; 2000 if absent.',
+      },
+    },
+    additionalProperties: false,
+  },
+  useless: hasMemory,
+  run: async (input, { memory }) => {
+    const given = WAYS.filter((way) => input[way] !== undefined);
+    if (given.length !== 1) throw oneWay(given);
+    const { max_tokens: maxTokens, ...asked } = input as Omit<MemoryQuery, 'maxTokens'> & {
+      max_tokens?: number;
+    };
+    const answer = await (await memory()).query(maxTokens === undefined ? asked : { ...asked, maxTokens });
+    return answer as unknown as Json;
+  },
+};
+
+/** Not a `oneOf` of the schema: some providers refuse tools whose schema has one at its top. */
+const WAYS = ['query', 'symbol', 'path'] as const;
+
+const oneWay = (given: readonly string[]) =>
+  new RuntimeError(
+    'bad_parameters',
+    given.length === 0
+      ? 'None of "query", "symbol" and "path" is given.'
+      : `${given.map((way) => `"${way}"`).join(' and ')} are given together.`,
+    { hint: 'Give exactly one of "query" (words), "symbol" (a name) and "path" (a file).' },
+  );

@@ -1,0 +1,174 @@
+import { resolve } from 'node:path';
+import type { Cause } from '../../events/event.ts';
+import { FEED_LATE } from '../../events/feed-event.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { LoadTokenizer } from '../../kernel/tokenizer.ts';
+import type { Memory } from '../../memory/memory.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
+import type { SessionEdges } from '../session-edges.ts';
+import type { SessionLog } from '../session-log.ts';
+import type { Memories } from './memories.ts';
+import { touchedFiles } from './touched-files.ts';
+
+/** The knowledge graph in one session. */
+export interface SessionMemory {
+  readonly open: () => Promise<Memory>;
+  /** Brings the graph up to date beside the first turns. */
+  begin(): void;
+  /** Before a turn: shows what of the graph has to do with the task, once. Undefined where there is nothing to show. */
+  beforeTurn(): Promise<void> | undefined;
+  /** Adds what the session's actions read and changed: after its end and after each step it was led through. */
+  note(): Promise<void>;
+}
+
+export interface SessionMemoryEdges {
+  readonly memories: Memories;
+  readonly agent: LoadedAgent<unknown>;
+  readonly log: SessionLog;
+  readonly clock: Clock;
+  readonly tokenizer: LoadTokenizer;
+  readonly origin: () => Cause;
+}
+
+/** Of an agent that has one. */
+export function openMemory(edges: SessionEdges): SessionMemory | undefined {
+  const { prepared, origin } = edges;
+  const { graph } = prepared.agent.manifest.memory ?? {};
+  if (graph === undefined) return undefined;
+  return createSessionMemory({ ...edges, agent: prepared.agent, origin: () => origin }, graph);
+}
+
+export function noMemory(): never {
+  throw new RuntimeError('not_permitted', 'The agent has no knowledge graph.', {
+    hint: 'The manifest says which folder it is of: "memory: { graph: FOLDER }".',
+  });
+}
+
+export const MEMORY_FEED = 'builtin:memory';
+
+/** What a session's end waits for the graph at the most. */
+const NOTE_MS = 5_000;
+
+export function createSessionMemory(edges: SessionMemoryEdges, graph: string): SessionMemory {
+  const { memories, agent, log, clock } = edges;
+  const { state } = log;
+  const { manifest, folder } = agent;
+  const inject = manifest.memory?.inject ?? 0;
+  const graphFolder = resolve(folder, graph);
+  const open = () => memories.open(graphFolder);
+  /** What cannot be had is no reason to end a session: the log says why. */
+  const tell = (what: string) => (thrown: unknown) => {
+    const { code, message } = toRuntimeError(thrown);
+    log.append({ type: 'audit', who: 'runtime', what: `${what} (${code}): ${message}` }, edges.origin());
+  };
+  let found: Promise<string> | undefined;
+  let isLate = false;
+  let isDone = inject === 0;
+
+  /** Whether all has been said. A turn waits for it once; later it is taken when it is there. */
+  const show = async (): Promise<boolean> => {
+    found ??= open().then((memory) => memory.relevant(state.input, inject));
+    const part = await within(clock, found, isLate ? 0 : manifest.limits.feed_deadline.ms);
+    if (part === undefined) {
+      if (!isLate) log.append(late, edges.origin());
+      isLate = true;
+      return false;
+    }
+    if (part === '') return true;
+    const tokens = (await edges.tokenizer()).count(part);
+    log.append(
+      { type: 'feed.updated', id: MEMORY_FEED, value: part, tokens, loaded_at: clock.now(), told: true },
+      edges.origin(),
+    );
+    return true;
+  };
+
+  const note = async () => {
+    const touched = touchedFiles(state.actions.values(), {
+      folder,
+      graph: graphFolder,
+      startedAt: state.startedAt,
+    });
+    if (touched.read.length + touched.changed.length === 0) return;
+    const work = open().then(async (memory) => {
+      if (touched.changed.length > 0) await memory.index({ paths: touched.changed });
+      await memory.noteSession({ session: state.id, title: titleOf(state.input), ...touched });
+      return true;
+    });
+    const done = await within(clock, work, NOTE_MS).catch((thrown) => {
+      tell('What the session did is not in the knowledge graph')(thrown);
+      return true;
+    });
+    if (done === undefined) tell('What the session did is not in the knowledge graph')(tooSlow());
+  };
+  /** One after the other; undefined once all are written. */
+  let noting: Promise<void> | undefined;
+  const noteNext = (): Promise<void> => {
+    const next = (noting ?? Promise.resolve()).then(note).finally(() => {
+      if (noting === next) noting = undefined;
+    });
+    noting = next;
+    return next;
+  };
+  log.react((event) => {
+    if (event.type === 'task.over') void noteNext();
+  });
+
+  return {
+    open,
+    begin() {
+      open()
+        .then((memory) => memory.index())
+        .catch(tell('The knowledge graph could not be brought up to date'));
+    },
+    beforeTurn() {
+      // What the step before found is there for this one to ask.
+      const written = noting && within(clock, noting, manifest.limits.feed_deadline.ms).then(() => undefined);
+      if (isDone || state.off.includes(MEMORY_FEED)) return written;
+      if (state.feeds.get(MEMORY_FEED)?.last !== undefined) {
+        isDone = true; // before a restart
+        return written;
+      }
+      return show().then(
+        (said) => {
+          isDone = said;
+          return written;
+        },
+        (thrown) => {
+          isDone = true;
+          tell('The knowledge graph could not be shown')(thrown);
+          return written;
+        },
+      );
+    },
+    note: noteNext,
+  };
+}
+
+const MAX_TITLE = 200;
+
+const titleOf = (input: string) => input.trim().replaceAll(/\s+/g, ' ').slice(0, MAX_TITLE);
+
+/** Undefined where it takes longer. What comes later is nobody's mistake any more. */
+function within<T>(clock: Clock, work: Promise<T>, ms: number): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const disarm = clock.after(ms, () => resolve(undefined));
+    work.then(resolve, reject).finally(disarm);
+  });
+}
+
+const late = {
+  type: 'feed.failed',
+  id: MEMORY_FEED,
+  error: {
+    code: FEED_LATE,
+    message: 'The knowledge graph is still being built: what it knows of your task comes with a later turn.',
+    retryable: true,
+  },
+  times: 1,
+  told: true,
+} as const;
+
+const tooSlow = () =>
+  new RuntimeError('timeout', `The graph was not written within ${NOTE_MS / 1000} s.`, { retryable: true });

@@ -1,0 +1,327 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { SessionEvent } from '../../src/events/event.ts';
+import { createSystemClock } from '../../src/kernel/clock.ts';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { createRuntime } from '../../src/session/create-runtime.ts';
+import { loadAgent } from '../../src/session/load-agent.ts';
+import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import { scripted } from '../../src/testing/scripted.ts';
+import { eventually } from '../store/eventually.ts';
+import { agentFolder, type RunOptions, runAgent, tool } from './run-agent.ts';
+
+const TOOLS = 'import: { tools: [./tools/*.yml] }\n';
+const final = (text: string) => `<response>${text}</response>`;
+const WAIT = '<action id="w" mode="sync">{"name":"step"}</action>';
+
+const internal = (id: string, name: string, parameters: JsonObject) =>
+  `<action id="${id}" type="internal" mode="sync">${JSON.stringify({ name, parameters })}</action>`;
+
+/** A tool that gives what stands in a file, and counts its calls in another. */
+const source = (name: string, extra = 'idempotent: true\n') =>
+  tool(
+    name,
+    `const { readFileSync, appendFileSync } = await import('node:fs');
+     appendFileSync(new URL('../${name}.calls', import.meta.url), '.');
+     return JSON.parse(readFileSync(new URL('../${name}.json', import.meta.url), 'utf8'));`,
+    extra,
+  );
+
+/** Puts the next value there: what happens between two turns. */
+const stepTool = (to: string, values: readonly unknown[]) =>
+  tool(
+    'step',
+    `const { writeFileSync } = await import('node:fs');
+     globalThis.__${to} = (globalThis.__${to} ?? 0) + 1;
+     writeFileSync(new URL('../${to}.json', import.meta.url), JSON.stringify(${JSON.stringify(values)}[globalThis.__${to} - 1]));
+     return 'ok';`,
+    'idempotent: true\n',
+  );
+
+const calls = (folder: string, name: string) =>
+  existsSync(join(folder, `${name}.calls`)) ? readFileSync(join(folder, `${name}.calls`), 'utf8').length : 0;
+
+const prefixes = (events: readonly SessionEvent[]) =>
+  events.flatMap((event) => (event.type === 'turn.started' ? [event.prompt.reused_prefix] : []));
+
+describe('feeds in a session', () => {
+  it('are shown when they change, cost nothing while they do not, and leave the prompt before them alone', async () => {
+    const ran = await runAgent({
+      manifest: `${TOOLS}context_feeds: [{ id: tide, source: { type: tool, name: tide } }]\n`,
+      files: {
+        ...source('tide'),
+        'tide.json': '{"height":1}',
+        ...stepTool('tide', [{ height: 1 }, { height: 2 }]),
+      },
+      turns: [WAIT, WAIT.replace('"w"', '"v"'), final('Done.')],
+    });
+    expect(ran.result.status).toBe('completed');
+    const shown = ran.prompts.map((prompt) => /<context_feed[\s\S]*<\/context_feed>/.exec(prompt)?.[0]);
+    expect(shown).toEqual([
+      '<context_feed id="tide">\n{\n  "height": 1\n}\n</context_feed>',
+      undefined,
+      '<context_feed id="tide">\n{\n  "height": 2\n}\n</context_feed>',
+    ]);
+    expect(ran.prompts[2]?.trimEnd().endsWith('</context_feed>')).toBe(true);
+    expect(prefixes(ran.events)).toEqual([1, 1, 1]);
+    expect(ran.of('feed.updated')).toMatchObject([
+      { id: 'tide', value: { height: 1 }, tokens: 9 },
+      { id: 'tide', value: { height: 2 }, tokens: 9 },
+    ]);
+  });
+
+  it('are named in parameters and responses; one by reference is loaded where it is named, and nowhere else', async () => {
+    const options: RunOptions = {
+      manifest: `${TOOLS}context_feeds:
+  - { id: tide, source: { type: tool, name: tide } }
+  - { id: depth, inject: reference, source: { type: tool, name: depth } }
+  - { id: unused, inject: reference, source: { type: tool, name: unused } }
+`,
+      files: {
+        ...source('tide'),
+        ...source('depth'),
+        ...source('unused'),
+        ...tool('echo', 'return input;', 'idempotent: true\n'),
+        'tide.json': '{"height":3}',
+        'depth.json': '{"metres":7}',
+      },
+      turns: [
+        '<action id="a" mode="sync">{"name":"echo","parameters":{"all":"$tide","part":"at $tide.height","deep":"$depth.metres"}}</action>',
+        final('Now $depth.metres m, at $tide.height.'),
+      ],
+    };
+    const ran = await runAgent(options);
+    expect(ran.of('action.completed')[0]?.output).toEqual({ all: { height: 3 }, part: 'at 3', deep: 7 });
+    expect(ran.result.result).toBe('Now 7 m, at 3.');
+    expect(ran.prompts.join('\n')).not.toContain('id="depth"');
+    expect(calls(ran.folder, 'depth')).toBe(2);
+    expect(calls(ran.folder, 'unused')).toBe(0);
+  });
+
+  it('that hang hold a turn no longer than the deadline, and are told of once', async () => {
+    const ran = await runAgent({
+      manifest: `${TOOLS}limits: { feed_deadline: 0.05 }
+context_feeds:
+  - { id: slow, source: { type: tool, name: slow } }
+  - { id: never, type: periodic, interval: 60, source: { type: tool, name: slow } }
+`,
+      files: {
+        ...tool(
+          'slow',
+          `await new Promise((resolve, reject) => context.signal.addEventListener('abort', () => {
+             globalThis.__aborted = (globalThis.__aborted ?? 0) + 1;
+             reject(new Error('stopped'));
+           }));`,
+          'idempotent: true\n',
+        ),
+        ...tool('step', `return 'ok';`),
+      },
+      turns: [WAIT, WAIT.replace('"w"', '"v"'), final('Without it.')],
+    });
+    expect(ran.result).toMatchObject({ status: 'completed', result: 'Without it.' });
+    expect(ran.prompts[0]).toContain('<context_feed id="slow" status="late">');
+    expect(ran.prompts[1]).not.toContain('context_feed');
+    expect((globalThis as unknown as { __aborted: number }).__aborted).toBe(2);
+  });
+
+  it('whose source fails leave the run alone: what stood there is stale, then fresh again', async () => {
+    const ran = await runAgent({
+      manifest: `${TOOLS}context_feeds: [{ id: tide, source: { type: tool, name: tide } }]\n`,
+      files: {
+        ...tool(
+          'tide',
+          `globalThis.__n = (globalThis.__n ?? 0) + 1; if (globalThis.__n === 2) throw new Error('no gauge'); return 'low';`,
+          'idempotent: true\n',
+        ),
+        ...tool('step', `return 'ok';`),
+      },
+      turns: [WAIT, internal('r', 'read_context_feed', { id: 'tide', refresh: true }), final('Ok.')],
+    });
+    expect(ran.result.status).toBe('completed');
+    expect(ran.prompts[1]).toContain('<context_feed id="tide" status="stale"');
+    expect(ran.prompts[1]).toContain('no gauge');
+    expect(ran.prompts[2]).toContain('<context_feed id="tide">\nlow\n</context_feed>');
+    expect(ran.of('feed.failed')).toHaveLength(1);
+  });
+
+  it('come from workflows and from models, whose use counts', async () => {
+    const ran = await runAgent({
+      manifest: `${TOOLS}models: { fast: "scripted:fast.yml" }
+context_feeds:
+  - { id: docs, source: { type: workflow, name: gather, params: { word: sea } } }
+  - { id: gist, source: { type: llm, name: summarize, params: { prompt: What is it?, context: $docs, model: fast } } }
+`.replace('tools: [./tools/*.yml]', 'tools: [./tools/*.yml], workflows: [./flow.yml]'),
+      files: {
+        'flow.yml':
+          'kind: Workflow\nname: gather\ninput: { type: object, properties: { word: { type: string } } }\nsteps: [{ name: one, type: tool, target: echo, parameters: { text: "all about the ${input.word}" } }]\n',
+        ...tool('echo', 'return input.text;', 'idempotent: true\n'),
+        'fast.yml': 'turns: [{ text: It is wet., expect: [{ contains: all about the sea }] }]\n',
+      },
+      turns: [final('$gist')],
+    });
+    expect(ran.result.result).toBe('It is wet.');
+    expect(ran.prompts[0]).toContain('<context_feed id="docs">\nall about the sea\n</context_feed>');
+    const used = ran.of('custom').find(({ name }) => name === 'llm.usage');
+    expect(used?.data).toMatchObject({ feed: 'gist' });
+    expect(ran.result.usage.output).toBeGreaterThan(0);
+  });
+});
+
+describe('the parts of the prompt that are the runtime’s own', () => {
+  it('are left out where the manifest says so, as long as its test holds', async () => {
+    const ran = await runAgent({
+      manifest: `metadata: { fields: { status: { values: [OPEN, CLOSED], default: OPEN } } }
+import: { tools: [./tools/*.yml] }
+context_feeds: [{ id: "builtin:results", enabled: "metadata.status == 'OPEN'" }]
+`,
+      files: tool('step', `return 'the result';`),
+      turns: [
+        WAIT,
+        `<metadata>{"status":"CLOSED"}</metadata>${WAIT.replace('"w"', '"v"')}`,
+        `<metadata>{"status":"OPEN"}</metadata>${WAIT.replace('"w"', '"x"')}`,
+        final('Ok.'),
+      ],
+    });
+    expect(ran.prompts.map((prompt) => prompt.includes('the result'))).toEqual([false, true, false, true]);
+    expect(prefixes(ran.events)).toEqual([1, 1, 1, 1]);
+  });
+});
+
+describe('a model that has feeds of its own', () => {
+  const MANIFEST = `${TOOLS}metadata: { fields: { status: { type: string } } }
+context_feeds: [{ id: clock, source: { type: internal, action: system_clock }, inject: reference }]
+`;
+  const FILES = {
+    ...source('tide'),
+    ...source('deploy', ''),
+    'tide.json': '"low"',
+    ...tool('step', `return 'ok';`, 'idempotent: true\n'),
+  };
+  const add = (id: string, feed: JsonObject) => internal(id, 'add_context_feed', feed);
+  const TIDE = { id: 'tide', source: { type: 'tool', name: 'tide' } };
+
+  it('adds, changes, lists and removes them, and sees what it added in the next turn', async () => {
+    const ran = await runAgent({
+      manifest: MANIFEST,
+      files: FILES,
+      turns: [
+        add('a', TIDE),
+        internal('u', 'update_context_feed', { id: 'tide', transform: [{ template: 'Tide: {value}' }] }),
+        internal('r', 'remove_context_feed', { id: 'tide' }) + internal('l', 'list_context_feeds', {}),
+        final('Ok.'),
+      ],
+    });
+    expect(ran.result.status).toBe('completed');
+    expect(ran.prompts[1]).toContain('<context_feed id="tide">\nlow\n</context_feed>');
+    expect(ran.prompts[2]).toContain('<context_feed id="tide">\nTide: low\n</context_feed>');
+    expect(ran.of('action.completed').find(({ id }) => id === 'l')?.output).toMatchObject({
+      feeds: [{ id: 'clock', source: 'internal system_clock' }],
+    });
+    expect(ran.of('feed.added')).toHaveLength(2);
+    expect(ran.of('feed.removed')).toHaveLength(1);
+  });
+
+  it('may use only what it could call anyway and call again, under a name that is free', async () => {
+    const refused: readonly (readonly [JsonObject, string])[] = [
+      [{ id: 'x', source: { type: 'tool', name: 'deploy' } }, 'not_permitted'],
+      [{ id: 'x', source: { type: 'tool', name: 'nope' } }, 'target_unknown'],
+      [{ id: 'x', source: { type: 'http', name: 'http://10.0.0.1/' } }, 'not_permitted'],
+      [{ id: 'x', source: { type: 'file', name: '/etc/passwd' } }, 'not_permitted'],
+      [
+        { id: 'x', source: { type: 'internal', action: 'env', params: { names: ['HOME'] } } },
+        'not_permitted',
+      ],
+      [{ ...TIDE, type: 'periodic', interval: 0.1 }, 'bad_parameters'],
+      [{ ...TIDE, id: 'clock' }, 'feed_exists'],
+      [{ ...TIDE, id: 'status' }, 'feed_exists'],
+      [{ ...TIDE, id: 'builtin:results' }, 'bad_feed'],
+      [{ ...TIDE, type: 'periodic' }, 'bad_feed'],
+      [{ ...TIDE, refs: ['gone'] }, 'feed_unknown'],
+      [{ ...TIDE, transform: [{ cel: '1 +' }] }, 'bad_feed'],
+    ];
+    const ran = await runAgent({
+      manifest: MANIFEST,
+      files: FILES,
+      turns: [refused.map(([feed], at) => add(`a${at}`, feed)).join('\n'), final('None.')],
+    });
+    expect(ran.of('action.failed').map(({ error }) => error.code)).toEqual(refused.map(([, code]) => code));
+    expect(ran.of('feed.added')).toEqual([]);
+    expect(calls(ran.folder, 'deploy')).toBe(0);
+  });
+
+  it('that adds ten thousand is told where the end is, and nothing else happens', async () => {
+    const many = Array.from(
+      { length: 10_000 },
+      (_, at) =>
+        `<action id="f${at}" type="internal">${JSON.stringify({ name: 'add_context_feed', parameters: { ...TIDE, id: `t${at}`, inject: 'reference' } })}</action>`,
+    ).join('\n');
+    const ran = await runAgent({ manifest: MANIFEST, files: FILES, turns: [many, final('Enough.')] });
+    expect(ran.result.status).toBe('completed');
+    expect(ran.of('feed.added')).toHaveLength(50);
+    expect(new Set(ran.of('action.failed').map(({ error }) => error.code))).toEqual(new Set(['feed_limit']));
+  }, 60_000);
+
+  it('is not offered what its manifest does not allow, nor where it has no feeds', async () => {
+    const offered = async (manifest: string) => {
+      const model = scripted([final('x')]);
+      const systems: string[] = [];
+      const spy = {
+        ...model,
+        stream: (request: Parameters<typeof model.stream>[0], sink: Parameters<typeof model.stream>[1]) => {
+          systems.push(request.system);
+          return model.stream(request, sink);
+        },
+      };
+      await runAgent({ manifest, turns: [], model: spy });
+      return [...(systems[0] ?? '').matchAll(/"(\w+_context_feeds?)"/g)].map(([, name]) => name);
+    };
+    const feeds = 'context_feeds: [{ id: clock, source: { type: internal, action: system_clock } }]\n';
+    expect(await offered('')).toEqual([]);
+    expect(await offered('internal_actions: { allowed_actions: [add_context_feed] }\n')).toEqual([
+      'add_context_feed',
+    ]);
+    expect(await offered(feeds)).toHaveLength(5);
+    expect(
+      await offered(
+        `${feeds}internal_actions: { blocked_actions: [add_context_feed, remove_context_feed] }\n`,
+      ),
+    ).toEqual(['update_context_feed', 'list_context_feeds', 'read_context_feed']);
+    expect(await offered(`${feeds}internal_actions: { enabled: false }\n`)).toEqual([]);
+  });
+
+  it('has them again when the session is resumed, and what was cached still counts', async () => {
+    const folder = agentFolder(
+      `${MANIFEST}`.replace(
+        'inject: reference }]',
+        'inject: reference }, { id: price, cache_ttl: 1h, source: { type: tool, name: price } }]',
+      ),
+      {
+        ...FILES,
+        ...source('price'),
+        'price.json': '5',
+        ...tool(
+          'halt',
+          'const { existsSync } = await import("node:fs"); if (!existsSync(new URL("../go", import.meta.url))) await new Promise((_, no) => context.signal.addEventListener("abort", no));',
+          'idempotent: true\n',
+        ),
+      },
+    );
+    const store = createMemoryStore({ clock: createSystemClock() });
+    const agent = await loadAgent('agent.yml', { cwd: folder });
+    const turns = [`${add('a', TIDE)}<action id="h" mode="sync">{"name":"halt"}</action>`, final('$tide')];
+    const first = await createRuntime({ store, cwd: folder });
+    const session = first.start(agent, { input: 'Go.', model: scripted(turns) });
+    await eventually(async () =>
+      expect((await first.events(session.id)).some(({ type }) => type === 'feed.added')).toBe(true),
+    );
+    await session.interrupt();
+    await first.close();
+    writeFileSync(join(folder, 'go'), '');
+    const second = await createRuntime({ store, cwd: folder });
+    const resumed = await second.resume(session.id, { agent, model: scripted(turns) });
+    expect(await resumed.result).toMatchObject({ status: 'completed', result: 'low' });
+    await second.close();
+    expect(calls(folder, 'price')).toBe(1);
+  });
+});

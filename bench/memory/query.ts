@@ -8,6 +8,7 @@ import { queryGraph } from '../../telltale/src/memory/query/query-graph.ts';
 import type { GraphStore } from '../../telltale/src/store/graph.ts';
 import { openSqliteStore } from '../../telltale/src/store/sqlite/open-sqlite-store.ts';
 import { quantile } from '../agents/quantile.ts';
+import { figure, table } from '../parsing/table.ts';
 import { createDice, syntheticRepository } from './synthetic-repository.ts';
 
 const SYMBOLS_A_FILE = 30;
@@ -151,4 +152,25 @@ async function createAppender(store: Awaited<ReturnType<typeof openSqliteStore>>
     await other;
     return taken;
   };
+}
+
+export function queryTable({
+  files,
+  symbols,
+  writeMs,
+  commitMs,
+  queries,
+  all,
+  appendMs,
+}: QueryFigures): string {
+  const cells = ({ p50, p95, cpuP50, cpuP95 }: QueryTimes) => [p50, p95, cpuP50, cpuP95].map(figure);
+  return [
+    `${figure(symbols)} symbols of ${figure(files)} files in a SQLite file, asked through the port, in ms`,
+    table(
+      ['query', 'p50', 'p95', 'CPU p50', 'CPU p95'],
+      [...queries.map((one) => [one.name, ...cells(one)]), ['all', ...cells(all)]],
+    ),
+    `Written in ${figure(writeMs / 1000)} s; a commit of ${FILES_A_WRITE} files p50 ${figure(commitMs.p50)}, p95 ${figure(commitMs.p95)} ms.`,
+    `An append to the log meanwhile p50 ${figure(appendMs.p50)}, p95 ${figure(appendMs.p95)} ms; without it p95 ${figure(appendMs.quietP95)} ms.`,
+  ].join('\n');
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import type { Found, FoundKind } from '../../../graph.ts';
+import type { FactSubject, Found, FoundKind } from '../../../graph.ts';
+import { subjectsText } from './fact-rows.ts';
 import { rankOfPath, rankOfSymbol } from './rank.ts';
 import { scoreOf, type WeighedWord, type Worded } from './score.ts';
 import { SYMBOL_COLUMNS, toSymbol } from './symbol-rows.ts';
@@ -75,7 +76,8 @@ export function createSearchWords(db: DatabaseSync, factById: FactById) {
           const fact = factById(id);
           return fact === undefined ? undefined : { kind: 'fact', fact, score };
         };
-        return { id, name: String(row.text), text: String(row.about), rank: FACT_FACTOR, found };
+        const text = subjectsText(JSON.parse(String(row.about)) as FactSubject[]);
+        return { id, name: String(row.text), text, rank: FACT_FACTOR, found };
       },
     ),
   };

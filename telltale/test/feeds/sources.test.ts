@@ -461,6 +461,24 @@ test('the rules of git count as git reads them: above, below, taken back and wit
   }
 });
 
+test('rules of any shape are decided at once, a link has none, and a folder that is named is shown though it is ignored', async () => {
+  const { folder, edges } = await sources({ agent: 'permissions: { paths: [.] }' });
+  const long = `${'a'.repeat(200)}.ts`;
+  mkdirSync(join(folder, 'r/dist'), { recursive: true });
+  for (const name of [long, 'dist/out.js', 'dist/out.log']) writeFileSync(join(folder, 'r', name), 'x');
+  writeFileSync(join(folder, 'r/.gitignore'), `${'*a'.repeat(60)}*b\n${'**/'.repeat(60)}c\ndist/\n*.log\n`);
+  writeFileSync(join(folder, 'rules'), '*.js\n');
+  symlinkSync('../../rules', join(folder, 'r/dist/.gitignore'));
+  execFileSync('git', ['init', '-q'], { cwd: join(folder, 'r') });
+  const files = async (name: string) => {
+    const found = await edges.targets.edges.permissions.paths.resolve(name);
+    const walked = await walkRepo(found, new AbortController().signal);
+    return walked.files.map(({ path }) => path);
+  };
+  expect(await files('r')).toEqual(['.gitignore', long]);
+  expect(await files('r/dist')).toEqual(['out.js']);
+});
+
 test('a walk ends at its limit, with the upper levels whole and no link followed', async () => {
   const { folder, edges, failure } = await sources({ agent: 'permissions: { paths: [.] }' });
   for (const top of ['a', 'b', 'c']) {

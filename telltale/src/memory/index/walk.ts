@@ -1,6 +1,7 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { type IgnoreLevel, isIgnored, levelOf, levelsAbove } from './ignore/ignore-levels.ts';
+import { type IgnoreLevel, isIgnored } from '../../kernel/gitignore/ignore-level.ts';
+import { levelOf, levelsAbove } from './ignore-levels.ts';
 import { MAX_DEPTH, MAX_ENTRIES, MAX_FILES, MAX_MANIFESTS } from './limits.ts';
 
 export interface WalkedFile {

@@ -59,9 +59,15 @@ function parseRule(line: string): Rule | undefined {
 
 const BEYOND_ASCII = /[\u0080-\uffff]/;
 
+const encoder = new TextEncoder();
+
 /** A character for each byte: to git a question mark is a byte. */
-const asBytes = (text: string): string =>
-  BEYOND_ASCII.test(text) ? Buffer.from(text).toString('latin1') : text;
+function asBytes(text: string): string {
+  if (!BEYOND_ASCII.test(text)) return text;
+  let bytes = '';
+  for (const byte of encoder.encode(text)) bytes += String.fromCharCode(byte);
+  return bytes;
+}
 
 /** Spaces at the end do not count, but for one behind a backslash. */
 function withoutTrailingSpaces(line: string): string {

@@ -463,10 +463,12 @@ test('the rules of git count as git reads them: above, below, taken back and wit
 
 test('rules of any shape are decided at once, a link has none, and a folder that is named is shown though it is ignored', async () => {
   const { folder, edges } = await sources({ agent: 'permissions: { paths: [.] }' });
-  const long = `${'a'.repeat(200)}.ts`;
-  mkdirSync(join(folder, 'r/dist'), { recursive: true });
-  for (const name of [long, 'dist/out.js', 'dist/out.log']) writeFileSync(join(folder, 'r', name), 'x');
-  writeFileSync(join(folder, 'r/.gitignore'), `${'*a'.repeat(60)}*b\n${'**/'.repeat(60)}c\ndist/\n*.log\n`);
+  const deep = `${'a/'.repeat(28)}c.ts`;
+  for (const name of [deep, 'dist/out.js', 'dist/out.log']) {
+    mkdirSync(join(folder, 'r', name, '..'), { recursive: true });
+    writeFileSync(join(folder, 'r', name), 'x');
+  }
+  writeFileSync(join(folder, 'r/.gitignore'), `a/${'**/a/'.repeat(14)}b\ndist/\n*.log\n`);
   writeFileSync(join(folder, 'rules'), '*.js\n');
   symlinkSync('../../rules', join(folder, 'r/dist/.gitignore'));
   execFileSync('git', ['init', '-q'], { cwd: join(folder, 'r') });
@@ -475,7 +477,7 @@ test('rules of any shape are decided at once, a link has none, and a folder that
     const walked = await walkRepo(found, new AbortController().signal);
     return walked.files.map(({ path }) => path);
   };
-  expect(await files('r')).toEqual(['.gitignore', long]);
+  expect(await files('r')).toEqual(['.gitignore', deep]);
   expect(await files('r/dist')).toEqual(['out.js']);
 });
 

@@ -1,6 +1,6 @@
 import type { Feed } from '../../feeds/feed.ts';
 import { isOwnFeed } from '../../feeds/feed.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { feed as feedSchema } from '../../manifest/schema/feed.ts';
 import { runSchema } from '../../manifest/schema/run-schema.ts';
@@ -47,14 +47,11 @@ export function changedDefinition(before: JsonObject, changes: JsonObject): Json
   const merged: Record<string, Json> = { ...before, ...changes };
   const source = before.source;
   const given = changes.source;
-  if (isObject(source) && isObject(given) && (given.type === undefined || given.type === source.type))
+  if (isJsonObject(source) && isJsonObject(given) && (given.type === undefined || given.type === source.type))
     merged.source = { ...source, ...given };
   if (changes.type === 'on_demand' && changes.interval === undefined) delete merged.interval;
   return merged;
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const badFeed = (problems: readonly string[]) =>
   new RuntimeError('bad_feed', `The feed cannot be taken: ${problems.join(' ')}`, {

@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { builtFile } from '../kernel/built-file.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { toRuntimeError } from '../kernel/runtime-error.ts';
 import type { LoadTokenizer } from '../kernel/tokenizer.ts';
@@ -36,8 +37,7 @@ export interface OpenMemoryOptions {
 
 const FRESHNESS_MS = 1_000;
 const WAIT_MS = 2_000;
-const SOURCE = new URL('./parse/source-parser.ts', import.meta.url);
-const PARSER = import.meta.url.endsWith('.ts') ? SOURCE : new URL(SOURCE.href.replace(/\.ts$/, '.js'));
+const PARSER = builtFile(new URL('./parse/source-parser.ts', import.meta.url));
 
 /** Opens what is known of a folder. Nothing is read yet: the first question, or `index`, does that. */
 export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {

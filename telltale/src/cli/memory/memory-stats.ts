@@ -15,7 +15,7 @@ export function memoryStats(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { io } = context;
-  return withIndexed(folder ?? '.', options, context, async (memory, stats) => {
+  return withIndexed(folder ?? '.', options, context, async (memory, _graphs, stats) => {
     const { walkedAtMs, ...rest } = stats;
     const walked = walkedAtMs === undefined ? {} : { walked: timeText(walkedAtMs) };
     await io.stdout.write(

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Memory } from '../../memory/memory.ts';
-import type { GraphStats } from '../../store/graph.ts';
+import type { GraphStats, GraphStore } from '../../store/graph.ts';
 import type { CommandContext } from '../command.ts';
 import { storeFlag, storeLocation } from '../session/store-location.ts';
 import type { StoreOption } from '../session/store-option.ts';
@@ -17,7 +17,7 @@ export async function withMemory<T>(
   folder: string,
   { store: asked }: StoreOption,
   { io: { cwd, env, clock }, runtimes }: Pick<CommandContext, 'io' | 'runtimes'>,
-  work: (memory: Memory) => Promise<T>,
+  work: (memory: Memory, graphs: GraphStore) => Promise<T>,
 ): Promise<T> {
   const [{ openMemory }, { createTokenizer }, { realFolder }] = await Promise.all([
     import('../../memory/open-memory.ts'),
@@ -30,7 +30,7 @@ export async function withMemory<T>(
   try {
     const memory = await openMemory({ store, folder, cwd, clock, tokenizer: createTokenizer() });
     try {
-      return await work(memory);
+      return await work(memory, await store.graphs());
     } finally {
       await memory.close();
     }
@@ -44,14 +44,14 @@ export function withIndexed<T>(
   folder: string,
   options: StoreOption,
   context: Pick<CommandContext, 'io' | 'runtimes'>,
-  work: (memory: Memory, stats: GraphStats) => Promise<T>,
+  work: (memory: Memory, graphs: GraphStore, stats: GraphStats) => Promise<T>,
 ): Promise<T> {
   requireStore(options, context.io);
-  return withMemory(folder, options, context, async (memory) => {
+  return withMemory(folder, options, context, async (memory, graphs) => {
     const stats = await memory.stats();
     if (stats.files === 0 && stats.walkedAtMs === undefined && stats.facts === 0)
       throw notIndexed(memory.folder, folder, options);
-    return work(memory, stats);
+    return work(memory, graphs, stats);
   });
 }
 

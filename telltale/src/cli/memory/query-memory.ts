@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Memory, MemoryAnswer, MemoryNode, MemoryQuery } from '../../memory/memory.ts';
+import type { GraphStore } from '../../store/graph.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { startProgress } from '../progress.ts';
@@ -9,6 +9,7 @@ import { usage } from '../usage.ts';
 import { harmlessLines } from '../view/harmless.ts';
 import { jsonText } from '../view/json-line.ts';
 import { wholeNumber } from '../whole-number.ts';
+import { nearPaths, nearSymbol } from './near-names.ts';
 import { type MemoryOptions, withIndexed } from './open-for-command.ts';
 
 export interface QueryOptions extends MemoryOptions {
@@ -31,12 +32,12 @@ export function queryMemory(
   const text = isNamed ? second : (second ?? first);
   const folder = isNamed || second !== undefined ? (first ?? '.') : '.';
   const query = queryOf(text, options);
-  return withIndexed(folder, options, context, async (memory) => {
+  return withIndexed(folder, options, context, async (memory, graphs) => {
     const stopProgress = startProgress(io, () => 'Looking…');
     let answer: MemoryAnswer;
     try {
       answer = await memory.query(query);
-      await refuseUnknown(query, answer, memory);
+      await refuseUnknown(query, answer, memory, graphs);
     } finally {
       await stopProgress();
     }
@@ -74,22 +75,17 @@ function queryOf(text: string | undefined, options: QueryOptions): MemoryQuery {
 async function refuseUnknown(
   { symbol, path }: MemoryQuery,
   { nodes }: MemoryAnswer,
-  memory: Memory,
+  { graph, folder }: Memory,
+  graphs: GraphStore,
 ): Promise<void> {
   const found = nodes.filter(({ distance }) => distance === 0);
-  if (symbol !== undefined && !namesOf(found).some((name) => isNamed(name, symbol))) {
-    const words = symbol.split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u).join(' ');
-    const like = await memory.query({ query: words, depth: 0, limit: MAX_LIKE });
-    throw symbolUnknown(symbol, [...new Set([...namesOf(nodes), ...namesOf(like.nodes)])]);
-  }
+  if (symbol !== undefined && !namesOf(found).some((name) => isNamed(name, symbol)))
+    throw symbolUnknown(symbol, await nearSymbol(graphs, graph, symbol), namesOf(found));
   if (path === undefined) return;
-  const asked = resolve(memory.folder, path.replace(/(?::\d+){1,2}$/, ''));
-  const files = found.flatMap((node) => (node.kind === 'file' ? [node.at] : []));
-  if (!files.some((file) => resolve(memory.folder, file) === asked))
-    throw pathUnknown(path, memory.folder, files);
+  const asked = resolve(folder, path.replace(/(?::\d+){1,2}$/, ''));
+  if (!found.some((node) => node.kind === 'file' && resolve(folder, node.at) === asked))
+    throw pathUnknown(path, folder, await nearPaths(graphs, graph, path));
 }
-
-const MAX_LIKE = 50;
 
 const namesOf = (nodes: readonly MemoryNode[]): readonly string[] =>
   nodes.flatMap((node) => (node.kind === 'symbol' ? [node.name] : []));
@@ -100,20 +96,18 @@ const isNamed = (name: string, asked: string): boolean =>
 
 const lastPart = (name: string): string => name.split(/[.#]|::/).at(-1) ?? name;
 
-const symbolUnknown = (asked: string, like: readonly string[]) =>
+const symbolUnknown = (asked: string, near: string | undefined, like: readonly string[]) =>
   new RuntimeError('symbol_unknown', `No symbol is named "${asked}".`, {
     hint:
-      like.length === 0
-        ? `Look for it by words: telltale memory query "${asked}"`
-        : suggest(asked, like.slice(0, MAX_SUGGESTED), 'Some that are like it'),
+      near === undefined
+        ? `${like.length === 0 ? '' : `Some have a word of it: ${like.join(', ')}. `}Look for words: telltale memory query "${asked}"`
+        : `Did you mean "${near}"?`,
   });
-
-const MAX_SUGGESTED = 10;
 
 const pathUnknown = (asked: string, folder: string, like: readonly string[]) =>
   new RuntimeError('file_unknown', `Nothing is known of "${asked}" in ${folder}.`, {
     hint:
       like.length === 0
         ? 'Only sources that .gitignore does not exclude are in the graph; the path is relative to its folder.'
-        : suggest(asked, like.slice(0, MAX_SUGGESTED), 'Some that are like it'),
+        : `Did you mean ${like.map((path) => `"${path}"`).join(' or ')}?`,
   });

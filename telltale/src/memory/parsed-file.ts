@@ -19,7 +19,7 @@ export interface ParsedFile {
   readonly symbols: readonly GraphSymbol[];
   readonly imports: readonly GraphImport[];
   readonly calls: readonly GraphCall[];
-  /** Whether it has mistakes of syntax: what could be read of it is here. */
+  /** Whether it has mistakes of syntax, or was too large or too slow to be read whole: what could be read is here. */
   readonly broken: boolean;
 }
 

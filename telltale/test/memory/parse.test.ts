@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { languageOf } from '../../src/memory/parse/language-of.ts';
 import { MAX_CALLS, MAX_CHARS, MAX_SIGNATURE, MAX_SYMBOLS } from '../../src/memory/parse/limits.ts';
+import { loadEngine, loadGrammar } from '../../src/memory/parse/load-grammar.ts';
 import { createSourceParser } from '../../src/memory/parse/source-parser.ts';
 import { LANGUAGES, type Language } from '../../src/memory/parsed-file.ts';
 import { said } from './said.ts';
@@ -431,7 +432,7 @@ describe('what is said of a symbol', () => {
     expect(file.symbols[0]!.signature).toBe("const a = '😀é'");
   });
 
-  test('what the TypeScript grammar misreads is mended: variance, call signatures without semicolons', async () => {
+  test('what the TypeScript grammar misreads is mended: variance, call signatures without semicolons, backticks in types', async () => {
     const text = [
       'export interface Box<in out A, out B> {',
       '  <T>(value: T): Box<T, B>',
@@ -439,6 +440,7 @@ describe('what is said of a symbol', () => {
       '  <T, U>(value: T, other: U): Box<T, U>',
       '  readonly size: number',
       '}',
+      'type Hint = `use \\`Box\\``',
       'export const after = 1',
     ].join('\n');
     const file = await parse('typescript', text);
@@ -446,7 +448,8 @@ describe('what is said of a symbol', () => {
     expect(said(file).symbols).toEqual([
       '1-6 interface Box +',
       '5-5 field Box.size +',
-      '7-7 variable after +',
+      '7-7 type Hint',
+      '8-8 variable after +',
     ]);
     expect(file.symbols[0]!.signature).toBe('interface Box<in out A, out B>');
   });
@@ -578,6 +581,15 @@ describe('bad input', { timeout: PATIENCE_MS }, () => {
     };
     const before = await pass();
     expect((await pass()) - before).toBeLessThan(4 * 1024 * 1024);
+  });
+
+  test('a grammar that is not there is named, with what to do', async () => {
+    const loading = loadGrammar(await loadEngine(), { wasm: 'tree-sitter-cobol.wasm', visits: {} });
+    await expect(loading).rejects.toMatchObject({
+      code: 'grammar_unreadable',
+      message: expect.stringContaining('tree-sitter-cobol.wasm'),
+      hint: expect.stringContaining('install'),
+    });
   });
 
   test('parsers are independent, and one that was closed reads again', async () => {

@@ -1,7 +1,10 @@
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import type { Parser, Language as Tables } from 'web-tree-sitter';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Grammar, Visit } from './grammar.ts';
+
+const require = createRequire(import.meta.url);
 
 /** A grammar that is ready: the engine's tables, and what to do at which kind of node. */
 export interface LoadedGrammar {
@@ -38,8 +41,8 @@ export type Engine = Awaited<ReturnType<typeof loadEngine>>;
 
 export async function loadGrammar(engine: Engine, { wasm, visits, mend }: Grammar): Promise<LoadedGrammar> {
   try {
-    const path = createRequire(import.meta.url).resolve(`@vscode/tree-sitter-wasm/wasm/${wasm}`);
-    const tables = await engine.Language.load(path);
+    const home = require.resolve('@vscode/tree-sitter-wasm/package.json');
+    const tables = await engine.Language.load(join(dirname(home), 'wasm', wasm));
     const byType = tables.types.map((type, id) =>
       Object.hasOwn(visits, type) && tables.nodeTypeIsNamed(id) ? visits[type] : undefined,
     );

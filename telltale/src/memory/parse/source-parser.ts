@@ -1,5 +1,6 @@
 import type { Parser, Tree } from 'web-tree-sitter';
 import type { Language, ParsedFile, SourceParser } from '../parsed-file.ts';
+import { createReading } from './create-reading.ts';
 import { JAVASCRIPT, TSX, TYPESCRIPT } from './ecmascript/grammars.ts';
 import { GO } from './go/grammar.ts';
 import type { Grammar } from './grammar.ts';
@@ -8,7 +9,6 @@ import { MAX_CHARS } from './limits.ts';
 import { type Engine, type LoadedGrammar, loadEngine, loadGrammar } from './load-grammar.ts';
 import { readMarkdown } from './markdown/read-markdown.ts';
 import { PYTHON } from './python/grammar.ts';
-import { createReading } from './reading.ts';
 import { RUST } from './rust/grammar.ts';
 
 const GRAMMARS: Readonly<Record<Exclude<Language, 'markdown'>, Grammar>> = {

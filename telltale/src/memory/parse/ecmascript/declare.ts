@@ -13,7 +13,7 @@ export function nameOf(text: string, name: Node | null): string | undefined {
 }
 
 /** The comment stands before `export` and before decorators. */
-export function docOf(reading: Reading, node: Node): string | undefined {
+function docOf(reading: Reading, node: Node): string | undefined {
   const { frame } = reading;
   const start = frame.place === 'wrapper' ? frame.start : reading.decoratedStart(node);
   return docBefore(reading.text, start, '//');
@@ -26,7 +26,7 @@ export function startOf(node: Node, text: string): number {
 }
 
 /** What stands in classes and interfaces is seen as far as they are, unless it is private. */
-export function visibility(reading: Reading, node: Node, name: Node): boolean | 'as container' {
+function visibility(reading: Reading, node: Node, name: Node): boolean | 'as container' {
   const { frame, around } = reading;
   if (around.place !== 'members')
     return (frame.place === 'wrapper' && frame.exported) || (around.place === 'namespace' && around.exported);

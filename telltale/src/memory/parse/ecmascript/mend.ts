@@ -1,4 +1,6 @@
 const CALL_SIGNATURE = /\n[ \t]{1,200}(?=<[\w\s])/g;
+/** A backslash or a backtick that is escaped. */
+const ESCAPE = /\\[\\`]/g;
 const VARIANCE =
   /((?:[<,]|\*\/)\s{0,100})(in\s{1,20}out|in|out)(?=\s{1,100}(?!(?:extends|as|satisfies|in|of|is|instanceof)\b)[A-Za-z_$])/g;
 
@@ -8,15 +10,14 @@ const MAX_COMMENT = 5_000;
 const MAX_COMMENTS = 8;
 
 /**
- * The same text, character by character in the same place, with two things written otherwise that the grammar of
- * TypeScript misreads and loses the rest of the file over: `<in out T>` and, in an object's type, a generic call
- * signature on a new line without a `;` before it.
+ * The same text, character by character in the same place, with three things written otherwise that the grammar of
+ * TypeScript misreads and loses the rest of the file over: `<in out T>`; in an object's type, a generic call signature
+ * on a new line without a `;` before it; an escaped backtick in a type that is a template.
  */
 export function mendTypescript(text: string): string {
-  const plain = text.replace(
-    VARIANCE,
-    (_, before: string, words: string) => before + words.replace(/\S/g, ' '),
-  );
+  const plain = text
+    .replace(ESCAPE, '__')
+    .replace(VARIANCE, (_, before: string, words: string) => before + words.replace(/\S/g, ' '));
   const parts: string[] = [];
   let from = 0;
   for (const { index, 0: blanks } of plain.matchAll(CALL_SIGNATURE)) {

@@ -7,7 +7,7 @@ import { textOf } from '../text-of.ts';
 import { isFunction } from './declare.ts';
 
 /** What a string literal says; undefined for a template with holes. */
-export function literal(reading: Reading, node: Node | null | undefined): string | undefined {
+function literal(reading: Reading, node: Node | null | undefined): string | undefined {
   const isText = node?.type === 'string' || node?.type === 'template_string';
   if (!node || !isText || node.namedChildren.some((child) => child?.type === 'template_substitution'))
     return undefined;
@@ -103,9 +103,13 @@ function exportDefault(node: Node, value: Node, reading: Reading): void {
 
 const MAX_LOOK = 300;
 
+/** Bundlers are told things by a comment before it. */
+const firstArgument = (call: Node) =>
+  call.childForFieldName('arguments')?.namedChildren.find((child) => child?.type !== 'comment');
+
 /** `import('…')` and `require('…')`, with the names that are taken from them at once. */
 export function importCall(node: Node, reading: Reading): void {
-  const specifier = literal(reading, node.childForFieldName('arguments')?.namedChildren[0]);
+  const specifier = literal(reading, firstArgument(node));
   if (specifier === undefined) return;
   const { text } = reading;
   const before = text.slice(Math.max(0, node.startIndex - MAX_LOOK), node.startIndex);

@@ -2,6 +2,7 @@ import type { Node } from 'web-tree-sitter';
 import type { SymbolKind } from '../../../store/graph.ts';
 import { docBefore } from '../doc-comment.ts';
 import type { Visit } from '../grammar.ts';
+import { MAX_NAME } from '../limits.ts';
 import type { Reading } from '../reading.ts';
 import { headLine, oneLine, withValue } from '../signature.ts';
 import { textOf } from '../text-of.ts';
@@ -49,10 +50,9 @@ export const visitFunction: Visit = (node, reading) => {
 /** It stands in its receiver's type where that is declared further up. */
 export const visitMethod: Visit = (node, reading) => {
   const receiver = node.childForFieldName('receiver');
-  const type =
-    receiver === null
-      ? undefined
-      : /(\w+)\s*(?:\[[^\]]*\])?\s*,?\s*\)$/.exec(textOf(reading.text, receiver))?.[1];
+  const written =
+    receiver === null ? '' : reading.text.slice(receiver.startIndex, receiver.endIndex).slice(-MAX_NAME);
+  const type = /(\w+)\s*(?:\[[^\]]*\])?\s*,?\s*\)$/.exec(written)?.[1];
   const container = type === undefined ? undefined : reading.find(type);
   const symbol = define(
     node,

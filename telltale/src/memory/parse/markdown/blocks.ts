@@ -12,6 +12,9 @@ const DEFINITION = /^ {0,3}\[[^\]]+\]:/;
 /** What a paragraph does not begin with: a list, a quotation, a table, a rule, a tag, code. */
 const OTHER = /^(?: {4}|\t| {0,3}(?:[-*+][ \t]|\d{1,9}[.)][ \t]|>|\||<|(?:\*[ \t]*){3,}$|(?:_[ \t]*){3,}$))/;
 
+/** Characters of a heading that are looked at. */
+const MAX_HEADING = 1_000;
+
 export function* blocksOf(lines: readonly string[]): Generator<Block> {
   let paragraph: { is: 'paragraph' | 'other'; lines: string[]; line: number } | undefined;
   for (let index = bodyStart(lines); index < lines.length; index += 1) {
@@ -21,7 +24,12 @@ export function* blocksOf(lines: readonly string[]): Generator<Block> {
     const underline = paragraph?.is === 'paragraph' ? UNDERLINE.exec(line) : null;
     if (underline && paragraph) {
       const rank = underline[1]![0] === '=' ? 1 : 2;
-      yield { is: 'heading', rank, text: paragraph.lines.join(' ').trim(), line: paragraph.line };
+      yield {
+        is: 'heading',
+        rank,
+        text: paragraph.lines.join(' ').slice(0, MAX_HEADING).trim(),
+        line: paragraph.line,
+      };
       paragraph = undefined;
     } else if (skipTo !== undefined || heading !== null || line.trim() === '') {
       if (paragraph) yield paragraph;
@@ -44,8 +52,9 @@ export function* blocksOf(lines: readonly string[]): Generator<Block> {
   if (paragraph) yield paragraph;
 }
 
-const withoutClosing = (text: string) =>
-  text
+const withoutClosing = (written: string) =>
+  written
+    .slice(0, MAX_HEADING)
     .trimEnd()
     .replace(/(?:^|[ \t]+)#+$/, '')
     .trim();

@@ -1,10 +1,13 @@
 import type { GraphImport, GraphSymbol } from '../../../store/graph.ts';
 import type { ParsedFile } from '../../parsed-file.ts';
 import { firstSentence } from '../doc-comment.ts';
-import { MAX_IMPORTS, MAX_NAME, MAX_SPECIFIER, MAX_SYMBOLS } from '../limits.ts';
+import { MAX_DOC, MAX_IMPORTS, MAX_NAME, MAX_SPECIFIER, MAX_SYMBOLS } from '../limits.ts';
 import { oneLine } from '../signature.ts';
 import { blocksOf } from './blocks.ts';
 import { linksIn, plainText } from './inline.ts';
+
+/** Lines of a paragraph in which its first sentence is looked for. */
+const MAX_DOC_LINES = 8;
 
 type Draft = { -readonly [Key in keyof GraphSymbol]: GraphSymbol[Key] };
 
@@ -46,7 +49,9 @@ export function readMarkdown(text: string, deadline: number, cut: boolean): Pars
         open.push({ rank: block.rank, symbol: symbols.push(last) - 1 });
       }
     } else if (last !== undefined && last.doc === undefined && block.is === 'paragraph') {
-      const doc = firstSentence(block.lines.map(plainText));
+      const doc = firstSentence(
+        block.lines.slice(0, MAX_DOC_LINES).map((line) => plainText(line.slice(0, 2 * MAX_DOC))),
+      );
       if (doc !== undefined) last.doc = doc;
       last = undefined;
     }

@@ -1,6 +1,6 @@
 import type { Node } from 'web-tree-sitter';
 import type { Visit } from '../grammar.ts';
-import { MAX_PATTERN_DEPTH } from '../limits.ts';
+import { MAX_PATTERN_DEPTH, MAX_SPECIFIER } from '../limits.ts';
 import type { Reading } from '../reading.ts';
 import { textOf } from '../text-of.ts';
 
@@ -30,7 +30,7 @@ function leaves(
   const below = (path: string) => [prefix, path].filter((part) => part !== '').join('::');
   const take = (specifier: string, name: string) =>
     reading.import({ specifier, line, names: [name], ...(isPublic ? { reexport: true as const } : {}) });
-  if (depth > MAX_PATTERN_DEPTH) return;
+  if (depth > MAX_PATTERN_DEPTH || prefix.length > MAX_SPECIFIER) return;
   switch (node.type) {
     case 'use_list':
       for (const child of node.namedChildren)

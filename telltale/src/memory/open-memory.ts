@@ -55,11 +55,11 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     [...new Set(paths.map(pathOf).filter((path) => path !== undefined && path !== ''))] as string[];
 
   /** Why the graph may be short, where it could not be brought up to date in time. */
-  const refresh = async (): Promise<string | undefined> => {
+  const refresh = async (patienceMs: number): Promise<string | undefined> => {
     const { walkedAt } = indexer;
     if (walkedAt !== undefined && clock.monotonic() - walkedAt < freshnessMs) return undefined;
     const pass = indexer.walking()?.done ?? indexer.index({});
-    const outcome = await within(clock, waitMs, pass);
+    const outcome = await within(clock, patienceMs, pass);
     switch (outcome.kind) {
       case 'done':
         return undefined;
@@ -91,7 +91,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
       return indexer.index(own.includes('') ? rest : { ...rest, paths: own });
     },
     async query(query) {
-      const note = await refresh();
+      const note = await refresh(waitMs);
       const { path } = query;
       const asked = path === undefined ? query : { ...query, path: pathOf(path) || path };
       const ask = () =>
@@ -105,7 +105,8 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
       return withNote(answer, note);
     },
     async relevant(text, maxTokens) {
-      await refresh();
+      // Of half a graph the most relevant part may be the other half: whoever asks has a deadline of its own.
+      await refresh(Number.POSITIVE_INFINITY);
       return relevantPart(graphs, graph, text, maxTokens, { tokenizer });
     },
     async learn(facts, { session }) {

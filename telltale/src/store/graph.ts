@@ -5,7 +5,11 @@
 export interface GraphStore {
   /** The files that are known, by path. */
   files(graph: string): Promise<readonly GraphFile[]>;
-  /** All of it or nothing, and in one commit: what was known of these paths before is gone. */
+  /**
+   * All of it or nothing, and in one commit: what was known of these paths before is gone. The log's own commits wait
+   * for it, so files are written in batches: some 2,000 symbols, imports and calls, twenty files of a usual size, keep
+   * a commit below 50 ms. Refused with `graph_change_too_large` where one is a matter of minutes.
+   */
   write(graph: string, change: GraphChange): Promise<void>;
   /** Imports whose target is not known, or is no file of the graph any more. */
   unresolved(graph: string): Promise<readonly OpenImport[]>;
@@ -29,7 +33,11 @@ export interface GraphStore {
   importsOf(graph: string, path: string, limit: number): Promise<readonly FoundImport[]>;
   importersOf(graph: string, path: string, limit: number): Promise<readonly FoundImport[]>;
 
-  /** Adds facts. One that says the same of the same subjects is renewed. Gives their ids, in order. */
+  /**
+   * Adds facts, all or none. One that says the same of the same subjects is renewed, and holds again where it was
+   * superseded. Gives their ids, in order. Refused with `fact_malformed`, `fact_unknown` (it supersedes one that is not
+   * there) or `facts_full`.
+   */
   learn(graph: string, facts: readonly NewFact[]): Promise<readonly string[]>;
   /** Facts about a path or a symbol, the newest first; those that others supersede are left out. */
   factsAbout(graph: string, about: FactSubject, limit: number): Promise<readonly Fact[]>;
@@ -140,6 +148,7 @@ export interface ResolvedImport extends OpenImport {
 
 export type FoundKind = 'file' | 'symbol' | 'fact';
 
+/** `score`: from 0 on, the higher the better, and comparable between kinds. */
 export type Found =
   | { readonly kind: 'file'; readonly path: string; readonly score: number }
   | { readonly kind: 'symbol'; readonly symbol: FoundSymbol; readonly score: number }
@@ -190,7 +199,10 @@ export interface NewFact {
 
 export interface Fact extends NewFact {
   readonly id: string;
-  /** The files that it is about and that are not what they were when it was learned, or are gone. */
+  /**
+   * The files that it is about and that are not what they were when it was learned: changed, gone, or known only since.
+   * A fact about a symbol is about the files that defined it then; one without files is never stale.
+   */
   readonly stale: readonly string[];
 }
 

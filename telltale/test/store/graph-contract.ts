@@ -203,6 +203,7 @@ export function graphContract(open: () => GraphStore): void {
       ])
         expect((await foundNames(store, graph, words))[0]).toBe('createTagParser');
       expect((await foundNames(store, graph, 'tagLine'))[0]).toBe('tag_line');
+      expect((await foundNames(store, graph, 'creTag'))[0]).toBe('createTagParser');
       expect((await foundNames(store, graph, 'html parser'))[0]).toBe('HTMLParser2');
       expect(await foundNames(store, graph, 'parsing')).toContain('createTagParser');
       expect(await foundNames(store, graph, 'where is the tag parser defined?')).toContain('createTagParser');
@@ -548,6 +549,8 @@ export function graphContract(open: () => GraphStore): void {
       expect(await texts({ path: 'b.ts', symbol: 'alpha' })).toEqual([]);
       expect(await texts({})).toEqual([]);
       expect(await foundNames(store, graph, 'limit')).toEqual(['The limit is 7.']);
+      expect(await foundNames(store, graph, 'alpha')).toHaveLength(2);
+      expect(await foundNames(store, graph, 'path')).toEqual([]);
       expect(await store.facts(graph, [next])).toMatchObject([{ supersedes: [old] }]);
       expect(await store.stats(graph)).toMatchObject({ facts: 2 });
       await store.learn(graph, [fact('The limit is 5.', { about, atMs: 9 })]);

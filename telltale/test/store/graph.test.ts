@@ -150,6 +150,17 @@ describe('the file', PATIENT, () => {
     await again.close();
   });
 
+  test('two that ask for graphs at once make the tables once', async () => {
+    const path = folder.path('at-once.db');
+    const stores = await Promise.all(
+      [0, 1].map(() => openSqliteStore({ path, clock, durability: 'process' })),
+    );
+    const [one, other] = await Promise.all(stores.map((store) => store.graphs()));
+    await one?.write('g', { records: [fileRecord('a.ts')] });
+    expect(await other?.graphs()).toEqual(['g']);
+    for (const store of stores) await store.close();
+  });
+
   test('graphs of a newer version are refused untouched, and the log beside them is served', async () => {
     const path = folder.path('newer.db');
     const before = openInlineStore({ path });

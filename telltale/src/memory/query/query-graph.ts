@@ -23,8 +23,8 @@ const MAX_DEPTH = 3;
 const DEFAULT_TOKENS = 2000;
 const MIN_TOKENS = 100;
 const MAX_TOKENS = 100_000;
-/** Of what words found, whose callers are looked for. */
-const AROUND = 4;
+/** Of the symbols that were found, whose callers are looked for. */
+const AROUND = 3;
 const ROOT = 4;
 const LINE = /^(.+?):(\d+)(?::\d+)?$/;
 
@@ -99,7 +99,9 @@ async function bySymbol(view: GraphView, draft: Draft, name: string, limit: numb
   const reach = { depth, callers: Math.ceil(30 * share), callees: Math.ceil(10 * share) };
   for (const [place, symbol] of symbols.entries()) draft.symbol(symbol, 0, ROOT + (symbols.length - place));
   await Promise.all([
-    ...symbols.map((symbol) => gatherCalls(view, draft, symbol, { ...reach, score: ROOT, distance: 1 })),
+    ...symbols
+      .slice(0, AROUND)
+      .map((symbol) => gatherCalls(view, draft, symbol, { ...reach, score: ROOT, distance: 1 })),
     ...symbols.slice(0, 1).map((one) => gatherFacts(view, draft, { symbol: one.name }, placeOf(one), ROOT)),
   ]);
   return undefined;

@@ -16,7 +16,8 @@ export function renderAnswer({ nodes, edges, note }: MemoryAnswer): string {
   const around = (key: string): string[] => {
     const lines: string[] = [];
     for (const edge of edges) {
-      if (told.has(edge)) continue;
+      // Where a symbol is defined, its place says.
+      if (told.has(edge) || edge.kind === 'defines') continue;
       if (edge.to === key && edge.kind !== 'mentions')
         lines.push(
           other(edge, edge.from, `- ${TO[edge.kind]} ${placed(edge, byKey.get(edge.from), edge.from)}`),

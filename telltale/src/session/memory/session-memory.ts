@@ -84,6 +84,37 @@ export function createSessionMemory(edges: SessionMemoryEdges, graph: string): S
     return true;
   };
 
+  const note = async () => {
+    const touched = touchedFiles(state.actions.values(), {
+      folder,
+      graph: graphFolder,
+      startedAt: state.startedAt,
+    });
+    if (touched.read.length + touched.changed.length === 0) return;
+    const work = open().then(async (memory) => {
+      if (touched.changed.length > 0) await memory.index({ paths: touched.changed });
+      await memory.noteSession({ session: state.id, title: titleOf(state.input), ...touched });
+      return true;
+    });
+    const done = await within(clock, work, NOTE_MS).catch((thrown) => {
+      tell('What the session did is not in the knowledge graph')(thrown);
+      return true;
+    });
+    if (done === undefined) tell('What the session did is not in the knowledge graph')(tooSlow());
+  };
+  /** One after the other; undefined once all are written. */
+  let noting: Promise<void> | undefined;
+  const noteNext = (): Promise<void> => {
+    const next = (noting ?? Promise.resolve()).then(note).finally(() => {
+      if (noting === next) noting = undefined;
+    });
+    noting = next;
+    return next;
+  };
+  log.react((event) => {
+    if (event.type === 'task.over') void noteNext();
+  });
+
   return {
     open,
     begin() {
@@ -92,39 +123,26 @@ export function createSessionMemory(edges: SessionMemoryEdges, graph: string): S
         .catch(tell('The knowledge graph could not be brought up to date'));
     },
     beforeTurn() {
-      if (isDone || state.off.includes(MEMORY_FEED)) return undefined;
+      // What the step before found is there for this one to ask.
+      const written = noting && within(clock, noting, manifest.limits.feed_deadline.ms).then(() => undefined);
+      if (isDone || state.off.includes(MEMORY_FEED)) return written;
       if (state.feeds.get(MEMORY_FEED)?.last !== undefined) {
         isDone = true; // before a restart
-        return undefined;
+        return written;
       }
       return show().then(
         (said) => {
           isDone = said;
+          return written;
         },
         (thrown) => {
           isDone = true;
           tell('The knowledge graph could not be shown')(thrown);
+          return written;
         },
       );
     },
-    async note() {
-      const touched = touchedFiles(state.actions.values(), {
-        folder,
-        graph: graphFolder,
-        startedAt: state.startedAt,
-      });
-      if (touched.read.length + touched.changed.length === 0) return;
-      const work = open().then(async (memory) => {
-        if (touched.changed.length > 0) await memory.index({ paths: touched.changed });
-        await memory.noteSession({ session: state.id, title: titleOf(state.input), ...touched });
-        return true;
-      });
-      const done = await within(clock, work, NOTE_MS).catch((thrown) => {
-        tell('What the session did is not in the knowledge graph')(thrown);
-        return true;
-      });
-      if (done === undefined) tell('What the session did is not in the knowledge graph')(tooSlow());
-    },
+    note: noteNext,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { FileRows, KnownFile } from './file-rows.ts';
-import type { ImportRow, ImportRows } from './import-rows.ts';
+import { type ImportRow, type ImportRows, namesOf, takes } from './import-rows.ts';
 import type { SymbolRow, SymbolRows } from './symbol-rows.ts';
 
 /** A call as it stands in a file. */
@@ -52,7 +52,7 @@ export function createCallResolver(
   const importsOf = (file: KnownFile): readonly ImportRow[] => {
     let found = known.get(file.id);
     if (found === undefined) {
-      found = imports.of(file, MAX_IMPORTS);
+      found = imports.raw(file, MAX_IMPORTS);
       known.set(file.id, found);
     }
     return found;
@@ -80,9 +80,9 @@ export function createCallResolver(
     const own = symbols.inFile(file, name).filter(fits);
     const best = own.find(({ symbol }) => symbol.exported) ?? own[0];
     if (best !== undefined) return best;
-    for (const { names, target, reexport } of importsOf(file)) {
-      if (target === undefined || !(names.includes(taken) || (reexport === true && names.includes('*'))))
-        continue;
+    for (const row of imports.naming(file, taken, MAX_IMPORTS)) {
+      const { target } = row;
+      if (target === undefined || !(takes(row, taken) || (row.reexport && takes(row, '*')))) continue;
       const found = follow(target, name, taken, fits, seen);
       if (found !== undefined) return found;
     }
@@ -94,8 +94,10 @@ export function createCallResolver(
     const own = symbols.inFile(file, name);
     const near = nearest(own.filter(isPlain), chain);
     if (near !== undefined) return sure(near);
-    for (const { names, target } of importsOf(file)) {
-      if (!names.includes(name)) continue;
+    const taken = imports.naming(file, name, MAX_IMPORTS);
+    for (const row of taken) {
+      const { target } = row;
+      if (!takes(row, name)) continue;
       if (target === undefined) return ELSEWHERE;
       const found = follow(target, name, name, isPlain);
       return found === undefined ? UNKNOWN : sure(found);
@@ -104,8 +106,9 @@ export function createCallResolver(
       (row) => !isPlain(row) && row.container !== null && chain.includes(row.container),
     );
     if (member !== undefined) return sure(member);
-    for (const { names, target } of importsOf(file)) {
-      if (target === undefined || !(names.includes('*') || names.includes('default'))) continue;
+    for (const row of taken) {
+      const { target } = row;
+      if (target === undefined || !(takes(row, '*') || takes(row, 'default'))) continue;
       const found = follow(target, name, name, isTop);
       if (found !== undefined) return sure(found);
     }
@@ -122,9 +125,9 @@ export function createCallResolver(
     const inFile = own.find(({ symbol }) => symbol.within === receiver);
     if (inFile !== undefined) return sure(inFile);
     const taken = importsOf(file);
-    for (const { names, target, specifier } of taken) {
-      const isNamed = names.includes(receiver);
-      if (!isNamed && !(names.includes('*') && isCalled(receiver, specifier))) continue;
+    for (const row of taken) {
+      const { target, specifier } = row;
+      if (!takes(row, receiver) && !(takes(row, '*') && isCalled(receiver, specifier))) continue;
       if (target === undefined) return ELSEWHERE;
       const member = follow(target, name, receiver, ({ symbol }) => symbol.within === receiver);
       const found = member ?? follow(target, name, '*', isTop);
@@ -133,8 +136,9 @@ export function createCallResolver(
     const like =
       own.find(({ symbol }) => isLike(receiver, symbol.within)) ?? likeAmong(taken, receiver, name);
     if (like !== undefined) return sure(like);
-    for (const { names, target } of taken) {
-      if (target === undefined || !names.includes('*')) continue;
+    for (const row of taken) {
+      const { target } = row;
+      if (target === undefined || !takes(row, '*')) continue;
       const found = follow(target, name, '*', isTop);
       if (found !== undefined) return { kind: 'symbol', row: found, sure: false };
     }
@@ -143,10 +147,11 @@ export function createCallResolver(
 
   /** `session.run()` in a file that imports anything from where `Session.run` is. */
   const likeAmong = (taken: readonly ImportRow[], receiver: string, name: string): SymbolRow | undefined => {
-    for (const { target, names } of taken) {
+    for (const row of taken) {
+      const { target } = row;
       if (target === undefined) continue;
       const fits = ({ symbol }: SymbolRow) => isLike(receiver, symbol.within);
-      const type = names.find((one) => isLike(receiver, one));
+      const type = namesOf(row).find((one) => isLike(receiver, one));
       const found = follow(target, name, type ?? '', fits);
       if (found !== undefined) return found;
     }
@@ -158,9 +163,10 @@ export function createCallResolver(
     const fitting = new Map<string, SymbolRow>();
     const note = (row: SymbolRow) => fitting.set(`${row.file} ${row.symbol.within}`, row);
     for (const row of own) if (!isPlain(row)) note(row);
-    for (const { names, target } of taken) {
+    for (const row of taken) {
+      const { target } = row;
       if (target === undefined) continue;
-      for (const one of names) {
+      for (const one of namesOf(row)) {
         const found = follow(target, name, one, ({ symbol }) => symbol.within === one);
         if (found !== undefined) note(found);
       }

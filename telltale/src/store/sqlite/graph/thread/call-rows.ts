@@ -3,7 +3,7 @@ import type { FoundCall, FoundSymbol } from '../../../graph.ts';
 import { type CallPlace, type CallResolver, createCallResolver } from './call-resolver.ts';
 import { decodeCalls } from './encoded-calls.ts';
 import type { FileRows, KnownFile } from './file-rows.ts';
-import { handsOn, type ImportRows } from './import-rows.ts';
+import { type ImportRows, takes } from './import-rows.ts';
 import { isTestPath } from './rank.ts';
 import type { SymbolRows } from './symbol-rows.ts';
 import { tokenOf } from './words.ts';
@@ -22,11 +22,14 @@ export interface CallRows {
 
 /** Files that import the symbol's, over re-exports; those beyond are found by the name alone. */
 const MAX_IMPORTERS = 1000;
+const MAX_HANDED_ON = 20;
 const MAX_HOPS = 5;
+/** Of them and of the name, looked at one by one. */
+const MAX_NEAR = 300;
 /** Files with calls of a name. */
 const MAX_FILES = 3000;
 /** Of them, looked at only because of the name: a common one stands in thousands that mean something else. */
-const MAX_NAMESAKES = 150;
+const MAX_NAMESAKES = 60;
 const MAX_NESTED = 10_000;
 
 export function createCallRows(
@@ -60,15 +63,14 @@ export function createCallRows(
     const seen = new Set(edge);
     for (let hop = 0; hop < MAX_HOPS && edge.length > 0; hop++) {
       const next: string[] = [];
-      for (const target of edge)
-        for (const row of imports.to(graph, target, MAX_IMPORTERS)) {
-          if (near.size >= MAX_IMPORTERS) return near;
-          near.add(row.file);
-          const names = row.names.includes('*') || row.names.includes(within ?? name);
-          if (!handsOn(row) || !names || seen.has(row.path)) continue;
+      for (const target of edge) {
+        for (const file of imports.importers(graph, target, MAX_IMPORTERS - near.size)) near.add(file);
+        for (const row of imports.handedOn(graph, target, MAX_HANDED_ON)) {
+          if (seen.has(row.path) || !(takes(row, '*') || takes(row, within ?? name))) continue;
           seen.add(row.path);
           next.push(row.path);
         }
+      }
       edge = next;
     }
     return near;
@@ -116,11 +118,14 @@ export function createCallRows(
       const near = filesNear(graph, symbol);
       const named = new Set(callers.all(`"${tokenOf(symbol.name)}"`, graph).map(({ id }) => Number(id)));
       const isCut = named.size === MAX_FILES;
-      for (const id of near) {
-        if (named.has(id) || isCut) sortFile(id);
-        if (meant.length >= limit) break;
-      }
       let looked = 0;
+      for (const id of near) {
+        if (meant.length >= limit || looked >= MAX_NEAR) break;
+        if (!named.has(id) && !isCut) continue;
+        looked++;
+        sortFile(id);
+      }
+      looked = 0;
       for (const id of meant.length < limit ? named : []) {
         if (looked >= MAX_NAMESAKES || meant.length + sameName.length >= 2 * limit) break;
         if (near.has(id)) continue;

@@ -113,7 +113,7 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
     put.run(graph, key, kind, text, said, session ?? null, commit ?? null, atMs, JSON.stringify(supersedes));
     const id = Number(byKey.get(graph, key)?.id);
     takeOut(id);
-    addWords.run(id, ...indexedName(text, FACT_WORDS), indexedText(said, FACT_WORDS, ''));
+    addWords.run(id, ...indexedName(text, FACT_WORDS), indexedText(subjectsText(about), FACT_WORDS, ''));
     for (const one of about) addSubject.run(id, graph, one.path ?? null, one.symbol ?? null);
     for (const one of about)
       for (const path of filesOf(graph, one)) addFile.run(id, path, files.hashOf(graph, path));
@@ -151,6 +151,10 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
     },
   };
 }
+
+/** What a fact is about, as words. */
+export const subjectsText = (about: readonly FactSubject[]): string =>
+  about.map(({ path = '', symbol = '' }) => `${path} ${symbol}`).join(' ');
 
 const KEY_CHARS = 16;
 

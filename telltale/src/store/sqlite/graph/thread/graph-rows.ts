@@ -7,7 +7,7 @@ import { createFactRows } from './fact-rows.ts';
 import { createFileRows } from './file-rows.ts';
 import { createGraphIds } from './graph-ids.ts';
 import { createGraphStats } from './graph-stats.ts';
-import { createImportRows, toFoundImport } from './import-rows.ts';
+import { createImportRows } from './import-rows.ts';
 import { createSearchWords } from './search-words.ts';
 import { createSessionRows } from './session-rows.ts';
 import { createSymbolRows } from './symbol-rows.ts';
@@ -71,10 +71,9 @@ export function createGraphRows(db: DatabaseSync): OpenRows {
     importsOf: (graph, path, limit) =>
       within(graph, [], (id) => {
         const file = files.find(id, path);
-        return file === undefined ? [] : imports.of(file, boundLimit(limit)).map(toFoundImport);
+        return file === undefined ? [] : imports.of(file, boundLimit(limit));
       }),
-    importersOf: (graph, path, limit) =>
-      within(graph, [], (id) => imports.to(id, path, boundLimit(limit)).map(toFoundImport)),
+    importersOf: (graph, path, limit) => within(graph, [], (id) => imports.to(id, path, boundLimit(limit))),
     learn(graph, learned) {
       checkFacts(learned);
       return facts.learn(make(graph), learned);

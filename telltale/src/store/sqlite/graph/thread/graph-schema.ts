@@ -57,7 +57,7 @@ CREATE TABLE graph_imports (
   reexport INTEGER NOT NULL,
   target TEXT
 );
-CREATE INDEX graph_imports_by_target ON graph_imports (graph, target);
+CREATE INDEX graph_imports_by_target ON graph_imports (graph, target, file);
 CREATE TABLE graph_calls (file INTEGER PRIMARY KEY, calls TEXT NOT NULL);
 CREATE TABLE graph_facts (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -4,23 +4,46 @@ import type { FileRows, KnownFile } from './file-rows.ts';
 
 type Row = Record<string, SQLOutputValue>;
 
-export interface ImportRow extends FoundImport {
-  readonly file: number;
+/** An import whose names are still JSON: to look one up in a text takes a tenth of reading them all. */
+export interface ImportRow {
+  readonly path: string;
+  readonly specifier: string;
+  readonly names: string;
+  readonly reexport: boolean;
+  readonly target: string | undefined;
 }
 
 export interface ImportRows {
-  of(file: KnownFile, limit: number): readonly ImportRow[];
+  of(file: KnownFile, limit: number): readonly FoundImport[];
   /** Imports that lead to a file, by path. */
-  to(graph: number, path: string, limit: number): readonly ImportRow[];
+  to(graph: number, path: string, limit: number): readonly FoundImport[];
+  raw(file: KnownFile, limit: number): readonly ImportRow[];
+  /** Those that take a name, or all. */
+  naming(file: KnownFile, name: string, limit: number): readonly ImportRow[];
+  /** Ids of the files that import a file. */
+  importers(graph: number, path: string, limit: number): readonly number[];
+  /** Of them, those imports that hand on what they take. */
+  handedOn(graph: number, path: string, limit: number): readonly ImportRow[];
   open(graph: number): readonly OpenImport[];
   resolve(graph: number, resolved: readonly ResolvedImport[]): void;
 }
 
 export function createImportRows(db: DatabaseSync, files: FileRows): ImportRows {
-  const columns = 'i.file, i.specifier, i.line, i.names, i.reexport, i.target, f.path';
+  const columns = 'i.specifier, i.line, i.names, i.reexport, i.target, f.path';
   const joined = `SELECT ${columns} FROM graph_imports i JOIN graph_files f ON f.id = i.file WHERE`;
   const of = db.prepare(`${joined} i.id >= ? AND i.id < ? ORDER BY i.id LIMIT ?`);
   const to = db.prepare(`${joined} i.graph = ? AND i.target = ? ORDER BY f.path, i.id LIMIT ?`);
+  const naming = db.prepare(
+    `${joined} i.id >= ? AND i.id < ? AND (instr(i.names, ?) > 0 OR instr(i.names, '"*"') > 0
+     OR instr(i.names, '"default"') > 0) ORDER BY i.id LIMIT ?`,
+  );
+  const importers = db.prepare(
+    'SELECT DISTINCT file FROM graph_imports WHERE graph = ? AND target = ? LIMIT ?',
+  );
+  // A Python package hands on what it imports.
+  const handedOn = db.prepare(
+    `${joined} i.graph = ? AND i.target = ? AND (i.reexport = 1 OR f.path LIKE '%__init__.py') LIMIT ?`,
+  );
   // By target first: there are fewer of them than of imports.
   const open = db.prepare(
     `SELECT DISTINCT f.path, i.specifier FROM graph_imports i JOIN graph_files f ON f.id = i.file
@@ -38,6 +61,10 @@ export function createImportRows(db: DatabaseSync, files: FileRows): ImportRows 
   return {
     of: (file, limit) => of.all(...file.imports, limit).map(toImport),
     to: (graph, path, limit) => to.all(graph, path, limit).map(toImport),
+    raw: (file, limit) => of.all(...file.imports, limit).map(toRow),
+    naming: (file, name, limit) => naming.all(...file.imports, JSON.stringify(name), limit).map(toRow),
+    importers: (graph, path, limit) => importers.all(graph, path, limit).map(({ file }) => Number(file)),
+    handedOn: (graph, path, limit) => handedOn.all(graph, path, limit).map(toRow),
     open: (graph) =>
       open.all(graph).map(({ path, specifier }) => ({ path: String(path), specifier: String(specifier) })),
     resolve(graph, resolved) {
@@ -49,9 +76,8 @@ export function createImportRows(db: DatabaseSync, files: FileRows): ImportRows 
   };
 }
 
-function toImport(row: Row): ImportRow {
+function toImport(row: Row): FoundImport {
   return {
-    file: Number(row.file),
     path: String(row.path),
     specifier: String(row.specifier),
     line: Number(row.line),
@@ -61,9 +87,15 @@ function toImport(row: Row): ImportRow {
   };
 }
 
-/** Without what is the store's own. */
-export const toFoundImport = ({ file: _, ...found }: ImportRow): FoundImport => found;
+const toRow = (row: Row): ImportRow => ({
+  path: String(row.path),
+  specifier: String(row.specifier),
+  names: String(row.names),
+  reexport: row.reexport === 1,
+  target: row.target === null ? undefined : String(row.target),
+});
 
-/** Whether a file hands on what it imports so: said outright, or a Python package, which does so by importing. */
-export const handsOn = ({ reexport, path }: FoundImport): boolean =>
-  reexport === true || path.endsWith('__init__.py');
+/** Whether an import takes a name, `*` for all. */
+export const takes = ({ names }: ImportRow, name: string): boolean => names.includes(JSON.stringify(name));
+
+export const namesOf = ({ names }: ImportRow): readonly string[] => JSON.parse(names) as string[];

@@ -10,12 +10,15 @@ const CACHE_KIB = 32 * 1024;
  * Opens the tables in the store's file, which is there, or in memory. They have a version of their own, so that a store
  * without a graph stays as it is, and one with a graph can be opened by every telltale that knows its log.
  */
-export function openGraphDatabase({ path, lockTimeoutMs, maxPages }: GraphSettings): DatabaseSync {
+export function openGraphDatabase(settings: GraphSettings): DatabaseSync {
+  const { path, durability, lockTimeoutMs, maxPages } = settings;
   const db = new DatabaseSync(path ?? ':memory:');
   try {
     db.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
     migrate(db, path ?? 'memory');
     db.exec('PRAGMA synchronous = NORMAL');
+    // On macOS an ordinary fsync leaves the data in the disk's cache.
+    db.exec(`PRAGMA fullfsync = ${durability === 'power' ? 'ON' : 'OFF'}`);
     // Checkpoints are made between two requests (`checkpoints.ts`).
     db.exec('PRAGMA wal_autocheckpoint = 0');
     db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);

@@ -19,6 +19,7 @@ const WHOLE_NAME = 4;
 const IN_NAME = 3;
 const BEGINS_IN_NAME = 2;
 const STEM_IN_NAME = 1.6;
+const PARTS_BEGIN_IN_NAME = 1.4;
 const IN_TEXT = 0.8;
 const BEGINS_IN_TEXT = 0.5;
 /** How much of a score a name keeps that has many words besides. */
@@ -84,12 +85,19 @@ function levelInName({ whole, parts }: Word, name: Tokens, covered: Set<string>)
       covered.add(token);
       return STEM_IN_NAME;
     }
-  return 0;
+  const begins = (part: string) => [...name.parts].find((token) => token.startsWith(part));
+  const begun = parts.map(begins);
+  if (parts.length === 0 || begun.includes(undefined)) return 0;
+  for (const token of begun) covered.add(token ?? '');
+  return PARTS_BEGIN_IN_NAME;
 }
 
 function levelInText({ whole, parts }: Word, text: ReadonlySet<string>): number {
   if (text.has(whole) || (parts.length > 0 && parts.every((part) => text.has(part)))) return IN_TEXT;
   const stem = stemOf(whole);
-  for (const token of text) if (token.startsWith(stem)) return BEGINS_IN_TEXT;
-  return 0;
+  const begins = (part: string) => {
+    for (const token of text) if (token.startsWith(part)) return true;
+    return false;
+  };
+  return begins(stem) || (parts.length > 0 && parts.every(begins)) ? BEGINS_IN_TEXT : 0;
 }

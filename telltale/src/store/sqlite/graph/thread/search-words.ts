@@ -1,15 +1,16 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import type { Found, FoundKind } from '../../../graph.ts';
+import type { FactSubject, Found, FoundKind } from '../../../graph.ts';
+import { subjectsText } from './fact-rows.ts';
 import { rankOfPath, rankOfSymbol } from './rank.ts';
 import { scoreOf, type WeighedWord, type Worded } from './score.ts';
 import { SYMBOL_COLUMNS, toSymbol } from './symbol-rows.ts';
-import { queryWords, wordExactly, wordLoosely } from './word-query.ts';
+import { beginsSo, queryWords, wordExactly, wordLoosely } from './word-query.ts';
 
 type Row = Record<string, SQLOutputValue>;
 
 /** Candidates of one attempt, and of all, that are ranked. To rank a hundred takes a millisecond. */
-const CANDIDATES = 200;
-const ALL_CANDIDATES = 400;
+const CANDIDATES = 100;
+const ALL_CANDIDATES = 200;
 /** In how many places a word is counted, at most: what stands in more is common. */
 const COUNTED = 500;
 const FILE_FACTOR = 0.75;
@@ -75,7 +76,8 @@ export function createSearchWords(db: DatabaseSync, factById: FactById) {
           const fact = factById(id);
           return fact === undefined ? undefined : { kind: 'fact', fact, score };
         };
-        return { id, name: String(row.text), text: String(row.about), rank: FACT_FACTOR, found };
+        const text = subjectsText(JSON.parse(String(row.about)) as FactSubject[]);
+        return { id, name: String(row.text), text, rank: FACT_FACTOR, found };
       },
     ),
   };
@@ -127,6 +129,7 @@ function candidatesOf(
     for (const one of shelf.find(expression, graph)) found.set(one.id, one);
   };
   look(`{whole name} : (${words.map(({ word }) => wordExactly(word)).join(' AND ')})`);
+  if (found.size < enough) look(`whole : (${words.map(({ word }) => beginsSo(word)).join(' AND ')})`);
   if (found.size < enough) look(words.map(ways).join(' AND '));
   if (found.size >= enough || words.length === 1) return found.values();
   // The rarest first, since what is common fills the candidates at once.

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { RuntimeError } from '../../../../kernel/runtime-error.ts';
 import { createCheckpoints } from '../../thread/checkpoints.ts';
 import { describeFailure } from '../../thread/describe-failure.ts';
+import { pause } from '../../thread/inspect-file.ts';
 import type {
   GraphArgs,
   GraphOp,
@@ -45,6 +46,8 @@ const WAY: Readonly<Record<GraphOp, 'read' | 'rebuilt' | 'kept'>> = {
   drop: 'kept',
 };
 
+/** The longest that is left to others between two transactions that write. */
+const BREATH_MS = 25;
 /** Between two transactions that clear away a graph: others may write meanwhile. */
 const SWEEP_PAUSE_MS = 20;
 /** About what a row and its words take in the journal. */
@@ -71,6 +74,8 @@ function serve(
 ): GraphServer {
   const rows = createGraphRows(db);
   const checkpoints = path === null ? undefined : createCheckpoints(db, OVERDUE);
+  /** From when on the next transaction may begin. */
+  let readyAt = 0;
   let sweeping: ReturnType<typeof setTimeout> | undefined;
 
   const inTransaction = <T>(begin: 'BEGIN' | 'BEGIN IMMEDIATE', work: () => T): T => {
@@ -112,6 +117,9 @@ function serve(
   const perform = ({ op, args }: GraphRequest): GraphResult<GraphOp> => {
     const way = WAY[op];
     if (way === 'read') return inTransaction('BEGIN', () => call(rows, op, args));
+    const early = readyAt - performance.now();
+    if (path !== null && early > 0) pause(Math.min(BREATH_MS, early));
+    const began = performance.now();
     const isKept = way === 'kept' && durability === 'power' && path !== null;
     if (isKept) db.exec('PRAGMA synchronous = FULL');
     try {
@@ -121,6 +129,8 @@ function serve(
       return value;
     } finally {
       if (isKept) db.exec('PRAGMA synchronous = NORMAL');
+      // As long again as it took, since who waits for the file's lock only looks now and then.
+      readyAt = 2 * performance.now() - began;
     }
   };
 

@@ -15,7 +15,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
     'a about all an and any are as at be been but by can could did do does for from had has have how i if in into is it ' +
     'its me my no not of on or our please should so some than that the their them then there these they this those to ' +
     'us was we what when where which who whom whose why will with would you your defined definition called calls uses ' +
-    'used function class method'
+    'used function class method caller callers callee callees'
   ).split(' '),
 );
 
@@ -39,6 +39,9 @@ const prefix = (token: string) => (token.length < PREFIX_CHARS ? exact(token) : 
 export function wordExactly({ whole, parts }: Word): string {
   return parts.length === 0 ? exact(whole) : `(${exact(whole)} OR (${parts.map(exact).join(' AND ')}))`;
 }
+
+/** Names that begin so: `createTag`. */
+export const beginsSo = ({ whole }: Word): string => prefix(whole);
 
 /** Words that begin so, or have the same stem: `parsing` finds `parser`. */
 export function wordLoosely({ whole, parts }: Word): string {

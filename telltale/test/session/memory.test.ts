@@ -1,0 +1,186 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import type { MemoryAnswer } from '../../src/memory/memory.ts';
+import { createRuntime } from '../../src/session/create-runtime.ts';
+import { loadAgent } from '../../src/session/load-agent.ts';
+import { scripted } from '../../src/testing/scripted.ts';
+import { agentFolder, runAgent } from './run-agent.ts';
+
+const MANIFEST = `memory: { graph: src, inject: 300 }
+permissions: { paths: [.] }
+import: { tools: [builtin:filesystem] }
+`;
+const FILES = {
+  'src/tide.ts': '/** How high the water is. */\nexport function tideAt(hour: number) {\n  return hour;\n}\n',
+  'src/harbour.ts':
+    "import { tideAt } from './tide.ts';\n\nexport const mayEnter = (hour: number) => tideAt(hour) > 3;\n",
+  'src/notes.md': '# The harbour\n\n## Its sill\n',
+};
+const final = (text: string) => `<response>${text}</response>`;
+const internal = (id: string, name: string, parameters: JsonObject) =>
+  `<action id="${id}" type="internal" mode="sync">${JSON.stringify({ name, parameters })}</action>`;
+const file = (id: string, parameters: JsonObject) =>
+  `<action id="${id}" mode="sync">${JSON.stringify({ name: 'filesystem', parameters })}</action>`;
+
+/** Sessions one after the other, on one store. */
+async function home(files: Readonly<Record<string, string>> = FILES, manifest = MANIFEST) {
+  const folder = agentFolder(manifest, files);
+  const agent = await loadAgent('agent.yml', { cwd: folder });
+  const runtime = await createRuntime({ store: `sqlite:${join(folder, 'store.db')}`, cwd: folder });
+  return {
+    folder,
+    runtime,
+    async run(input: string, ...turns: readonly string[]) {
+      const model = scripted(turns);
+      const session = runtime.start(agent, { input, model });
+      const result = await session.result;
+      const events = await runtime.events(session.id);
+      const output = (id: string) =>
+        events.flatMap((event) =>
+          event.type === 'action.completed' && event.id === id ? [event.output] : [],
+        )[0];
+      return { session: session.id, result, events, prompts: model.prompts, output };
+    },
+  };
+}
+
+describe('an agent with a memory', () => {
+  it('is shown what of the code has to do with its task, in the first turn and no other', async () => {
+    const { run, runtime } = await home();
+    const ran = await run(
+      'How high is the tide?',
+      internal('q', 'query_knowledge_graph', { query: 'tide' }),
+      final('3.'),
+    );
+    expect(ran.result.status).toBe('completed');
+    expect(ran.prompts[0]).toContain('<context_feed id="builtin:memory"');
+    expect(ran.prompts[0]).toContain('tideAt');
+    expect(ran.prompts[1]).not.toContain('builtin:memory');
+    const shown = ran.events.find(({ type }) => type === 'feed.updated');
+    expect(shown).toMatchObject({ id: 'builtin:memory', tokens: expect.any(Number) });
+    expect((shown as { tokens: number }).tokens).toBeLessThanOrEqual(300);
+    await runtime.close();
+  });
+
+  it('asks where a symbol is defined and who calls it, and hears file and line', async () => {
+    const { run, runtime } = await home();
+    const ran = await run('Go.', internal('q', 'query_knowledge_graph', { symbol: 'tideAt' }), final('Ok.'));
+    const answer = ran.output('q') as unknown as MemoryAnswer;
+    expect(answer.nodes[0]).toMatchObject({ kind: 'symbol', name: 'tideAt', at: 'tide.ts:2' });
+    expect(answer.edges).toContainEqual(
+      expect.objectContaining({ kind: 'calls', to: 'tide.ts:2', at: 'harbour.ts:3' }),
+    );
+    await runtime.close();
+  });
+
+  it('keeps facts with where they come from; they are stale once their file changes, and never served as fresh', async () => {
+    const { run, runtime, folder } = await home();
+    const fact = { text: 'The sill is three metres deep.', about: [{ path: 'harbour.ts' }] };
+    const first = await run(
+      'Look.',
+      internal('k', 'update_knowledge_graph', { facts: [fact] }),
+      final('Kept.'),
+    );
+    const ask = async () => {
+      const ran = await run(
+        'Again.',
+        internal('q', 'query_knowledge_graph', { path: 'harbour.ts' }),
+        final('Ok.'),
+      );
+      const nodes = (ran.output('q') as unknown as MemoryAnswer).nodes;
+      return { fact: nodes.find(({ kind }) => kind === 'fact'), prompts: ran.prompts };
+    };
+    expect((await ask()).fact).toMatchObject({ text: fact.text, session: first.session, stale: [] });
+    writeFileSync(join(folder, 'src/harbour.ts'), 'export const mayEnter = () => true;\n');
+    expect((await ask()).fact).toMatchObject({ text: fact.text, stale: ['harbour.ts'] });
+    const told = await run('How deep is the sill?', final('Unsure.'));
+    expect(told.prompts[0]).toMatch(/sill[\s\S]*stale/);
+    await runtime.close();
+  });
+
+  it('leaves behind which files its actions read and changed, and the graph knows the new ones', async () => {
+    const { run, runtime, folder } = await home();
+    const did = await run(
+      'Add the moon.',
+      file('r', { operation: 'read', path: 'src/tide.ts' }),
+      file('w', { operation: 'write', path: 'src/moon.ts', content: 'export const phase = 1;\n' }),
+      final('Added.'),
+    );
+    const memory = await runtime.memory(join(folder, 'src'));
+    const of = async (path: string) =>
+      (await memory.query({ path })).nodes.filter(({ kind }) => kind === 'session');
+    expect(await of('tide.ts')).toMatchObject([{ session: did.session, title: 'Add the moon.' }]);
+    expect(await of('moon.ts')).toMatchObject([{ session: did.session }]);
+    expect(await of('harbour.ts')).toEqual([]);
+    expect((await memory.query({ symbol: 'phase' })).nodes[0]).toMatchObject({ at: 'moon.ts:1' });
+    await runtime.close();
+  });
+
+  it('that is led leaves it behind after each step: the next one can ask', async () => {
+    const ran = await runAgent({
+      manifest: `${MANIFEST.replace('tools: [builtin:filesystem]', 'tools: [builtin:filesystem], workflows: [./flow.yml]')}workflow: lead\n`,
+      files: {
+        ...FILES,
+        'flow.yml':
+          'kind: Workflow\nname: lead\nsteps:\n  - { name: one, type: task, prompt: Read. }\n  - { name: two, type: task, prompt: Ask. }\n',
+      },
+      turns: [
+        file('r', { operation: 'read', path: 'src/tide.ts' }) +
+          internal('c1', 'complete_step', {
+            notes: 'Read the file about the tide from its first line to its last.',
+          }),
+        internal('q', 'query_knowledge_graph', { path: 'tide.ts' }),
+        internal('c2', 'complete_step', {
+          notes: 'Asked the graph who had read the file, and saw that it was me.',
+        }),
+      ],
+    });
+    expect(ran.result.status).toBe('completed');
+    const asked = ran.of('action.completed').find(({ id }) => id === 'q')?.output as unknown as MemoryAnswer;
+    expect(asked.nodes.some(({ kind }) => kind === 'session')).toBe(true);
+  });
+
+  it('has its first turn without it where the manifest switches it off', async () => {
+    const { run, runtime } = await home(
+      FILES,
+      `${MANIFEST}context_feeds: [{ id: "builtin:memory", enabled: false }]\n`,
+    );
+    const ran = await run('How high is the tide?', final('3.'));
+    expect(ran.prompts[0]).not.toContain('builtin:memory');
+    await runtime.close();
+  });
+
+  it('whose folder is not there goes on without it, and the log says why', async () => {
+    const ran = await runAgent({
+      manifest: 'memory: { graph: nowhere, inject: 100 }\n',
+      turns: [internal('q', 'query_knowledge_graph', { query: 'x' }), final('Ok.')],
+    });
+    expect(ran.result.status).toBe('completed');
+    expect(ran.of('action.failed')[0]?.error.message).toContain('nowhere');
+    expect(ran.of('audit').some(({ what }) => what.includes('nowhere'))).toBe(true);
+  });
+
+  it.each([
+    ['no way to ask', {}],
+    ['two ways', { query: 'x', symbol: 'y' }],
+  ])('is told that it gave %s', async (_, parameters) => {
+    const ran = await runAgent({
+      manifest: MANIFEST,
+      files: FILES,
+      turns: [internal('q', 'query_knowledge_graph', parameters), final('Ok.')],
+    });
+    expect(ran.of('action.failed')[0]?.error).toMatchObject({ code: 'bad_parameters' });
+  });
+
+  it('that has none is not offered the actions, and is told so', async () => {
+    const ran = await runAgent({
+      turns: [internal('q', 'query_knowledge_graph', { query: 'x' }), final('Ok.')],
+    });
+    expect(ran.of('action.failed')[0]?.error).toMatchObject({
+      code: 'not_permitted',
+      hint: expect.stringContaining('memory'),
+    });
+  });
+});

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { PACKAGES } from '../telltale/test/memory/oracle/code-bases.ts';
 import { exitCode, printVerdicts } from './agents/verdict.ts';
 import { measureCorrectness } from './memory/correctness.ts';
+import { measureIndexing } from './memory/index.ts';
 import type { Measured, Measurement } from './memory/measurement.ts';
 import { measureParsing } from './memory/parse-speed.ts';
 import { describeMachine } from './parsing/machine.ts';
@@ -9,6 +10,7 @@ import { describeMachine } from './parsing/machine.ts';
 const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   correctness: measureCorrectness,
   parse: measureParsing,
+  index: measureIndexing,
 };
 const names = Object.keys(MEASUREMENTS);
 

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRuntime } from '../../telltale/src/index.ts';
-import { createSeeded } from '../parsing/seeded.ts';
 import { median } from '../parsing/measure.ts';
+import { createSeeded } from '../parsing/seeded.ts';
 import { type Crowd, openCrowd } from './crowd.ts';
 import { changingFeeds, type FeedMix, noFeeds, unchangedFeeds, unusedFeeds } from './feed-mix.ts';
 

@@ -8,8 +8,8 @@ export interface CompilerCall {
   /** `room/file.ts`, relative to the folder. */
   readonly path: string;
   readonly line: number;
-  /** Lines of the named declarations that it stands in; none where it stands at the top of its module. */
-  readonly within: readonly number[];
+  /** Names of the declarations that it stands in; none where it stands at the top of its module. */
+  readonly within: readonly string[];
 }
 
 /** A function, and what the TypeScript compiler knows of it. */
@@ -23,20 +23,18 @@ export interface AskedSymbol {
 const FEWEST = 3;
 const MOST = 30;
 
+/** Exported functions at the top of a module that are called in 3 to 30 places. */
+export const calledFunctions = (folder: string): readonly AskedSymbol[] =>
+  exportedFunctions(folder).filter(({ calls }) => calls.length >= FEWEST && calls.length <= MOST);
+
 /**
- * The functions that are asked for: exported ones that are called in 3 to 30 places; of each folder below `folder` that
- * has such functions the one whose number of calls is nearest to the folder's median (the first by path and name), and of
- * these `count`, spread evenly over the folders by name.
+ * Of each folder that has such functions the one whose number of calls is nearest to the folder's median (the first by
+ * path and name), and of these `count`, spread evenly over the folders by name.
  */
-export function askedSymbols(folder: string, count: number): readonly AskedSymbol[] {
-  const rooms = Map.groupBy(
-    exportedFunctions(folder).filter(({ calls }) => calls.length >= FEWEST && calls.length <= MOST),
-    ({ path }) => path.split('/')[0]!,
-  );
-  const chosen = [...rooms.entries()]
-    .filter(([room]) => !room.endsWith('.ts'))
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([, symbols]) => nearestToMedian(symbols));
+export function spreadOver(symbols: readonly AskedSymbol[], count: number): readonly AskedSymbol[] {
+  const roomOf = ({ path }: AskedSymbol) => path.split('/').slice(0, -1)[0];
+  const rooms = [...new Set(symbols.flatMap((symbol) => roomOf(symbol) ?? []))].sort();
+  const chosen = rooms.map((room) => nearestToMedian(symbols.filter((symbol) => roomOf(symbol) === room)));
   const step = Math.max(1, chosen.length / count);
   return Array.from(
     { length: Math.min(count, chosen.length) },
@@ -89,7 +87,7 @@ function exportedFunctions(folder: string): readonly AskedSymbol[] {
     if (called !== undefined && declared !== undefined) {
       const at = place(called);
       const known = calls.get(declared) ?? new Map<string, CompilerCall>();
-      known.set(`${at.path}:${at.line}`, { ...at, within: linesAround(node, (one) => place(one).line) });
+      known.set(`${at.path}:${at.line}`, { ...at, within: namesAround(node) });
       calls.set(declared, known);
     }
     ts.forEachChild(node, visit);
@@ -140,12 +138,11 @@ function declarationOf(checker: ts.TypeChecker, name: ts.Node): ts.Node | undefi
   return meant.valueDeclaration;
 }
 
-/** Of each declaration with a name around the node, the line of its name. */
-function linesAround(node: ts.Node, lineOf: (node: ts.Node) => number): readonly number[] {
-  const lines: number[] = [];
+function namesAround(node: ts.Node): readonly string[] {
+  const names: string[] = [];
   for (let at = node.parent; at !== undefined && !ts.isSourceFile(at); at = at.parent) {
     const name = ts.getNameOfDeclaration(at as ts.Declaration);
-    if (name !== undefined) lines.push(lineOf(name), lineOf(at));
+    if (name !== undefined) names.push(name.getText());
   }
-  return lines;
+  return names;
 }

@@ -1,8 +1,9 @@
 import { atLeast, type Verdict } from '../agents/verdict.ts';
 import { median } from '../parsing/measure.ts';
+import type { Agreement } from './agreement.ts';
 
 /** One question, asked in both ways. */
-export interface TokenFigures {
+export interface TokenFigures extends Agreement {
   readonly name: string;
   readonly path: string;
   readonly graphTokens: number;
@@ -10,19 +11,15 @@ export interface TokenFigures {
   readonly fileTokens: number;
   readonly grepTokens: number;
   readonly files: number;
-  /** The graph's answer names the line where the compiler has the definition. */
-  readonly isDefined: boolean;
-  /** The compiler's calls, and of how many of them the graph's answer names the caller, and the line. */
-  readonly calls: number;
-  readonly callers: number;
-  readonly lines: number;
 }
 
 const FEWER = 10;
 const LEAST_RECALL = 0.97;
 
-export function judgeTokens(figures: readonly TokenFigures[]): readonly Verdict[] {
-  const total = (pick: (each: TokenFigures) => number) => figures.reduce((sum, each) => sum + pick(each), 0);
+/** `all`: how the graph does on every function that could have been asked for. */
+export function judgeTokens(figures: readonly TokenFigures[], all: readonly Agreement[]): readonly Verdict[] {
+  const share = (part: (each: Agreement) => number, whole: (each: Agreement) => number) =>
+    all.reduce((sum, each) => sum + part(each), 0) / all.reduce((sum, each) => sum + whole(each), 0);
   return [
     atLeast(
       `"where is X defined and who calls it" takes at least ${FEWER} times fewer tokens by the graph (median)`,
@@ -31,14 +28,20 @@ export function judgeTokens(figures: readonly TokenFigures[]): readonly Verdict[
       'times',
     ),
     atLeast(
-      'each definition is named by its line',
-      total(({ isDefined }) => (isDefined ? 1 : 0)),
-      figures.length,
-      `of ${figures.length}`,
+      `of the definitions that the compiler has, the graph names the line of at least ${LEAST_RECALL}`,
+      share(
+        ({ isDefined }) => (isDefined ? 1 : 0),
+        () => 1,
+      ),
+      LEAST_RECALL,
+      `of 1, ${all.length} functions`,
     ),
     atLeast(
-      `of the calls that the compiler finds, the callers of at least ${LEAST_RECALL * 100} % are named`,
-      total(({ callers }) => callers) / total(({ calls }) => calls),
+      `of the calls that the compiler finds, the graph names the caller of at least ${LEAST_RECALL}`,
+      share(
+        ({ callers }) => callers,
+        ({ calls }) => calls,
+      ),
       LEAST_RECALL,
       'of 1',
     ),

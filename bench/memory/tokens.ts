@@ -3,14 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createRuntime, loadAgent } from '../../telltale/src/index.ts';
-import type { MemoryAnswer } from '../../telltale/src/memory/memory.ts';
+import { renderAnswer } from '../../telltale/src/memory/query/render-answer.ts';
 import { createTokenizer } from '../../telltale/src/session/tokenizer.ts';
 import { median } from '../parsing/measure.ts';
 import { figure, table } from '../parsing/table.ts';
-import { type AskedSymbol, askedSymbols } from './asked-symbols.ts';
+import { type Agreement, agreement } from './agreement.ts';
+import { calledFunctions, spreadOver } from './asked-symbols.ts';
 import type { Measurement } from './measurement.ts';
-import { type Asking, askByFiles, askGraph } from './two-ways.ts';
 import { judgeTokens, type TokenFigures } from './token-targets.ts';
+import { type Asking, askByFiles, askGraph } from './two-ways.ts';
 
 const SOURCES = fileURLToPath(new URL('../../telltale/src', import.meta.url));
 const SYMBOLS = 10;
@@ -35,7 +36,7 @@ export const measureTokens: Measurement = async ({ progress }) => {
   writeFileSync(join(home, 'agent.yml'), MANIFEST);
   writeFileSync(join(home, 'none.yml'), 'turns: []\n');
   progress('asking the compiler who calls what');
-  const symbols = askedSymbols(src, SYMBOLS);
+  const functions = calledFunctions(src);
   const runtime = await createRuntime({ store: `sqlite:${join(home, 'store.db')}`, cwd: home });
   try {
     const asking: Asking = {
@@ -44,50 +45,32 @@ export const measureTokens: Measurement = async ({ progress }) => {
       tokenizer: await createTokenizer()(),
     };
     progress('indexing');
-    await (await runtime.memory(src)).index();
+    const memory = await runtime.memory(src);
+    await memory.index();
     const figures: TokenFigures[] = [];
-    for (const symbol of symbols) {
+    for (const symbol of spreadOver(functions, SYMBOLS)) {
       progress(`where is ${symbol.name} defined, and who calls it?`);
       const graph = await askGraph(asking, symbol.name);
       const files = await askByFiles(asking, symbol.name);
       figures.push({
-        ...{ name: symbol.name, path: symbol.path, calls: symbol.calls.length },
+        ...{ name: symbol.name, path: symbol.path },
         ...{ graphTokens: graph.tokens, fileTokens: files.tokens, grepTokens: files.grepTokens },
         files: files.read,
         ...agreement(symbol, graph.answer),
       });
     }
-    return { text: report(figures), figures, verdicts: judgeTokens(figures) };
+    progress(`all ${functions.length} functions`);
+    const all: Agreement[] = [];
+    for (const symbol of functions)
+      all.push(agreement(symbol, renderAnswer(await memory.query({ symbol: symbol.name }))));
+    return { text: report(figures, all), figures: { figures, all }, verdicts: judgeTokens(figures, all) };
   } finally {
     await runtime.close();
     rmSync(home, { recursive: true, force: true });
   }
 };
 
-/** What of the compiler's findings the graph's answer names. */
-function agreement(
-  { path, line, calls }: AskedSymbol,
-  { nodes, edges }: MemoryAnswer,
-): Pick<TokenFigures, 'isDefined' | 'callers' | 'lines'> {
-  const at = `${path}:${line}`;
-  const callers = edges.filter(({ kind, to }) => kind === 'calls' && to === at);
-  const named = new Set(callers.map((edge) => edge.at));
-  const from = new Set(callers.map((edge) => edge.from));
-  const isNamed = (call: AskedSymbol['calls'][number]) => named.has(`${call.path}:${call.line}`);
-  return {
-    isDefined: nodes.some((node) => node.kind === 'symbol' && node.at === at),
-    lines: calls.filter(isNamed).length,
-    // A caller that calls it twice is named once.
-    callers: calls.filter(
-      (call) =>
-        isNamed(call) ||
-        from.has(call.path) ||
-        call.within.some((around) => from.has(`${call.path}:${around}`)),
-    ).length,
-  };
-}
-
-function report(figures: readonly TokenFigures[]): string {
+function report(figures: readonly TokenFigures[], all: readonly Agreement[]): string {
   const count = (value: number) => value.toLocaleString('en-US');
   const rows = figures.map((each) => [
     `${each.name} (${each.path})`,
@@ -100,8 +83,8 @@ function report(figures: readonly TokenFigures[]): string {
     `${each.callers} of ${each.calls}`,
     `${each.lines} of ${each.calls}`,
   ]);
-  const total = (pick: (each: TokenFigures) => number) => figures.reduce((sum, each) => sum + pick(each), 0);
-  const calls = total((each) => each.calls);
+  const total = (pick: (each: Agreement) => number) => all.reduce((sum, each) => sum + pick(each), 0);
+  const mid = (pick: (each: TokenFigures) => number) => figure(median(figures.map(pick)));
   return [
     '"Where is X defined and who calls it?" on telltale/src, each in two sessions of one agent: tokens (o200k) of all that the conversation grew by, calls and results, without the answer. Exported functions with 3 to 30 calls, one a room, the nearest to the room\'s median.',
     '',
@@ -120,6 +103,7 @@ function report(figures: readonly TokenFigures[]): string {
       rows,
     ),
     '',
-    `Median: ${figure(median(figures.map(({ fileTokens, graphTokens }) => fileTokens / graphTokens)))} times as many; ${figure(median(figures.map(({ grepTokens, graphTokens }) => grepTokens / graphTokens)))} times with grep alone, which gives lines and no callers. Of ${calls} calls that the compiler finds the graph names the caller of ${total((each) => each.callers)}, and the line of ${total((each) => each.lines)}.`,
+    `Medians: ${mid((each) => each.fileTokens / each.graphTokens)} times as many by files, ${mid((each) => each.grepTokens / each.graphTokens)} times by grep alone, which gives lines and no callers.`,
+    `All ${count(all.length)} such functions: of ${count(total(({ calls }) => calls))} calls that the compiler finds the graph names the caller of ${count(total(({ callers }) => callers))} and the line of ${count(total(({ lines }) => lines))}.`,
   ].join('\n');
 }

@@ -1,7 +1,6 @@
 import type { Runtime } from '../../telltale/src/index.ts';
 import type { Json } from '../../telltale/src/kernel/json.ts';
 import type { Tokenizer } from '../../telltale/src/kernel/tokenizer.ts';
-import type { MemoryAnswer } from '../../telltale/src/memory/memory.ts';
 import type { Model, ModelMessage } from '../../telltale/src/models/model.ts';
 import type { LoadedAgent } from '../../telltale/src/session/loaded-agent.ts';
 
@@ -22,11 +21,11 @@ const action = (id: string, type: 'tool' | 'internal', name: string, parameters:
 export async function askGraph(
   asking: Asking,
   name: string,
-): Promise<{ readonly tokens: number; readonly answer: MemoryAnswer }> {
-  const { grown, outputs } = await converse(asking, question(name), (turn) =>
+): Promise<{ readonly tokens: number; readonly answer: string }> {
+  const { grown, outputs } = await converse(asking, question(name), async (turn) =>
     turn === 1 ? action('ask', 'internal', 'query_knowledge_graph', { symbol: name }) : undefined,
   );
-  return { tokens: sum(asking, grown), answer: outputs.get('ask') as unknown as MemoryAnswer };
+  return { tokens: sum(asking, grown), answer: String(outputs.get('ask')) };
 }
 
 /** One grep for the name as a word, then every file that grep named, whole. */
@@ -35,12 +34,12 @@ export async function askByFiles(
   name: string,
 ): Promise<{ readonly tokens: number; readonly grepTokens: number; readonly read: number }> {
   let paths: readonly string[] = [];
-  const { grown } = await converse(asking, question(name), (turn, outputs) => {
+  const { grown } = await converse(asking, question(name), async (turn, outputOf) => {
     if (turn === 1)
       return action('grep', 'tool', 'filesystem', {
         ...{ operation: 'grep', path: 'src', pattern: `\\b${name}\\b`, limit: 1000 },
       });
-    if (turn === 2) paths = matchedIn(outputs.get('grep'));
+    if (turn === 2) paths = matchedIn(await outputOf('grep'));
     const first = (turn - 2) * READS_A_TURN;
     const reads = paths
       .slice(first, first + READS_A_TURN)
@@ -56,7 +55,7 @@ export async function askByFiles(
 const sum = ({ tokenizer }: Asking, messages: readonly ModelMessage[]) =>
   messages.reduce((tokens, { text }) => tokens + tokenizer.count(text), 0);
 
-function matchedIn(output: Json | undefined): readonly string[] {
+function matchedIn(output: Json): readonly string[] {
   const { matches } = output as unknown as { readonly matches: readonly { readonly path: string }[] };
   return [...new Set(matches.map(({ path }) => path))];
 }
@@ -68,25 +67,36 @@ function matchedIn(output: Json | undefined): readonly string[] {
 async function converse(
   { runtime, agent }: Asking,
   input: string,
-  say: (turn: number, outputs: ReadonlyMap<string, Json>) => string | undefined,
+  say: (turn: number, outputOf: (id: string) => Promise<Json>) => Promise<string | undefined>,
 ): Promise<{ readonly grown: readonly ModelMessage[]; readonly outputs: ReadonlyMap<string, Json> }> {
   const outputs = new Map<string, Json>();
+  const waiting = new Map<string, (output: Json) => void>();
+  /** Events are told once they are on disk, which may be after the next request. */
+  const outputOf = (id: string) =>
+    new Promise<Json>((resolve) => {
+      const known = outputs.get(id);
+      if (known === undefined) waiting.set(id, resolve);
+      else resolve(known);
+    });
   let grown: readonly ModelMessage[] = [];
   const model: Model = {
     id: 'fake',
     async stream({ turn, messages }, sink) {
       grown = messages.slice(1);
-      sink.text(say(turn, outputs) ?? '<response>I know.</response>');
+      sink.text((await say(turn, outputOf)) ?? '<response>I know.</response>');
       return { finish: 'stop', usage: { input: 10, output: 10 } };
     },
   };
   const session = runtime.start(agent, { input, model });
   session.subscribe((event) => {
-    if (event.type === 'action.completed') outputs.set(event.id, event.output ?? null);
-    if (event.type === 'action.failed')
-      throw new Error(`${input} The action ${event.id} failed: ${event.error.message}`);
+    if (event.type !== 'action.completed') return;
+    const { id, output = null } = event;
+    outputs.set(id, output);
+    waiting.get(id)?.(output);
   });
   const { status, error } = await session.result;
   if (status !== 'completed') throw new Error(`${input} The session ended as ${status}: ${error?.message}`);
+  const failed = (await runtime.events(session.id)).find(({ type }) => type === 'action.failed');
+  if (failed !== undefined) throw new Error(`${input} ${JSON.stringify(failed)}`);
   return { grown, outputs };
 }

@@ -1,4 +1,5 @@
 import type { ExpressionContext } from '../conditions/cel/evaluate.ts';
+import type { Expression } from '../conditions/cel/parse-expression.ts';
 import type { FeedEntry } from './feed-entry.ts';
 
 /** The tests of `enabled`: which of them can come out otherwise than before. */
@@ -12,60 +13,65 @@ export interface EnabledTests {
 }
 
 /** Where the fields of the metadata and the variables stand. Of what else a test reads nobody says when it changes. */
-const ROOTS = ['metadata', 'vars'] as const;
+const ROOTS: ReadonlySet<string> = new Set(['metadata', 'vars']);
 
 interface Watch {
-  readonly root: string;
   readonly name: string;
   readonly readers: FeedEntry[];
   last: unknown;
 }
 
 const NOT_SEEN = Symbol();
+const NONE: readonly FeedEntry[] = [];
 
 export function createEnabledTests(entries: Iterable<FeedEntry>): EnabledTests {
-  const tested = [...entries].filter(({ test }) => test !== undefined);
-  const watches = new Map<string, Watch>();
+  const watches = new Map<string, Map<string, Watch>>();
   const others: FeedEntry[] = [];
-  for (const entry of tested) {
-    const read = readBy(entry);
-    if (read === undefined) others.push(entry);
-    else for (const { root, name } of read) watch(root, name).readers.push(entry);
-  }
-  const roots = ROOTS.filter((root) => [...watches.values()].some((one) => one.root === root));
+  let count = 0;
 
-  function watch(root: string, name: string): Watch {
-    const key = `${root}.${name}`;
-    const known = watches.get(key) ?? { root, name, readers: [], last: NOT_SEEN };
-    watches.set(key, known);
-    return known;
+  const watch = (root: string, name: string, reader: FeedEntry) => {
+    const known = watches.get(root) ?? new Map<string, Watch>();
+    watches.set(root, known);
+    const same = known.get(name);
+    if (same === undefined) known.set(name, { name, readers: [reader], last: NOT_SEEN });
+    else same.readers.push(reader);
+  };
+  for (const entry of entries) {
+    if (entry.test === undefined) continue;
+    count++;
+    const read = readBy(entry.test);
+    if (read === undefined) others.push(entry);
+    else for (const { root, name } of read) watch(root, name, entry);
   }
 
   return {
-    count: tested.length,
+    count,
     due(context, always) {
-      const due = new Set(others);
-      // Each is made anew when it is asked for.
-      const now = new Map(roots.map((root) => [root as string, context[root]]));
-      for (const one of watches.values()) {
-        const value = memberOf(now.get(one.root), one.name);
-        if (value === one.last && !always) continue;
-        one.last = value;
-        for (const reader of one.readers) due.add(reader);
+      let due: Set<FeedEntry> | undefined;
+      for (const [root, known] of watches) {
+        const now = context[root]; // once: it may be made anew each time it is asked for
+        for (const one of known.values()) {
+          const value = memberOf(now, one.name);
+          if (value === one.last && !always) continue;
+          one.last = value;
+          due ??= new Set(others);
+          for (const reader of one.readers) due.add(reader);
+        }
       }
-      return [...due];
+      if (due !== undefined) return [...due];
+      return others.length === 0 ? NONE : others;
     },
   };
 }
 
 /** The fields and variables that a test reads, and nothing besides; undefined where it is not that plain. */
 function readBy({
-  test,
-}: FeedEntry): readonly { readonly root: string; readonly name: string }[] | undefined {
+  names,
+}: Expression): readonly { readonly root: string; readonly name: string }[] | undefined {
   const read: { readonly root: string; readonly name: string }[] = [];
-  for (const { root, path } of test?.names ?? []) {
+  for (const { root, path } of names) {
     const [name] = path;
-    if (!(ROOTS as readonly string[]).includes(root) || typeof name !== 'string') return undefined;
+    if (!ROOTS.has(root) || typeof name !== 'string') return undefined;
     read.push({ root, name });
   }
   return read.length === 0 ? undefined : read;

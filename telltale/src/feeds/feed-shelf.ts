@@ -79,7 +79,9 @@ export function createFeedShelf(edges: Pick<FeedEdges, 'state' | 'context'>): Fe
       decidedAt.variables = variableUpdates;
       if (tests.count === 0) return NONE;
       const context = edges.context();
-      const changed = tests.due(context, always).filter((entry) => decide(entry, context));
+      const due = tests.due(context, always);
+      if (due.length === 0) return NONE;
+      const changed = due.filter((entry) => decide(entry, context));
       if (changed.length > 0) injected = undefined;
       return changed;
     },

@@ -6,9 +6,6 @@ type AnyFeed = AgentManifest['context_feeds'][number];
 /** A feed with a source of its own, as the manifest's schema reads it. */
 export type Feed = Extract<AnyFeed, { readonly source: unknown }>;
 
-/** A part of the prompt that the runtime makes itself, switched off or cut. */
-export type BuiltinFeed = Exclude<AnyFeed, Feed>;
-
 export const isOwnFeed = (feed: AnyFeed): feed is Feed => 'source' in feed;
 
 export type FeedSource = Feed['source'];

@@ -171,6 +171,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
         ? await runChat(context, conversation, { left, beforeTurn: refresh, inbox, talk: edges.talk })
         : await runLoop(context, conversation, left, refresh);
     await own?.close(end);
+    // What a load still brings belongs to no turn any more, and what it costs would stand behind the session's end.
+    await feeds?.keeper.close();
     await variablesOut(edges, end);
     if (end.kind === 'completed') triggers?.end();
     if (end.kind !== 'stopped') await memory?.note();

@@ -131,7 +131,7 @@ describe('a session', () => {
         told,
         told,
         told,
-        action('open', 'id="o"'),
+        action('open', 'id="o" mode="sync"'),
         '<response>$g</response>',
       ],
     });

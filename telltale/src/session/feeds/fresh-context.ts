@@ -1,4 +1,5 @@
 import type { Cause } from '../../events/event.ts';
+import { isOwnFeed } from '../../feeds/feed.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { SessionMemory } from '../memory/session-memory.ts';
@@ -17,8 +18,8 @@ export interface FreshContextEdges {
 
 /** Whether an agent has feeds of its own, or may have. */
 export const usesFeeds = ({ context_feeds: feeds, internal_actions: internal }: AgentManifest): boolean =>
-  feeds.some((feed) => 'source' in feed) ||
-  (internal.enabled && internal.allowed_actions?.includes('add_context_feed') === true);
+  feeds.some(isOwnFeed) ||
+  (internal.enabled && internal.allowed_actions?.some((name) => name.includes('_context_feed')) === true);
 
 /** Brings what stays fresh in front of a turn, all of it side by side; undefined for an agent that has none of it. */
 export function freshContext(edges: FreshContextEdges): (() => Promise<void> | undefined) | undefined {

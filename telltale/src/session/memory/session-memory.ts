@@ -45,12 +45,12 @@ export function noMemory(): never {
   });
 }
 
-export const MEMORY_FEED = 'builtin:memory';
+const MEMORY_FEED = 'builtin:memory';
 
 /** What a session's end waits for the graph at the most. */
 const NOTE_MS = 5_000;
 
-export function createSessionMemory(edges: SessionMemoryEdges, graph: string): SessionMemory {
+function createSessionMemory(edges: SessionMemoryEdges, graph: string): SessionMemory {
   const { memories, agent, log, clock } = edges;
   const { state } = log;
   const { manifest, folder } = agent;

@@ -5,12 +5,14 @@ import { measureCorrectness } from './memory/correctness.ts';
 import { measureIndexing } from './memory/index.ts';
 import type { Measured, Measurement } from './memory/measurement.ts';
 import { measureParsing } from './memory/parse-speed.ts';
+import { measureTokens } from './memory/tokens.ts';
 import { describeMachine } from './parsing/machine.ts';
 
 const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   correctness: measureCorrectness,
   parse: measureParsing,
   index: measureIndexing,
+  tokens: measureTokens,
 };
 const names = Object.keys(MEASUREMENTS);
 

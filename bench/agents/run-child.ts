@@ -9,20 +9,24 @@ const CHILD = fileURLToPath(new URL('./child.ts', import.meta.url));
 export const runChild = (file: string, measurement: string, options: object): Promise<unknown> =>
   runNode(['--expose-gc', CHILD, file, measurement, JSON.stringify(options)]);
 
-/** Runs a program on this Node; what it prints last is JSON. */
-export function runNode(args: readonly string[], cwd?: string): Promise<unknown> {
+/** Runs a program on this Node; what it prints last is JSON. Its stderr is heard where it fails, or `inherit`ed. */
+export function runNode(
+  args: readonly string[],
+  cwd?: string,
+  errors: 'pipe' | 'inherit' = 'pipe',
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', errors],
       timeout: PATIENCE_MS,
       ...(cwd === undefined ? {} : { cwd }),
     });
     let out = '';
     let said = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       out += text;
     });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       said += text;
     });
     child.on('error', reject);

@@ -9,13 +9,14 @@ export type Dialect = LoadedAgent['manifest']['dialect'];
 /** Tools are modules of a folder; through this name of the global object the bench reaches into them. */
 const HOOK = 'telltaleBenchTool';
 
-/** Writes an agent with one tool, as a user would, and reads it. `tool` is what the tool's module calls. */
+/** Writes an agent with one tool, as a user would, and reads it. `tool` is what the tool's module calls; `more` is YAML. */
 export async function writeAgent(
   folder: string,
   idempotent: boolean,
   tool: (query: string) => unknown,
   loadAgent: typeof LoadAgent,
   dialect: Dialect = 'tags',
+  more = '',
 ): Promise<LoadedAgent> {
   Reflect.set(globalThis, HOOK, tool);
   mkdirSync(folder, { recursive: true });
@@ -42,7 +43,7 @@ instructions: ${INSTRUCTIONS}
 dialect: ${dialect}
 import: { tools: [./tool.yml] }
 limits: { turns: 1000000 }
-`,
+${more}`,
   );
   return loadAgent('agent.yml', { cwd: folder });
 }

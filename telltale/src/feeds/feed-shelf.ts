@@ -2,6 +2,7 @@ import type { FeedState } from '../events/feed-event.ts';
 import { FEED_LATE } from '../events/feed-event.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { decideEnabled, readEnabled } from './enabled.ts';
+import { createEnabledTests } from './enabled-tests.ts';
 import type { Feed } from './feed.ts';
 import type { FeedEdges } from './feed-edges.ts';
 import type { FeedEntry } from './feed-entry.ts';
@@ -20,7 +21,7 @@ export interface FeedShelf {
   take(ids: readonly string[]): void;
   /** Those that are shown to the model, in order. A turn costs as much as these, not as much as there are. */
   injected(): readonly FeedEntry[];
-  /** Decides `enabled` anew, if anything that it can read has moved since (or `always`). Returns those that it changed. */
+  /** Decides `enabled` anew of those that read something that has moved since (or `always`). Returns those that it changed. */
   decide(always?: boolean): readonly FeedEntry[];
 }
 
@@ -30,7 +31,7 @@ export function createFeedShelf(edges: Pick<FeedEdges, 'state' | 'context'>): Fe
   const { state } = edges;
   const entries = new Map<string, FeedEntry>();
   let graph: FeedGraph = new Map();
-  let tested: readonly FeedEntry[] = NONE;
+  let tests = createEnabledTests(NONE);
   let injected: readonly FeedEntry[] | undefined;
   const decidedAt = { metadata: -1, variables: -1 };
 
@@ -45,7 +46,7 @@ export function createFeedShelf(edges: Pick<FeedEdges, 'state' | 'context'>): Fe
       const cycle = stuck.has(id) ? cycleThrough(graph, id) : undefined;
       entry.stuck = cycle === undefined ? undefined : feedCycle(cycle);
     }
-    tested = [...entries.values()].filter(({ test }) => test !== undefined);
+    tests = createEnabledTests(entries.values());
     injected = undefined;
     decidedAt.metadata = -1;
   };
@@ -76,9 +77,11 @@ export function createFeedShelf(edges: Pick<FeedEdges, 'state' | 'context'>): Fe
       if (!moved && !always) return NONE;
       decidedAt.metadata = metadataUpdates;
       decidedAt.variables = variableUpdates;
-      if (tested.length === 0) return NONE;
+      if (tests.count === 0) return NONE;
       const context = edges.context();
-      const changed = tested.filter((entry) => decide(entry, context));
+      const due = tests.due(context, always);
+      if (due.length === 0) return NONE;
+      const changed = due.filter((entry) => decide(entry, context));
       if (changed.length > 0) injected = undefined;
       return changed;
     },

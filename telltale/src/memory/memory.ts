@@ -62,6 +62,7 @@ export interface MemoryQuery {
   /** How many steps from what was found: callers, callees, importers. */
   readonly depth?: number;
   readonly limit?: number;
+  /** Of the answer as Markdown. */
   readonly maxTokens?: number;
 }
 

@@ -684,6 +684,42 @@ describe('enabled', () => {
     expect(bench.callsOf('p')).toBe(5);
   });
 
+  it('a field that changes is looked at for the feeds that read it, and for no others', async () => {
+    let looked = 0;
+    const metadata: Record<string, unknown> = {
+      step: 0,
+      get phase() {
+        looked++;
+        return 'plan';
+      },
+    };
+    const bench = benchOf(
+      [
+        ...Array.from({ length: 1_000 }, (_, i) =>
+          feed(`off${i}`, { enabled: `metadata.phase == "build${i}"` }),
+        ),
+        feed('even', { enabled: 'metadata.step % 2 == 0' }),
+        feed('both', { enabled: 'metadata.phase == "plan" && metadata.step == 3' }),
+        feed('any', { enabled: 'metadata[vars.name] == 2' }),
+      ],
+      { context: () => ({ metadata, vars: { name: 'step' } }) },
+    );
+    for (const id of ['even', 'both', 'any']) bench.give(id, 1);
+    const step = async (to: number) => {
+      looked = 0;
+      bench.append({ type: 'metadata.changed', changes: { step: { from: 0, to } }, by: 'model' });
+      metadata.step = to;
+      await bench.turn();
+      return bench.keeper.list().flatMap(({ id, enabled }) => (enabled ? [id] : []));
+    };
+    await bench.turn();
+    expect(await step(1)).toEqual([]);
+    expect(looked).toBeLessThan(10);
+    expect(await step(2)).toEqual(['even', 'any']);
+    expect(await step(3)).toEqual(['both']);
+    expect(looked).toBeLessThan(10);
+  });
+
   it('a thousand feeds that are off or only referred to are not looked at in a turn', () => {
     const looked = { context: 0, feeds: 0, now: 0 };
     const unused = Array.from({ length: 1_000 }, (_, i) =>

@@ -23,6 +23,8 @@ const MAX_DEPTH = 3;
 const DEFAULT_TOKENS = 2000;
 const MIN_TOKENS = 100;
 const MAX_TOKENS = 100_000;
+/** Calls of one symbol that are looked at. */
+const CALLERS = 30;
 /** Of the symbols that were found, whose callers are looked for. */
 const AROUND = 3;
 const ROOT = 4;
@@ -94,9 +96,9 @@ async function bySymbol(view: GraphView, draft: Draft, name: string, limit: numb
     const like = found.length === 0 ? 'and nothing is called like it' : 'these are called like it';
     return `No symbol is named ${name}; ${like}.`;
   }
-  // The more of one name, the less of each.
+  // The more of one name, the less of what each calls. Who calls them is what was asked for.
   const share = symbols.length <= 2 ? 1 : 2 / symbols.length;
-  const reach = { depth, callers: Math.ceil(30 * share), callees: Math.ceil(10 * share) };
+  const reach = { depth, callers: CALLERS, callees: Math.ceil(10 * share) };
   for (const [place, symbol] of symbols.entries()) draft.symbol(symbol, 0, ROOT + (symbols.length - place));
   await Promise.all([
     ...symbols

@@ -6,6 +6,13 @@ type NodeOf<Kind extends MemoryNode['kind']> = Extract<MemoryNode, { readonly ki
 /** An answer as Markdown, for a model and for a person: what was found, each with what calls it and what it calls. */
 export function renderAnswer({ nodes, edges, note }: MemoryAnswer): string {
   const byKey = new Map(nodes.map((node) => [keyOf(node), node]));
+  const edgesOf = new Map<string, MemoryEdge[]>();
+  for (const edge of edges)
+    for (const key of edge.from === edge.to ? [edge.to] : [edge.from, edge.to]) {
+      const known = edgesOf.get(key);
+      if (known === undefined) edgesOf.set(key, [edge]);
+      else known.push(edge);
+    }
   const told = new Set<MemoryEdge>();
   const mentioned = new Set<string>();
   const other = (edge: MemoryEdge, key: string, line: string): string => {

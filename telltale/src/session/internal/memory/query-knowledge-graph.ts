@@ -1,4 +1,3 @@
-import type { Json } from '../../../kernel/json.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import type { MemoryQuery } from '../../../memory/memory.ts';
 import type { Definition } from '../definition.ts';
@@ -39,7 +38,9 @@ export const queryKnowledgeGraph: Definition = {
       max_tokens?: number;
     };
     const answer = await (await memory()).query(maxTokens === undefined ? asked : { ...asked, maxTokens });
-    return answer as unknown as Json;
+    // A third of the tokens that the same takes as JSON.
+    const { renderAnswer } = await import('../../../memory/query/render-answer.ts');
+    return renderAnswer(answer);
   },
 };
 

@@ -671,6 +671,10 @@ test('a model may add only feeds that read what the agent may read', async () =>
   expect(await may({ type: 'llm', name: 'summarize', params: { text: 't', model: 'nope' } })).toBe(
     'bad_parameters',
   );
+  for (const model of ['anthropic/claude-opus-4-5', 'scripted:/etc/passwd', '$which'])
+    expect(await may({ type: 'llm', name: 'summarize', params: { text: 't', model } })).toBe(
+      'bad_parameters',
+    );
   expect(await may({ type: 'llm', name: 'invented' })).toBe('target_unknown');
   expect(await may({ type: 'workflow', name: 'w' })).toBe('target_unknown');
   expect(await may({ type: 'agent', name: 'a' })).toBe('target_unknown');
@@ -693,6 +697,11 @@ test('a feed of the manifest may call what changes something, one that the model
   const { failure } = await sources(given, { isModels: (id) => id === 'f' });
   expect(await failure(source)).toMatchObject({
     code: 'not_permitted',
-    message: expect.stringContaining('added by the model'),
+    message: expect.stringContaining('added or changed by the model'),
   });
+  expect((await failure({ type: 'workflow', name: 'w' })).code).toBe('not_permitted');
+  const post = { type: 'http', name: 'http://127.0.0.1:1/', params: { method: 'POST' } };
+  expect((await failure(post)).code).toBe('not_permitted');
+  const chosen = { type: 'llm', name: 'summarize', params: { text: 't', model: 'scripted:./other.yml' } };
+  expect((await failure(chosen)).message).toContain('no model of this agent');
 });

@@ -498,6 +498,21 @@ test('files are shown whole or not at all, as far as the tokens allow', async ()
   expect(shown).toMatch(/\[\d+ more files are not shown\]$/);
 });
 
+test('a repository whose .gitignore would hold everything up is refused, and others get their turn', async () => {
+  const repo = async (rules: string, files: Readonly<Record<string, string>> = { 'a.txt': 'x' }) =>
+    sources({ agent: 'permissions: { paths: [.] }', files: { ...files, '.gitignore': rules } });
+  const globstars = await repo(`${'a/**/'.repeat(12)}b\n`);
+  expect(await globstars.failure({ type: 'repo' })).toMatchObject({ code: 'bad_pattern' });
+  const many = await repo('*.x\n'.repeat(1_001));
+  expect(await many.failure({ type: 'repo' })).toMatchObject({ code: 'file_too_large' });
+  const files = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`f${at}.txt`, 'x']));
+  const busy = await repo(Array.from({ length: 1_000 }, (_, at) => `*x${at}y*z`).join('\n'), files);
+  const controller = new AbortController();
+  const walk = busy.failure({ type: 'repo' }, {}, controller.signal);
+  setImmediate(() => controller.abort());
+  expect((await walk).code).toBe('cancelled');
+});
+
 test('a page of another machine comes as JSON or as text, and anything but success is an error', async () => {
   const server = await httpServer(({ url, headers }, response) => {
     const send = (status: number, type: string, body: string | Buffer) =>

@@ -2,9 +2,16 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Ignore } from 'ignore';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { clip } from '../../../manifest/schema/show-value.ts';
 import type { PermittedPath } from '../../../targets/access/permitted-paths.ts';
 
 const MAX_RULES_BYTES = 256 * 1024;
+/** Lines that say something: each entry of the folder is held against each. */
+const MAX_RULES = 1_000;
+/** Times that one line may say "any folders in between": what it takes to try a path grows by its depth with each. */
+const MAX_GLOBSTARS = 3;
+/** What a line with these takes at the worst, in lines without. */
+const GLOBSTAR_COST = 50;
 /** Folders above that are looked through for the root of the repository. */
 const MAX_ABOVE = 32;
 /** Nobody wants to read them, whatever git is told. */
@@ -13,6 +20,8 @@ const NEVER: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 /** What git would leave out below one folder: the rules of the folders above it first, its own last. */
 export interface IgnoreRules {
   readonly chain: readonly Level[];
+  /** What trying one path takes: lines, about two microseconds each at the worst. */
+  readonly cost: number;
 }
 
 interface Level {
@@ -21,6 +30,7 @@ interface Level {
   /** How many characters of the path belong to folders above the one whose rules these are. */
   readonly skip: number;
   readonly rules: Ignore;
+  readonly cost: number;
 }
 
 /** `path`: below the folder that is walked, with forward slashes. */
@@ -56,7 +66,7 @@ export async function rulesAbove(folder: PermittedPath): Promise<IgnoreRules> {
   if (isRepository)
     for (const level of above)
       await add(chain, join(level.folder, '.gitignore'), { prefix: level.prefix, skip: 0 }, folder);
-  return rulesOf({ chain }, folder, '');
+  return rulesOf({ chain, cost: 0 }, folder, '');
 }
 
 /** Those of a folder below, which count for more. `path` is below the folder that is walked; empty for itself. */
@@ -64,7 +74,7 @@ export async function rulesOf(above: IgnoreRules, folder: PermittedPath, path: s
   const chain = [...above.chain];
   const skip = path === '' ? 0 : path.length + 1;
   await add(chain, join(folder.real, path, '.gitignore'), { prefix: '', skip }, folder);
-  return { chain };
+  return { chain, cost: chain.reduce((sum, { cost }) => sum + cost, 0) };
 }
 
 async function add(
@@ -81,8 +91,22 @@ async function add(
   if (size === 0) return;
   if (size > MAX_RULES_BYTES) throw rulesTooLarge(file, size);
   const text = await readFile(file, 'utf8').catch(() => ''); // gone since, or not to be read: no rules
+  const cost = costOf(file, text);
   const { default: ignore } = await import('ignore');
-  chain.push({ ...place, rules: ignore().add(text) });
+  chain.push({ ...place, rules: ignore().add(text), cost });
+}
+
+/** Throws where it would take too long: a repository need not be a friend's. */
+function costOf(file: string, text: string): number {
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
+  if (lines.length > MAX_RULES) throw tooManyRules(file, lines.length);
+  let cost = lines.length;
+  for (const line of lines) {
+    const globstars = line.split('**').length - 1;
+    if (globstars > MAX_GLOBSTARS) throw tooManyGlobstars(file, line);
+    if (globstars > 1) cost += GLOBSTAR_COST ** (globstars - 1);
+  }
+  return cost;
 }
 
 const exists = (path: string): Promise<boolean> =>
@@ -94,4 +118,14 @@ const exists = (path: string): Promise<boolean> =>
 const rulesTooLarge = (file: string, bytes: number) =>
   new RuntimeError('file_too_large', `"${file}" has ${bytes} bytes; ${MAX_RULES_BYTES} are read.`, {
     hint: 'Write fewer rules, with wildcards.',
+  });
+
+const tooManyRules = (file: string, lines: number) =>
+  new RuntimeError('file_too_large', `"${file}" has ${lines} rules; ${MAX_RULES} are read.`, {
+    hint: 'Write fewer rules, with wildcards.',
+  });
+
+const tooManyGlobstars = (file: string, line: string) =>
+  new RuntimeError('bad_pattern', `"${file}" has "${clip(line)}", which would take too long to try.`, {
+    hint: `Write "**" ${MAX_GLOBSTARS} times in a line at the most.`,
   });

@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { PermittedPath } from '../../../targets/access/permitted-paths.ts';
 import { stopped } from '../../../targets/access/stopped.ts';
 import { fileFailed } from '../../../targets/builtin/filesystem/file-errors.ts';
@@ -9,6 +10,8 @@ import { type IgnoreRules, isIgnored, rulesAbove, rulesOf } from './ignore-rules
 /** Entries that one walk comes across, those that are ignored included. 20,000 take about half a second. */
 const MAX_ENTRIES = 20_000;
 const MAX_DEPTH = 32;
+/** Rules that are tried before everything else gets its turn: 20 ms at the worst. */
+const TURN_WORK = 10_000;
 /** Sizes that are asked for at once. */
 const AT_ONCE = 64;
 
@@ -45,6 +48,7 @@ export async function walkRepo(
   const folders: string[] = [];
   let seen = 0;
   let isCut = false;
+  let work = 0;
   const waiting: Waiting[] = [{ path: '', depth: 1, rules: await rulesAbove(folder) }];
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     if (signal.aborted) throw stopped('a repo source', signal);
@@ -54,6 +58,12 @@ export async function walkRepo(
     if (seen >= maxEntries) isCut = true;
     const found: string[] = [];
     for (const entry of entries) {
+      work += rules.cost;
+      if (work > TURN_WORK) {
+        await turn();
+        work = 0;
+        if (signal.aborted) throw stopped('a repo source', signal);
+      }
       const below = path === '' ? entry.name : `${path}/${entry.name}`;
       const isFolder = entry.isDirectory();
       if (!isFolder && !entry.isFile()) continue;

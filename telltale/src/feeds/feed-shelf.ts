@@ -136,7 +136,7 @@ export function createEntry(
           },
     load: undefined,
     asked: false,
-    lateNoted: false,
+    lateNoted: failing?.error.code === FEED_LATE,
     started: logged?.shown?.news.kind === 'value',
     gone: false,
     disarm: undefined,

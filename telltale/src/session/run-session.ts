@@ -43,7 +43,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const { set: setVariable, reactions } = edges.variables;
   const runChild = createChildRunner({ ...edges, applyMetadata, setVariable });
   const orders = createSessionOrders({ log, workflows: prepared.workflows, applyMetadata, setVariable });
-  const sessionRuns = createSessionRuns({ runs: edges.runs, prepared, log, stop, orders });
+  const sessionRuns = createSessionRuns({ ...edges, orders });
   const performer = createPerformer(
     {
       ...{ prepared, log, view, runChild },
@@ -159,6 +159,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     else if (state.runs.length > 0) await sessionRuns.reconcile();
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     if (edges.resumed) hooks?.catchUp();
+    if (edges.resumed && feeds !== undefined && prepared.workflows.size > 0) await sessionRuns.ofFeeds.find();
     feeds?.keeper.begin();
     memory?.begin();
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
@@ -177,7 +178,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     await variablesOut(edges, end);
     if (end.kind === 'completed') triggers?.end();
     if (end.kind !== 'stopped') await memory?.note();
-    // A session that has completed is not taken up again: what it has set off must be there before.
+    // A session that has completed is not taken up again: what it has set off must be there before, or have ended.
+    if (!isLetGo(stop)) await sessionRuns.ofFeeds.end(async () => feeds?.keeper.close());
     await sessionRuns.settled();
     return await conclude(context, conversation, end);
   } catch (thrown) {

@@ -518,6 +518,20 @@ test('files are shown whole or not at all, as far as the tokens allow', async ()
   expect(shown).toMatch(/\[\d+ more files are not shown\]$/);
 });
 
+test('a .gitignore that would hold everything up does not: hostile lines are quick, and others get their turn', async () => {
+  const repo = async (rules: string, files: Readonly<Record<string, string>> = { 'a.txt': 'x' }) =>
+    sources({ agent: 'permissions: { paths: [.] }', files: { ...files, '.gitignore': rules } });
+  const deep = `${'a/'.repeat(24)}c.txt`;
+  const globstars = await repo(`${'a/**/'.repeat(12)}b\n`, { [deep]: 'x' });
+  expect(JSON.stringify(await globstars.load({ type: 'repo' }))).toContain('c.txt');
+  const files = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`f${at}.txt`, 'x']));
+  const busy = await repo(Array.from({ length: 1_000 }, (_, at) => `*x${at}y*z`).join('\n'), files);
+  const controller = new AbortController();
+  const walk = busy.failure({ type: 'repo' }, {}, controller.signal);
+  setImmediate(() => controller.abort());
+  expect((await walk).code).toBe('cancelled');
+});
+
 test('a page of another machine comes as JSON or as text, and anything but success is an error', async () => {
   const server = await httpServer(({ url, headers }, response) => {
     const send = (status: number, type: string, body: string | Buffer) =>
@@ -691,6 +705,10 @@ test('a model may add only feeds that read what the agent may read', async () =>
   expect(await may({ type: 'llm', name: 'summarize', params: { text: 't', model: 'nope' } })).toBe(
     'bad_parameters',
   );
+  for (const model of ['anthropic/claude-opus-4-5', 'scripted:/etc/passwd', '$which'])
+    expect(await may({ type: 'llm', name: 'summarize', params: { text: 't', model } })).toBe(
+      'bad_parameters',
+    );
   expect(await may({ type: 'llm', name: 'invented' })).toBe('target_unknown');
   expect(await may({ type: 'workflow', name: 'w' })).toBe('target_unknown');
   expect(await may({ type: 'agent', name: 'a' })).toBe('target_unknown');
@@ -713,6 +731,11 @@ test('a feed of the manifest may call what changes something, one that the model
   const { failure } = await sources(given, { isModels: (id) => id === 'f' });
   expect(await failure(source)).toMatchObject({
     code: 'not_permitted',
-    message: expect.stringContaining('added by the model'),
+    message: expect.stringContaining('added or changed by the model'),
   });
+  expect((await failure({ type: 'workflow', name: 'w' })).code).toBe('not_permitted');
+  const post = { type: 'http', name: 'http://127.0.0.1:1/', params: { method: 'POST' } };
+  expect((await failure(post)).code).toBe('not_permitted');
+  const chosen = { type: 'llm', name: 'summarize', params: { text: 't', model: 'scripted:./other.yml' } };
+  expect((await failure(chosen)).message).toContain('no model of this agent');
 });

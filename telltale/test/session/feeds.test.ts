@@ -189,10 +189,12 @@ context_feeds: [{ id: "builtin:results", enabled: "metadata.status == 'OPEN'" }]
 });
 
 describe('a model that has feeds of its own', () => {
-  const MANIFEST = `${TOOLS}metadata: { fields: { status: { type: string } } }
+  const MANIFEST = `import: { tools: [./tools/*.yml], workflows: [./ship.yml] }
+metadata: { fields: { status: { type: string } } }
 context_feeds: [{ id: clock, source: { type: internal, action: system_clock }, inject: reference }]
 `;
   const FILES = {
+    'ship.yml': 'kind: Workflow\nname: ship\nsteps: [{ name: one, type: tool, target: deploy }]\n',
     ...source('tide'),
     ...source('deploy', ''),
     'tide.json': '"low"',
@@ -226,6 +228,14 @@ context_feeds: [{ id: clock, source: { type: internal, action: system_clock }, i
     const refused: readonly (readonly [JsonObject, string])[] = [
       [{ id: 'x', source: { type: 'tool', name: 'deploy' } }, 'not_permitted'],
       [{ id: 'x', source: { type: 'tool', name: 'nope' } }, 'target_unknown'],
+      [{ id: 'x', source: { type: 'workflow', name: 'ship' } }, 'not_permitted'],
+      [
+        {
+          id: 'x',
+          source: { type: 'llm', name: 'summarize', params: { text: 't', model: 'scripted:/etc/passwd' } },
+        },
+        'bad_parameters',
+      ],
       [{ id: 'x', source: { type: 'http', name: 'http://10.0.0.1/' } }, 'not_permitted'],
       [{ id: 'x', source: { type: 'file', name: '/etc/passwd' } }, 'not_permitted'],
       [
@@ -248,6 +258,55 @@ context_feeds: [{ id: clock, source: { type: internal, action: system_clock }, i
     expect(ran.of('action.failed').map(({ error }) => error.code)).toEqual(refused.map(([, code]) => code));
     expect(ran.of('feed.added')).toEqual([]);
     expect(calls(ran.folder, 'deploy')).toBe(0);
+  });
+
+  it('neither sees what the manifest keeps in a source, nor sends it elsewhere, nor leaves it on the log', async () => {
+    const source = `{ type: http, name: "http://127.0.0.1:1/a?key=KEY-1", params: { headers: { Authorization: KEY-2 } } }`;
+    const ran = await runAgent({
+      manifest: `permissions: { network: ["127.0.0.1:1", "localhost:1"] }
+context_feeds: [{ id: api, cache_ttl: 60, source: ${source} }]
+`,
+      turns: [
+        [
+          internal('u', 'update_context_feed', { id: 'api', max_tokens: 10 }),
+          internal('l', 'list_context_feeds', {}),
+          internal('p', 'update_context_feed', { id: 'api', source: { name: 'http://localhost:1/' } }),
+          internal('w', 'update_context_feed', {
+            id: 'api',
+            source: { type: 'http', name: 'http://localhost:1/' },
+          }),
+        ].join(''),
+        final('Ok.'),
+      ],
+    });
+    expect(ran.of('action.completed').map(({ id }) => id)).toEqual(['u', 'l', 'w']);
+    expect(ran.of('action.completed')[0]?.output).toMatchObject({ feed: { max_tokens: 10, cache_ttl: 60 } });
+    expect(ran.of('action.completed')[1]?.output).toMatchObject({
+      feeds: [{ source: 'http "http://127.0.0.1:1/a?…"', by: 'model' }],
+    });
+    expect(ran.of('action.failed')[0]?.error).toMatchObject({ code: 'bad_feed' });
+    expect(JSON.stringify(ran.events)).not.toContain('KEY-');
+    expect(ran.prompts.join('\n')).not.toContain('KEY-');
+  });
+
+  it('does not change by a feed of its own what one of the manifest calls', async () => {
+    const ran = await runAgent({
+      manifest: `${TOOLS}context_feeds:
+  - { id: which, source: { type: internal, action: random, params: { choices: [staging] } } }
+  - { id: deployed, on_error: show, source: { type: tool, name: deploy, params: { to: $which } } }
+`,
+      files: { ...FILES, 'deploy.json': '"done"' },
+      turns: [
+        internal('u', 'update_context_feed', {
+          id: 'which',
+          source: { type: 'internal', action: 'random', params: { choices: ['production'] } },
+        }),
+        final('Ok.'),
+      ],
+    });
+    expect(ran.of('action.completed')).toHaveLength(1);
+    expect(calls(ran.folder, 'deploy')).toBe(1);
+    expect(ran.of('feed.failed')).toMatchObject([{ id: 'deployed', error: { code: 'not_permitted' } }]);
   });
 
   it('that adds ten thousand is told where the end is, and nothing else happens', async () => {

@@ -4,6 +4,7 @@ import { clip } from '../../manifest/schema/show-value.ts';
 import { orStopped } from '../../targets/access/stopped.ts';
 import type { LoadSource, SourceCall } from '../feed.ts';
 import { boundValue } from './bound-value.ts';
+import { mayChange } from './feed-errors.ts';
 import { createFileSource } from './file-source.ts';
 import { createHttpSource } from './http-source.ts';
 import { createInternalSource } from './internal/internal-source.ts';
@@ -34,6 +35,7 @@ export function createLoadSource(edges: SourceEdges): LoadSource {
       case 'llm':
         return target(source, call);
       case 'workflow':
+        if (edges.isModels?.(feed.id) === true) throw mayChange(what, `workflow "${clip(source.name)}"`);
         return edges.runWorkflow(source.name, params, signal);
       case 'agent': {
         noParams(`the ${what}`, params, source.action);

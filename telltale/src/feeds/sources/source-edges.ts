@@ -23,7 +23,7 @@ export interface SourceEdges {
   readonly agentMetadata: (name: string) => Promise<JsonObject | undefined>;
   /** What the session spent in each value of its enum fields; without it `metrics` gives the totals alone. */
   readonly stateMetrics?: () => Promise<readonly FieldMetrics[]>;
-  /** Whether the model brought the feed in: such a feed may only make calls that change nothing. Nobody did if absent. */
+  /** Whether the model brought the feed in, or one that it is made of: it may then only make calls that change nothing. */
   readonly isModels?: (feed: string) => boolean;
   /** What a feed's call of a model used. */
   readonly charge?: (feed: string, ...used: Used) => void;

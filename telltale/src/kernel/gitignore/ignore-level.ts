@@ -7,6 +7,8 @@ export interface IgnoreLevel {
   readonly strip: number;
   readonly prefix: string;
   readonly above: IgnoreLevel | undefined;
+  /** Lines that one path is held against, those of the folders above included. */
+  readonly cost: number;
 }
 
 /**
@@ -23,8 +25,9 @@ export function withRules(
 ): IgnoreLevel | undefined {
   const rules = parseIgnoreRules(text);
   if (rules === undefined) return above;
-  if ('toRoot' in place) return { rules, strip: 0, prefix: place.toRoot, above };
-  return { rules, strip: place.folder === '' ? 0 : place.folder.length + 1, prefix: '', above };
+  const cost = rules.count + (above?.cost ?? 0);
+  if ('toRoot' in place) return { rules, strip: 0, prefix: place.toRoot, above, cost };
+  return { rules, strip: place.folder === '' ? 0 : place.folder.length + 1, prefix: '', above, cost };
 }
 
 /**

@@ -2,6 +2,8 @@ import { compileGlob, type Glob } from './glob.ts';
 
 /** The lines of one .gitignore. */
 export interface IgnoreRules {
+  /** How many lines count: each is tried. */
+  readonly count: number;
   /**
    * What the last line that fits says; undefined where none does. `path` is relative to the file's folder, `name` its
    * last part.
@@ -32,6 +34,7 @@ export function parseIgnoreRules(text: string): IgnoreRules | undefined {
   if (rules.length === 0) return undefined;
   rules.reverse();
   return {
+    count: rules.length,
     verdict(path, name, isFolder) {
       const [pathBytes, nameBytes] = [asBytes(path), asBytes(name)];
       for (const { negated, foldersOnly, byPath, fits } of rules)

@@ -3,6 +3,7 @@ import { LLM_USAGE } from '../../events/reduce.ts';
 import type { SessionState } from '../../events/state.ts';
 import { createFeedKeeper } from '../../feeds/create-keeper.ts';
 import { type Feed, isOwnFeed } from '../../feeds/feed.ts';
+import { comesFrom } from '../../feeds/feed-graph.ts';
 import type { FeedKeeper } from '../../feeds/keeper.ts';
 import { createLoadSource } from '../../feeds/sources/load-source.ts';
 import { mayAdd } from '../../feeds/sources/may-add.ts';
@@ -45,13 +46,16 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
   const { agent, targets } = prepared;
   const { manifest } = agent;
   const context = () => testContext() as JsonObject;
+  const declared = manifest.context_feeds.filter(isOwnFeed);
+  const byId = new Map(declared.map((feed) => [feed.id, feed]));
+  const read = (written: JsonObject) => readDefinition(written, byId.get(String(written.id)));
   const sources: SourceEdges = {
     ...{ agent: manifest, targets, state, tokenizer },
     agentView: edges.view,
     runWorkflow: edges.runWorkflow,
     agentMetadata: (name) => agentMetadata(store, state, name),
     stateMetrics: edges.metrics,
-    isModels: (feed) => state.feeds.get(feed)?.by === MODEL,
+    isModels: (feed) => modelHasPart(feed, state, byId),
     charge(feed, usage, model) {
       const data = { feed, model: model.id, ...usage, cost_usd: costWith(model, usage) };
       append({ type: 'custom', name: LLM_USAGE, data });
@@ -59,9 +63,9 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
     note: (what) => append({ type: 'audit', who: 'runtime', what }),
   };
   const keeper = createFeedKeeper({
-    feeds: manifest.context_feeds.filter(isOwnFeed),
+    feeds: declared,
     written: writtenFeed,
-    read: readDefinition,
+    read,
     state,
     append,
     load: createLoadSource(sources),
@@ -76,6 +80,7 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
   });
   const desk = createFeedDesk({
     keeper,
+    read,
     mayAdd: async (feed) => pastHooks(feed, manifest) ?? (await mayAdd(feed, sources)),
     isTaken: (name) =>
       state.variables.has(name)
@@ -85,6 +90,13 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
           : undefined,
   });
   return { keeper, desk };
+}
+
+/** Whether the model brought the feed in, or one that it is made of: it says then what is called. */
+function modelHasPart(id: string, { feeds }: SessionState, declared: ReadonlyMap<string, Feed>): boolean {
+  const models = new Set<string>();
+  for (const feed of feeds.values()) if (feed.by === MODEL) models.add(feed.id);
+  return models.size > 0 && comesFrom(id, models, declared);
 }
 
 /** Sources that reach nothing but the session itself. */

@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { type IgnoreLevel, isIgnored } from '../../../kernel/gitignore/ignore-level.ts';
 import type { PermittedPath } from '../../../targets/access/permitted-paths.ts';
 import { stopped } from '../../../targets/access/stopped.ts';
@@ -10,6 +11,8 @@ import { levelOf, levelsAbove } from './ignore-levels.ts';
 /** Entries that one walk comes across, those that are ignored included. 20,000 take about half a second. */
 const MAX_ENTRIES = 20_000;
 const MAX_DEPTH = 32;
+/** Rules that are tried before everything else gets its turn. */
+const TURN_WORK = 10_000;
 /** Sizes that are asked for at once. */
 const AT_ONCE = 64;
 /** Nobody wants to read them, whatever git is told. */
@@ -48,6 +51,7 @@ export async function walkRepo(
   const folders: string[] = [];
   let seen = 0;
   let isCut = false;
+  let work = 0;
   const waiting: Waiting[] = [{ path: '', depth: 1, rules: await levelsAbove(folder) }];
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     if (signal.aborted) throw stopped('a repo source', signal);
@@ -57,6 +61,12 @@ export async function walkRepo(
     if (seen >= maxEntries) isCut = true;
     const found: string[] = [];
     for (const entry of entries) {
+      work += rules?.cost ?? 0;
+      if (work > TURN_WORK) {
+        await turn();
+        work = 0;
+        if (signal.aborted) throw stopped('a repo source', signal);
+      }
       const { name } = entry;
       const below = path === '' ? name : `${path}/${name}`;
       const isFolder = entry.isDirectory();

@@ -150,7 +150,9 @@ describe('an action of type agent', () => {
 
   it('that fails for what its agent asks for says so', async () => {
     const ran = await runTeam(
-      { odd: { ...echo, manifest: 'import: { tools: [{ mcp: { name: far, command: no-such-program } }] }\n' } },
+      {
+        odd: { ...echo, manifest: 'import: { tools: [{ mcp: { name: far, command: no-such-program } }] }\n' },
+      },
       { turns: [call('a1', 'odd'), '<response>Ok.</response>'] },
     );
     expect(ran.of('action.failed')).toMatchObject([{ id: 'a1', error: { code: 'command_missing' } }]);

@@ -53,7 +53,7 @@ export function askFeeds(edges: AskEdges): Pick<FeedKeeper, 'value' | 'fetch' | 
       const isOver = usable || (entry.load === undefined && isResting(entry, now));
       const done = isOver ? Promise.resolve() : loads.want(entry, now.turn).outcome;
       void done.then(() => {
-        if (!isClosed()) queueMicrotask(then);
+        if (!isClosed()) queueMicrotask(() => then(entry.row?.error));
       });
       return true;
     },

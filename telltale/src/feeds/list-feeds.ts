@@ -19,7 +19,7 @@ export function viewOf({ feed, by, enabled, enabledError, value, row }: FeedEntr
 }
 
 /** `tool "git_log"`, `relic "log" query`, `internal system_clock`. */
-function sourceText(source: FeedSource): string {
+export function sourceText(source: FeedSource): string {
   const named = 'name' in source ? source.name : undefined;
   const name = named === undefined ? '' : ` "${source.type === 'http' ? withoutSecrets(named) : named}"`;
   const action = 'action' in source && source.action !== undefined ? ` ${source.action}` : '';

@@ -501,7 +501,7 @@ describe('references', () => {
 describe('$id and reading', () => {
   const fetched = (bench: ReturnType<typeof benchOf>, id: string) =>
     new Promise<void>((resolve, reject) => {
-      if (!bench.keeper.fetch(id, resolve)) reject(new Error(`no feed ${id}`));
+      if (!bench.keeper.fetch(id, () => resolve())) reject(new Error(`no feed ${id}`));
     });
 
   it('a reference feed is loaded when it is named, put on the log once, and good for that turn only', async () => {

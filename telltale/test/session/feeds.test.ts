@@ -145,6 +145,30 @@ context_feeds:
     expect(ran.of('feed.failed')).toHaveLength(1);
   });
 
+  it('that cannot be had leave a gap in a response, which says why, and what names them otherwise does not start', async () => {
+    const ran = await runAgent({
+      manifest: `${TOOLS}context_feeds:
+  - { id: shown, source: { type: file, name: gone.txt } }
+  - { id: named, inject: reference, source: { type: file, name: away.txt } }
+`,
+      files: tool('step', `return 'ok';`),
+      turns: [
+        '<action id="a">{"name":"step","parameters":{"of":"$named"}}</action>',
+        final('First $shown, then $named and $named.part, at last $shown.'),
+      ],
+    });
+    expect(ran.result.status).toBe('completed');
+    const said = String(ran.result.result);
+    expect(said).toMatch(
+      /^First \[unavailable: shown: .*gone\.txt.*\], at last \[unavailable: shown: .*\]\.$/,
+    );
+    expect(said.match(/\[unavailable: named: [^\]]*away\.txt/g)).toHaveLength(2);
+    expect(ran.of('action.skipped')).toMatchObject([
+      { id: 'a', reason: 'dependency', because: 'feed:named' },
+    ]);
+    expect(ran.prompts[1]).toContain('away.txt');
+  });
+
   it('come from workflows and from models, whose use counts', async () => {
     const ran = await runAgent({
       manifest: `${TOOLS}models: { fast: "scripted:fast.yml" }

@@ -1,5 +1,5 @@
-import type { ExpressionContext } from '../conditions/cel/evaluate.ts';
 import type { Expression } from '../conditions/cel/parse-expression.ts';
+import type { SessionState } from '../events/state.ts';
 import type { FeedEntry } from './feed-entry.ts';
 
 /** The tests of `enabled`: which of them can come out otherwise than before. */
@@ -9,11 +9,11 @@ export interface EnabledTests {
    * Those that read something that is another than at the last call; all of them with `always`, and at the first call.
    * A turn that changes a field pays for the feeds that read it, not for all: a test takes half a microsecond.
    */
-  due(context: ExpressionContext, always: boolean): readonly FeedEntry[];
+  due(state: TestedState, always: boolean): readonly FeedEntry[];
 }
 
-/** Where the fields of the metadata and the variables stand. Of what else a test reads nobody says when it changes. */
-const ROOTS: ReadonlySet<string> = new Set(['metadata', 'vars']);
+/** Looked at as it is: what expressions see of it is made for each session, and takes microseconds to read. */
+type TestedState = Pick<SessionState, 'metadata' | 'variables'>;
 
 interface Watch {
   readonly name: string;
@@ -25,57 +25,57 @@ const NOT_SEEN = Symbol();
 const NONE: readonly FeedEntry[] = [];
 
 export function createEnabledTests(entries: Iterable<FeedEntry>): EnabledTests {
-  const watches = new Map<string, Map<string, Watch>>();
+  const watched: Readonly<Record<Root, Map<string, Watch>>> = { metadata: new Map(), vars: new Map() };
   const others: FeedEntry[] = [];
   let count = 0;
 
-  const watch = (root: string, name: string, reader: FeedEntry) => {
-    const known = watches.get(root) ?? new Map<string, Watch>();
-    watches.set(root, known);
-    const same = known.get(name);
-    if (same === undefined) known.set(name, { name, readers: [reader], last: NOT_SEEN });
-    else same.readers.push(reader);
-  };
   for (const entry of entries) {
     if (entry.test === undefined) continue;
     count++;
     const read = readBy(entry.test);
     if (read === undefined) others.push(entry);
-    else for (const { root, name } of read) watch(root, name, entry);
+    else
+      for (const { root, name } of read) {
+        const known = watched[root].get(name);
+        if (known === undefined) watched[root].set(name, { name, readers: [entry], last: NOT_SEEN });
+        else known.readers.push(entry);
+      }
   }
+  const fields = [...watched.metadata.values()];
+  const variables = [...watched.vars.values()];
 
   return {
     count,
-    due(context, always) {
+    due(state, always) {
       let due: Set<FeedEntry> | undefined;
-      for (const [root, known] of watches) {
-        const now = context[root]; // once: it may be made anew each time it is asked for
-        for (const one of known.values()) {
-          const value = memberOf(now, one.name);
-          if (value === one.last && !always) continue;
-          one.last = value;
-          due ??= new Set(others);
-          for (const reader of one.readers) due.add(reader);
-        }
-      }
+      const look = (one: Watch, value: unknown) => {
+        if (value === one.last && !always) return;
+        one.last = value;
+        due ??= new Set(others);
+        for (const reader of one.readers) due.add(reader);
+      };
+      for (const one of fields) look(one, state.metadata[one.name]);
+      for (const one of variables) look(one, state.variables.get(one.name)?.value);
       if (due !== undefined) return [...due];
       return others.length === 0 ? NONE : others;
     },
   };
 }
 
+/** Where the fields of the metadata and the variables stand. Of what else a test reads nobody says when it changes. */
+type Root = 'metadata' | 'vars';
+
+const isRoot = (name: string): name is Root => name === 'metadata' || name === 'vars';
+
 /** The fields and variables that a test reads, and nothing besides; undefined where it is not that plain. */
 function readBy({
   names,
-}: Expression): readonly { readonly root: string; readonly name: string }[] | undefined {
-  const read: { readonly root: string; readonly name: string }[] = [];
+}: Expression): readonly { readonly root: Root; readonly name: string }[] | undefined {
+  const read: { readonly root: Root; readonly name: string }[] = [];
   for (const { root, path } of names) {
     const [name] = path;
-    if (!ROOTS.has(root) || typeof name !== 'string') return undefined;
+    if (!isRoot(root) || typeof name !== 'string') return undefined;
     read.push({ root, name });
   }
   return read.length === 0 ? undefined : read;
 }
-
-const memberOf = (of: unknown, name: string): unknown =>
-  typeof of === 'object' && of !== null ? (of as Readonly<Record<string, unknown>>)[name] : undefined;

@@ -38,7 +38,7 @@ export interface FeedEdges {
   /** The session's own: the same object throughout, changed in place by the fold. */
   readonly state: Pick<
     SessionState,
-    'feeds' | 'turn' | 'metadataUpdates' | 'variableUpdates' | 'status' | 'idle'
+    'feeds' | 'turn' | 'metadata' | 'variables' | 'metadataUpdates' | 'variableUpdates' | 'status' | 'idle'
   >;
   /** Folds into `state` before it returns. Called only from within a call of the keeper's, never in the background. */
   append(body: EventBody): unknown;

@@ -78,9 +78,9 @@ export function createFeedShelf(edges: Pick<FeedEdges, 'state' | 'context'>): Fe
       decidedAt.metadata = metadataUpdates;
       decidedAt.variables = variableUpdates;
       if (tests.count === 0) return NONE;
-      const context = edges.context();
-      const due = tests.due(context, always);
+      const due = tests.due(state, always);
       if (due.length === 0) return NONE;
+      const context = edges.context();
       const changed = due.filter((entry) => decide(entry, context));
       if (changed.length > 0) injected = undefined;
       return changed;

@@ -166,6 +166,35 @@ context_feeds:
     expect(used?.data).toMatchObject({ feed: 'gist' });
     expect(ran.result.usage.output).toBeGreaterThan(0);
   });
+
+  it('leave room in a small context window, with each turn and behind a summary', async () => {
+    const window = 16_000;
+    const turns = Array.from({ length: 12 }, (_, at) => WAIT.replace('"w"', `"w${at}"`));
+    const script = scripted([...turns, final('Done.')]);
+    const ids = Array.from({ length: 12 }, (_, at) => `page${at}`);
+    const ran = await runAgent({
+      manifest: `${TOOLS}context_feeds:\n${ids
+        .map(
+          (id) => `  - { id: ${id}, max_tokens: 1900, cache_ttl: 1h, source: { type: tool, name: page } }\n`,
+        )
+        .join('')}`,
+      files: {
+        ...tool('page', `return 'A line of a page.\\n'.repeat(2000);`, 'idempotent: true\n'),
+        ...tool('step', `return 'ok';`, 'idempotent: true\n'),
+      },
+      turns: [],
+      model: { ...script, contextWindow: window },
+    });
+    expect(ran.result.status).toBe('completed');
+    expect(ran.of('prompt.compacted').length).toBeGreaterThan(0);
+    for (const { prompt } of ran.of('turn.started')) expect(prompt.tokens).toBeLessThan(window);
+    expect(ran.prompts[0]).toContain('no room');
+    const shown = new Set(ran.of('feed.updated').flatMap(({ id, told }) => (told === true ? [id] : [])));
+    // Those that come first in the manifest; each of the others says once that there is no room.
+    expect(shown.size).toBeGreaterThan(3);
+    const without = ran.of('feed.failed').map(({ id }) => id);
+    for (const id of ids) if (!shown.has(id)) expect(without.filter((other) => other === id)).toEqual([id]);
+  });
 });
 
 describe('the parts of the prompt that are the runtime’s own', () => {

@@ -5,6 +5,7 @@ import { createFeedKeeper } from '../../feeds/create-keeper.ts';
 import { type Feed, isOwnFeed } from '../../feeds/feed.ts';
 import { comesFrom } from '../../feeds/feed-graph.ts';
 import type { FeedKeeper } from '../../feeds/keeper.ts';
+import { shownTokens } from '../../feeds/limits.ts';
 import { createLoadSource } from '../../feeds/sources/load-source.ts';
 import { mayAdd } from '../../feeds/sources/may-add.ts';
 import type { SourceEdges } from '../../feeds/sources/source-edges.ts';
@@ -76,6 +77,7 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
     lookup: edges.lookup,
     cache: createSharedCache(store, manifest.name),
     deadlineMs: manifest.limits.feed_deadline.ms,
+    shownTokens: shownTokens(prepared.model.contextWindow),
     loadTimeoutMs: manifest.limits.action_timeout.ms,
   });
   const desk = createFeedDesk({

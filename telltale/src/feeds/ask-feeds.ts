@@ -1,7 +1,8 @@
 import { deepEqual } from '../conditions/deep-equal.ts';
+import { FEED_NO_ROOM } from '../events/feed-event.ts';
 import type { FeedEdges } from './feed-edges.ts';
 import type { FeedEntry } from './feed-entry.ts';
-import { FEED_NO_ROOM, feedDisabled, feedUnknown, keeperClosed } from './feed-errors.ts';
+import { feedDisabled, feedUnknown, keeperClosed } from './feed-errors.ts';
 import type { FeedLoads } from './feed-loads.ts';
 import type { FeedShelf } from './feed-shelf.ts';
 import { isResting, isUsable, type Moment } from './freshness.ts';

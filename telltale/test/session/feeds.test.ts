@@ -5,6 +5,7 @@ import type { SessionEvent } from '../../src/events/event.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
+import { defineAgent } from '../../src/session/define/define-agent.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { scripted } from '../../src/testing/scripted.ts';
@@ -190,6 +191,49 @@ context_feeds:
     expect(used?.data).toMatchObject({ feed: 'gist' });
     expect(ran.result.usage.output).toBeGreaterThan(0);
   });
+
+  it('that ask a model ask it no longer once the session has spent what it may, within a turn, too', async () => {
+    const read = (id: string) => internal(id, 'read_context_feed', { id: 'gist', refresh: true });
+    const ran = await runAgent({
+      manifest: `models: { fast: "scripted:fast.yml" }
+limits: { tokens: 1 }
+context_feeds: [{ id: gist, inject: reference, source: { type: llm, name: summarize, params: { text: x, model: fast } } }]
+`,
+      files: { 'fast.yml': 'turns: [{ text: It is wet. }]\n' },
+      turns: [read('a') + read('b') + read('c'), final('Ok.')],
+    });
+    expect(ran.of('custom')).toHaveLength(1);
+    expect(ran.of('action.failed').map(({ error }) => error.code)).toEqual(['limit_tokens', 'limit_tokens']);
+  });
+
+  it('leave room in a small context window, with each turn and behind a summary', async () => {
+    const window = 16_000;
+    const turns = Array.from({ length: 12 }, (_, at) => WAIT.replace('"w"', `"w${at}"`));
+    const script = scripted([...turns, final('Done.')]);
+    const ids = Array.from({ length: 12 }, (_, at) => `page${at}`);
+    const ran = await runAgent({
+      manifest: `${TOOLS}context_feeds:\n${ids
+        .map(
+          (id) => `  - { id: ${id}, max_tokens: 1900, cache_ttl: 1h, source: { type: tool, name: page } }\n`,
+        )
+        .join('')}`,
+      files: {
+        ...tool('page', `return 'A line of a page.\\n'.repeat(2000);`, 'idempotent: true\n'),
+        ...tool('step', `return 'ok';`, 'idempotent: true\n'),
+      },
+      turns: [],
+      model: { ...script, contextWindow: window },
+    });
+    expect(ran.result.status).toBe('completed');
+    expect(ran.of('prompt.compacted').length).toBeGreaterThan(0);
+    for (const { prompt } of ran.of('turn.started')) expect(prompt.tokens).toBeLessThan(window);
+    expect(ran.prompts[0]).toContain('no room');
+    const shown = new Set(ran.of('feed.updated').flatMap(({ id, told }) => (told === true ? [id] : [])));
+    // Those that come first in the manifest; each of the others says once that there is no room.
+    expect(shown.size).toBeGreaterThan(3);
+    const without = ran.of('feed.failed').map(({ id }) => id);
+    for (const id of ids) if (!shown.has(id)) expect(without.filter((other) => other === id)).toEqual([id]);
+  });
 });
 
 describe('the parts of the prompt that are the runtime’s own', () => {
@@ -331,6 +375,39 @@ context_feeds: [{ id: api, cache_ttl: 60, source: ${source} }]
     expect(ran.of('action.completed')).toHaveLength(1);
     expect(calls(ran.folder, 'deploy')).toBe(1);
     expect(ran.of('feed.failed')).toMatchObject([{ id: 'deployed', error: { code: 'not_permitted' } }]);
+  });
+
+  it('sees of another agent what it did for this session, and not what it did for others', async () => {
+    const set = (value: string) => `<metadata>{"note":"${value}"}</metadata>${final('Noted.')}`;
+    const helper = await defineAgent({
+      name: 'helper',
+      model: scripted([set('for others')]),
+      metadata: { fields: { note: { type: 'string' } } },
+    });
+    const agent = await defineAgent({
+      name: 'caller',
+      agents: [helper],
+      context_feeds: [{ id: 'manifests', source: { type: 'agent', name: 'helper' } }],
+    });
+    const runtime = await createRuntime({ store: createMemoryStore({ clock: createSystemClock() }) });
+    await runtime.start(helper, { input: 'Go.' }).result;
+    const { id, result } = runtime.start(agent, {
+      input: 'Go.',
+      model: scripted([
+        add('a', { id: 'models', on_error: 'show', source: { type: 'agent', name: 'helper' } }),
+        '<action id="c" type="agent" mode="sync">{"name":"helper","parameters":{"input":"Go."}}</action>',
+        final('Ok.'),
+      ]),
+    });
+    expect((await result).status).toBe('completed');
+    const values = (await runtime.events(id)).flatMap((event) =>
+      event.type === 'feed.updated' || event.type === 'feed.failed'
+        ? [`${event.id} ${event.type === 'feed.failed' ? event.error.code : JSON.stringify(event.value)}`]
+        : [],
+    );
+    await runtime.close();
+    expect(values).toContain('manifests {"note":"for others"}');
+    expect(values.filter((value) => value.startsWith('models'))[0]).toBe('models agent_unknown');
   });
 
   it('that adds ten thousand is told where the end is, and nothing else happens', async () => {

@@ -39,8 +39,10 @@ export function createLoadSource(edges: SourceEdges): LoadSource {
         return edges.runWorkflow(source.name, params, signal);
       case 'agent': {
         noParams(`the ${what}`, params, source.action);
-        const metadata = await edges.agentMetadata(source.name);
-        if (metadata === undefined) throw neverRan(source.name);
+        // What others had it do is not the model's to see.
+        const onlyCalled = edges.isModels?.(feed.id) === true;
+        const metadata = await edges.agentMetadata(source.name, onlyCalled);
+        if (metadata === undefined) throw neverRan(source.name, onlyCalled);
         return metadata;
       }
       case 'metadata':
@@ -68,8 +70,12 @@ export function createLoadSource(edges: SourceEdges): LoadSource {
 const own = (values: Readonly<Record<string, Json>>, name: string): Json | undefined =>
   Object.hasOwn(values, name) ? values[name] : undefined;
 
-const neverRan = (name: string) =>
-  new RuntimeError('agent_unknown', `The agent "${clip(name)}" has no metadata: it has not run yet.`, {
-    hint: 'The value comes once it has.',
-    retryable: true,
-  });
+const neverRan = (name: string, here: boolean) =>
+  new RuntimeError(
+    'agent_unknown',
+    `The agent "${clip(name)}" has no metadata: it has not run yet${here ? ' in this session' : ''}.`,
+    {
+      hint: 'The value comes once it has.',
+      retryable: true,
+    },
+  );

@@ -5,6 +5,7 @@ import { createFeedKeeper } from '../../feeds/create-keeper.ts';
 import { type Feed, isOwnFeed } from '../../feeds/feed.ts';
 import { comesFrom } from '../../feeds/feed-graph.ts';
 import type { FeedKeeper } from '../../feeds/keeper.ts';
+import { shownTokens } from '../../feeds/limits.ts';
 import { createLoadSource } from '../../feeds/sources/load-source.ts';
 import { mayAdd } from '../../feeds/sources/may-add.ts';
 import type { SourceEdges } from '../../feeds/sources/source-edges.ts';
@@ -14,6 +15,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { AgentView } from '../agent-view.ts';
 import { costWith } from '../cost.ts';
+import { spentLimit } from '../limits.ts';
 import type { SessionEdges } from '../session-edges.ts';
 import { agentMetadata } from './agent-metadata.ts';
 import { createFeedDesk, type FeedDesk, MODEL } from './feed-desk.ts';
@@ -53,7 +55,7 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
     ...{ agent: manifest, targets, state, tokenizer },
     agentView: edges.view,
     runWorkflow: edges.runWorkflow,
-    agentMetadata: (name) => agentMetadata(store, state, name),
+    agentMetadata: (name, onlyCalled) => agentMetadata(store, state, name, onlyCalled),
     stateMetrics: edges.metrics,
     isModels: (feed) => modelHasPart(feed, state, byId),
     charge(feed, usage, model) {
@@ -62,13 +64,19 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
     },
     note: (what) => append({ type: 'audit', who: 'runtime', what }),
   };
+  const load = createLoadSource(sources);
   const keeper = createFeedKeeper({
     feeds: declared,
     written: writtenFeed,
     read,
     state,
     append,
-    load: createLoadSource(sources),
+    async load(call) {
+      // A turn may last for hours, and only the next one would find that the money is gone.
+      const spent = call.feed.source.type === 'llm' ? spentLimit(state, manifest.limits) : undefined;
+      if (spent !== undefined) throw spent;
+      return load(call);
+    },
     prepare: (feed, raw) => prepareValue(feed, raw, { tokenizer, context }),
     clock,
     random,
@@ -76,6 +84,7 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
     lookup: edges.lookup,
     cache: createSharedCache(store, manifest.name),
     deadlineMs: manifest.limits.feed_deadline.ms,
+    shownTokens: shownTokens(prepared.model.contextWindow),
     loadTimeoutMs: manifest.limits.action_timeout.ms,
   });
   const desk = createFeedDesk({

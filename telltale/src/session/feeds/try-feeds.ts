@@ -35,7 +35,9 @@ export async function tryFeeds(
     ...edges,
     ...{ prepared, state, append, view },
     testContext: createTestContext(state, view),
-    lookup: (name) => state.variables.get(name)?.value ?? state.metadata[name],
+    lookup: (name) =>
+      state.variables.get(name)?.value ??
+      (Object.hasOwn(state.metadata, name) ? state.metadata[name] : undefined),
     metrics: async () => [],
     async runWorkflow(name, input, signal) {
       const manifest = prepared.workflows.get(name);

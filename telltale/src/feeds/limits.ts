@@ -5,7 +5,7 @@ export const MAX_ADDED_FEEDS = 50;
 export const MAX_LOADS = 16;
 
 /** Tokens of values that one turn shows. What has no room in it can be read, and is shown once there is room. */
-export const MAX_SHOWN_TOKENS = 32_000;
+const MAX_SHOWN_TOKENS = 32_000;
 
 /** Of a small context window they may take this much: a turn with its results has to fit in beside them. */
 const WINDOW_SHARE = 0.25;

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { commitOf as commitIn } from '../../src/memory/index/git-folder.ts';
 import { graphName } from '../../src/memory/index/graph-name.ts';
 import { graphPath } from '../../src/memory/index/graph-paths.ts';
-import { MAX_DEPTH } from '../../src/memory/index/limits.ts';
+import { MAX_DEPTH, MAX_PATH_CHARS } from '../../src/memory/index/limits.ts';
 import { isMinified, readSource } from '../../src/memory/index/read-source.ts';
 import { walk } from '../../src/memory/index/walk.ts';
 
@@ -186,6 +186,15 @@ describe('a walk', () => {
     const { files, stopped } = walked(root);
     expect(files).toEqual(['z.ts', deep(MAX_DEPTH)]);
     expect(stopped).toContain(`more than ${MAX_DEPTH} folders deep`);
+  });
+
+  it('leaves out a path that is longer than the store can name, and says so', () => {
+    const long = `${Array.from({ length: 6 }, () => 'd'.repeat(200)).join('/')}/a.ts`;
+    const root = folderOf({ [long]: '', 'z.ts': '' });
+    const { files, stopped, unreadable } = walked(root);
+    expect([files, unreadable]).toEqual([['z.ts'], [long]]);
+    expect(stopped).toContain(`more than ${MAX_PATH_CHARS} characters`);
+    expect(walked(root, [long]).files).toEqual([]);
   });
 
   it('of single paths takes what a whole walk would have found there, and nothing else', () => {

@@ -3,6 +3,8 @@ export const MAX_FILES = 200_000;
 /** Entries of folders that are looked at, whatever they are. */
 export const MAX_ENTRIES = 2_000_000;
 export const MAX_DEPTH = 64;
+/** Of a path within the folder: as long as a name in the store may be. */
+export const MAX_PATH_CHARS = 1024;
 /** Larger files are known by name only. */
 export const MAX_SOURCE_BYTES = 1024 * 1024;
 /** Of a file that is too large, what its hash is made of. */

@@ -1,10 +1,9 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-
 import { type IgnoreLevel, isIgnored } from '../../kernel/gitignore/ignore-level.ts';
 import { changeTime } from './change-time.ts';
 import { levelOf, levelsAbove } from './ignore-levels.ts';
-import { MAX_DEPTH, MAX_ENTRIES, MAX_FILES, MAX_MANIFESTS } from './limits.ts';
+import { MAX_DEPTH, MAX_ENTRIES, MAX_FILES, MAX_MANIFESTS, MAX_PATH_CHARS } from './limits.ts';
 
 export interface WalkedFile {
   /** Relative to the folder, with `/`. */
@@ -33,6 +32,8 @@ export interface Walked {
   readonly manifests: readonly string[];
 }
 
+/** Of a path that is told. */
+const SHOWN_CHARS = 120;
 const ALWAYS_LEFT_OUT: ReadonlySet<string> = new Set(['node_modules', '.git']);
 const HIDDEN_BUT_WANTED: ReadonlySet<string> = new Set(['.github']);
 const MANIFEST = /^(?:package\.json|[jt]sconfig(?:\.[\w.-]+)?\.json|go\.mod|Cargo\.toml)$/;
@@ -50,11 +51,16 @@ export function walk(root: string, below: readonly string[], edges: WalkEdges): 
   let files = 0;
   let entries = 0;
   let stopped: string | undefined;
-  let tooDeep: string | undefined;
+  let tooFar: string | undefined;
   const above = levelsAbove(root);
 
   const take = (path: string, stats: Stats | undefined) => {
     if (stats?.isFile() !== true) return;
+    if (path.length > MAX_PATH_CHARS) {
+      tooFar ??= `"${path.slice(0, SHOWN_CHARS)}…" has a path of more than ${MAX_PATH_CHARS} characters.`;
+      unreadable.push(path);
+      return;
+    }
     files++;
     edges.found({ path, size: stats.size, mtimeMs: changeTime(stats) });
   };
@@ -105,7 +111,7 @@ export function walk(root: string, below: readonly string[], edges: WalkEdges): 
         if (about.isDirectory()) {
           if (isLeftOut(name) || isIgnored(level, path, name, true)) continue;
           if (depth >= MAX_DEPTH) {
-            tooDeep ??= `"${path}" is more than ${MAX_DEPTH} folders deep.`;
+            tooFar ??= `"${path}" is more than ${MAX_DEPTH} folders deep.`;
             unreadable.push(path);
           } else folders.push({ folder: path, level, depth: depth + 1 });
         } else if (about.isFile()) {
@@ -143,7 +149,7 @@ export function walk(root: string, below: readonly string[], edges: WalkEdges): 
     if (path === '') enter('', above);
     else goTo(path);
   }
-  const why = stopped ?? tooDeep;
+  const why = stopped ?? tooFar;
   return {
     isWhole: stopped === undefined,
     unreadable,

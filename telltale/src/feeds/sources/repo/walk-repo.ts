@@ -3,7 +3,7 @@ import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PermittedPath } from '../../../targets/access/permitted-paths.ts';
 import { stopped } from '../../../targets/access/stopped.ts';
-import { fileFailed } from '../../../targets/builtin/filesystem/file-errors.ts';
+import { sourceFailed } from '../source-failed.ts';
 import { type IgnoreRules, isIgnored, rulesAbove, rulesOf } from './ignore-rules.ts';
 
 /** Entries that one walk comes across, those that are ignored included. 20,000 take about half a second. */
@@ -80,7 +80,7 @@ async function entriesOf({ real, shown }: PermittedPath, path: string, limit: nu
       entries.push(entry);
     }
   } catch (thrown) {
-    if (path === '') throw fileFailed(shown, thrown);
+    if (path === '') throw sourceFailed(shown, thrown);
   }
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }

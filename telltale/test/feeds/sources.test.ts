@@ -331,7 +331,10 @@ test('a file is read whole or by lines, inside of the permitted paths only', asy
   expect((await failure(file('docs/link'))).code).toBe('not_permitted');
   symlinkSync(join(folder, 'docs/loop'), join(folder, 'docs/loop'));
   expect((await failure(file('docs/loop'))).code).not.toBe('internal');
-  expect((await failure(file('docs/none'))).code).toBe('file_missing');
+  expect(await failure(file('docs/none'))).toMatchObject({
+    code: 'file_missing',
+    hint: expect.stringContaining('source.name'),
+  });
 });
 
 test('of a huge file only its beginning is read, or the lines that are asked for', async () => {

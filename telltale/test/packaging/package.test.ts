@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { publint } from 'publint';
@@ -152,6 +152,28 @@ describe('a project that installs it', () => {
   test('gets the command line', async () => {
     const { code, stdout } = await run('npx', ['--no-install', 'telltale', '--version'], consumer);
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${manifest.version}\n` });
+  });
+
+  test('finds the thread, the grammars and the tokenizer of memory and feeds', async () => {
+    const project = join(consumer, 'project');
+    mkdirSync(project);
+    writeFileSync(join(project, 'tide.py'), 'def tide_at(hour):\n    return hour\n');
+    writeFileSync(
+      join(project, 'agent.yml'),
+      'kind: Agent\nname: a\nmodel: scripted:x.yml\ncontext_feeds: [{ id: tide, source: { type: file, name: tide.py }, max_tokens: 7 }]\n',
+    );
+    const telltale = (...args: readonly string[]) =>
+      run('npx', ['--no-install', 'telltale', ...args], project);
+    expect(await telltale('memory', 'index')).toMatchObject({
+      code: 0,
+      output: expect.stringContaining('1 file: 1 read with 1 symbol'),
+    });
+    expect(await telltale('feeds', 'agent.yml', 'tide')).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(
+        /def tide_at\(hour\):\n[\s\S]*tide: \d tokens, about \d tokens? left out/,
+      ),
+    });
   });
 
   test('can run the demo, with all it reads', async () => {

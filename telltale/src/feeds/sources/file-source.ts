@@ -6,13 +6,14 @@ import { pathNeed } from '../../targets/access/need.ts';
 import { openChecked } from '../../targets/access/open-checked.ts';
 import type { PermittedPath } from '../../targets/access/permitted-paths.ts';
 import { stopped } from '../../targets/access/stopped.ts';
-import { fileFailed, notRegular } from '../../targets/builtin/filesystem/file-errors.ts';
+import { notRegular } from '../../targets/builtin/filesystem/file-errors.ts';
 import { compileCheck } from '../../targets/check-parameters.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
 import { cutNote } from './bound-value.ts';
 import { badParams, needsApproval, notText } from './feed-errors.ts';
 import type { SourceEdges } from './source-edges.ts';
+import { sourceFailed } from './source-failed.ts';
 
 export type FileSource = Extract<FeedSource, { readonly type: 'file' | 'repo' }>;
 
@@ -90,7 +91,7 @@ async function readText(
     if (isWhole) return text;
     return `${text}\n${range === undefined ? cutNote(stats.size - bytes.length) : '… [cut: the lines go on]'}`;
   } catch (thrown) {
-    throw fileFailed(shown, thrown);
+    throw sourceFailed(shown, thrown);
   }
 }
 

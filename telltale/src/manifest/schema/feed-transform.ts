@@ -4,6 +4,7 @@ import { choiceByKey } from './choice.ts';
 import { closed } from './closed.ts';
 import { nonEmptyText } from './names.ts';
 import { count } from './numbers.ts';
+import { pattern } from './pattern.ts';
 
 const link = <Key extends string, Value extends z.core.$ZodType>(key: Key, value: Value) =>
   closed({ title: `a "${key}" transformation` }, { [key]: value } as Record<Key, Value>);
@@ -11,10 +12,16 @@ const link = <Key extends string, Value extends z.core.$ZodType>(key: Key, value
 /** One link of the chain that a feed's value passes through. */
 const transformation = choiceByKey('A transformation', {
   cel: link('cel', cel('CEL over "value".')),
-  jsonpath: link('jsonpath', nonEmptyText('A JSONPath into the value ($.items[*].name).')),
+  jsonpath: link(
+    'jsonpath',
+    z.string().regex(/^\$/).meta({
+      description: 'A JSONPath into the value ($.items[*].name).',
+      expects: 'a JSONPath, which begins with "$", like "$.items[*].name"',
+    }),
+  ),
   head: link('head', count('The first lines or items.')),
   tail: link('tail', count('The last lines or items.')),
-  lines: link('lines', nonEmptyText('A regular expression (RE2): only lines it is found in.')),
+  lines: link('lines', pattern('A regular expression (RE2): only lines it is found in.')),
   template: link('template', nonEmptyText('Text with {value} in it.')),
 });
 

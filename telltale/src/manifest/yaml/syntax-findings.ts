@@ -56,6 +56,15 @@ function explain(
       'Put it in quotes (then it is text), or write the key on a line of its own.',
       reference,
     );
+  if (
+    error.code === 'UNEXPECTED_TOKEN' &&
+    OPENING.test(text[start] ?? '') &&
+    /\S/.test(text[start - 1] ?? ' ')
+  )
+    return at(
+      `Inside { } and [ ] a text that holds a "${text[start]}" must be in quotes.`,
+      'Put the text in quotes, as in { jsonpath: "$.items[*].name" }.',
+    );
   switch (error.code) {
     case 'TAB_AS_INDENT':
       return at('A tab is used for indentation.', 'YAML indents with spaces only: replace each tab by two.');
@@ -133,6 +142,8 @@ const keyHint = (written: string) => {
     ? `Write ${quoted(`${written}: …`)}, or delete the line.`
     : `Write ${quoted(`${key}: ${value}`)}.`;
 };
+
+const OPENING = /^[[{]$/;
 
 const FLOW_CODES: ReadonlySet<string> = new Set([
   'UNEXPECTED_TOKEN',

@@ -6,6 +6,7 @@ import { type IgnoreLevel, isIgnored } from '../../../kernel/gitignore/ignore-le
 import type { PermittedPath } from '../../../targets/access/permitted-paths.ts';
 import { stopped } from '../../../targets/access/stopped.ts';
 import { fileFailed } from '../../../targets/builtin/filesystem/file-errors.ts';
+import { sourceFailed } from '../source-failed.ts';
 import { levelOf, levelsAbove } from './ignore-levels.ts';
 
 /** Entries that one walk comes across, those that are ignored included. 20,000 take about half a second. */
@@ -95,7 +96,7 @@ async function entriesOf({ real, shown }: PermittedPath, path: string, limit: nu
       entries.push(entry);
     }
   } catch (thrown) {
-    if (path === '') throw fileFailed(shown, thrown);
+    if (path === '') throw sourceFailed(shown, thrown);
   }
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -5,6 +5,7 @@ import { measureCorrectness } from './memory/correctness.ts';
 import { measureIndexing } from './memory/index.ts';
 import type { Measured, Measurement } from './memory/measurement.ts';
 import { measureParsing } from './memory/parse-speed.ts';
+import { measureQueries } from './memory/query.ts';
 import { measureTokens } from './memory/tokens.ts';
 import { describeMachine } from './parsing/machine.ts';
 
@@ -12,6 +13,7 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   correctness: measureCorrectness,
   parse: measureParsing,
   index: measureIndexing,
+  query: measureQueries,
   tokens: measureTokens,
 };
 const names = Object.keys(MEASUREMENTS);

@@ -8,15 +8,20 @@ import { queryGraph } from '../../telltale/src/memory/query/query-graph.ts';
 import type { GraphStore } from '../../telltale/src/store/graph.ts';
 import { openSqliteStore } from '../../telltale/src/store/sqlite/open-sqlite-store.ts';
 import { quantile } from '../agents/quantile.ts';
+import { atMost } from '../agents/verdict.ts';
 import { figure, table } from '../parsing/table.ts';
+import type { Measurement } from './measurement.ts';
 import { createDice, syntheticRepository } from './synthetic-repository.ts';
 
+const SYMBOLS = 100_000;
+const ASKED_A_ROUND = 20;
+const MOST_MS = 20;
 const SYMBOLS_A_FILE = 30;
 const CALLS_A_FILE = 60;
 const FILES_A_WRITE = 20;
 const WARM_UP = 10;
 
-export interface QueryFigures {
+interface QueryFigures {
   readonly files: number;
   readonly symbols: number;
   /** What filling the store took, and each of its commits. */
@@ -30,15 +35,29 @@ export interface QueryFigures {
 }
 
 /** In ms, on the clock and of CPU time of all threads, which says more where the machine has other work. */
-export interface QueryTimes {
+interface QueryTimes {
   readonly p50: number;
   readonly p95: number;
   readonly cpuP50: number;
   readonly cpuP95: number;
 }
 
+export const measureQueries: Measurement = async ({ rounds, progress }) => {
+  progress(`${SYMBOLS} symbols`);
+  const figures = await askQuestions(SYMBOLS, rounds * ASKED_A_ROUND);
+  const target = `a question to ${SYMBOLS.toLocaleString('en-US')} symbols: p95 of at most ${MOST_MS} ms`;
+  return {
+    text: queryTable(figures),
+    figures,
+    verdicts: [
+      atMost(`${target} of CPU`, figures.all.cpuP95, MOST_MS, 'ms'),
+      atMost(target, figures.all.p95, MOST_MS, 'ms', false),
+    ],
+  };
+};
+
 /** Fills a store file with synthetic files and asks it questions through the port, thread included. */
-export async function measureQueries(symbols: number, rounds: number): Promise<QueryFigures> {
+async function askQuestions(symbols: number, rounds: number): Promise<QueryFigures> {
   const folder = mkdtempSync(join(tmpdir(), 'telltale-bench-graph-'));
   const store = await openSqliteStore({ path: join(folder, 'store.db'), clock: createSystemClock() });
   try {
@@ -154,15 +173,7 @@ async function createAppender(store: Awaited<ReturnType<typeof openSqliteStore>>
   };
 }
 
-export function queryTable({
-  files,
-  symbols,
-  writeMs,
-  commitMs,
-  queries,
-  all,
-  appendMs,
-}: QueryFigures): string {
+function queryTable({ files, symbols, writeMs, commitMs, queries, all, appendMs }: QueryFigures): string {
   const cells = ({ p50, p95, cpuP50, cpuP95 }: QueryTimes) => [p50, p95, cpuP50, cpuP95].map(figure);
   return [
     `${figure(symbols)} symbols of ${figure(files)} files in a SQLite file, asked through the port, in ms`,

@@ -33,6 +33,7 @@ export type {
   Usage,
   VariableClass,
 } from './events/event.ts';
+export type { FeedState } from './events/feed-event.ts';
 export type { ReviewKind } from './events/review-kind.ts';
 export type {
   ApprovalRequest,
@@ -50,6 +51,7 @@ export {
   type ValueChange,
   type ValueMetrics,
 } from './events/state-metrics.ts';
+export type { FeedReading, FeedView } from './feeds/keeper.ts';
 export type { Clock } from './kernel/clock.ts';
 export { createSystemClock, sleep } from './kernel/clock.ts';
 export type { FallbackReason, InvokeRecord } from './kernel/invoke-record.ts';
@@ -76,7 +78,17 @@ export type {
   WorkflowManifest,
 } from './manifest/schema/kinds.ts';
 export type { ValidateResult } from './manifest/validate-manifests.ts';
-
+export type {
+  IndexOptions,
+  IndexProgress,
+  IndexReport,
+  LearnedFact,
+  Memory,
+  MemoryAnswer,
+  MemoryEdge,
+  MemoryNode,
+  MemoryQuery,
+} from './memory/memory.ts';
 export type {
   Model,
   ModelEnd,
@@ -143,6 +155,8 @@ export type {
   Workflows,
 } from './session/runs/run-types.ts';
 export type {
+  FeedTrial,
+  FeedTrialOptions,
   OnWaiting,
   ReadOptions,
   ResumeOptions,
@@ -153,6 +167,7 @@ export type {
   StartOptions,
 } from './session/runtime-types.ts';
 export type { DerivedTriggers, RegisteredTriggerType } from './session/variables/derived-triggers.ts';
+export type { Fact, FactSubject, GraphStats, SymbolKind } from './store/graph.ts';
 export type { Store, StreamInfo } from './store/store.ts';
 export type { ArtifactVersion, DecisionContext } from './targets/artifacts/artifacts.ts';
 export type {

@@ -252,6 +252,8 @@ export type OwnEventBody =
       readonly summary: string;
       readonly usage?: Usage;
       readonly cost_usd?: number;
+      /** Tokens of feeds' values that are shown again behind the summary at the most; all of them if absent. */
+      readonly feed_tokens?: number;
     }
   /** One of the same id that has not fired is replaced. `data`: what is to be known when it fires. */
   | { readonly type: 'timer.set'; readonly id: string; readonly due: number; readonly data?: Json }

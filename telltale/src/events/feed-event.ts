@@ -48,6 +48,9 @@ export type FeedEventBody =
 /** The code of a feed that was not there in time. */
 export const FEED_LATE = 'feed_late';
 
+/** The code of a value that a turn had no room for. */
+export const FEED_NO_ROOM = 'feed_no_room';
+
 /** A feed as a session knows it. */
 export interface FeedState {
   readonly id: string;

@@ -1,5 +1,6 @@
+import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { EventOf } from './event.ts';
-import type { FeedNews, FeedState } from './feed-event.ts';
+import { FEED_NO_ROOM, type FeedNews, type FeedState } from './feed-event.ts';
 import type { SessionState } from './state.ts';
 
 /** Ids of the parts of a prompt that the runtime makes itself begin so. */
@@ -52,13 +53,31 @@ function tell(state: SessionState, news: FeedNews): NonNullable<FeedState['shown
   return { turn: state.turn + 1, news };
 }
 
-/** What of feeds would be gone with the turns up to `through`: it is shown again in front of those that stay. */
+/**
+ * What of feeds would be gone with the turns up to `through`: it is shown again in front of those that stay. What has no
+ * room there says so, and is shown again once a turn has room for it.
+ */
 export function compactedFeeds(
   { feeds }: SessionState,
-  through: number,
+  { through, feed_tokens: room = Number.POSITIVE_INFINITY }: EventOf<'prompt.compacted'>,
 ): { readonly feeds?: readonly FeedNews[] } {
   const gone: FeedNews[] = [];
-  for (const { shown } of feeds.values())
-    if (shown !== undefined && shown.turn <= through) gone.push(shown.news);
+  let left = room;
+  for (const feed of [...feeds.values()]) {
+    const { id, shown, last } = feed;
+    if (shown === undefined || shown.turn > through) continue;
+    const tokens = shown.news.kind === 'value' ? (last?.tokens ?? 0) : 0;
+    const news: FeedNews = tokens <= left ? shown.news : { id, kind: 'failed', error: noRoomAgain(tokens) };
+    if (news === shown.news) left -= tokens;
+    else feeds.set(id, { ...feed, shown: { ...shown, news } });
+    gone.push(news);
+  }
   return gone.length === 0 ? {} : { feeds: gone };
 }
+
+const noRoomAgain = (tokens: number): ErrorJson => ({
+  code: FEED_NO_ROOM,
+  message: `Its ${tokens} tokens have no room behind the summary.`,
+  hint: 'Read it with read_context_feed.',
+  retryable: true,
+});

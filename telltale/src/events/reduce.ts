@@ -214,7 +214,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
         summary: event.summary,
         // The block that gave it is among what the summary stands for.
         ...(state.task !== undefined && state.task.since < event.through ? { task: state.task.given } : {}),
-        ...compactedFeeds(state, event.through),
+        ...compactedFeeds(state, event),
       };
       state.turns = state.turns.filter(({ turn }) => turn > event.through);
       if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);

@@ -1,7 +1,8 @@
 import { deepEqual } from '../conditions/deep-equal.ts';
+import { FEED_NO_ROOM } from '../events/feed-event.ts';
 import type { FeedEdges } from './feed-edges.ts';
 import type { FeedEntry } from './feed-entry.ts';
-import { FEED_NO_ROOM, feedDisabled, feedUnknown, keeperClosed } from './feed-errors.ts';
+import { feedDisabled, feedUnknown, keeperClosed } from './feed-errors.ts';
 import type { FeedLoads } from './feed-loads.ts';
 import type { FeedShelf } from './feed-shelf.ts';
 import { isResting, isUsable, type Moment } from './freshness.ts';
@@ -53,7 +54,7 @@ export function askFeeds(edges: AskEdges): Pick<FeedKeeper, 'value' | 'fetch' | 
       const isOver = usable || (entry.load === undefined && isResting(entry, now));
       const done = isOver ? Promise.resolve() : loads.want(entry, now.turn).outcome;
       void done.then(() => {
-        if (!isClosed()) queueMicrotask(then);
+        if (!isClosed()) queueMicrotask(() => then(entry.row?.error));
       });
       return true;
     },

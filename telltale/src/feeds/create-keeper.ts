@@ -1,4 +1,5 @@
 import type { EventBody } from '../events/event.ts';
+import { within } from '../kernel/within.ts';
 import { askFeeds } from './ask-feeds.ts';
 import { changeFeeds } from './change-feeds.ts';
 import type { FeedEdges } from './feed-edges.ts';
@@ -12,7 +13,6 @@ import { CLOSE_WAIT_MS } from './limits.ts';
 import { viewOf } from './list-feeds.ts';
 import { createPeriodicLoads } from './periodic-loads.ts';
 import { sayNews } from './say-news.ts';
-import { settledWithin } from './settled-within.ts';
 import { takeOver } from './take-over.ts';
 
 /**
@@ -86,7 +86,7 @@ export function createFeedKeeper(edges: FeedEdges): FeedKeeper {
       periodic.end(entry);
       entry.load?.controller.abort(stopped);
     }
-    await settledWithin(CLOSE_WAIT_MS, loads.ended(), clock);
+    await within(clock, CLOSE_WAIT_MS, loads.ended());
   };
 
   shelf.put(edges.feeds.map((feed) => createEntry(feed, 'manifest', undefined, undefined)));
@@ -123,7 +123,7 @@ export function createFeedKeeper(edges: FeedEdges): FeedKeeper {
         return undefined;
       }
       const all = Promise.all(awaited.map(({ outcome }) => outcome));
-      waiting = settledWithin(edges.deadlineMs, all, clock, closing.signal).then(() => {
+      waiting = within(clock, edges.deadlineMs, all, closing.signal).then(() => {
         waiting = undefined;
         if (closed) return;
         for (const load of awaited) load.late = true; // means nothing for one that has ended

@@ -1,7 +1,6 @@
 import { deepEqual } from '../conditions/deep-equal.ts';
-import type { FeedState } from '../events/feed-event.ts';
+import { FEED_NO_ROOM, type FeedState } from '../events/feed-event.ts';
 import type { FeedEntry } from './feed-entry.ts';
-import { FEED_NO_ROOM } from './feed-errors.ts';
 import { isFresh, type Moment } from './freshness.ts';
 
 /** What goes on the log of a feed before a turn. `told`: the turn shows it. */

@@ -54,6 +54,8 @@ export interface FeedEdges {
   readonly cache: SharedCache;
   /** How long a turn waits for its feeds, all together. */
   readonly deadlineMs: number;
+  /** Tokens of values that one turn shows. */
+  readonly shownTokens: number;
   /** How long a source may take to give one value. */
   readonly loadTimeoutMs: number;
 }

@@ -1,11 +1,8 @@
-import { FEED_LATE } from '../events/feed-event.ts';
+import { FEED_LATE, FEED_NO_ROOM } from '../events/feed-event.ts';
 import { suggest } from '../kernel/nearest.ts';
 import { type ErrorJson, RuntimeError } from '../kernel/runtime-error.ts';
 import { showCycle } from '../manifest/schema/checks/find-cycles.ts';
-import { MAX_ADDED_FEEDS, MAX_SHOWN_TOKENS } from './limits.ts';
-
-/** The code of a value that a turn had no room for. */
-export const FEED_NO_ROOM = 'feed_no_room';
+import { MAX_ADDED_FEEDS } from './limits.ts';
 
 /** The code of a feed that failed because one that it refers to did. */
 export const FEED_REFERENCE = 'feed_reference';
@@ -21,9 +18,9 @@ export const feedLate = (deadlineMs: number): ErrorJson => ({
 
 export const noValueYet = (): ErrorJson => ({ code: FEED_LATE, message: 'No value yet.', retryable: true });
 
-export const feedNoRoom = (tokens: number): ErrorJson => ({
+export const feedNoRoom = (tokens: number, maxTokens: number): ErrorJson => ({
   code: FEED_NO_ROOM,
-  message: `Its ${tokens} tokens have no room beside the other feeds of this turn (${MAX_SHOWN_TOKENS} in all).`,
+  message: `Its ${tokens} tokens have no room beside the other feeds of this turn (${maxTokens} in all).`,
   hint: 'Read it with read_context_feed, or give it a smaller "max_tokens".',
   retryable: true,
 });

@@ -20,6 +20,21 @@ function longestKnown(name: string, ids: Has): string | undefined {
   return undefined;
 }
 
+/**
+ * Whether a feed is one of `origins`, or made of one, by however many references: what it is asked for is then for them to
+ * say. Ids that are in none of `feeds` refer to nothing.
+ */
+export function comesFrom(id: string, origins: Has, feeds: ReadonlyMap<string, Feed>): boolean {
+  const ids = { has: (name: string) => origins.has(name) || feeds.has(name) };
+  const seen = new Set([id]);
+  for (const at of seen) {
+    if (origins.has(at)) return true;
+    const feed = feeds.get(at);
+    if (feed !== undefined) for (const ref of refsOf(feed, ids)) seen.add(ref);
+  }
+  return false;
+}
+
 export function graphOf(feeds: ReadonlyMap<string, Feed>): FeedGraph {
   return new Map([...feeds].map(([id, feed]) => [id, refsOf(feed, feeds)]));
 }

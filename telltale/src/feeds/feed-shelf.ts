@@ -1,12 +1,12 @@
 import type { FeedState } from '../events/feed-event.ts';
-import { FEED_LATE } from '../events/feed-event.ts';
+import { FEED_LATE, FEED_NO_ROOM } from '../events/feed-event.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { decideEnabled, readEnabled } from './enabled.ts';
 import { createEnabledTests } from './enabled-tests.ts';
 import type { Feed } from './feed.ts';
 import type { FeedEdges } from './feed-edges.ts';
 import type { FeedEntry } from './feed-entry.ts';
-import { FEED_NO_ROOM, feedCycle, fromLog } from './feed-errors.ts';
+import { feedCycle, fromLog } from './feed-errors.ts';
 import { cycleThrough, type FeedGraph, graphOf, orderFeeds } from './feed-graph.ts';
 
 /** The feeds of a session by id, and those of them that turns have to do with. */
@@ -136,7 +136,7 @@ export function createEntry(
           },
     load: undefined,
     asked: false,
-    lateNoted: false,
+    lateNoted: failing?.error.code === FEED_LATE,
     started: logged?.shown?.news.kind === 'value',
     gone: false,
     disarm: undefined,

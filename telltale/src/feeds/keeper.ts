@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
-import type { ErrorJson } from '../kernel/runtime-error.ts';
+import type { ErrorJson, RuntimeError } from '../kernel/runtime-error.ts';
 import type { Feed } from './feed.ts';
 
 /** A feed as `list_context_feeds`, the command line and the console show it. */
@@ -40,9 +40,9 @@ export interface FeedKeeper {
   value(id: string): Json | undefined;
   /**
    * Loads what `value` has not; false where there is no such feed that could be. Calls back, later, once `value` has
-   * it or it has failed; not after `close`. That it failed is told in the next turn, as `on_error` says.
+   * it or it has failed, with the reason; not after `close`. That it failed is told in the next turn, as `on_error` says.
    */
-  fetch(id: string, then: () => void): boolean;
+  fetch(id: string, then: (failure?: RuntimeError) => void): boolean;
   /** Throws where it may not stand beside the others: its id is taken, a reference leads nowhere or in a circle. */
   add(feed: Feed, written: JsonObject, by: string): void;
   /** Another definition of one that there is. */

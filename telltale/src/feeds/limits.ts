@@ -5,7 +5,16 @@ export const MAX_ADDED_FEEDS = 50;
 export const MAX_LOADS = 16;
 
 /** Tokens of values that one turn shows. What has no room in it can be read, and is shown once there is room. */
-export const MAX_SHOWN_TOKENS = 32_000;
+const MAX_SHOWN_TOKENS = 32_000;
+
+/** Of a small context window they may take this much: a turn with its results has to fit in beside them. */
+const WINDOW_SHARE = 0.25;
+
+/** Tokens of values that one turn shows to a model with such a window; undefined where nobody knows it. */
+export const shownTokens = (contextWindow: number | undefined): number =>
+  contextWindow === undefined
+    ? MAX_SHOWN_TOKENS
+    : Math.min(MAX_SHOWN_TOKENS, Math.floor(contextWindow * WINDOW_SHARE));
 
 /** How long `close` waits for sources that were told to stop. */
 export const CLOSE_WAIT_MS = 5_000;

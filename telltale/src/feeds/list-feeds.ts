@@ -19,10 +19,18 @@ export function viewOf({ feed, by, enabled, enabledError, value, row }: FeedEntr
 }
 
 /** `tool "git_log"`, `relic "log" query`, `internal system_clock`. */
-function sourceText(source: FeedSource): string {
-  const name = 'name' in source && source.name !== undefined ? ` "${source.name}"` : '';
+export function sourceText(source: FeedSource): string {
+  const named = 'name' in source ? source.name : undefined;
+  const name = named === undefined ? '' : ` "${source.type === 'http' ? withoutSecrets(named) : named}"`;
   const action = 'action' in source && source.action !== undefined ? ` ${source.action}` : '';
   return source.type + name + action;
+}
+
+/** An address as far as it can hold no key: lists are read by models, too. */
+function withoutSecrets(address: string): string {
+  if (!URL.canParse(address)) return '…';
+  const { protocol, host, pathname, search } = new URL(address);
+  return `${protocol}//${host}${pathname}${search === '' ? '' : '?…'}`;
 }
 
 /** A value at the time `now`, as a reader gets it. */

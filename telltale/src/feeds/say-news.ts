@@ -1,15 +1,14 @@
-import type { FeedState } from '../events/feed-event.ts';
+import { FEED_NO_ROOM, type FeedState } from '../events/feed-event.ts';
 import { decideNews } from './decide-news.ts';
 import type { FeedEdges } from './feed-edges.ts';
 import type { FeedEntry } from './feed-entry.ts';
-import { FEED_NO_ROOM, feedLate, feedNoRoom, noValueYet } from './feed-errors.ts';
+import { feedLate, feedNoRoom, noValueYet } from './feed-errors.ts';
 import type { Moment } from './freshness.ts';
-import { MAX_SHOWN_TOKENS } from './limits.ts';
 
 /** Codes of one row of failures that are remembered as told. */
 const MAX_TOLD_CODES = 16;
 
-type SayEdges = Pick<FeedEdges, 'append' | 'state' | 'deadlineMs'>;
+type SayEdges = Pick<FeedEdges, 'append' | 'state' | 'deadlineMs' | 'shownTokens'>;
 
 /**
  * Puts on the log what there is to say of these feeds before a turn: of the `injected` ones to the model, of the others
@@ -21,7 +20,7 @@ export function sayNews(
   moment: Moment,
   edges: SayEdges,
 ): void {
-  let room = MAX_SHOWN_TOKENS;
+  let room = edges.shownTokens;
   for (const entry of injected) room -= say(entry, true, room, moment, edges);
   for (const entry of others) say(entry, false, room, moment, edges);
 }
@@ -56,7 +55,13 @@ function say(entry: FeedEntry, injected: boolean, room: number, moment: Moment, 
       }
       entry.unseen = before;
       if (!knowsNoRoom(logged))
-        edges.append({ type: 'feed.failed', id, error: feedNoRoom(tokens), times: 1, told: true });
+        edges.append({
+          type: 'feed.failed',
+          id,
+          error: feedNoRoom(tokens, edges.shownTokens),
+          times: 1,
+          told: true,
+        });
       return 0;
     }
   }

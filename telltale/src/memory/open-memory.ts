@@ -1,20 +1,21 @@
-import { lstatSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
+import { builtFile } from '../kernel/built-file.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { toRuntimeError } from '../kernel/runtime-error.ts';
 import type { LoadTokenizer } from '../kernel/tokenizer.ts';
+import { within } from '../kernel/within.ts';
 import type { Store } from '../store/store.ts';
+import { contentsOf, createChangedFiles } from './index/changed-files.ts';
 import { placeFact } from './index/fact-subjects.ts';
 import { commitOf } from './index/git-folder.ts';
 import { graphName } from './index/graph-name.ts';
 import { graphPath } from './index/graph-paths.ts';
 import { startIndexThread } from './index/index-thread.ts';
 import { createIndexer } from './index/indexer.ts';
-import { RACY_MS } from './index/limits.ts';
 import { createLineReader } from './index/line-reader.ts';
 import { realFolder } from './index/real-folder.ts';
-import { within } from './index/within.ts';
 import type { Memory, MemoryAnswer } from './memory.ts';
+import { answerFiles, withStaleFacts } from './query/answer-files.ts';
 import { queryGraph } from './query/query-graph.ts';
 import { relevantPart } from './query/relevant-part.ts';
 
@@ -36,8 +37,7 @@ export interface OpenMemoryOptions {
 
 const FRESHNESS_MS = 1_000;
 const WAIT_MS = 2_000;
-const SOURCE = new URL('./parse/source-parser.ts', import.meta.url);
-const PARSER = import.meta.url.endsWith('.ts') ? SOURCE : new URL(SOURCE.href.replace(/\.ts$/, '.js'));
+const PARSER = builtFile(new URL('./parse/source-parser.ts', import.meta.url));
 
 /** Opens what is known of a folder. Nothing is read yet: the first question, or `index`, does that. */
 export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
@@ -70,16 +70,12 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     }
   };
 
-  const hasChanged = (path: string): boolean => {
-    const known = indexer.known(path);
-    if (known === undefined) return false;
-    try {
-      const found = lstatSync(join(folder, path), { throwIfNoEntry: false });
-      const isSame = found?.size === known.size && found.mtimeMs === known.mtimeMs;
-      return !isSame || known.mtimeMs >= known.readAtMs - RACY_MS;
-    } catch {
-      return true; // The pass will see what is the matter with it.
-    }
+  const changed = createChangedFiles(folder, indexer.known);
+  /** Reads these again where they may have changed; whether there were any. */
+  const lookAgain = async (paths: readonly string[]): Promise<boolean> => {
+    const some = paths.filter(changed.mayHave);
+    if (some.length > 0) await within(clock, waitMs, indexer.index({ paths: some }));
+    return some.length > 0;
   };
 
   return {
@@ -97,29 +93,35 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
       const ask = () =>
         queryGraph(graphs, graph, folder, asked, { tokenizer, readLines: createLineReader(folder) });
       let answer = await ask();
-      const changed = note === undefined ? pathsOf(answer).filter(hasChanged) : [];
-      if (changed.length > 0) {
-        await within(clock, waitMs, indexer.index({ paths: changed }));
+      if (note === undefined && (await lookAgain(await answerFiles(graphs, graph, answer))))
         answer = await ask();
-      }
-      return withNote(answer, note);
+      return withNote(await withStaleFacts(graphs, graph, answer, changed.has), note);
     },
     async relevant(text, maxTokens) {
       // Of half a graph the most relevant part may be the other half: whoever asks has a deadline of its own.
       await refresh(Number.POSITIVE_INFINITY);
-      return relevantPart(graphs, graph, text, maxTokens, { tokenizer });
+      const ask = () => relevantPart(graphs, graph, text, maxTokens, { tokenizer });
+      const { part, files } = await ask();
+      return (await lookAgain(files)) ? (await ask()).part : part;
     },
     async learn(facts, { session }) {
       const placed = facts.map((fact) => ({ fact, ...placeFact(fact, pathOf) }));
       const paths = placed.flatMap(({ about }) => about.flatMap(({ path }) => path ?? []));
-      // A fact holds as long as its file is what it is now, so that has to be known.
-      if (paths.length > 0)
-        await within(clock, waitMs, indexer.index({ paths: [...new Set(paths)], byName: true }));
+      const own = [...new Set(paths)];
+      const isBySymbol = placed.some(({ about }) => about.some(({ path }) => path === undefined));
+      // A fact holds as long as its files are what they are now, so these have to be known, and where a symbol is.
+      const passes = [
+        ...(isBySymbol ? [indexer.index({})] : []),
+        ...(own.length > 0 ? [indexer.index({ paths: own, byName: true })] : []),
+      ];
+      const { kind: known } = await within(clock, waitMs, Promise.all(passes));
+      const contents = known === 'done' ? undefined : contentsOf(folder, own);
       return graphs.learn(
         graph,
         placed.map(({ fact: { kind = 'fact', supersedes }, text, about }) => ({
           ...{ kind, text, about, atMs: clock.now(), ...commitOf(folder) },
           ...(session === undefined ? {} : { session }),
+          ...(contents === undefined ? {} : { contents }),
           ...(supersedes === undefined ? {} : { supersedes }),
         })),
       );
@@ -131,13 +133,6 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     stats: () => graphs.stats(graph),
     close: () => indexer.close(),
   };
-}
-
-function pathsOf({ nodes }: MemoryAnswer): readonly string[] {
-  const paths = nodes.flatMap((node) =>
-    node.kind === 'symbol' || node.kind === 'file' ? [node.at.replace(/:\d+$/, '')] : [],
-  );
-  return [...new Set(paths)];
 }
 
 const withNote = (answer: MemoryAnswer, note: string | undefined): MemoryAnswer =>

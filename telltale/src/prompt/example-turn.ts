@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { DescribedTarget } from './described-target.ts';
 import { createEscape } from './escape.ts';
@@ -51,12 +51,12 @@ export const sampleParameters = (schema: JsonObject): JsonObject => sample(schem
 
 function sample(schema: JsonObject, depth: number): JsonObject {
   const { properties, required } = schema;
-  if (depth >= MAX_SAMPLE_DEPTH || !isObject(properties)) return {};
+  if (depth >= MAX_SAMPLE_DEPTH || !isJsonObject(properties)) return {};
   const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
   return Object.fromEntries(
     names.flatMap((name) => {
       const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-      return isObject(property) ? [[name, sampleValue(property, depth)]] : [[name, '…']];
+      return isJsonObject(property) ? [[name, sampleValue(property, depth)]] : [[name, '…']];
     }),
   );
 }
@@ -78,9 +78,6 @@ function sampleValue(schema: JsonObject, depth: number): Json {
       return '…';
   }
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function sampleUpdate(agent: AgentManifest): JsonObject | undefined {
   for (const [name, field] of Object.entries(agent.metadata.fields)) {

@@ -1,5 +1,5 @@
 import { type ActionState, isShown, isTracked } from '../events/action.ts';
-import type { Json } from '../kernel/json.ts';
+import { isJsonObject } from '../kernel/json.ts';
 import { clip, cutText } from './cut-text.ts';
 import { type Escape, escapeAttribute } from './escape.ts';
 import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MAX_SHOWN, MIN_SHOWN } from './limits.ts';
@@ -125,7 +125,7 @@ interface Page {
 /** What `read_output` gave is shown as the text it is, not as JSON of it, so that a page reads as the result did. */
 function readPage({ action, output, input, status }: ActionState): Page | undefined {
   if (action.kind !== 'internal' || action.name !== 'read_output') return undefined;
-  if ((status !== 'completed' && status !== 'compensated') || !isObject(output)) return undefined;
+  if ((status !== 'completed' && status !== 'compensated') || !isJsonObject(output)) return undefined;
   const { text, offset, next_offset: next, total } = output;
   if (typeof text !== 'string' || typeof offset !== 'number' || typeof total !== 'number') return undefined;
   const id = input?.id;
@@ -136,9 +136,6 @@ function readPage({ action, output, input, status }: ActionState): Page | undefi
     offset,
   };
 }
-
-const isObject = (value: Json | undefined): value is { readonly [key: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function unshown(states: readonly ActionState[], { safe, canReadOutput }: ResultStyle): string {
   const listed = states

@@ -87,7 +87,7 @@ export interface SchedulerEdges {
    * Loads what `lookup` has not yet, where `name` stands for something that can be: then true, and `then` is called,
    * later, once `lookup` has it or it has failed.
    */
-  readonly fetch?: ((name: string, then: () => void) => boolean) | undefined;
+  readonly fetch?: ((name: string, then: (failure?: RuntimeError) => void) => boolean) | undefined;
   /** What the CEL of `if` sees beside `actions`: `metadata vars agent`. */
   context(): Readonly<Record<string, unknown>>;
 }

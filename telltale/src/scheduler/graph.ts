@@ -1,4 +1,5 @@
 import type { SkipReason } from '../events/action.ts';
+import type { ErrorJson } from '../kernel/runtime-error.ts';
 
 /** An action that has not ended. Ended ones live on in the folded state only. */
 export interface ActionNode {
@@ -33,6 +34,8 @@ export interface Gate {
   sealed: boolean;
   /** The failure that made it fail. */
   failedBy: string | undefined;
+  /** Of `outside`: why it could not be had. */
+  error?: ErrorJson | undefined;
   readonly dependents: ActionNode[];
   readonly gates: readonly Gate[];
 }

@@ -3,7 +3,9 @@ import type { ActionState, DeclaredAction } from '../events/action.ts';
 import { hasEnded } from '../events/action.ts';
 import type { SessionState } from '../events/state.ts';
 import type { Json } from '../kernel/json.ts';
+import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { OuterLookup } from './edges.ts';
+import { neverEnded } from './failures.ts';
 import { type Gate, type Graph, isClosed, type Node } from './graph.ts';
 import type { Loop } from './scheduler.ts';
 
@@ -13,7 +15,7 @@ export type Standing =
   /** `id` is the action or `<foreach>` it comes from; undefined for what the scheduler knows nothing of. */
   | { readonly state: 'value'; readonly value: Json; readonly id?: string }
   /** `because`: the failure at the root of it. */
-  | { readonly state: 'failed'; readonly id: string; readonly because: string };
+  | { readonly state: 'failed'; readonly id: string; readonly because: string; readonly error?: ErrorJson };
 
 /** All that names are looked up in. */
 export interface NameSpace {
@@ -120,11 +122,17 @@ function findId(names: NameSpace, name: string, by?: DeclaredAction): Standing |
   return standingOf(names, name);
 }
 
+/** Whoever is told of its end asks while it is still there. */
+const standingOfComing = (gate: Gate, name: string): Standing =>
+  gate.failedBy === undefined
+    ? { state: 'open', node: gate }
+    : { state: 'failed', id: name, because: gate.failedBy, error: gate.error ?? neverEnded(name) };
+
 function findOutside(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
   const value = names.lookup(name);
   if (value !== undefined) return { state: 'value', value };
   const coming = names.coming(name);
-  if (coming !== undefined) return { state: 'open', node: coming };
+  if (coming !== undefined) return standingOfComing(coming, name);
   const id = names.state.called.get(name);
   return id === undefined || id === by?.id ? undefined : standingOf(names, id);
 }

@@ -1,3 +1,4 @@
+import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { openGate, seal, spoil } from './gates.ts';
 import type { Gate } from './graph.ts';
 import { apply } from './record.ts';
@@ -14,8 +15,9 @@ export function fromOutside(works: Works, name: string): Gate | undefined {
   const known = graph.gates.get(id);
   if (known !== undefined) return known;
   const gate = openGate(graph, id, 'outside');
-  const arrived = () => {
+  const arrived = (failure?: RuntimeError) => {
     if (works.life !== 'lost') {
+      gate.error = failure?.toJSON();
       // Nothing to be had: what depends on it does not start, as with an action that failed.
       const changes = edges.lookup(name) === undefined ? spoil(graph, gate, id) : [];
       apply(works, seal(graph, gate, changes), undefined);

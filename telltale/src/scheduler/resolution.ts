@@ -20,6 +20,7 @@ export function resolution(names: NameSpace, source: string): Resolution {
       return { state: 'value', value: readPath(standing.value, path) as Json, rest };
     case 'failed': {
       const { id, because } = standing;
+      if (standing.error !== undefined) return { state: 'failed', id, error: standing.error, rest };
       const known = names.state.actions.get(id) ?? names.state.actions.get(because);
       const error = known === undefined ? neverEnded(id) : whyUnavailable(known);
       return { state: 'failed', id, error, rest };

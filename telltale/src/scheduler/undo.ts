@@ -1,7 +1,7 @@
 import type { DeclaredAction } from '../events/action.ts';
 import type { SessionState } from '../events/state.ts';
 import type { ActionKind } from '../kernel/action-envelope.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import { isJsonObject, type Json } from '../kernel/json.ts';
 import { notInHistory } from './failures.ts';
 import { type NameSpace, outputOf } from './names.ts';
 
@@ -18,7 +18,7 @@ export function undoAction(
     kind: kindOf(type),
     mode: 'async',
     name: typeof name === 'string' ? name : '',
-    parameters: isObject(parameters) ? parameters : {},
+    parameters: isJsonObject(parameters) ? parameters : {},
     depends_on: [action.id],
     ...(typeof timeout === 'number' ? { timeout } : {}),
     ...(typeof retry === 'number' ? { retry } : {}),
@@ -28,9 +28,6 @@ export function undoAction(
     ...(Object.keys(locals).length === 0 ? {} : { locals }),
   };
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const KINDS: ReadonlySet<string> = new Set<ActionKind>([
   'tool',

@@ -1,4 +1,5 @@
 import type { Usage } from '../events/event.ts';
+import { shownTokens } from '../feeds/limits.ts';
 import { estimateTokens } from '../kernel/estimate-tokens.ts';
 import { toRuntimeError } from '../kernel/runtime-error.ts';
 import type { Model } from '../models/model.ts';
@@ -48,7 +49,11 @@ async function compact(
   if (plan === undefined) return;
   const written = await writeSummary(context, plan);
   if (context.stop.reason !== undefined) return;
-  log.append({ type: 'prompt.compacted', through: plan.through, ...written }, context.sessionOrigin());
+  const feeds = state.feeds.size === 0 ? {} : { feed_tokens: shownTokens(contextWindow) };
+  log.append(
+    { type: 'prompt.compacted', through: plan.through, ...written, ...feeds },
+    context.sessionOrigin(),
+  );
   conversation.rebuild(state);
 }
 

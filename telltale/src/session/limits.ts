@@ -14,12 +14,19 @@ export function reachedLimit(state: SessionState, limits: Limits, now: number): 
   if (state.balance !== undefined && state.balance <= 0) return budgetSpent();
   const turns = state.maxTurns ?? limits.turns;
   if (totals.turns - state.turnsBefore >= turns) return turnsReached(state, turns);
+  const spent = spentLimit(state, limits);
+  if (spent !== undefined) return spent;
+  if (limits.wall !== undefined && elapsedMs(state, now) >= limits.wall.ms)
+    return wallReached(limits.wall.ms);
+  return undefined;
+}
+
+/** The limit of what models may be asked for that is reached: none may be asked any more, for a turn or otherwise. */
+export function spentLimit({ totals }: SessionState, limits: Limits): RuntimeError | undefined {
   if (limits.tokens !== undefined && totals.input + totals.output >= limits.tokens)
     return reached('tokens', `${limits.tokens} tokens (${totals.input + totals.output} used)`);
   if (limits.cost_usd !== undefined && totals.cost_usd >= limits.cost_usd)
     return reached('cost_usd', `$${limits.cost_usd} ($${totals.cost_usd.toFixed(4)} spent)`);
-  if (limits.wall !== undefined && elapsedMs(state, now) >= limits.wall.ms)
-    return wallReached(limits.wall.ms);
   return undefined;
 }
 

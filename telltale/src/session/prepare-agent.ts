@@ -1,17 +1,12 @@
-import { completesStep } from '../events/action.ts';
-import { BUILTIN_FEED } from '../events/fold-feeds.ts';
-import { isOwnFeed } from '../feeds/feed.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { LoadTokenizer } from '../kernel/tokenizer.ts';
-import type { AgentManifest, WorkflowManifest } from '../manifest/schema/kinds.ts';
+import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
 import { once } from '../manifest/schema/once.ts';
 import type { Model } from '../models/model.ts';
 import { openModel } from '../models/open-model.ts';
-import { type Opening, openingOf } from '../prompt/conversation.ts';
 import type { PartLimits } from '../prompt/part-limits.ts';
-import { systemPrompt } from '../prompt/primer.ts';
 import type { Store } from '../store/store.ts';
 import { type AgentTargets, createTargets } from '../targets/create-targets.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
@@ -24,14 +19,11 @@ import type { AgentFamily } from './children/agent-family.ts';
 import { agentTarget } from './children/agent-target.ts';
 import type { CheckedOutput } from './context.ts';
 import { agentCode } from './define/agent-code.ts';
-import {
-  allowedInternalActions,
-  type InternalAction,
-  ledInternalAction,
-} from './internal/internal-actions.ts';
+import { allowedInternalActions, ledInternalAction } from './internal/internal-actions.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
+import { type Face, makeFace } from './make-face.ts';
 import { createMetadata, type Metadata } from './metadata/metadata.ts';
-import { type PreparedCalls, prepareCalls } from './prepare-calls.ts';
+import { partLimitsOf } from './part-limits-of.ts';
 import { shownManifest } from './runs/shown-manifest.ts';
 import { isManual, workflowsOf } from './runs/workflow-catalog.ts';
 import { workflowTarget } from './runs/workflow-target.ts';
@@ -69,13 +61,6 @@ export interface PreparedAgent {
   latest(): PreparedAgent;
 }
 
-export interface Face {
-  readonly internal: readonly InternalAction[];
-  /** Where the model calls tools natively: the dialects `tools` and `step`. */
-  readonly calls: PreparedCalls | undefined;
-  readonly opening: (seal: string | undefined) => Opening;
-}
-
 export interface PrepareEdges {
   readonly store: Store;
   readonly clock: Clock;
@@ -98,7 +83,7 @@ export async function prepareAgent(
   const { store, clock, env, findSandbox, family, mcp, sandbox } = edges;
   const { manifest, folder } = agent;
   checkStores(agent);
-  const parts = await partLimits(manifest, edges.tokenizer);
+  const parts = await partLimitsOf(manifest, edges.tokenizer);
   const derived = await derivedOf(manifest, edges.derivedTriggers);
   const desk = createOpenDesk(edges);
   await seedArtifacts(agent, desk);
@@ -164,50 +149,6 @@ export async function prepareAgent(
     return prepared;
   };
   return over(targets);
-}
-
-function makeFace(
-  manifest: AgentManifest,
-  targets: AgentTargets['all'],
-  internal: readonly InternalAction[],
-  parts: PartLimits | undefined,
-  led: boolean,
-): Face {
-  // In `step` a field of the one tool completes a step.
-  const callable =
-    manifest.dialect === 'step'
-      ? internal.filter((action) => !completesStep({ kind: 'internal', name: action.name }))
-      : internal;
-  const calls = prepareCalls(manifest, targets, callable, led);
-  const openingFor = (seal: string | undefined) => {
-    const system = systemPrompt(manifest, {
-      targets,
-      internalActions: callable,
-      sealKey: seal,
-      callNames: calls?.style.names,
-      led,
-    });
-    return openingOf({
-      ...{ system, agent: manifest, seal, parts },
-      calls: calls?.style,
-      tools: calls?.request.tools,
-    });
-  };
-  const unsealed = openingFor(undefined);
-  return { internal, calls, opening: (seal) => (seal === undefined ? unsealed : openingFor(seal)) };
-}
-
-/** The tokenizer is loaded by those who have something to cut. */
-async function partLimits(
-  { context_feeds: feeds }: AgentManifest,
-  tokenizer: LoadTokenizer,
-): Promise<PartLimits | undefined> {
-  const cut = feeds.flatMap((feed) =>
-    isOwnFeed(feed) || feed.max_tokens === undefined
-      ? []
-      : [[feed.id.slice(BUILTIN_FEED.length), feed.max_tokens] as const],
-  );
-  return cut.length === 0 ? undefined : { tokenizer: await tokenizer(), maxTokens: Object.fromEntries(cut) };
 }
 
 /** The matcher is loaded by those who have something to match. */

@@ -5,6 +5,7 @@ import { createScheduler } from '../scheduler/drive.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import { createAgentView } from './agent-view.ts';
 import { armWall } from './arm-wall.ts';
+import { beforeTurn } from './before-turn.ts';
 import { runChat } from './chat/run-chat.ts';
 import { createChildRunner } from './children/child-runner.ts';
 import { conclude } from './conclude.ts';
@@ -18,7 +19,7 @@ import { createInbox } from './inbox.ts';
 import { openFeeds, openHooks, openLead, openTriggers } from './late-parts.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
 import { noMemory, openMemory } from './memory/session-memory.ts';
-import { createMetadataWriter, refreshMetadata } from './metadata-writer.ts';
+import { createMetadataWriter } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
 import { recover } from './recover.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
@@ -42,7 +43,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const { set: setVariable, reactions } = edges.variables;
   const runChild = createChildRunner({ ...edges, applyMetadata, setVariable });
   const orders = createSessionOrders({ log, workflows: prepared.workflows, applyMetadata, setVariable });
-  const sessionRuns = createSessionRuns({ runs: edges.runs, prepared, log, stop, orders });
+  const sessionRuns = createSessionRuns({ ...edges, orders });
   const performer = createPerformer(
     {
       ...{ prepared, log, view, runChild },
@@ -158,6 +159,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     else if (state.runs.length > 0) await sessionRuns.reconcile();
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     if (edges.resumed) hooks?.catchUp();
+    if (edges.resumed && feeds !== undefined && prepared.workflows.size > 0) await sessionRuns.ofFeeds.find();
     feeds?.keeper.begin();
     memory?.begin();
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
@@ -176,7 +178,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     await variablesOut(edges, end);
     if (end.kind === 'completed') triggers?.end();
     if (end.kind !== 'stopped') await memory?.note();
-    // A session that has completed is not taken up again: what it has set off must be there before.
+    // A session that has completed is not taken up again: what it has set off must be there before, or have ended.
+    if (!isLetGo(stop)) await sessionRuns.ofFeeds.end(async () => feeds?.keeper.close());
     await sessionRuns.settled();
     return await conclude(context, conversation, end);
   } catch (thrown) {
@@ -193,14 +196,6 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   }
 }
 
-/** What a turn has to know of others. */
-function beforeTurn(edges: SessionEdges): Promise<void> | undefined {
-  const { keeper } = edges.variables;
-  const known = beforeAnyTurn(edges);
-  if (keeper === undefined) return known;
-  return known === undefined ? keeper.refresh() : known.then(keeper.refresh);
-}
-
 /** What is still to be decided or kept of the variables belongs to the session, unless somebody ended it. */
 async function variablesOut(
   { variables: { keeper, reactions }, stop }: SessionEdges,
@@ -209,18 +204,6 @@ async function variablesOut(
   if (end.kind === 'stopped' || stop.reason !== undefined) return;
   await reactions?.settled();
   await keeper?.settled();
-}
-
-function beforeAnyTurn({ prepared, log, store, lineage }: SessionEdges): Promise<void> | undefined {
-  const { metadata, agent } = prepared;
-  const kept = agent.manifest.metadata.scope === 'agent';
-  const bounded = lineage?.limits.isBounded === true;
-  if (!kept && !bounded) return undefined;
-  const refreshed = kept
-    ? refreshMetadata(metadata, agent.manifest, log, store, lineage?.sharedFields)
-    : Promise.resolve();
-  // What it used counts above once it is on the log.
-  return bounded ? refreshed.then(log.flushed).then(lineage.limits.counted) : refreshed;
 }
 
 const ownField = (state: SessionState, name: string) =>

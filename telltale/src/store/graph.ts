@@ -11,9 +11,9 @@ export interface GraphStore {
    * a commit below 50 ms. Refused with `graph_change_too_large` where one is a matter of minutes.
    */
   write(graph: string, change: GraphChange): Promise<void>;
-  /** Imports whose target is not known, or is no file of the graph any more. */
-  unresolved(graph: string): Promise<readonly OpenImport[]>;
-  /** Says where imports lead. */
+  /** All imports, at most `limit` behind the one with the id `after` (0 for the first), by id. */
+  imports(graph: string, after: number, limit: number): Promise<readonly KnownImport[]>;
+  /** Says where imports lead; without a `target`, nowhere. */
   resolve(graph: string, resolved: readonly ResolvedImport[]): Promise<void>;
 
   /** Symbols, files, facts and headings whose words match, the best first. Any text is a query; none is an error. */
@@ -61,6 +61,7 @@ export interface GraphFile {
   /** Of its content, as hexadecimal SHA-256. */
   readonly hash: string;
   readonly size: number;
+  /** When it was last changed, or anything about it. */
   readonly mtimeMs: number;
   /** When it was read: a file that was changed in the same moment may have the same `mtimeMs`. */
   readonly readAtMs: number;
@@ -129,7 +130,7 @@ export interface GraphChange {
   readonly records?: readonly FileRecord[];
   /** Paths that are there no longer. */
   readonly removed?: readonly string[];
-  /** The same content, seen again: only size and times are new. */
+  /** The same content, seen again: only size and times are new. Nothing where the graph has another content by now. */
   readonly touched?: readonly GraphFile[];
   /** The commit that the folder is at, where it is a repository. */
   readonly commit?: string;
@@ -137,13 +138,16 @@ export interface GraphChange {
   readonly walkedAtMs?: number;
 }
 
-export interface OpenImport {
+/** Where an import of a file leads. */
+export interface ResolvedImport {
   readonly path: string;
   readonly specifier: string;
+  /** It may be no file of the graph any more. */
+  readonly target?: string;
 }
 
-export interface ResolvedImport extends OpenImport {
-  readonly target: string;
+export interface KnownImport extends ResolvedImport {
+  readonly id: number;
 }
 
 export type FoundKind = 'file' | 'symbol' | 'fact';
@@ -195,9 +199,13 @@ export interface NewFact {
   readonly atMs: number;
   /** Ids of facts that no longer hold. */
   readonly supersedes?: readonly string[];
+  /** What its files are now, where the graph may not know them yet; else what the graph has counts. */
+  readonly contents?: readonly FileContent[];
 }
 
-export interface Fact extends NewFact {
+export type FileContent = Pick<GraphFile, 'path' | 'hash'>;
+
+export interface Fact extends Omit<NewFact, 'contents'> {
   readonly id: string;
   /**
    * The files that it is about and that are not what they were when it was learned: changed, gone, or known only since.

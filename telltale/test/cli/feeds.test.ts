@@ -46,6 +46,15 @@ describe('telltale feeds', { timeout: 60_000 }, () => {
     expect((await run(['plain.yml'])).out).toBe('The agent plain has no context feeds.\n');
   });
 
+  it('reads a $name that stands for nothing as text, whatever it is called', async () => {
+    const choice = '{ type: internal, action: random, params: { choices: ["$constructor"] } }';
+    const odd = `kind: Agent\nname: odd\nmodel: scripted:x.yml\ncontext_feeds: [{ id: odd, source: ${choice} }]\n`;
+    expect(await run(['odd.yml', 'odd'], { 'odd.yml': odd })).toMatchObject({
+      code: 0,
+      out: '$constructor\n',
+    });
+  });
+
   it('loads one, prints what the model would see, and on stderr what it takes', async () => {
     const { code, out, err } = await run(['agent.yml', 'clock']);
     expect(code).toBe(0);

@@ -47,6 +47,28 @@ describe('telltale inspect', () => {
       expect(out).toContain(line);
   });
 
+  it('says of an agent what is kept in front of it, and what it remembers', async () => {
+    const folder = temporaryProject({
+      'agent.yml': `kind: Agent
+name: watch
+model: scripted:x.yml
+memory: { graph: src, inject: 400 }
+context_feeds:
+  - { id: clock, source: { type: internal, action: system_clock } }
+  - { id: load, type: periodic, interval: 30s, inject: reference, source: { type: file, name: load.txt } }
+  - { id: off, enabled: false, max_tokens: 9, source: { type: file, name: load.txt } }
+  - { id: "builtin:news", enabled: "agent.turn > 1" }
+`,
+    });
+    expect((await inspect(['agent', 'watch'], folder)).out).toContain(`
+  feeds        clock: internal system_clock (on_demand)
+               load: file "load.txt" (every 30.0 s, reference)
+               off: file "load.txt" (on_demand, at most 9 tokens, disabled)
+               builtin:news (enabled if agent.turn > 1)
+  memory       the graph of src, 400 tokens of it at the start
+`);
+  });
+
   it('says of a tool what it takes, what it runs and what it needs', async () => {
     const { out } = await inspect(['search']);
     expect(out).toContain('parameters   q: string – What for.\n               n?: integer\n');

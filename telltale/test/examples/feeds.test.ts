@@ -79,6 +79,10 @@ describe('examples/feeds', () => {
 
   it('asks the dear source once, cuts what is long, and shows what only debugging needs with DEBUG_MODE', () => {
     expect(updates(run, 'expensive_data')).toHaveLength(1);
+    const [cut] = updates(run, 'large_dataset');
+    expect(cut?.tokens).toBeLessThanOrEqual(100);
+    expect(cut?.truncated).toBeGreaterThan(1000);
+    expect(cut?.value).toContain('"ships"');
     expect(lastValue('debug_info')).toBeUndefined();
     expect(lastValue('debug_info', debugged)).toBeDefined();
   });

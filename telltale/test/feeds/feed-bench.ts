@@ -80,6 +80,7 @@ export function benchOf(feeds: readonly Feed[], options: BenchOptions = {}) {
       },
     },
     deadlineMs: 5_000,
+    shownTokens: 32_000,
     loadTimeoutMs: 60_000,
     ...options,
   };

@@ -208,7 +208,7 @@ describe('periodic feeds', () => {
     expect(bench.callsOf('p')).toBe(3);
   });
 
-  it('one without a value yet is told once as late', async () => {
+  it('one without a value yet is told once as late, over a restart, too', async () => {
     const bench = benchOf([feed('p', every(10_000))]);
     bench.giveAfter('p', 2_000, 1);
     bench.keeper.begin();
@@ -216,6 +216,10 @@ describe('periodic feeds', () => {
       { kind: 'failed', error: { code: 'feed_late', message: 'No value yet.' } },
     ]);
     expect(await bench.turn()).toEqual([]);
+    const second = benchOf([feed('p', every(10_000))], { log: bench.log });
+    second.giveAfter('p', 2_000, 1);
+    second.keeper.begin();
+    expect(await second.turn()).toEqual([]);
     await bench.clock.advance(2_000);
     expect(inShort(await bench.turn())).toEqual(['p=1']);
   });
@@ -501,7 +505,7 @@ describe('references', () => {
 describe('$id and reading', () => {
   const fetched = (bench: ReturnType<typeof benchOf>, id: string) =>
     new Promise<void>((resolve, reject) => {
-      if (!bench.keeper.fetch(id, resolve)) reject(new Error(`no feed ${id}`));
+      if (!bench.keeper.fetch(id, () => resolve())) reject(new Error(`no feed ${id}`));
     });
 
   it('a reference feed is loaded when it is named, put on the log once, and good for that turn only', async () => {

@@ -461,6 +461,26 @@ test('the rules of git count as git reads them: above, below, taken back and wit
   }
 });
 
+test('rules of any shape are decided at once, a link has none, and a folder that is named is shown though it is ignored', async () => {
+  const { folder, edges } = await sources({ agent: 'permissions: { paths: [.] }' });
+  const deep = `${'a/'.repeat(28)}c.ts`;
+  for (const name of [deep, 'dist/out.js', 'dist/out.log']) {
+    mkdirSync(join(folder, 'r', name, '..'), { recursive: true });
+    writeFileSync(join(folder, 'r', name), 'x');
+  }
+  writeFileSync(join(folder, 'r/.gitignore'), `a/${'**/a/'.repeat(14)}b\ndist/\n*.log\n`);
+  writeFileSync(join(folder, 'rules'), '*.js\n');
+  symlinkSync('../../rules', join(folder, 'r/dist/.gitignore'));
+  execFileSync('git', ['init', '-q'], { cwd: join(folder, 'r') });
+  const files = async (name: string) => {
+    const found = await edges.targets.edges.permissions.paths.resolve(name);
+    const walked = await walkRepo(found, new AbortController().signal);
+    return walked.files.map(({ path }) => path);
+  };
+  expect(await files('r')).toEqual(['.gitignore', deep]);
+  expect(await files('r/dist')).toEqual(['out.js']);
+});
+
 test('a walk ends at its limit, with the upper levels whole and no link followed', async () => {
   const { folder, edges, failure } = await sources({ agent: 'permissions: { paths: [.] }' });
   for (const top of ['a', 'b', 'c']) {
@@ -496,6 +516,20 @@ test('files are shown whole or not at all, as far as the tokens allow', async ()
   expect(whole[0]).toContain('file-299.md');
   expect(shown).toContain('many/ (300 files, ');
   expect(shown).toMatch(/\[\d+ more files are not shown\]$/);
+});
+
+test('a .gitignore that would hold everything up does not: hostile lines are quick, and others get their turn', async () => {
+  const repo = async (rules: string, files: Readonly<Record<string, string>> = { 'a.txt': 'x' }) =>
+    sources({ agent: 'permissions: { paths: [.] }', files: { ...files, '.gitignore': rules } });
+  const deep = `${'a/'.repeat(24)}c.txt`;
+  const globstars = await repo(`${'a/**/'.repeat(12)}b\n`, { [deep]: 'x' });
+  expect(JSON.stringify(await globstars.load({ type: 'repo' }))).toContain('c.txt');
+  const files = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`f${at}.txt`, 'x']));
+  const busy = await repo(Array.from({ length: 1_000 }, (_, at) => `*x${at}y*z`).join('\n'), files);
+  const controller = new AbortController();
+  const walk = busy.failure({ type: 'repo' }, {}, controller.signal);
+  setImmediate(() => controller.abort());
+  expect((await walk).code).toBe('cancelled');
 });
 
 test('a page of another machine comes as JSON or as text, and anything but success is an error', async () => {
@@ -671,6 +705,10 @@ test('a model may add only feeds that read what the agent may read', async () =>
   expect(await may({ type: 'llm', name: 'summarize', params: { text: 't', model: 'nope' } })).toBe(
     'bad_parameters',
   );
+  for (const model of ['anthropic/claude-opus-4-5', 'scripted:/etc/passwd', '$which'])
+    expect(await may({ type: 'llm', name: 'summarize', params: { text: 't', model } })).toBe(
+      'bad_parameters',
+    );
   expect(await may({ type: 'llm', name: 'invented' })).toBe('target_unknown');
   expect(await may({ type: 'workflow', name: 'w' })).toBe('target_unknown');
   expect(await may({ type: 'agent', name: 'a' })).toBe('target_unknown');
@@ -693,6 +731,11 @@ test('a feed of the manifest may call what changes something, one that the model
   const { failure } = await sources(given, { isModels: (id) => id === 'f' });
   expect(await failure(source)).toMatchObject({
     code: 'not_permitted',
-    message: expect.stringContaining('added by the model'),
+    message: expect.stringContaining('added or changed by the model'),
   });
+  expect((await failure({ type: 'workflow', name: 'w' })).code).toBe('not_permitted');
+  const post = { type: 'http', name: 'http://127.0.0.1:1/', params: { method: 'POST' } };
+  expect((await failure(post)).code).toBe('not_permitted');
+  const chosen = { type: 'llm', name: 'summarize', params: { text: 't', model: 'scripted:./other.yml' } };
+  expect((await failure(chosen)).message).toContain('no model of this agent');
 });

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createSystemClock, sleep } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { within } from '../../src/kernel/within.ts';
 
 const MAX_TIMER_MS = 2_147_483_647;
 
@@ -152,5 +153,31 @@ describe('sleep', () => {
     await clock.advance(10);
     await slept;
     expect(remove).toHaveBeenCalledOnce();
+  });
+});
+
+describe('within', () => {
+  it('is what came of the work in time, or late, and leaves no timer behind', async () => {
+    const clock = createSimulatedClock();
+    const failure = new Error('no');
+    expect(await within(clock, 10, Promise.resolve(7))).toEqual({ kind: 'done', value: 7 });
+    expect(await within(clock, 10, Promise.reject(failure))).toEqual({ kind: 'failed', error: failure });
+    const late = within(clock, 10, new Promise(() => {}));
+    await clock.advance(10);
+    expect(await late).toEqual({ kind: 'late' });
+    const stop = new AbortController();
+    const stopped = within(clock, 10, new Promise(() => {}), stop.signal);
+    stop.abort();
+    expect(await stopped).toEqual({ kind: 'late' });
+    expect(await within(clock, 10, new Promise(() => {}), stop.signal)).toEqual({ kind: 'late' });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('takes up a failure that comes too late: it is nobody’s to hear any more', async () => {
+    const clock = createSimulatedClock();
+    const work = sleep(clock, 2).then(() => Promise.reject(new Error('too late')));
+    const late = within(clock, 1, work);
+    await clock.advance(2); // a rejection that nobody takes up fails the run
+    expect(await late).toEqual({ kind: 'late' });
   });
 });

@@ -104,7 +104,7 @@ describe('indexing', { timeout: 30_000 }, () => {
     utimesSync(join(folder, 'a.ts'), at, at);
     expect(await indexer.index({})).toMatchObject({ parsed: 0 });
     expect(kept.changes.at(-2)?.touched).toMatchObject([
-      { path: 'a.ts', mtimeMs: statSync(join(folder, 'a.ts')).mtimeMs },
+      { path: 'a.ts', mtimeMs: statSync(join(folder, 'a.ts')).ctimeMs },
     ]);
     const writes = kept.changes.length;
     await indexer.index({});
@@ -222,6 +222,8 @@ describe('indexing', { timeout: 30_000 }, () => {
       ...edges,
       isStopped: () => false,
       onProgress: () => {},
+      onOther: async () => {},
+      onPart: async () => {},
     });
     await expect(pass).rejects.toMatchObject({ code: 'index_failed', retryable: true });
     expect(runs).toBe(MAX_RESTARTS + 1);
@@ -323,6 +325,80 @@ describe('indexing', { timeout: 30_000 }, () => {
       ['b.ts', 'own/src/x.ts', undefined],
       ['c/index.tsx'],
     ]);
+  });
+});
+
+describe('a graph that was brought up to date', { timeout: 30_000 }, () => {
+  const targets = ({ records }: KeptGraph, path: string) =>
+    records.get(path)?.imports.map(({ target }) => target);
+
+  it('has a file of the same size whose time was set back', async () => {
+    const folder = project({ 'a.ts': 'def one\n' });
+    const { indexer, kept } = open(folder);
+    await indexer.index({});
+    change(folder, 'a.ts', 'def two\n', OLD);
+    await indexer.index({});
+    expect(symbolsOf(kept, 'a.ts')).toEqual(['two']);
+  });
+
+  it('counts a file that is too large to be read as another when it was written', async () => {
+    const text = Buffer.alloc(1_100_000, 'a');
+    const folder = project({ 'a.md': text });
+    const { indexer, kept } = open(folder);
+    await indexer.index({});
+    const before = kept.records.get('a.md');
+    expect(before).toMatchObject({ note: 'too_large' });
+    await indexer.index({});
+    expect(kept.records.get('a.md')?.hash).toBe(before?.hash);
+    change(folder, 'a.md', `${text.subarray(1)}b`, OLD);
+    await indexer.index({});
+    expect(kept.records.get('a.md')?.hash).not.toBe(before?.hash);
+  });
+
+  it('has imports where they lead now, also those that led elsewhere', async () => {
+    const paths = (target: string) => JSON.stringify({ compilerOptions: { paths: { own: [target] } } });
+    const folder = project({
+      ...{ 'a.ts': 'import ./b\nimport own\n', 'b.js': 'def b\n', 'c.ts': '', 'd.ts': '' },
+      'tsconfig.json': paths('./c.ts'),
+    });
+    const { indexer, kept } = open(folder);
+    await indexer.index({});
+    expect(targets(kept, 'a.ts')).toEqual(['b.js', 'c.ts']);
+    change(folder, 'b.ts', 'def b\n');
+    await indexer.index({});
+    expect(targets(kept, 'a.ts')).toEqual(['b.ts', 'c.ts']);
+    change(folder, 'tsconfig.json', paths('./d.ts'));
+    await indexer.index({});
+    expect(targets(kept, 'a.ts')).toEqual(['b.ts', 'd.ts']);
+    for (const name of ['b.ts', 'b.js', 'tsconfig.json']) rmSync(join(folder, name));
+    await indexer.index({});
+    expect(targets(kept, 'a.ts')).toEqual([undefined, undefined]);
+  });
+
+  it('has imports that lead to files of a pass that did not come to its end', async () => {
+    const folder = project({ 'a.ts': 'import ./b\nimport ./gone\n', 'gone.ts': '' });
+    const { indexer, kept, tables } = open(folder);
+    await indexer.index({});
+    const resolve = kept.store.resolve;
+    Object.assign(kept.store, { resolve: () => Promise.reject(new Error('Killed.')) });
+    change(folder, 'b.ts', 'def b\n');
+    rmSync(join(folder, 'gone.ts'));
+    await expect(indexer.index({})).rejects.toThrow('Killed.');
+    Object.assign(kept.store, { resolve });
+    // By another process, which finds nothing that it has to read.
+    expect(await open(folder, kept, tables).indexer.index({})).toMatchObject({ parsed: 0, removed: 0 });
+    expect(targets(kept, 'a.ts')).toEqual(['b.ts', undefined]);
+  });
+
+  it('keeps where imports lead when single files are read by one that does not know the manifests', async () => {
+    const folder = project({
+      ...{ 'a.ts': 'import own/x\n', 'p/package.json': '{"name": "own"}', 'p/x.ts': 'def x\n' },
+    });
+    const { indexer, kept, tables } = open(folder);
+    await indexer.index({});
+    change(folder, 'new.ts', 'import ./a\n');
+    await open(folder, kept, tables).indexer.index({ paths: ['new.ts'] });
+    expect([targets(kept, 'a.ts'), targets(kept, 'new.ts')]).toEqual([['p/x.ts'], ['a.ts']]);
   });
 });
 

@@ -3,7 +3,7 @@ import type {
   GraphChange,
   GraphFile,
   GraphStore,
-  OpenImport,
+  KnownImport,
   ResolvedImport,
 } from '../../src/store/graph.ts';
 
@@ -37,19 +37,24 @@ export function keptGraph(): KeptGraph {
           if (before !== undefined) records.set(file.path, { ...before, ...file });
         }
       },
-      unresolved: async () =>
-        [...records.values()].flatMap(({ path, imports }) =>
-          imports
-            .filter(({ target }) => target === undefined || !records.has(target))
-            .map(({ specifier }): OpenImport => ({ path, specifier })),
-        ),
+      imports: async (_graph, after, limit) =>
+        [...records.values()]
+          .flatMap(({ path, imports }) => imports.map((each) => ({ path, ...each })))
+          .map(
+            ({ path, specifier, target }, at): KnownImport => ({
+              ...{ id: at + 1, path, specifier },
+              ...(target === undefined ? {} : { target }),
+            }),
+          )
+          .slice(after, after + limit),
       async resolve(_graph, resolved: readonly ResolvedImport[]) {
         for (const { path, specifier, target } of resolved) {
           const record = records.get(path);
           if (record === undefined) continue;
-          const imports = record.imports.map((each) =>
-            each.specifier === specifier ? { ...each, target } : each,
-          );
+          const imports = record.imports.map(({ target: before, ...each }) => {
+            const now = each.specifier === specifier ? target : before;
+            return now === undefined ? each : { ...each, target: now };
+          });
           records.set(path, { ...record, imports });
         }
       },

@@ -9,6 +9,7 @@ import { createSystemClock } from '../../src/kernel/clock.ts';
 import { type OpenMemoryOptions, openMemory } from '../../src/memory/open-memory.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
+import { eventually } from '../store/eventually.ts';
 
 const clock = createSystemClock();
 const FRAGILE = new URL('./fragile-parser.ts', import.meta.url);
@@ -133,6 +134,72 @@ describe('a memory', { timeout: 30_000 }, () => {
     writeFileSync(join(folder, 'conf.yml'), 'a: 2\n');
     await memory.index();
     expect(await memory.stats()).toMatchObject({ facts: 3, staleFacts: 1 });
+  });
+
+  it('never serves a fact as one that holds when its file changed, however short ago', async () => {
+    const folder = project({ 'a.ts': 'def alpha\n', 'b.ts': 'def beta\n' });
+    const memory = await open(folder, { freshnessMs: 3_600_000 });
+    const about = [[{ path: 'a.ts' }], [{ symbol: 'beta' }]];
+    await memory.learn(
+      about.map((each, at) => ({ text: `zebras are striped ${at}`, about: each })),
+      {},
+    );
+    const stale = async () =>
+      (await memory.query({ query: 'zebras striped', depth: 0 })).nodes.flatMap((node) =>
+        node.kind === 'fact' ? node.stale : [],
+      );
+    expect(await stale()).toEqual([]);
+    writeFileSync(join(folder, 'a.ts'), 'def other\n');
+    expect(await stale()).toEqual(['a.ts']);
+    expect(await memory.relevant('zebras striped', 500)).toContain('stale: a.ts');
+    rmSync(join(folder, 'b.ts'));
+    expect(await memory.relevant('zebras striped', 500)).toContain('stale: b.ts');
+    expect((await stale()).toSorted()).toEqual(['a.ts', 'b.ts']);
+  });
+
+  it('marks facts stale also while the graph is being built', async () => {
+    const folder = project({ 'z.ts': 'def alpha\n' });
+    const location = `sqlite:${join(temporaryProject(), 't.db')}`;
+    const own = await openStore(location, { clock });
+    onTestFinished(() => own.close());
+    const first = await open(folder, { store: own });
+    await first.learn([{ text: 'zebras are striped', about: [{ path: 'z.ts' }] }], {});
+    await first.close();
+    writeFileSync(join(folder, 'held.ts'), 'HANG');
+    writeFileSync(join(folder, 'z.ts'), 'def other\n');
+    const memory = await open(folder, { store: own, waitMs: 0 });
+    // Until the pass has looked what is known.
+    const { nodes, note } = await eventually(async () => {
+      const answer = await memory.query({ query: 'zebras', depth: 0 });
+      expect(answer.nodes).toMatchObject([{ kind: 'fact', stale: ['z.ts'] }]);
+      return answer;
+    });
+    expect(nodes).toHaveLength(1);
+    expect(note).toContain('still being built');
+  });
+
+  it('knows what a fact is about also where it is learned before the file is read', async () => {
+    const names = Array.from({ length: 100 }, (_, at) => `f${at}.ts`);
+    const folder = project(Object.fromEntries(names.map((name) => [name, 'def slow SLOW\n'])));
+    const memory = await open(folder, { waitMs: 0 });
+    const indexed = memory.index();
+    await memory.learn([{ text: 'it is slow', about: [{ path: 'f99.ts' }] }], {});
+    await indexed;
+    expect(await memory.stats()).toMatchObject({ files: 100, facts: 1, staleFacts: 0 });
+    writeFileSync(join(folder, 'f99.ts'), 'def quick\n');
+    await memory.index();
+    expect(await memory.stats()).toMatchObject({ staleFacts: 1 });
+  });
+
+  it('knows the file of a symbol that was written a moment before something is learned of it', async () => {
+    const folder = project({ 'a.ts': 'def alpha\n' });
+    const memory = await open(folder);
+    await memory.index();
+    writeFileSync(join(folder, 'b.ts'), 'def beta\n');
+    await memory.learn([{ text: 'beta is second', about: [{ symbol: 'beta' }] }], {});
+    writeFileSync(join(folder, 'b.ts'), 'def beta\ndef gamma\n');
+    await memory.index();
+    expect(await memory.stats()).toMatchObject({ facts: 1, staleFacts: 1 });
   });
 
   it('notes what a session read and changed of its files', async () => {

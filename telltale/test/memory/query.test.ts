@@ -278,7 +278,8 @@ describe('an answer as Markdown', () => {
 });
 
 describe('the part that a session starts with', () => {
-  const part = (text: string, maxTokens = 500) => relevantPart(store, 'g', text, maxTokens, edges);
+  const part = async (text: string, maxTokens = 500) =>
+    (await relevantPart(store, 'g', text, maxTokens, edges)).part;
 
   test('has symbols by file, facts with the fresh ones first, and who worked there', async () => {
     const text = await part('Please make createTagParser quicker, and look at src/lexer.ts too.');

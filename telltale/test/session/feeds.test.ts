@@ -5,6 +5,7 @@ import type { SessionEvent } from '../../src/events/event.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
+import { defineAgent } from '../../src/session/define/define-agent.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { scripted } from '../../src/testing/scripted.ts';
@@ -145,6 +146,30 @@ context_feeds:
     expect(ran.of('feed.failed')).toHaveLength(1);
   });
 
+  it('that cannot be had leave a gap in a response, which says why, and what names them otherwise does not start', async () => {
+    const ran = await runAgent({
+      manifest: `${TOOLS}context_feeds:
+  - { id: shown, source: { type: file, name: gone.txt } }
+  - { id: named, inject: reference, source: { type: file, name: away.txt } }
+`,
+      files: tool('step', `return 'ok';`),
+      turns: [
+        '<action id="a">{"name":"step","parameters":{"of":"$named"}}</action>',
+        final('First $shown, then $named and $named.part, at last $shown.'),
+      ],
+    });
+    expect(ran.result.status).toBe('completed');
+    const said = String(ran.result.result);
+    expect(said).toMatch(
+      /^First \[unavailable: shown: .*gone\.txt.*\], at last \[unavailable: shown: .*\]\.$/,
+    );
+    expect(said.match(/\[unavailable: named: [^\]]*away\.txt/g)).toHaveLength(2);
+    expect(ran.of('action.skipped')).toMatchObject([
+      { id: 'a', reason: 'dependency', because: 'feed:named' },
+    ]);
+    expect(ran.prompts[1]).toContain('away.txt');
+  });
+
   it('come from workflows and from models, whose use counts', async () => {
     const ran = await runAgent({
       manifest: `${TOOLS}models: { fast: "scripted:fast.yml" }
@@ -165,6 +190,49 @@ context_feeds:
     const used = ran.of('custom').find(({ name }) => name === 'llm.usage');
     expect(used?.data).toMatchObject({ feed: 'gist' });
     expect(ran.result.usage.output).toBeGreaterThan(0);
+  });
+
+  it('that ask a model ask it no longer once the session has spent what it may, within a turn, too', async () => {
+    const read = (id: string) => internal(id, 'read_context_feed', { id: 'gist', refresh: true });
+    const ran = await runAgent({
+      manifest: `models: { fast: "scripted:fast.yml" }
+limits: { tokens: 1 }
+context_feeds: [{ id: gist, inject: reference, source: { type: llm, name: summarize, params: { text: x, model: fast } } }]
+`,
+      files: { 'fast.yml': 'turns: [{ text: It is wet. }]\n' },
+      turns: [read('a') + read('b') + read('c'), final('Ok.')],
+    });
+    expect(ran.of('custom')).toHaveLength(1);
+    expect(ran.of('action.failed').map(({ error }) => error.code)).toEqual(['limit_tokens', 'limit_tokens']);
+  });
+
+  it('leave room in a small context window, with each turn and behind a summary', async () => {
+    const window = 16_000;
+    const turns = Array.from({ length: 12 }, (_, at) => WAIT.replace('"w"', `"w${at}"`));
+    const script = scripted([...turns, final('Done.')]);
+    const ids = Array.from({ length: 12 }, (_, at) => `page${at}`);
+    const ran = await runAgent({
+      manifest: `${TOOLS}context_feeds:\n${ids
+        .map(
+          (id) => `  - { id: ${id}, max_tokens: 1900, cache_ttl: 1h, source: { type: tool, name: page } }\n`,
+        )
+        .join('')}`,
+      files: {
+        ...tool('page', `return 'A line of a page.\\n'.repeat(2000);`, 'idempotent: true\n'),
+        ...tool('step', `return 'ok';`, 'idempotent: true\n'),
+      },
+      turns: [],
+      model: { ...script, contextWindow: window },
+    });
+    expect(ran.result.status).toBe('completed');
+    expect(ran.of('prompt.compacted').length).toBeGreaterThan(0);
+    for (const { prompt } of ran.of('turn.started')) expect(prompt.tokens).toBeLessThan(window);
+    expect(ran.prompts[0]).toContain('no room');
+    const shown = new Set(ran.of('feed.updated').flatMap(({ id, told }) => (told === true ? [id] : [])));
+    // Those that come first in the manifest; each of the others says once that there is no room.
+    expect(shown.size).toBeGreaterThan(3);
+    const without = ran.of('feed.failed').map(({ id }) => id);
+    for (const id of ids) if (!shown.has(id)) expect(without.filter((other) => other === id)).toEqual([id]);
   });
 });
 
@@ -189,10 +257,12 @@ context_feeds: [{ id: "builtin:results", enabled: "metadata.status == 'OPEN'" }]
 });
 
 describe('a model that has feeds of its own', () => {
-  const MANIFEST = `${TOOLS}metadata: { fields: { status: { type: string } } }
+  const MANIFEST = `import: { tools: [./tools/*.yml], workflows: [./ship.yml] }
+metadata: { fields: { status: { type: string } } }
 context_feeds: [{ id: clock, source: { type: internal, action: system_clock }, inject: reference }]
 `;
   const FILES = {
+    'ship.yml': 'kind: Workflow\nname: ship\nsteps: [{ name: one, type: tool, target: deploy }]\n',
     ...source('tide'),
     ...source('deploy', ''),
     'tide.json': '"low"',
@@ -226,6 +296,14 @@ context_feeds: [{ id: clock, source: { type: internal, action: system_clock }, i
     const refused: readonly (readonly [JsonObject, string])[] = [
       [{ id: 'x', source: { type: 'tool', name: 'deploy' } }, 'not_permitted'],
       [{ id: 'x', source: { type: 'tool', name: 'nope' } }, 'target_unknown'],
+      [{ id: 'x', source: { type: 'workflow', name: 'ship' } }, 'not_permitted'],
+      [
+        {
+          id: 'x',
+          source: { type: 'llm', name: 'summarize', params: { text: 't', model: 'scripted:/etc/passwd' } },
+        },
+        'bad_parameters',
+      ],
       [{ id: 'x', source: { type: 'http', name: 'http://10.0.0.1/' } }, 'not_permitted'],
       [{ id: 'x', source: { type: 'file', name: '/etc/passwd' } }, 'not_permitted'],
       [
@@ -248,6 +326,88 @@ context_feeds: [{ id: clock, source: { type: internal, action: system_clock }, i
     expect(ran.of('action.failed').map(({ error }) => error.code)).toEqual(refused.map(([, code]) => code));
     expect(ran.of('feed.added')).toEqual([]);
     expect(calls(ran.folder, 'deploy')).toBe(0);
+  });
+
+  it('neither sees what the manifest keeps in a source, nor sends it elsewhere, nor leaves it on the log', async () => {
+    const source = `{ type: http, name: "http://127.0.0.1:1/a?key=KEY-1", params: { headers: { Authorization: KEY-2 } } }`;
+    const ran = await runAgent({
+      manifest: `permissions: { network: ["127.0.0.1:1", "localhost:1"] }
+context_feeds: [{ id: api, cache_ttl: 60, source: ${source} }]
+`,
+      turns: [
+        [
+          internal('u', 'update_context_feed', { id: 'api', max_tokens: 10 }),
+          internal('l', 'list_context_feeds', {}),
+          internal('p', 'update_context_feed', { id: 'api', source: { name: 'http://localhost:1/' } }),
+          internal('w', 'update_context_feed', {
+            id: 'api',
+            source: { type: 'http', name: 'http://localhost:1/' },
+          }),
+        ].join(''),
+        final('Ok.'),
+      ],
+    });
+    expect(ran.of('action.completed').map(({ id }) => id)).toEqual(['u', 'l', 'w']);
+    expect(ran.of('action.completed')[0]?.output).toMatchObject({ feed: { max_tokens: 10, cache_ttl: 60 } });
+    expect(ran.of('action.completed')[1]?.output).toMatchObject({
+      feeds: [{ source: 'http "http://127.0.0.1:1/a?…"', by: 'model' }],
+    });
+    expect(ran.of('action.failed')[0]?.error).toMatchObject({ code: 'bad_feed' });
+    expect(JSON.stringify(ran.events)).not.toContain('KEY-');
+    expect(ran.prompts.join('\n')).not.toContain('KEY-');
+  });
+
+  it('does not change by a feed of its own what one of the manifest calls', async () => {
+    const ran = await runAgent({
+      manifest: `${TOOLS}context_feeds:
+  - { id: which, source: { type: internal, action: random, params: { choices: [staging] } } }
+  - { id: deployed, on_error: show, source: { type: tool, name: deploy, params: { to: $which } } }
+`,
+      files: { ...FILES, 'deploy.json': '"done"' },
+      turns: [
+        internal('u', 'update_context_feed', {
+          id: 'which',
+          source: { type: 'internal', action: 'random', params: { choices: ['production'] } },
+        }),
+        final('Ok.'),
+      ],
+    });
+    expect(ran.of('action.completed')).toHaveLength(1);
+    expect(calls(ran.folder, 'deploy')).toBe(1);
+    expect(ran.of('feed.failed')).toMatchObject([{ id: 'deployed', error: { code: 'not_permitted' } }]);
+  });
+
+  it('sees of another agent what it did for this session, and not what it did for others', async () => {
+    const set = (value: string) => `<metadata>{"note":"${value}"}</metadata>${final('Noted.')}`;
+    const helper = await defineAgent({
+      name: 'helper',
+      model: scripted([set('for others')]),
+      metadata: { fields: { note: { type: 'string' } } },
+    });
+    const agent = await defineAgent({
+      name: 'caller',
+      agents: [helper],
+      context_feeds: [{ id: 'manifests', source: { type: 'agent', name: 'helper' } }],
+    });
+    const runtime = await createRuntime({ store: createMemoryStore({ clock: createSystemClock() }) });
+    await runtime.start(helper, { input: 'Go.' }).result;
+    const { id, result } = runtime.start(agent, {
+      input: 'Go.',
+      model: scripted([
+        add('a', { id: 'models', on_error: 'show', source: { type: 'agent', name: 'helper' } }),
+        '<action id="c" type="agent" mode="sync">{"name":"helper","parameters":{"input":"Go."}}</action>',
+        final('Ok.'),
+      ]),
+    });
+    expect((await result).status).toBe('completed');
+    const values = (await runtime.events(id)).flatMap((event) =>
+      event.type === 'feed.updated' || event.type === 'feed.failed'
+        ? [`${event.id} ${event.type === 'feed.failed' ? event.error.code : JSON.stringify(event.value)}`]
+        : [],
+    );
+    await runtime.close();
+    expect(values).toContain('manifests {"note":"for others"}');
+    expect(values.filter((value) => value.startsWith('models'))[0]).toBe('models agent_unknown');
   });
 
   it('that adds ten thousand is told where the end is, and nothing else happens', async () => {

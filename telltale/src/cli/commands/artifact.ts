@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
-import { suggest } from '../../kernel/nearest.ts';
 import type { RollbackOptions, ShowOptions } from '../artifact/show-artifact.ts';
 import type { TestOptions } from '../artifact/test-artifact.ts';
 import type { RegisterCommand } from '../command.ts';
 import { addStoreOption } from '../session/store-option.ts';
-import { usage } from '../usage.ts';
+import { noSubcommand, type WithOptions } from '../subcommand.ts';
 
 const EXAMPLES = `
 Artifacts are sandboxed code that takes decisions. They are kept in the store, version by
@@ -28,11 +27,6 @@ Examples:
   $ telltale artifact test genesis_random_decider decide --args '[0.3]' --seed monday
 `;
 
-/** Options that stand before the subcommand are the parent's to commander, and the user's all the same. */
-interface WithOptions {
-  optsWithGlobals<Options>(): Options;
-}
-
 export const registerArtifact: RegisterCommand = (program, context) => {
   const artifact = addStoreOption(program.command('artifact'))
     .summary('test artifacts; list, show and roll back those of the store')
@@ -43,7 +37,7 @@ export const registerArtifact: RegisterCommand = (program, context) => {
     .action(
       context.run(async (options: ShowOptions, command: Command) => {
         const [asked] = command.args;
-        if (asked !== undefined) throw noSuch(asked, command);
+        if (asked !== undefined) throw noSubcommand(asked, command);
         return (await import('../artifact/show-artifact.ts')).listArtifacts(options, context);
       }),
     );
@@ -111,13 +105,3 @@ export const registerArtifact: RegisterCommand = (program, context) => {
       ),
     );
 };
-
-const noSuch = (asked: string, command: Command) =>
-  usage(
-    `There is no command '${asked}' of "telltale ${command.name()}".`,
-    suggest(
-      asked,
-      command.commands.map((each) => each.name()),
-      'Commands',
-    ),
-  );

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
-import { suggest } from '../../kernel/nearest.ts';
 import type { RegisterCommand } from '../command.ts';
 import type { MemoryOptions } from '../memory/open-for-command.ts';
 import type { QueryOptions } from '../memory/query-memory.ts';
 import { addStoreOption } from '../session/store-option.ts';
-import { usage } from '../usage.ts';
+import { noSubcommand, type WithOptions } from '../subcommand.ts';
 
 const EXAMPLES = `
 The graph of a folder is kept in the store: what its files define, import and call (in
@@ -29,11 +28,6 @@ Examples:
   $ telltale memory query --symbol createRuntime
 `;
 
-/** Options that stand before the subcommand are the parent's to commander, and the user's all the same. */
-interface WithOptions {
-  optsWithGlobals<Options>(): Options;
-}
-
 export const registerMemory: RegisterCommand = (program, context) => {
   const memory = addStoreOption(program.command('memory'))
     .summary('the knowledge graph of a folder: index, query, stats')
@@ -44,7 +38,7 @@ export const registerMemory: RegisterCommand = (program, context) => {
     .action(
       context.run(async (options: MemoryOptions, command: Command) => {
         const [asked] = command.args;
-        if (asked !== undefined) throw noSuch(asked, command);
+        if (asked !== undefined) throw noSubcommand(asked, command);
         return (await import('../memory/memory-stats.ts')).memoryStats(undefined, options, context);
       }),
     );
@@ -102,13 +96,3 @@ export const registerMemory: RegisterCommand = (program, context) => {
       ),
     );
 };
-
-const noSuch = (asked: string, command: Command) =>
-  usage(
-    `There is no command '${asked}' of "telltale ${command.name()}".`,
-    suggest(
-      asked,
-      command.commands.map((each) => each.name()),
-      'Commands',
-    ),
-  );

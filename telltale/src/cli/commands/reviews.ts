@@ -6,6 +6,7 @@ import type { AnswerOptions, Word } from '../review/answer-review.ts';
 import type { ListOptions } from '../review/list-reviews.ts';
 import type { ShowOptions } from '../review/show-review.ts';
 import { addStoreOption } from '../session/store-option.ts';
+import type { WithOptions } from '../subcommand.ts';
 
 const EXAMPLES = `
 REVIEW is an id, the beginning or the end of one, or "last": the newest that is open
@@ -46,7 +47,11 @@ export const registerReviews: RegisterCommand = (program, context) => {
     .option('--json', 'print it as JSON')
     .action(
       context.run(async (review: string, _own: ShowOptions, command: WithOptions) =>
-        (await import('../review/show-review.ts')).showReview(review, command.optsWithGlobals(), context),
+        (await import('../review/show-review.ts')).showReview(
+          review,
+          command.optsWithGlobals<AnswerOptions>(),
+          context,
+        ),
       ),
     );
   const decision = (name: string, summary: string) =>
@@ -85,11 +90,6 @@ export const registerReviews: RegisterCommand = (program, context) => {
     );
 };
 
-/** Options that stand before the subcommand are the parent's to commander, and the user's all the same. */
-interface WithOptions {
-  optsWithGlobals(): AnswerOptions;
-}
-
 async function say(
   review: string,
   word: Word,
@@ -97,5 +97,5 @@ async function say(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { answer } = await import('../review/answer-review.ts');
-  return answer(review, word, command.optsWithGlobals(), context);
+  return answer(review, word, command.optsWithGlobals<AnswerOptions>(), context);
 }

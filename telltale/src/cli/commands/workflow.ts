@@ -1,12 +1,11 @@
 import { type Command, Option } from 'commander';
-import { suggest } from '../../kernel/nearest.ts';
 import type { RegisterCommand } from '../command.ts';
 import { addModeOptions } from '../run/run-mode.ts';
 import { findRun } from '../session/find-session.ts';
 import type { LogOptions } from '../session/print-log.ts';
 import { RUN_HELP } from '../session/session-help.ts';
 import { addStoreOption } from '../session/store-option.ts';
-import { usage } from '../usage.ts';
+import { noSubcommand, type WithOptions } from '../subcommand.ts';
 import { wholeNumber } from '../whole-number.ts';
 import type { ListOptions } from '../workflow/list-runs.ts';
 import type { ResumeOptions } from '../workflow/resume-run.ts';
@@ -39,11 +38,6 @@ Examples:
   $ telltale workflow run agent.yml walk --id monday --debug invoke
 `;
 
-/** Options that stand before the subcommand are the parent's to commander, and the user's all the same. */
-interface WithOptions {
-  optsWithGlobals<Options>(): Options;
-}
-
 export const registerWorkflow: RegisterCommand = (program, context) => {
   const workflow = addListOptions(program.command('workflow'))
     .summary('run a workflow on its own; list, show, resume, cancel, signal its runs')
@@ -53,7 +47,7 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
     .action(
       context.run(async (options: ListOptions, command: Command) => {
         const [asked] = command.args;
-        if (asked !== undefined) throw noSuch(asked, command);
+        if (asked !== undefined) throw noSubcommand(asked, command);
         return (await import('../workflow/list-runs.ts')).listRuns(options, context);
       }),
     );
@@ -202,13 +196,3 @@ const addWorkOptions = (command: Command): Command =>
     );
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
-
-const noSuch = (asked: string, command: Command) =>
-  usage(
-    `There is no command '${asked}' of "telltale ${command.name()}".`,
-    suggest(
-      asked,
-      command.commands.map((each) => each.name()),
-      'Commands',
-    ),
-  );

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 
 /** What `npm init` puts in place of a test. */
 const NO_TEST = /no test specified/;
@@ -21,5 +21,4 @@ export function filledPackage(found: JsonObject, ours: JsonObject): string {
   return `${JSON.stringify(filled, null, 2)}\n`;
 }
 
-const mapOf = (value: Json | undefined): JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+const mapOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});

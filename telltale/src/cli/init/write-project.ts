@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../usage.ts';
@@ -75,7 +75,7 @@ async function foundPackage(folder: string): Promise<JsonObject | undefined> {
     throw cannotWrite(folder, cause);
   }
   const value = parsed(text.replace(/^\uFEFF/, ''));
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
+  if (isJsonObject(value)) return value;
   throw usage(`${file} is no JSON object.`, 'Mend it, or name a folder that is empty or not there yet.');
 }
 

@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
+import { sourceText } from '../../feeds/list-feeds.ts';
 import type { AgentManifest, Manifest } from '../../manifest/schema/kinds.ts';
-import { countText } from '../view/figures.ts';
+import { countText, spanText } from '../view/figures.ts';
 import type { Thing } from './known-things.ts';
 import { operationsIn, parametersIn, type ShownParameter } from './operations.ts';
 
@@ -103,6 +104,8 @@ function agentFacts(agent: AgentManifest): readonly Fact[] {
     ['prompts', Object.keys(agent.prompts)],
     ['limits', [limitText(limits)]],
     ['metadata', fields],
+    ['feeds', agent.context_feeds.map(feedText)],
+    ['memory', memoryText(agent.memory)],
     [
       'permissions',
       [
@@ -113,6 +116,29 @@ function agentFacts(agent: AgentManifest): readonly Fact[] {
     ],
     ['output', agent.output?.schema === undefined ? [] : ['JSON of a schema']],
   ];
+}
+
+function feedText(feed: AgentManifest['context_feeds'][number]): string {
+  const notes = [
+    ...('source' in feed
+      ? [
+          feed.interval === undefined ? feed.type : `every ${spanText(feed.interval.ms)}`,
+          ...(feed.inject === 'on_change' ? [] : [feed.inject]),
+        ]
+      : []),
+    ...(feed.max_tokens === undefined ? [] : [`at most ${countText(feed.max_tokens, 'token')}`]),
+    ...(feed.enabled === 'true'
+      ? []
+      : [feed.enabled === 'false' ? 'disabled' : `enabled if ${feed.enabled}`]),
+  ];
+  const source = 'source' in feed ? `: ${sourceText(feed.source)}` : '';
+  return `${feed.id}${source}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`;
+}
+
+function memoryText(memory: AgentManifest['memory']): readonly string[] {
+  if (memory?.graph === undefined) return [];
+  const { graph, inject = 0 } = memory;
+  return [`the graph of ${graph}${inject === 0 ? '' : `, ${countText(inject, 'token')} of it at the start`}`];
 }
 
 /** `., ask ../shared`: what is allowed, then what is not without more ado. */

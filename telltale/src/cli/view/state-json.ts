@@ -1,6 +1,7 @@
 import type { SessionState } from '../../events/state.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { StreamInfo } from '../../store/store.ts';
+import { feedJson } from './feed-lines.ts';
 import { timeText } from './figures.ts';
 import { shownStatus } from './status.ts';
 
@@ -37,6 +38,8 @@ export function stateJson(
     balance: state.balance ?? null,
     metadata: state.metadata,
     variables: Object.fromEntries(state.variables),
+    feeds: [...state.feeds.values()].map(feedJson),
+    feeds_off: state.off,
     actions: [...state.actions.values()],
     task: state.task === undefined ? null : { ...state.task.given, report: state.task.open ?? null },
     runs: runs.map((run) => ({ run: run.stream, workflow: run.name, status: shownStatus(run) })),

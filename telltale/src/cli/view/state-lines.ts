@@ -7,6 +7,7 @@ import { actionLine } from './action-line.ts';
 import type { ActionView } from './action-log.ts';
 import { brief } from './brief.ts';
 import { errorText } from './describe-event.ts';
+import { feedLines } from './feed-lines.ts';
 import { costText, countText, spanText, timeText } from './figures.ts';
 import { harmlessLine, harmlessLines } from './harmless.ts';
 import { paintStatus, shownStatus } from './status.ts';
@@ -74,6 +75,7 @@ export function stateLines(state: SessionState, options: StateLinesOptions): rea
         `$${brief(name, room)} = ${brief(value, room)} ${paint.dim(`(${kind}, by ${brief(by, room)})`)}`,
     ),
   );
+  section('Feeds', feedLines(state, room, paint));
   section('Actions', actionLines(state, columns - 2, paint));
   section(
     'Workflows',

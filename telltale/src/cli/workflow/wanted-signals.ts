@@ -1,5 +1,5 @@
 import type { RunState } from '../../events/run-state.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 
 /** An event that a run waits for, as `telltale workflow signal` sends it. */
 export interface WantedSignal {
@@ -15,7 +15,9 @@ export const wantedSignals = ({ steps }: Pick<RunState, 'steps'>): readonly Want
   [...steps.values()].flatMap(({ status, input }) => {
     const event = input?.event;
     if (status !== 'running' || typeof event !== 'string') return [];
-    const fields = Object.entries(isMap(input?.match) ? input.match : {}).filter(([, want]) => isPlain(want));
+    const fields = Object.entries(isJsonObject(input?.match) ? input.match : {}).filter(([, want]) =>
+      isPlain(want),
+    );
     if (event !== 'custom') return [{ event, data: dataOf(fields) }];
     const name = fields.find(([path]) => path === 'name')?.[1];
     const inData = fields.flatMap(([path, want]): [string, Json][] =>
@@ -28,6 +30,3 @@ const dataOf = (fields: readonly (readonly [string, Json])[]): JsonObject =>
   Object.fromEntries(fields.filter(([path]) => !/[.[]/.test(path)));
 
 const isPlain = (value: Json): boolean => value !== null && typeof value !== 'object';
-
-const isMap = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -27,7 +27,7 @@ export const needsApproval = (what: string, doing: string, because: string) =>
 export const mayChange = (what: string, call: string) =>
   new RuntimeError(
     'not_permitted',
-    `The ${what} was added by the model, and its call of ${call} may change something.`,
+    `The ${what} was added or changed by the model, and its call of ${call} may change something.`,
     {
       hint: 'Such a feed may only make calls that can be made again without harm: name an operation that reads.',
     },

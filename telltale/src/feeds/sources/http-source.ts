@@ -8,7 +8,7 @@ import { type HttpResponse, httpRequest } from '../../targets/http/http-request.
 import { bodyText, isJsonType } from '../../targets/http/read-body.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
-import { feedTooLarge, needsApproval, notText } from './feed-errors.ts';
+import { feedTooLarge, mayChange, needsApproval, notText } from './feed-errors.ts';
 import type { SourceEdges } from './source-edges.ts';
 
 export type HttpSource = Extract<FeedSource, { readonly type: 'http' }>;
@@ -39,13 +39,15 @@ interface HttpParams {
 }
 
 /** A page: JSON where its server says so, else text. Anything but success is an error. */
-export function createHttpSource({ targets }: SourceEdges) {
+export function createHttpSource({ targets, isModels }: SourceEdges) {
   const { permissions, resolveHost, clock } = targets.edges;
   const { hosts } = permissions;
   return async (source: HttpSource, { feed, params, signal }: SourceCall): Promise<Json> => {
     const what = `feed "${feed.id}"`;
     const wrong = checkHttpParams(params);
     if (wrong !== undefined) throw wrong;
+    if (isModels?.(feed.id) === true && !isSafeRequest(params))
+      throw mayChange(what, `http (${String(params.method)})`);
     const { method = 'GET', headers = {}, query, body } = params as HttpParams;
     const url = addressOf(source, query);
     const need = urlNeed(hosts, method, url, what);

@@ -4,6 +4,7 @@ import { clip } from '../../manifest/schema/show-value.ts';
 import { orStopped } from '../../targets/access/stopped.ts';
 import type { LoadSource, SourceCall } from '../feed.ts';
 import { boundValue } from './bound-value.ts';
+import { mayChange } from './feed-errors.ts';
 import { createFileSource } from './file-source.ts';
 import { createHttpSource } from './http-source.ts';
 import { createInternalSource } from './internal/internal-source.ts';
@@ -34,11 +35,14 @@ export function createLoadSource(edges: SourceEdges): LoadSource {
       case 'llm':
         return target(source, call);
       case 'workflow':
+        if (edges.isModels?.(feed.id) === true) throw mayChange(what, `workflow "${clip(source.name)}"`);
         return edges.runWorkflow(source.name, params, signal);
       case 'agent': {
         noParams(`the ${what}`, params, source.action);
-        const metadata = await edges.agentMetadata(source.name);
-        if (metadata === undefined) throw neverRan(source.name);
+        // What others had it do is not the model's to see.
+        const onlyCalled = edges.isModels?.(feed.id) === true;
+        const metadata = await edges.agentMetadata(source.name, onlyCalled);
+        if (metadata === undefined) throw neverRan(source.name, onlyCalled);
         return metadata;
       }
       case 'metadata':
@@ -66,8 +70,12 @@ export function createLoadSource(edges: SourceEdges): LoadSource {
 const own = (values: Readonly<Record<string, Json>>, name: string): Json | undefined =>
   Object.hasOwn(values, name) ? values[name] : undefined;
 
-const neverRan = (name: string) =>
-  new RuntimeError('agent_unknown', `The agent "${clip(name)}" has no metadata: it has not run yet.`, {
-    hint: 'The value comes once it has.',
-    retryable: true,
-  });
+const neverRan = (name: string, here: boolean) =>
+  new RuntimeError(
+    'agent_unknown',
+    `The agent "${clip(name)}" has no metadata: it has not run yet${here ? ' in this session' : ''}.`,
+    {
+      hint: 'The value comes once it has.',
+      retryable: true,
+    },
+  );

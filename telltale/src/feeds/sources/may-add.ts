@@ -61,14 +61,16 @@ async function checkSource({ id, source }: Feed, edges: SourceEdges): Promise<vo
     case 'tool':
     case 'relic':
     case 'llm': {
-      const { target, input } = feedCall(source, params, edges);
+      const { target, input } = feedCall(source, params, edges, true);
       mustFit(params, () => target.check(input));
       mustOnlyRead(what, target, input);
       return mustNotAsk(what, target, input, edges);
     }
     case 'workflow':
+      mustHave('workflow', source.name, edges);
+      throw mayChange(what, `workflow "${source.name}"`); // none says of itself that it only reads
     case 'agent':
-      return mustHave(source.type, source.name, what, edges, params);
+      return mustHave('agent', source.name, edges);
     case 'metadata':
       return;
     case 'file':
@@ -91,19 +93,9 @@ async function checkSource({ id, source }: Feed, edges: SourceEdges): Promise<vo
   }
 }
 
-/** Agents and workflows are the session's to run: here it matters that the agent may call them, and without asking. */
-async function mustHave(
-  kind: Extract<TargetKind, 'workflow' | 'agent'>,
-  name: string,
-  what: string,
-  edges: SourceEdges,
-  params: JsonObject,
-): Promise<void> {
-  const target = edges.targets.find(kind, name);
-  if (target === undefined) throw unknownTarget(kind, name, edges.targets);
-  if (kind === 'agent') return;
-  mustFit(params, target.check);
-  await mustNotAsk(what, target, params, edges);
+/** Agents and workflows are the session's to run: here it matters that the agent may call them. */
+function mustHave(kind: Extract<TargetKind, 'workflow' | 'agent'>, name: string, edges: SourceEdges): void {
+  if (edges.targets.find(kind, name) === undefined) throw unknownTarget(kind, name, edges.targets);
 }
 
 /** What holds references is checked with what they come to. */

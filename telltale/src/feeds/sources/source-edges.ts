@@ -19,11 +19,11 @@ export interface SourceEdges {
   readonly tokenizer: LoadTokenizer;
   /** Runs a workflow to its end; its output. */
   readonly runWorkflow: (name: string, params: JsonObject, signal: AbortSignal) => Promise<Json>;
-  /** The metadata of another agent as it last was; undefined where it has never run. */
-  readonly agentMetadata: (name: string) => Promise<JsonObject | undefined>;
+  /** The metadata of another agent as it last was, by `onlyCalled` for this session; undefined where it has never run. */
+  readonly agentMetadata: (name: string, onlyCalled: boolean) => Promise<JsonObject | undefined>;
   /** What the session spent in each value of its enum fields; without it `metrics` gives the totals alone. */
   readonly stateMetrics?: () => Promise<readonly FieldMetrics[]>;
-  /** Whether the model brought the feed in: such a feed may only make calls that change nothing. Nobody did if absent. */
+  /** Whether the model brought the feed in, or one that it is made of: it may then only make calls that change nothing. */
   readonly isModels?: (feed: string) => boolean;
   /** What a feed's call of a model used. */
   readonly charge?: (feed: string, ...used: Used) => void;

@@ -24,11 +24,12 @@ export function createTargetSource(edges: SourceEdges) {
   const { clock } = edges.targets.edges;
   let calls = 0;
   return async (source: TargetSource, { feed, params, signal }: SourceCall): Promise<Json> => {
-    const { target, input, model } = feedCall(source, params, edges);
+    const isModels = edges.isModels?.(feed.id) === true;
+    const { target, input, model } = feedCall(source, params, edges, isModels);
     const what = `feed "${feed.id}"`;
     const wrong = target.check(input);
     if (wrong !== undefined) throw wrong;
-    if (edges.isModels?.(feed.id) === true) mustOnlyRead(what, target, input);
+    if (isModels) mustOnlyRead(what, target, input);
     await mustNotAsk(what, target, input, edges);
     const session = edges.state.id;
     const id = `feed:${feed.id}`;
@@ -53,11 +54,15 @@ export function createTargetSource(edges: SourceEdges) {
   };
 }
 
-/** Finds the target and says what it is to be called with. Throws where the agent has none. */
+/**
+ * Finds the target and says what it is to be called with. Throws where the agent has none. A feed that the model brought
+ * in (`isModels`) may choose among the models of the agent alone: others cost what nobody agreed to.
+ */
 export function feedCall(
   source: TargetSource,
   params: JsonObject,
   { targets, agent }: SourceEdges,
+  isModels: boolean,
 ): FeedCall {
   const { type, name, action } = source;
   const target = targets.find(type, name);
@@ -65,18 +70,25 @@ export function feedCall(
   const { model, ...rest } = params;
   if (type !== 'llm' || model === undefined || takes(target, 'model'))
     return { target, input: targetInput(target, action, params) };
-  return { target, input: targetInput(target, action, rest), model: knownModel(model, name, agent.models) };
+  const chosen = knownModel(model, name, agent.models, isModels);
+  return { target, input: targetInput(target, action, rest), model: chosen };
 }
 
 const takes = ({ parameters: { properties } }: Target, name: string): boolean =>
   typeof properties === 'object' && properties !== null && Object.hasOwn(properties, name);
 
-function knownModel(model: Json, prompt: string, models: Readonly<Record<string, string>>): string {
-  if (typeof model === 'string' && (Object.hasOwn(models, model) || isModelRef(model))) return model;
+function knownModel(
+  model: Json,
+  prompt: string,
+  models: Readonly<Record<string, string>>,
+  onlyNames: boolean,
+): string {
+  if (typeof model === 'string' && (Object.hasOwn(models, model) || (!onlyNames && isModelRef(model))))
+    return model;
   throw badParams(
     `prompt "${prompt}"`,
-    `"/model" is ${clip(JSON.stringify(model))}, which is no model.`,
-    `${suggest(String(model), Object.keys(models), 'Of "models"')} Or write it in full: provider/model.`,
+    `"/model" is ${clip(JSON.stringify(model))}, which is no model${onlyNames ? ' of this agent' : ''}.`,
+    `${suggest(String(model), Object.keys(models), 'Of "models"')}${onlyNames ? '' : ' Or write it in full: provider/model.'}`,
   );
 }
 

@@ -3,7 +3,7 @@ import type { GraphFile, GraphStore } from '../../store/graph.ts';
 import type { Tables } from '../../store/store.ts';
 import type { IndexProgress, IndexReport } from '../memory.ts';
 import { commitOf } from './git-folder.ts';
-import { hashOf, readMark, writeMark } from './index-mark.ts';
+import { hashOf, type IndexMark, readMark, writeMark } from './index-mark.ts';
 import type { IndexThread } from './index-thread.ts';
 import { realFolder } from './real-folder.ts';
 import { EMPTY_CONTEXT, type ResolveContext } from './resolve/resolve-context.ts';
@@ -57,6 +57,13 @@ export function createIndexOnce(edges: IndexEdges): IndexOnce {
     const files = known;
     const isFirst = files.size === 0;
     const mark = await readMark(tables, graph);
+    const isOurs = context !== undefined && hashOf(context) === mark.context;
+    let isSettled = mark.context !== undefined;
+    /** Whatever ends the pass before imports are looked at again: the next whole one does that. */
+    const unsettle = async () => {
+      if (isSettled) await writeMark(tables, graph, { sinceMs: mark.sinceMs });
+      isSettled = false;
+    };
     const report = await runIndex(
       {
         known: files,
@@ -71,9 +78,12 @@ export function createIndexOnce(edges: IndexEdges): IndexOnce {
           if (thread?.isAlive !== true) thread = edges.startThread();
           return thread;
         },
+        onOther: unsettle,
+        // Without the folder's manifests, or with other ones, some imports lead nowhere.
+        onPart: async () => (isOurs ? undefined : unsettle()),
       },
     );
-    if (!scope.isStopped()) await conclude(report, files, isFirst, mark);
+    if (!scope.isStopped()) await conclude(report, isFirst, mark, isSettled);
     const { parsed, symbols, removed, unreadable, stopped } = report;
     return {
       ...{ files: files.size, parsed, removed, symbols, notes: notesOf(files, unreadable) },
@@ -83,18 +93,19 @@ export function createIndexOnce(edges: IndexEdges): IndexOnce {
   };
 
   const conclude = async (
-    { context: found, isOther, parsed }: RunReport,
-    files: ReadonlyMap<string, GraphFile>,
+    { context: found, isOther }: RunReport,
     isFirst: boolean,
-    mark: Awaited<ReturnType<typeof readMark>>,
+    mark: IndexMark,
+    isSettled: boolean,
   ): Promise<void> => {
     context = found ?? context;
-    const hash = found === undefined ? undefined : hashOf(found);
-    const isNews = hash !== undefined && hash !== mark.context;
-    if ((isOther || isNews) && !isFirst) await resolveAgain(store, graph, files, context ?? EMPTY_CONTEXT);
-    if (isNews) await writeMark(tables, graph, { ...mark, context: hash });
-    // Without the folder's manifests some imports of these led nowhere: the next whole pass looks again.
-    else if (context === undefined && parsed > 0) await writeMark(tables, graph, { sinceMs: mark.sinceMs });
+    const hash = context === undefined ? undefined : hashOf(context);
+    const isNews = hash !== mark.context;
+    // With other manifests than the graph was resolved by, single paths leave it to the next whole pass.
+    if (context !== undefined && hash !== undefined && (found !== undefined || !isNews)) {
+      if ((isOther || isNews) && !isFirst) await resolveAgain(store, graph, context);
+      if (isNews || !isSettled) await writeMark(tables, graph, { ...mark, context: hash });
+    }
     if (found !== undefined) await store.write(graph, { walkedAtMs: clock.now(), ...commitOf(folder) });
   };
 

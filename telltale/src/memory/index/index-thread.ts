@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { builtFile } from '../../kernel/built-file.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { indexFailed } from '../memory-errors.ts';
 import { STUCK_MS } from './limits.ts';
@@ -32,9 +33,7 @@ export interface IndexThread {
   end(): Promise<void>;
 }
 
-const SOURCE = new URL('./thread/worker.ts', import.meta.url);
-/** Beside a compiled file there is a compiled worker. */
-const FILE = import.meta.url.endsWith('.ts') ? SOURCE : new URL(SOURCE.href.replace(/\.ts$/, '.js'));
+const FILE = builtFile(new URL('./thread/worker.ts', import.meta.url));
 /** Of its heap. Grammars have memory of their own beside it. */
 const MAX_HEAP_MB = 1024;
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { changeTime } from './change-time.ts';
 import {
   BINARY_BYTES,
   HEAD_BYTES,
@@ -16,16 +17,17 @@ export type Source = { readonly hash: string } & (
 );
 
 /**
- * Reads a file of bounded size whole; of a larger one only the head, and its hash is that of size and head, so that
- * 200 MB cost no more than 64 KiB. Throws what the file system says.
+ * Reads a file of bounded size whole; of a larger one only the head, and its hash is that of size, time and head, so
+ * that 200 MB cost no more than 64 KiB: it counts as changed where it may have. Throws what the file system says.
  */
 export function readSource(path: string): Source {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   try {
-    const { size } = fstatSync(file);
+    const stats = fstatSync(file);
+    const { size } = stats;
     if (size > MAX_SOURCE_BYTES) {
       const head = readAll(file, HEAD_BYTES);
-      const sized = Buffer.concat([Buffer.from(`${size} `), head]);
+      const sized = Buffer.concat([Buffer.from(`${size} ${changeTime(stats)} `), head]);
       return { hash: hash('sha256', sized), note: isBinary(head) ? 'binary' : 'too_large' };
     }
     const bytes = readAll(file, size);

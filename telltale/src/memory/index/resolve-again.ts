@@ -1,34 +1,35 @@
-import type { GraphFile, GraphStore } from '../../store/graph.ts';
+import type { GraphStore, ResolvedImport } from '../../store/graph.ts';
 import type { Language } from '../parsed-file.ts';
 import type { ResolveContext } from './resolve/resolve-context.ts';
 import { resolveImport } from './resolve/resolve-import.ts';
 import { createResolveView } from './resolve/resolve-view.ts';
 
-/** Imports that go to the store at once, or are looked at between two turns of the event loop. */
-const CHUNK = 1_000;
+/** Imports that are asked for at once, and between two of which others of this thread have their turn. */
+const PAGE = 2_000;
+/** Longer ones are not kept whole: they stay as they were first resolved. */
+const MAX_SPECIFIER = 500;
 
-/** Looks again where imports lead that led nowhere, now that other files are there. */
-export async function resolveAgain(
-  store: GraphStore,
-  graph: string,
-  known: ReadonlyMap<string, GraphFile>,
-  context: ResolveContext,
-): Promise<void> {
+/**
+ * Looks again where all imports lead, now that files have come or gone, or manifests say something else: also those that
+ * led somewhere may lead elsewhere, as `./a` from `a.js` to a new `a.ts`.
+ */
+export async function resolveAgain(store: GraphStore, graph: string, context: ResolveContext): Promise<void> {
+  // As the store has them now: another process may have brought files that this one has not seen.
+  const known = new Map((await store.files(graph)).map((file) => [file.path, file]));
   const view = createResolveView(known.has.bind(known), () => known.keys());
-  const open = await store.unresolved(graph);
-  let found: { path: string; specifier: string; target: string }[] = [];
-  const write = async () => {
-    if (found.length > 0) await store.resolve(graph, found);
-    found = [];
-  };
-  for (const [at, { path, specifier }] of open.entries()) {
-    const language = known.get(path)?.language as Language | undefined;
-    const target =
-      language === undefined ? undefined : resolveImport(specifier, path, language, view, context);
-    if (target !== undefined && target !== path) found.push({ path, specifier, target });
-    if (found.length >= CHUNK) await write();
-    // Others of this thread are not to wait for 100,000 of them.
-    else if (at % CHUNK === CHUNK - 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let after = 0; ; ) {
+    const page = await store.imports(graph, after, PAGE);
+    const changed: ResolvedImport[] = [];
+    for (const { path, specifier, target: before } of page) {
+      const language = known.get(path)?.language as Language | undefined;
+      if (language === undefined || specifier.length >= MAX_SPECIFIER) continue;
+      const found = resolveImport(specifier, path, language, view, context);
+      const target = found === path ? undefined : found;
+      if (target !== before) changed.push({ path, specifier, ...(target === undefined ? {} : { target }) });
+    }
+    if (changed.length > 0) await store.resolve(graph, changed);
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return;
+    after = last.id;
   }
-  await write();
 }

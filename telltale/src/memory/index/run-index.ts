@@ -17,6 +17,10 @@ export interface RunEdges {
   thread(): IndexThread;
   isStopped(): boolean;
   onProgress(progress: IndexProgress): void;
+  /** Before files come or go, so that imports of others may lead elsewhere. */
+  onOther(): Promise<void>;
+  /** Before files are written whose imports are resolved by the `context` of the plan. */
+  onPart(): Promise<void>;
 }
 
 export interface Plan extends Pick<PassRequest, 'below' | 'byName' | 'staleBeforeMs'> {
@@ -77,11 +81,14 @@ export async function runIndex(plan: Plan, edges: RunEdges): Promise<RunReport> 
       () => new Set([...known.keys(), ...coming]),
     );
     say({ seen: report.seen, toRead: progress.read + report.toRead });
+    if (report.added.length + report.removed.length > 0) await edges.onOther();
+    else if (report.toRead > 0 && report.context === undefined) await edges.onPart();
     await remove(report.removed);
   };
   const batch = async ({ records, touched, gone, read, unreadable: failed }: ReadBatch) => {
     const resolved = records.map((record) => withTargets(record, view, context));
     if (records.length + touched.length > 0) await store.write(graph, { records: resolved, touched });
+    if (gone.length > 0) await edges.onOther();
     await remove(gone);
     for (const record of records) {
       if (!known.has(record.path)) added++;

@@ -1,12 +1,16 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { type IgnoreLevel, isIgnored, levelOf, levelsAbove } from './ignore/ignore-levels.ts';
+
+import { type IgnoreLevel, isIgnored } from '../../kernel/gitignore/ignore-level.ts';
+import { changeTime } from './change-time.ts';
+import { levelOf, levelsAbove } from './ignore-levels.ts';
 import { MAX_DEPTH, MAX_ENTRIES, MAX_FILES, MAX_MANIFESTS } from './limits.ts';
 
 export interface WalkedFile {
   /** Relative to the folder, with `/`. */
   readonly path: string;
   readonly size: number;
+  /** When it was last touched in any way. */
   readonly mtimeMs: number;
 }
 
@@ -52,7 +56,7 @@ export function walk(root: string, below: readonly string[], edges: WalkEdges): 
   const take = (path: string, stats: Stats | undefined) => {
     if (stats?.isFile() !== true) return;
     files++;
-    edges.found({ path, size: stats.size, mtimeMs: stats.mtimeMs });
+    edges.found({ path, size: stats.size, mtimeMs: changeTime(stats) });
   };
   /** What there is in a folder; undefined where it is gone, or may not be read. */
   const list = (folder: string): readonly Dirent[] | undefined => {

@@ -1,4 +1,5 @@
-import type { Found, FoundSymbol, GraphStore } from '../../store/graph.ts';
+import type { Fact, Found, FoundSymbol, GraphStore } from '../../store/graph.ts';
+import { factFiles } from './answer-files.ts';
 import type { QueryEdges } from './query-edges.ts';
 import { dayOf, inline, staleness } from './render-answer.ts';
 
@@ -22,10 +23,17 @@ const FOR_FACTS = 0.4;
 const NAME = /[\w$]+(?:(?:\.|::|#)[\w$]+)+|[a-z$_]\w*[A-Z_]\w*|[A-Z]\w*[a-z]\w*[A-Z]\w*/g;
 const PATH = /[\w@.-]+(?:\/[\w@.-]+)+/g;
 
+export interface RelevantPart {
+  readonly part: string;
+  /** The files that it speaks of. */
+  readonly files: readonly string[];
+}
+
 interface Part {
   readonly symbols: ReadonlyMap<string, readonly FoundSymbol[]>;
   readonly facts: readonly string[];
   readonly sessions: readonly string[];
+  readonly files: readonly string[];
 }
 
 /**
@@ -38,10 +46,10 @@ export async function relevantPart(
   text: string,
   maxTokens: number,
   edges: Pick<QueryEdges, 'tokenizer'>,
-): Promise<string> {
-  if (!(maxTokens > 0)) return '';
-  const { symbols, facts, sessions } = await gather(store, graph, text.slice(0, MAX_TEXT_CHARS));
-  if (symbols.size === 0 && facts.length === 0) return '';
+): Promise<RelevantPart> {
+  if (!(maxTokens > 0)) return { part: '', files: [] };
+  const { symbols, facts, sessions, files } = await gather(store, graph, text.slice(0, MAX_TEXT_CHARS));
+  if (symbols.size === 0 && facts.length === 0) return { part: '', files };
   const tokenizer = await edges.tokenizer();
   const lines: string[] = [];
   let left = maxTokens;
@@ -61,7 +69,7 @@ export async function relevantPart(
   add('Facts:', facts, symbols.size === 0 ? left : maxTokens * FOR_FACTS);
   for (const [path, own] of symbols) add(`${path}:`, own.map(symbolLine), left);
   add('Sessions that worked on these files:', sessions, left);
-  return lines.join('\n');
+  return { part: lines.join('\n'), files };
 }
 
 async function gather(store: GraphStore, graph: string, text: string): Promise<Part> {
@@ -87,7 +95,9 @@ async function gather(store: GraphStore, graph: string, text: string): Promise<P
     sessionsOf(store, graph, paths.slice(0, SESSIONS)),
   ]);
   for (const own of symbols.values()) own.sort((a, b) => a.line - b.line);
-  return { symbols, facts, sessions };
+  const about = await Promise.all(facts.map((fact) => factFiles(store, graph, fact)));
+  const files = [...new Set([...paths, ...about.flat()])];
+  return { symbols, facts: facts.map(factLine), sessions, files };
 }
 
 /** Symbols that the text calls by name, and those of files that it names. */
@@ -109,7 +119,7 @@ async function factsOf(
   graph: string,
   paths: readonly string[],
   found: readonly Found[],
-): Promise<readonly string[]> {
+): Promise<readonly Fact[]> {
   const about = await Promise.all(paths.map((path) => store.factsAbout(graph, { path }, FACTS_A_FILE)));
   const facts = new Map(
     [...found.flatMap((one) => (one.kind === 'fact' ? [one.fact] : [])), ...about.flat()].map((fact) => [
@@ -119,8 +129,10 @@ async function factsOf(
   );
   const fresh = [...facts.values()].filter(({ stale }) => stale.length === 0);
   const stale = [...facts.values()].filter((fact) => fact.stale.length > 0);
-  return [...fresh, ...stale].slice(0, FACTS).map((fact) => `- ${inline(fact.text)}${staleness(fact.stale)}`);
+  return [...fresh, ...stale].slice(0, FACTS);
 }
+
+const factLine = ({ text, stale }: Fact): string => `- ${inline(text)}${staleness(stale)}`;
 
 async function sessionsOf(
   store: GraphStore,

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { type CallNames, RESPOND, SET_METADATA } from '../../protocol/calls/call-names.ts';
 import { RUN_KEY } from '../../protocol/calls/read-call.ts';
@@ -47,7 +47,7 @@ function targetTool({ kind, description, parameters }: DescribedTarget, name: st
     parameters: {
       ...Object.fromEntries(entries.filter(([key]) => !REFUSED_AT_TOP.has(key))),
       type: 'object',
-      properties: { ...(isObject(properties) ? properties : {}), [RUN_KEY]: RUN },
+      properties: { ...(isJsonObject(properties) ? properties : {}), [RUN_KEY]: RUN },
     },
   };
 }
@@ -97,6 +97,3 @@ function respondTool({ output }: AgentManifest, led: boolean): PromptTool {
     },
   };
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

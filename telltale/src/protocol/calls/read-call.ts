@@ -1,5 +1,5 @@
 import { ACTION_MODES } from '../../kernel/action-envelope.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { ID_FORM, isId } from '../envelope/action-id.ts';
 import { BODY_FIELDS, clip, readEnvelope } from '../envelope/envelope.ts';
@@ -54,7 +54,7 @@ export function readCall(call: Call, { names, ids, given }: CallBook): ActionInt
   const envelope = readEnvelope(
     {
       ...fields,
-      ...(isObject(undo) ? { compensate: undoOf(undo, names) } : {}),
+      ...(isJsonObject(undo) ? { compensate: undoOf(undo, names) } : {}),
       name: target.name,
       parameters: call.parameters,
     },
@@ -73,9 +73,6 @@ export function readCall(call: Call, { names, ids, given }: CallBook): ActionInt
 const isThere = (value: Json | undefined): value is Exclude<Json, null> =>
   value !== undefined && value !== null;
 
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /**
  * What undoes a call names its target as calls do; on the log it has a type where that is no tool, as in a tag. The depth
  * of the input bounds the walk.
@@ -87,7 +84,7 @@ function undoOf(undo: JsonObject, names: CallNames): JsonObject {
     ...undo,
     ...(target === undefined ? {} : { name: target.name }),
     ...(target === undefined || target.kind === 'tool' ? {} : { type: target.kind }),
-    ...(isObject(compensate) ? { compensate: undoOf(compensate, names) } : {}),
+    ...(isJsonObject(compensate) ? { compensate: undoOf(compensate, names) } : {}),
   };
 }
 

@@ -1,5 +1,5 @@
 import { ACTION_KINDS, ON_ERROR } from '../../kernel/action-envelope.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 
 /** The fields of an action's body, in the order in which they stand in the event. */
@@ -25,9 +25,6 @@ export const BODY_FIELDS: readonly string[] = FIELDS;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
-const isObject = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 interface FieldCheck {
   readonly test: (value: unknown) => boolean;
   readonly mustBe: string;
@@ -37,7 +34,7 @@ const check = (test: FieldCheck['test'], mustBe: string): FieldCheck => ({ test,
 
 const CHECKS: Readonly<Record<Field, FieldCheck>> = {
   name: check(isText, 'a string that is not empty'),
-  parameters: check(isObject, 'an object'),
+  parameters: check(isJsonObject, 'an object'),
   output_key: check(
     (v) => isText(v) && VARIABLE.test(v),
     'a name of letters, digits, "_" and "-", not beginning with a digit',
@@ -50,7 +47,7 @@ const CHECKS: Readonly<Record<Field, FieldCheck>> = {
   ),
   on_error: check((v) => ON_ERROR.includes(v as never), `one of ${ON_ERROR.join(', ')}`),
   if: check(isText, 'a test, as a string'),
-  compensate: check(isObject, 'an object: the action that undoes this one'),
+  compensate: check(isJsonObject, 'an object: the action that undoes this one'),
   template: check(isText, 'the name of an action template'),
 };
 

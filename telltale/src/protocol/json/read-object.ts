@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
 import { MAX_DEPTH, readTolerantJson } from './tolerant-json.ts';
 
 /**
@@ -8,13 +8,9 @@ import { MAX_DEPTH, readTolerantJson } from './tolerant-json.ts';
 export function readObject(text: string, strict: unknown): JsonObject | undefined {
   if (strict === undefined) {
     const value = readTolerantJson(text);
-    return isObject(value) ? value : undefined;
+    return isJsonObject(value) ? value : undefined;
   }
-  return isObject(strict) && !isTooDeep(strict, text) ? strict : undefined;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(strict) && !isTooDeep(strict, text) ? strict : undefined;
 }
 
 /**

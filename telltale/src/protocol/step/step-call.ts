@@ -1,6 +1,6 @@
-import type { Json } from '../../kernel/json.ts';
+import { isJsonObject, type Json } from '../../kernel/json.ts';
 import { badCall, badStepCall, type Fault, QUOTING } from '../calls/call-faults.ts';
-import { type CallBook, isObject, readCall } from '../calls/read-call.ts';
+import { type CallBook, readCall } from '../calls/read-call.ts';
 import type { ActionIntent } from '../intents.ts';
 import { strictJson } from '../json/parse-value.ts';
 import { readObject } from '../json/read-object.ts';
@@ -18,7 +18,7 @@ export function readStepCall(text: string, book: CallBook): ActionIntent | Fault
   const { name, input, ...run } = item;
   if (typeof name !== 'string' || name === '')
     return badStepCall(`has no "name" (it is ${shown(name)}), so it did not run.`);
-  if (input !== undefined && input !== null && !isObject(input))
+  if (input !== undefined && input !== null && !isJsonObject(input))
     return badCall(name, `"input" must be an object, but it is ${shown(input)}.`);
   return readCall({ name, parameters: input ?? {}, run, ...WORDS, repaired: strict === undefined }, book);
 }

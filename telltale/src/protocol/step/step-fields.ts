@@ -1,6 +1,5 @@
-import type { Json } from '../../kernel/json.ts';
+import { isJsonObject, type Json } from '../../kernel/json.ts';
 import { badStepField, strangeStepField } from '../calls/call-faults.ts';
-import { isObject } from '../calls/read-call.ts';
 import type { ParserEvent } from '../intents.ts';
 import { parseValue } from '../json/parse-value.ts';
 
@@ -38,13 +37,13 @@ export function readStepField(key: string, text: string, end: StepEnd): ParserEv
   const mend = repaired ? ({ repaired } as const) : {};
   switch (key) {
     case 'metadata':
-      return isObject(value) ? { type: 'metadata', value, ...mend } : notAn('an object');
+      return isJsonObject(value) ? { type: 'metadata', value, ...mend } : notAn('an object');
     case 'context_updates':
-      if (isObject(value) && end.claim !== undefined) {
+      if (isJsonObject(value) && end.claim !== undefined) {
         end.claim[key] = value;
         return undefined;
       }
-      return isObject(value) ? { type: 'variables', value, ...mend } : notAn('an object');
+      return isJsonObject(value) ? { type: 'variables', value, ...mend } : notAn('an object');
     case 'notes':
       if (typeof value !== 'string') return notAn('a text');
       end.notes = value;

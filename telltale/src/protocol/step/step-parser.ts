@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
 import {
   badStepField,
   callsUnmade,
@@ -15,7 +15,7 @@ import {
   type CallParser,
   createCallParser,
 } from '../calls/call-parser.ts';
-import { type CallBook, isObject } from '../calls/read-call.ts';
+import type { CallBook } from '../calls/read-call.ts';
 import { closeResponse, sayWhole } from '../calls/say.ts';
 import { automaticId, createIdBook, takeId } from '../envelope/id-book.ts';
 import type { ActionIntent, ParserEvent, SpeechTag } from '../intents.ts';
@@ -170,7 +170,7 @@ function createStepListener(maxBody: number, book: CallBook, led: boolean): Step
       if (response !== undefined) closeResponse(output, response.final, false, at);
       const { claim } = end;
       if (final) emit(output, completion({ notes, ...claim }, book), at);
-      else if (isObject(claim.context_updates))
+      else if (isJsonObject(claim.context_updates))
         emit(output, { type: 'variables', value: claim.context_updates }, at);
       return;
     }

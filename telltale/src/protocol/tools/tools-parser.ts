@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
 import { badCall, callBadJson, callTooLarge, callTruncated } from '../calls/call-faults.ts';
 import { type CallNames, NO_CALL_NAMES, RESPOND, SET_METADATA } from '../calls/call-names.ts';
 import { type CallListener, type CallParser, createCallParser } from '../calls/call-parser.ts';
-import { type CallBook, isObject, RUN_KEY, readCall } from '../calls/read-call.ts';
+import { type CallBook, RUN_KEY, readCall } from '../calls/read-call.ts';
 import { createIdBook } from '../envelope/id-book.ts';
 import type { ParserEvent } from '../intents.ts';
 import { strictJson } from '../json/parse-value.ts';
@@ -100,7 +100,7 @@ function eventOf(name: string, input: string, book: CallBook): ParserEvent {
   const parameters: JsonObject = run === undefined ? value : rest;
   if (name === SET_METADATA)
     return { type: 'metadata', value: parameters, ...(repaired ? { repaired } : {}) };
-  if (run !== undefined && run !== null && !isObject(run))
+  if (run !== undefined && run !== null && !isJsonObject(run))
     return badCall(name, `"${RUN_KEY}" must be an object, such as {"id": "…", "mode": "sync"}.`);
   return readCall({ name, parameters, run: run ?? {}, ...WORDS, repaired }, book);
 }

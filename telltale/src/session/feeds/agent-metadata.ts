@@ -9,22 +9,25 @@ const MAX_SESSIONS = 500;
 
 /**
  * The metadata of another agent: of the one that this session has called and that is at work, else of its newest
- * session in the store. Undefined where it never ran.
+ * session in the store, whoever it was for: that is the manifest's to ask for. With `onlyCalled` it is that of the last
+ * one that this session has called. Undefined where it never ran.
  */
 export async function agentMetadata(
   store: Store,
   state: SessionState,
   agent: string,
+  onlyCalled: boolean,
 ): Promise<JsonObject | undefined> {
-  const session = calledNow(state, agent) ?? (await newestOf(store, agent, state.id));
+  const session = onlyCalled
+    ? calledLast(state, agent, [...state.actions.keys()])
+    : (calledLast(state, agent, [...state.open]) ?? (await newestOf(store, agent, state.id)));
   if (session === undefined || (await store.info(session)) === undefined) return undefined;
   const { metadata } = await readSession(store, session);
   return { ...metadata };
 }
 
-function calledNow(state: SessionState, agent: string): string | undefined {
-  const open = [...state.open].reverse();
-  const id = open.find((action) => {
+function calledLast(state: SessionState, agent: string, actions: readonly string[]): string | undefined {
+  const id = actions.findLast((action) => {
     const called = state.actions.get(action)?.action;
     return called?.kind === 'agent' && called.name === agent;
   });

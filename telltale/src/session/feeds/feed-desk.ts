@@ -3,7 +3,7 @@ import type { FeedKeeper, FeedView } from '../../feeds/keeper.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { changedDefinition, readDefinition } from './read-definition.ts';
+import { changedDefinition } from './read-definition.ts';
 
 /** What internal actions do with feeds. */
 export interface FeedDesk {
@@ -16,6 +16,8 @@ export interface FeedDesk {
 
 export interface FeedDeskEdges {
   readonly keeper: FeedKeeper;
+  /** Throws where it is no definition. */
+  readonly read: (written: JsonObject) => Feed;
   /** Why the model may not have such a feed; undefined where it may. */
   readonly mayAdd: (feed: Feed) => Promise<RuntimeError | undefined>;
   /** What else a `$name` may stand for: a feed of that name would hide it. */
@@ -25,9 +27,9 @@ export interface FeedDeskEdges {
 /** Who adds feeds by actions. */
 export const MODEL = 'model';
 
-export function createFeedDesk({ keeper, mayAdd, isTaken }: FeedDeskEdges): FeedDesk {
+export function createFeedDesk({ keeper, read, mayAdd, isTaken }: FeedDeskEdges): FeedDesk {
   const checked = async (written: JsonObject): Promise<Feed> => {
-    const feed = readDefinition(written);
+    const feed = read(written);
     const refusal = await mayAdd(feed);
     if (refusal !== undefined) throw refusal;
     return feed;

@@ -3,7 +3,9 @@ import { LLM_USAGE } from '../../events/reduce.ts';
 import type { SessionState } from '../../events/state.ts';
 import { createFeedKeeper } from '../../feeds/create-keeper.ts';
 import { type Feed, isOwnFeed } from '../../feeds/feed.ts';
+import { comesFrom } from '../../feeds/feed-graph.ts';
 import type { FeedKeeper } from '../../feeds/keeper.ts';
+import { shownTokens } from '../../feeds/limits.ts';
 import { createLoadSource } from '../../feeds/sources/load-source.ts';
 import { mayAdd } from '../../feeds/sources/may-add.ts';
 import type { SourceEdges } from '../../feeds/sources/source-edges.ts';
@@ -13,6 +15,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { AgentView } from '../agent-view.ts';
 import { costWith } from '../cost.ts';
+import { spentLimit } from '../limits.ts';
 import type { SessionEdges } from '../session-edges.ts';
 import { agentMetadata } from './agent-metadata.ts';
 import { createFeedDesk, type FeedDesk, MODEL } from './feed-desk.ts';
@@ -45,26 +48,35 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
   const { agent, targets } = prepared;
   const { manifest } = agent;
   const context = () => testContext() as JsonObject;
+  const declared = manifest.context_feeds.filter(isOwnFeed);
+  const byId = new Map(declared.map((feed) => [feed.id, feed]));
+  const read = (written: JsonObject) => readDefinition(written, byId.get(String(written.id)));
   const sources: SourceEdges = {
     ...{ agent: manifest, targets, state, tokenizer },
     agentView: edges.view,
     runWorkflow: edges.runWorkflow,
-    agentMetadata: (name) => agentMetadata(store, state, name),
+    agentMetadata: (name, onlyCalled) => agentMetadata(store, state, name, onlyCalled),
     stateMetrics: edges.metrics,
-    isModels: (feed) => state.feeds.get(feed)?.by === MODEL,
+    isModels: (feed) => modelHasPart(feed, state, byId),
     charge(feed, usage, model) {
       const data = { feed, model: model.id, ...usage, cost_usd: costWith(model, usage) };
       append({ type: 'custom', name: LLM_USAGE, data });
     },
     note: (what) => append({ type: 'audit', who: 'runtime', what }),
   };
+  const load = createLoadSource(sources);
   const keeper = createFeedKeeper({
-    feeds: manifest.context_feeds.filter(isOwnFeed),
+    feeds: declared,
     written: writtenFeed,
-    read: readDefinition,
+    read,
     state,
     append,
-    load: createLoadSource(sources),
+    async load(call) {
+      // A turn may last for hours, and only the next one would find that the money is gone.
+      const spent = call.feed.source.type === 'llm' ? spentLimit(state, manifest.limits) : undefined;
+      if (spent !== undefined) throw spent;
+      return load(call);
+    },
     prepare: (feed, raw) => prepareValue(feed, raw, { tokenizer, context }),
     clock,
     random,
@@ -72,10 +84,12 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
     lookup: edges.lookup,
     cache: createSharedCache(store, manifest.name),
     deadlineMs: manifest.limits.feed_deadline.ms,
+    shownTokens: shownTokens(prepared.model.contextWindow),
     loadTimeoutMs: manifest.limits.action_timeout.ms,
   });
   const desk = createFeedDesk({
     keeper,
+    read,
     mayAdd: async (feed) => pastHooks(feed, manifest) ?? (await mayAdd(feed, sources)),
     isTaken: (name) =>
       state.variables.has(name)
@@ -85,6 +99,13 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
           : undefined,
   });
   return { keeper, desk };
+}
+
+/** Whether the model brought the feed in, or one that it is made of: it says then what is called. */
+function modelHasPart(id: string, { feeds }: SessionState, declared: ReadonlyMap<string, Feed>): boolean {
+  const models = new Set<string>();
+  for (const feed of feeds.values()) if (feed.by === MODEL) models.add(feed.id);
+  return models.size > 0 && comesFrom(id, models, declared);
 }
 
 /** Sources that reach nothing but the session itself. */

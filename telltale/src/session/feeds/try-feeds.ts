@@ -4,9 +4,9 @@ import { emptyState } from '../../events/state.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { createAgentView } from '../agent-view.ts';
 import { firstEvent } from '../first-event.ts';
-import type { RuntimeEdges } from '../live-session.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { workflowUnknown } from '../runs/find-workflow.ts';
+import type { RuntimeEdges } from '../runtime-edges.ts';
 import type { FeedTrial, FeedTrialOptions } from '../runtime-types.ts';
 import { createTestContext } from '../test-context.ts';
 import { createSessionFeeds } from './session-feeds.ts';
@@ -35,7 +35,9 @@ export async function tryFeeds(
     ...edges,
     ...{ prepared, state, append, view },
     testContext: createTestContext(state, view),
-    lookup: (name) => state.variables.get(name)?.value ?? state.metadata[name],
+    lookup: (name) =>
+      state.variables.get(name)?.value ??
+      (Object.hasOwn(state.metadata, name) ? state.metadata[name] : undefined),
     metrics: async () => [],
     async runWorkflow(name, input, signal) {
       const manifest = prepared.workflows.get(name);

@@ -4,6 +4,7 @@ import { FEED_LATE } from '../../events/feed-event.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { LoadTokenizer } from '../../kernel/tokenizer.ts';
+import { within } from '../../kernel/within.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { SessionEdges } from '../session-edges.ts';
@@ -69,12 +70,14 @@ function createSessionMemory(edges: SessionMemoryEdges, graph: string): SessionM
   /** Whether all has been said. A turn waits for it once; later it is taken when it is there. */
   const show = async (): Promise<boolean> => {
     found ??= open().then((memory) => memory.relevant(state.input, inject));
-    const part = await within(clock, found, isLate ? 0 : manifest.limits.feed_deadline.ms);
-    if (part === undefined) {
+    const asked = await within(clock, isLate ? 0 : manifest.limits.feed_deadline.ms, found);
+    if (asked.kind === 'failed') throw asked.error;
+    if (asked.kind === 'late') {
       if (!isLate) log.append(late, edges.origin());
       isLate = true;
       return false;
     }
+    const part = asked.value;
     if (part === '') return true;
     const tokens = (await edges.tokenizer()).count(part);
     log.append(
@@ -94,13 +97,12 @@ function createSessionMemory(edges: SessionMemoryEdges, graph: string): SessionM
     const work = open().then(async (memory) => {
       if (touched.changed.length > 0) await memory.index({ paths: touched.changed });
       await memory.noteSession({ session: state.id, title: titleOf(state.input), ...touched });
-      return true;
     });
-    const done = await within(clock, work, NOTE_MS).catch((thrown) => {
-      tell('What the session did is not in the knowledge graph')(thrown);
-      return true;
-    });
-    if (done === undefined) tell('What the session did is not in the knowledge graph')(tooSlow());
+    const noted = await within(clock, NOTE_MS, work);
+    if (noted.kind !== 'done')
+      tell('What the session did is not in the knowledge graph')(
+        noted.kind === 'failed' ? noted.error : tooSlow(),
+      );
   };
   /** One after the other; undefined once all are written. */
   let noting: Promise<void> | undefined;
@@ -124,7 +126,11 @@ function createSessionMemory(edges: SessionMemoryEdges, graph: string): SessionM
     },
     beforeTurn() {
       // What the step before found is there for this one to ask.
-      const written = noting && within(clock, noting, manifest.limits.feed_deadline.ms).then(() => undefined);
+      const written =
+        noting &&
+        within(clock, manifest.limits.feed_deadline.ms, noting).then((waited) => {
+          if (waited.kind === 'failed') throw waited.error;
+        });
       if (isDone || state.off.includes(MEMORY_FEED)) return written;
       if (state.feeds.get(MEMORY_FEED)?.last !== undefined) {
         isDone = true; // before a restart
@@ -149,14 +155,6 @@ function createSessionMemory(edges: SessionMemoryEdges, graph: string): SessionM
 const MAX_TITLE = 200;
 
 const titleOf = (input: string) => input.trim().replaceAll(/\s+/g, ' ').slice(0, MAX_TITLE);
-
-/** Undefined where it takes longer. What comes later is nobody's mistake any more. */
-function within<T>(clock: Clock, work: Promise<T>, ms: number): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const disarm = clock.after(ms, () => resolve(undefined));
-    work.then(resolve, reject).finally(disarm);
-  });
-}
 
 const late = {
   type: 'feed.failed',

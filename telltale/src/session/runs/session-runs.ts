@@ -1,20 +1,23 @@
-import { createHash } from 'node:crypto';
 import type { SessionEvent } from '../../events/event.ts';
 import type { SessionState, StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { PerformCall } from '../../scheduler/edges.ts';
+import type { Store } from '../../store/store.ts';
 import { childId } from '../children/child-id.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
 import type { SessionLog } from '../session-log.ts';
 import { isLetGo, type Stop } from '../stop.ts';
 import { awaitedTypes } from './awaited-types.ts';
 import type { Runs } from './create-runs.ts';
+import { createFeedRuns, type FeedRuns } from './feed-runs.ts';
 import { workflowUnknown } from './find-workflow.ts';
 import type { SessionOrders } from './session-orders.ts';
 
 export interface SessionRunsEdges {
   readonly runs: Runs;
+  readonly store: Pick<Store, 'list'>;
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
   readonly stop: Stop;
@@ -32,6 +35,8 @@ export interface SessionRuns {
   call(call: PerformCall): Promise<Json>;
   /** Runs the workflow that a feed is made by, and gives its output. */
   feed(name: string, input: JsonObject, signal: AbortSignal): Promise<Json>;
+  /** Those that feeds are made by. */
+  readonly ofFeeds: Pick<FeedRuns, 'find' | 'end'>;
   /** Ends what its triggers started: the session is cancelled. */
   cancelAll(reason: string): void;
   /**
@@ -54,16 +59,29 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
     underWay.add(kept);
     return kept;
   };
-  const feedRuns = new Map<string, number>();
-  /** The same for the same load of a turn, so that what a crash cut short is gone on with, and not begun again. */
-  const feedRun = (name: string, input: JsonObject): string => {
-    const asked = createHash('sha256')
-      .update(`${name} ${JSON.stringify(input)}`)
-      .digest('hex');
-    const load = `${state.id}.feed:${asked.slice(0, 16)}:${state.turn}`;
-    const nth = feedRuns.get(load) ?? 0;
-    feedRuns.set(load, nth + 1);
-    return nth === 0 ? load : `${load}~${nth + 1}`;
+  const callForFeed = (id: string, workflow: WorkflowManifest, input: JsonObject, signal: AbortSignal) =>
+    runs.call({
+      ...{ id, workflow, ground, input, cause: undefined, signal },
+      balance: state.balance,
+      origin: {
+        session: { id: state.id, seq: state.seq },
+        chain: [workflow.name],
+        agents: agentsAbove(state),
+      },
+      isLetGo: () => isLetGo(stop),
+    });
+  const ofFeeds = createFeedRuns({
+    ...{ state, store: edges.store, call: callForFeed },
+    end: (id, why) => keep(endForFeed(id, why)),
+  });
+  const endForFeed = async (id: string, why: RuntimeError) => {
+    const { workflow: name, input } = await runs.state(id);
+    const workflow = prepared.workflows.get(name);
+    if (workflow === undefined) return runs.end(id, why.message, 'session');
+    const ending = new AbortController();
+    const ended = callForFeed(id, workflow, input, ending.signal);
+    ending.abort(why);
+    await ended.catch(() => undefined); // that it was cancelled is what was wanted
   };
   /** Runs whose streams are being made, or looked for. */
   const beginning = new Map<string, Promise<void>>();
@@ -108,17 +126,9 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
       if (workflow === undefined) throw workflowUnknown(agent, name, [...prepared.workflows.keys()]);
       await log.flushed();
       signal.throwIfAborted();
-      return runs.call({
-        ...{ id: feedRun(name, input), workflow, ground, input, cause: undefined, signal },
-        balance: state.balance,
-        origin: {
-          session: { id: state.id, seq: state.seq },
-          chain: [workflow.name],
-          agents: agentsAbove(state),
-        },
-        isLetGo: () => isLetGo(stop),
-      });
+      return ofFeeds.run(workflow, input, signal);
     },
+    ofFeeds,
     async call({ action, input, cause, signal }) {
       const workflow = prepared.workflows.get(action.name);
       if (workflow === undefined) throw workflowUnknown(agent, action.name, [...prepared.workflows.keys()]);

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { builtFile } from '../../kernel/built-file.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import { fromJson } from './from-json.ts';
 import type { FromThread, ThreadSettings, ToThread } from './messages.ts';
@@ -21,9 +22,7 @@ export interface StoreThread {
   close(): Promise<void>;
 }
 
-const SOURCE = new URL('./thread/worker.ts', import.meta.url);
-/** Beside a compiled file there is a compiled worker. */
-const FILE = import.meta.url.endsWith('.ts') ? SOURCE : new URL(SOURCE.href.replace(/\.ts$/, '.js'));
+const FILE = builtFile(new URL('./thread/worker.ts', import.meta.url));
 
 /** Resolves when the file is open; rejects with the reason why it cannot be. */
 export function startStoreThread(settings: ThreadSettings): Promise<StoreThread> {

@@ -1,4 +1,5 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { builtFile } from '../../kernel/built-file.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import {
@@ -38,9 +39,7 @@ export interface SandboxThread {
   end(): Promise<void>;
 }
 
-const SOURCE = new URL('./thread/worker.ts', import.meta.url);
-/** Beside a compiled file there is a compiled worker. */
-const FILE = import.meta.url.endsWith('.ts') ? SOURCE : new URL(SOURCE.href.replace(/\.ts$/, '.js'));
+const FILE = builtFile(new URL('./thread/worker.ts', import.meta.url));
 /** The engine looks at its time between steps; what holds it up longer than this ends with its thread. */
 const HARD_GRACE_MS = 1_000;
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { compileViolation } from '../../targets/check-parameters.ts';
@@ -28,7 +28,7 @@ function checkUpdates(
   { requires, accepts }: Pick<Task, 'requires' | 'accepts'>,
   { context_updates: updates = {} }: SentClaim,
 ): RuntimeError | undefined {
-  if (!isObject(updates)) return refused('"context_updates" is no object.', SHAPE);
+  if (!isJsonObject(updates)) return refused('"context_updates" is no object.', SHAPE);
   const known = [...Object.keys(requires), ...Object.keys(accepts)];
   for (const key of Object.keys(updates))
     if (!known.includes(key))
@@ -72,9 +72,6 @@ const wrapped = (key: string, schema: JsonObject): JsonObject => ({
   type: 'object',
   properties: { [key]: schema },
 });
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const SHAPE = 'complete_step takes {"notes": "…", "context_updates": {…}, "artifacts": […]}.';
 const TOO_LARGE = 'Put large results into files, and say where they are.';

@@ -4,6 +4,7 @@ import { closingLines } from '../../../src/cli/view/closing-lines.ts';
 import { describeEvent } from '../../../src/cli/view/describe-event.ts';
 import { createEventLines } from '../../../src/cli/view/event-line.ts';
 import { createPlainLines } from '../../../src/cli/view/plain-lines.ts';
+import { stateJson } from '../../../src/cli/view/state-json.ts';
 import { stateLines } from '../../../src/cli/view/state-lines.ts';
 import { tableLines } from '../../../src/cli/view/table.ts';
 import type { EventBody } from '../../../src/events/event.ts';
@@ -229,6 +230,50 @@ describe('a state', () => {
       '  So far.',
       '  So good.',
     ]);
+  });
+
+  it('has the feeds as the log knows them: values with their age, failures, those that came and went', () => {
+    const error = { code: 'not_found', message: 'No such file.', retryable: false };
+    const updated = {
+      type: 'feed.updated',
+      id: 'tide',
+      tokens: 2,
+      loaded_at: Date.UTC(2026, 0, 1, 12),
+    } as const;
+    const events = eventList([
+      [0, started()],
+      [0, { ...updated, value: 'low', told: true }],
+      [5, { type: 'feed.failed', id: 'log', error, times: 1 }],
+      [6, { type: 'feed.added', id: 'mine', feed: { id: 'mine' }, by: 'model' }],
+      [7, { type: 'feed.removed', id: 'old', by: 'model', declared: true }],
+      [8, { type: 'feed.removed', id: 'builtin:news', by: 'runtime' }],
+      [1000, { type: 'feed.failed', id: 'tide', error, times: 1 }],
+    ]);
+    const state = fold(events);
+    const lines = stateLines(state, { columns: 100, paint, status: 'running' });
+    expect(lines.slice(lines.indexOf('Feeds'))).toEqual([
+      'Feeds',
+      '  $tide = low (2 tokens, loaded 1.0 s before) fails: not_found: No such file.',
+      '  $log (no value yet) fails: not_found: No such file.',
+      '  $mine (no value yet, by model)',
+      '  $old (removed)',
+      '  builtin:news (switched off)',
+    ]);
+    expect(stateJson(state, { status: 'running' })).toMatchObject({
+      feeds: [
+        {
+          id: 'tide',
+          value: 'low',
+          tokens: 2,
+          loaded: '2026-01-01T12:00:00.000Z',
+          failing: { error, times: 1 },
+        },
+        { id: 'log', failing: { error } },
+        { id: 'mine', definition: { id: 'mine' }, by: 'model' },
+        { id: 'old', removed: true },
+      ],
+      feeds_off: ['builtin:news'],
+    });
   });
 
   it('of a huge session is not the whole of it', () => {

@@ -1,16 +1,22 @@
 import type { Dirent } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { type IgnoreLevel, isIgnored } from '../../../kernel/gitignore/ignore-level.ts';
 import type { PermittedPath } from '../../../targets/access/permitted-paths.ts';
 import { stopped } from '../../../targets/access/stopped.ts';
 import { fileFailed } from '../../../targets/builtin/filesystem/file-errors.ts';
-import { type IgnoreRules, isIgnored, rulesAbove, rulesOf } from './ignore-rules.ts';
+import { levelOf, levelsAbove } from './ignore-levels.ts';
 
 /** Entries that one walk comes across, those that are ignored included. 20,000 take about half a second. */
 const MAX_ENTRIES = 20_000;
 const MAX_DEPTH = 32;
+/** Rules that are tried before everything else gets its turn. */
+const TURN_WORK = 10_000;
 /** Sizes that are asked for at once. */
 const AT_ONCE = 64;
+/** Nobody wants to read them, whatever git is told. */
+const NEVER: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
 export interface RepoFile {
   /** Below the folder, with forward slashes. */
@@ -29,7 +35,7 @@ export interface WalkedRepo {
 interface Waiting {
   readonly path: string;
   readonly depth: number;
-  readonly rules: IgnoreRules;
+  readonly rules: IgnoreLevel | undefined;
 }
 
 /**
@@ -45,7 +51,8 @@ export async function walkRepo(
   const folders: string[] = [];
   let seen = 0;
   let isCut = false;
-  const waiting: Waiting[] = [{ path: '', depth: 1, rules: await rulesAbove(folder) }];
+  let work = 0;
+  const waiting: Waiting[] = [{ path: '', depth: 1, rules: await levelsAbove(folder) }];
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     if (signal.aborted) throw stopped('a repo source', signal);
     const { path, depth, rules } = next;
@@ -54,15 +61,23 @@ export async function walkRepo(
     if (seen >= maxEntries) isCut = true;
     const found: string[] = [];
     for (const entry of entries) {
-      const below = path === '' ? entry.name : `${path}/${entry.name}`;
+      work += rules?.cost ?? 0;
+      if (work > TURN_WORK) {
+        await turn();
+        work = 0;
+        if (signal.aborted) throw stopped('a repo source', signal);
+      }
+      const { name } = entry;
+      const below = path === '' ? name : `${path}/${name}`;
       const isFolder = entry.isDirectory();
       if (!isFolder && !entry.isFile()) continue;
-      if (isIgnored(rules, below, isFolder) || !folder.covers(join(folder.real, below))) continue;
+      if (NEVER.has(name) || isIgnored(rules, below, name, isFolder)) continue;
+      if (!folder.covers(join(folder.real, below))) continue;
       if (!isFolder) found.push(below);
       else {
         folders.push(below);
         if (depth >= MAX_DEPTH || isCut) isCut = true;
-        else waiting.push({ path: below, depth: depth + 1, rules: await rulesOf(rules, folder, below) });
+        else waiting.push({ path: below, depth: depth + 1, rules: await levelOf(rules, folder, below) });
       }
     }
     files.push(...(await sizesOf(folder, found, signal)));

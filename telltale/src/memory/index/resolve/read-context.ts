@@ -1,4 +1,4 @@
-import type { Json } from '../../../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../kernel/json.ts';
 import { folderOf, joined } from './paths.ts';
 import type { PackageHome, PathMapping, ResolveContext } from './resolve-context.ts';
 
@@ -8,14 +8,12 @@ export interface ManifestText {
   readonly text: string;
 }
 
-type Table = Readonly<Record<string, Json>>;
-
 /** What manifests say of imports. One that cannot be read says nothing: the folder's own tools will tell. */
 export function readContext(manifests: readonly ManifestText[]): ResolveContext {
   const packages = new Map<string, PackageHome>();
   const crates = new Map<string, string>();
   const goModules: { module: string; folder: string }[] = [];
-  const configs = new Map<string, Table>();
+  const configs = new Map<string, JsonObject>();
   for (const { path, text } of manifests) {
     const folder = folderOf(path);
     const name = path.slice(folder === '' ? 0 : folder.length + 1);
@@ -39,7 +37,7 @@ export function readContext(manifests: readonly ManifestText[]): ResolveContext 
   };
 }
 
-function addPackage(packages: Map<string, PackageHome>, folder: string, json: Table): void {
+function addPackage(packages: Map<string, PackageHome>, folder: string, json: JsonObject): void {
   const { name, main, module, exports, imports, types } = json;
   if (typeof name !== 'string' || packages.has(name)) return;
   const entry = [module, main, types].find((each) => typeof each === 'string');
@@ -56,7 +54,7 @@ const MAX_EXTENDS = 5;
 /** Its own, else that of the file it extends, where that is one of the folder's. */
 function mappingOf(
   path: string,
-  configs: ReadonlyMap<string, Table>,
+  configs: ReadonlyMap<string, JsonObject>,
   depth: number,
 ): PathMapping | undefined {
   const config = configs.get(path);
@@ -98,11 +96,10 @@ function mappingOf(
 const exactness = (pattern: string): number =>
   pattern.includes('*') ? pattern.indexOf('*') : Number.MAX_SAFE_INTEGER;
 
-const tableOf = (value: Json | undefined): Table =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Table) : {};
+const tableOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
 /** JSON, or JSON with comments and commas before closing brackets. */
-function parseJson(text: string): Table {
+function parseJson(text: string): JsonObject {
   const bare = text.replace(/^\uFEFF/, '');
   try {
     return tableOf(JSON.parse(bare) as Json);

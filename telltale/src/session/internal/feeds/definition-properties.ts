@@ -13,7 +13,7 @@ export const DEFINITION_PROPERTIES: JsonObject = {
   source: {
     type: 'object',
     description:
-      'Where the value comes from: {"type": "tool" | "relic" | "workflow" | "llm" | "mcp" | "agent" | "file" | "repo" | "http" | "metadata", "name": …, "action": …, "params": {…}} or {"type": "internal", "action": "system_clock" | "random" | "env" | "metadata" | "history" | "metrics" | "session_stats" | "debug_context"}.',
+      'Where the value comes from: {"type": "tool" | "relic" | "llm" | "mcp" | "agent" | "file" | "repo" | "http" | "metadata", "name": …, "action": …, "params": {…}} or {"type": "internal", "action": "system_clock" | "random" | "env" | "metadata" | "history" | "metrics" | "session_stats" | "debug_context"}.',
   },
   cache_ttl: { type: ['number', 'string'], description: 'How long a value counts as fresh.' },
   max_tokens: { type: 'integer', minimum: 1, description: 'The most it may take of your prompt.' },

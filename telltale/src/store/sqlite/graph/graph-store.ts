@@ -9,7 +9,7 @@ export function createGraphStore(ask: AskGraph): GraphStore {
   return {
     files: (graph) => ask('files', graph),
     write: (graph, change) => ask('write', graph, change),
-    unresolved: (graph) => ask('unresolved', graph),
+    imports: (graph, after, limit) => ask('imports', graph, after, limit),
     resolve: (graph, resolved) => ask('resolve', graph, resolved),
     search: (graph, words, options) => ask('search', graph, words, options),
     symbols: (graph, name, limit) => ask('symbols', graph, name, limit),

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { builtFile } from '../../../kernel/built-file.ts';
 import type { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { MAX_QUEUED } from '../../limits.ts';
 import { storeClosed, storeOverloaded } from '../../store-errors.ts';
@@ -16,9 +17,7 @@ import type {
 } from './graph-messages.ts';
 import { createGraphStore, type OpenGraphs } from './graph-store.ts';
 
-const SOURCE = new URL('./thread/worker.ts', import.meta.url);
-/** Beside a compiled file there is a compiled worker. */
-const FILE = import.meta.url.endsWith('.ts') ? SOURCE : new URL(SOURCE.href.replace(/\.ts$/, '.js'));
+const FILE = builtFile(new URL('./thread/worker.ts', import.meta.url));
 
 interface Waiting {
   readonly resolve: (value: GraphResult<GraphOp>) => void;

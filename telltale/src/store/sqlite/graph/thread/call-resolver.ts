@@ -1,3 +1,4 @@
+import { EVERYBODYS, isCalled, isLike, isPlain, isTop, nearest, SELVES } from './call-names.ts';
 import type { FileRows, KnownFile } from './file-rows.ts';
 import { type ImportRow, type ImportRows, namesOf, takes } from './import-rows.ts';
 import type { SymbolRow, SymbolRows } from './symbol-rows.ts';
@@ -22,16 +23,6 @@ export type Meaning =
 
 const UNKNOWN: Meaning = { kind: 'unknown' };
 const ELSEWHERE: Meaning = { kind: 'elsewhere' };
-const SELVES: ReadonlySet<string> = new Set(['this', 'self', 'Self', 'cls', 'super']);
-/** Methods of every language's own things: that a file knows a class with such a method says nothing of a call. */
-const EVERYBODYS: ReadonlySet<string> = new Set(
-  (
-    'add all any append apply bind call catch clear clone close concat delete emit entries every extend filter find ' +
-    'finally flat forEach format get has includes indexOf insert items iter join keys len length map match next on once ' +
-    'open pop push read reduce remove replace reverse set shift size slice some sort splice split startsWith test then ' +
-    'toString trim unwrap update values write'
-  ).split(' '),
-);
 /** Re-exports that are followed one after the other. */
 const MAX_HOPS = 5;
 const MAX_IMPORTS = 1000;
@@ -181,29 +172,3 @@ export function createCallResolver(
 }
 
 const sure = (row: SymbolRow): Meaning => ({ kind: 'symbol', row, sure: true });
-const isPlain = ({ symbol }: SymbolRow): boolean =>
-  symbol.kind !== 'method' && symbol.kind !== 'field' && symbol.kind !== 'heading';
-const isTop = (row: SymbolRow): boolean => isPlain(row) && row.container === null;
-
-/** The one whose scope is the closest around; of those beside each other the last, which hides the others. */
-function nearest(rows: readonly SymbolRow[], chain: readonly number[]): SymbolRow | undefined {
-  let best: SymbolRow | undefined;
-  let depth = Number.POSITIVE_INFINITY;
-  for (const row of rows) {
-    const at = row.container === null ? chain.length : chain.indexOf(row.container);
-    if (at >= 0 && at < depth) [best, depth] = [row, at];
-  }
-  return best;
-}
-
-/** `session` and `Session`, `_store` and `Store`. */
-const isLike = (receiver: string, type: string | undefined): boolean =>
-  type !== undefined && receiver.replace(/^[_$#]+/, '').toLowerCase() === type.toLowerCase();
-
-/** `path` of `node:path`, `kernel` of `crate::kernel`, `words` of `./words.ts`. */
-const isCalled = (receiver: string, specifier: string): boolean => {
-  const last = specifier.split(/[/:]+/).at(-1) ?? '';
-  return (
-    last === receiver || last.replace(/\.[a-z]+$/, '') === receiver || last.split('.').at(-1) === receiver
-  );
-};

@@ -115,8 +115,10 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
     takeOut(id);
     addWords.run(id, ...indexedName(text, FACT_WORDS), indexedText(subjectsText(about), FACT_WORDS, ''));
     for (const one of about) addSubject.run(id, graph, one.path ?? null, one.symbol ?? null);
+    const contents = new Map(fact.contents?.map(({ path, hash }) => [path, hash]));
     for (const one of about)
-      for (const path of filesOf(graph, one)) addFile.run(id, path, files.hashOf(graph, path));
+      for (const path of filesOf(graph, one))
+        addFile.run(id, path, contents.get(path) ?? files.hashOf(graph, path));
     for (const one of superseded) {
       supersede.run(one);
       removeWords.run(one);

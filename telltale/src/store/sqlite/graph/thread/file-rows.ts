@@ -46,7 +46,7 @@ export function createFileRows(db: DatabaseSync): FileRows {
      symbols_end = ?, imports = ?, imports_end = ?, calls = ? WHERE id = ?`,
   );
   const touch = db.prepare(
-    'UPDATE graph_files SET size = ?, mtime = ?, read_at = ? WHERE graph = ? AND path = ?',
+    'UPDATE graph_files SET size = ?, mtime = ?, read_at = ? WHERE graph = ? AND path = ? AND hash = ?',
   );
   const remove = db.prepare('DELETE FROM graph_files WHERE id = ?');
   const addWords = db.prepare('INSERT INTO graph_file_words (rowid, whole, name, text) VALUES (?, ?, ?, ?)');
@@ -83,7 +83,8 @@ export function createFileRows(db: DatabaseSync): FileRows {
       addWords.run(id, whole, name, indexedText(path.slice(0, slash + 1), PATH_WORDS, ''));
       return id;
     },
-    touch: (graph, { path, size, mtimeMs, readAtMs }) => void touch.run(size, mtimeMs, readAtMs, graph, path),
+    touch: (graph, { path, hash, size, mtimeMs, readAtMs }) =>
+      void touch.run(size, mtimeMs, readAtMs, graph, path, hash),
     remove(id) {
       removeWords.run(id);
       remove.run(id);

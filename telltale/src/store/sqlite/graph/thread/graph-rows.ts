@@ -56,7 +56,7 @@ export function createGraphRows(db: DatabaseSync): OpenRows {
       checkChange(change);
       writes.write(make(graph), change);
     },
-    unresolved: (graph) => within(graph, [], imports.open),
+    imports: (graph, after, limit) => within(graph, [], (id) => imports.all(id, after, boundLimit(limit))),
     resolve: (graph, resolved) => within(graph, undefined, (id) => imports.resolve(id, resolved)),
     search: (graph, words, { limit, kinds }) =>
       within(graph, [], (id) =>

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import type { FoundImport, OpenImport, ResolvedImport } from '../../../graph.ts';
+import type { FoundImport, KnownImport, ResolvedImport } from '../../../graph.ts';
 import type { FileRows, KnownFile } from './file-rows.ts';
 
 type Row = Record<string, SQLOutputValue>;
@@ -24,7 +24,8 @@ export interface ImportRows {
   importers(graph: number, path: string, limit: number): readonly number[];
   /** Of them, those imports that hand on what they take. */
   handedOn(graph: number, path: string, limit: number): readonly ImportRow[];
-  open(graph: number): readonly OpenImport[];
+  /** By id, from behind `after` on. */
+  all(graph: number, after: number, limit: number): readonly KnownImport[];
   resolve(graph: number, resolved: readonly ResolvedImport[]): void;
 }
 
@@ -44,15 +45,9 @@ export function createImportRows(db: DatabaseSync, files: FileRows): ImportRows 
   const handedOn = db.prepare(
     `${joined} i.graph = ? AND i.target = ? AND (i.reexport = 1 OR f.path LIKE '%__init__.py') LIMIT ?`,
   );
-  // By target first: there are fewer of them than of imports.
-  const open = db.prepare(
-    `SELECT DISTINCT f.path, i.specifier FROM graph_imports i JOIN graph_files f ON f.id = i.file
-     WHERE i.graph = ?1 AND i.target IS NULL
-     UNION SELECT f.path, i.specifier FROM (
-       SELECT t.target FROM (SELECT DISTINCT target FROM graph_imports WHERE graph = ?1 AND target IS NOT NULL) t
-       WHERE NOT EXISTS (SELECT 1 FROM graph_files k WHERE k.graph = ?1 AND k.path = t.target)
-     ) gone JOIN graph_imports i ON i.graph = ?1 AND i.target = gone.target JOIN graph_files f ON f.id = i.file
-     ORDER BY 1, 2`,
+  const all = db.prepare(
+    `SELECT i.id, i.specifier, i.target, f.path FROM graph_imports i JOIN graph_files f ON f.id = i.file
+     WHERE i.graph = ? AND i.id > ? ORDER BY i.id LIMIT ?`,
   );
   const resolve = db.prepare(
     'UPDATE graph_imports SET target = ? WHERE id >= ? AND id < ? AND specifier = ?',
@@ -65,12 +60,15 @@ export function createImportRows(db: DatabaseSync, files: FileRows): ImportRows 
     naming: (file, name, limit) => naming.all(...file.imports, JSON.stringify(name), limit).map(toRow),
     importers: (graph, path, limit) => importers.all(graph, path, limit).map(({ file }) => Number(file)),
     handedOn: (graph, path, limit) => handedOn.all(graph, path, limit).map(toRow),
-    open: (graph) =>
-      open.all(graph).map(({ path, specifier }) => ({ path: String(path), specifier: String(specifier) })),
+    all: (graph, after, limit) =>
+      all.all(graph, after, limit).map(({ id, path, specifier, target }) => ({
+        ...{ id: Number(id), path: String(path), specifier: String(specifier) },
+        ...(target === null ? {} : { target: String(target) }),
+      })),
     resolve(graph, resolved) {
       for (const { path, specifier, target } of resolved) {
         const file = files.find(graph, path);
-        if (file !== undefined) resolve.run(target, ...file.imports, specifier);
+        if (file !== undefined) resolve.run(target ?? null, ...file.imports, specifier);
       }
     },
   };

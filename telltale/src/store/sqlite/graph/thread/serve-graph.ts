@@ -27,7 +27,7 @@ export interface GraphServer {
 const WAY: Readonly<Record<GraphOp, 'read' | 'rebuilt' | 'kept'>> = {
   files: 'read',
   write: 'rebuilt',
-  unresolved: 'read',
+  imports: 'read',
   resolve: 'rebuilt',
   search: 'read',
   symbols: 'read',

@@ -6,6 +6,9 @@ const SEAM =
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/gu;
 const NO_WORD = /[^\p{L}\p{N}]/gu;
 const BEYOND_ASCII = /[^\0-\x7f]/;
+const NOT_ASCII = /[^\0-\x7f]/gu;
+/** What is a letter differs between SQLite's Unicode and ours: a token of both is made of what never changes. */
+const inAscii = (letter: string) => `u${letter.codePointAt(0)?.toString(16)}`;
 const MAX_WORD_CHARS = 64;
 
 /** A word of a text: `createTagParser` is `createtagparser` with the parts `create`, `tag` and `parser`. */
@@ -30,7 +33,7 @@ function unicodeWords(text: string, limit: number): readonly Word[] {
     const parts: string[] = [];
     for (const piece of found.slice(0, MAX_WORD_CHARS).split(SEAM)) {
       const part = piece.normalize('NFKD').toLowerCase().replace(NO_WORD, '');
-      if (part !== '') parts.push(part);
+      if (part !== '') parts.push(part.replace(NOT_ASCII, inAscii));
     }
     if (parts.length > 0) words.push(toWord(parts));
   }

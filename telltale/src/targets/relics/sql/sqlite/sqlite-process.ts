@@ -1,6 +1,7 @@
 import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
+import { builtFile } from '../../../../kernel/built-file.ts';
 import { messageLine } from './message-line.ts';
 import type { ToServer } from './messages.ts';
 import { createSqliteServer } from './serve-sqlite.ts';
@@ -10,9 +11,7 @@ import { createSqliteServer } from './serve-sqlite.ts';
  * held open by the parent for as long as it lives. A process and not a thread: SQLite can only be stopped in the middle
  * of a statement by ending its process (a thread that is told to end waits for the statement).
  */
-const SOURCE = new URL('./watch-parent.ts', import.meta.url);
-/** Beside a compiled file there is a compiled one. */
-const FILE = import.meta.url.endsWith('.ts') ? SOURCE : new URL(SOURCE.href.replace(/\.ts$/, '.js'));
+const FILE = builtFile(new URL('./watch-parent.ts', import.meta.url));
 new Worker(FILE).unref();
 
 const server = createSqliteServer();

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { builtFile } from '../../../../kernel/built-file.ts';
 import { messageLine } from './message-line.ts';
 import type { FromServer, ToServer } from './messages.ts';
 
@@ -15,9 +16,7 @@ export interface SqliteProcess {
   close(): Promise<void>;
 }
 
-const SOURCE = new URL('./sqlite-process.ts', import.meta.url);
-/** Beside a compiled file there is a compiled program. */
-const FILE = import.meta.url.endsWith('.ts') ? SOURCE : new URL(SOURCE.href.replace(/\.ts$/, '.js'));
+const FILE = builtFile(new URL('./sqlite-process.ts', import.meta.url));
 
 export function startSqliteProcess(): SqliteProcess {
   const child = fork(FILE, {

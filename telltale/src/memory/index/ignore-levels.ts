@@ -1,34 +1,11 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import { findGitFolder } from '../git-folder.ts';
-import { type IgnoreRules, parseIgnoreRules } from './ignore-rules.ts';
-
-/** What is ignored in a folder and below it: its own rules, then those of the folders above. */
-export interface IgnoreLevel {
-  readonly rules: IgnoreRules;
-  /** From a path of the walk to one of the rules' folder: so many characters less, or these more. */
-  readonly strip: number;
-  readonly prefix: string;
-  readonly above: IgnoreLevel | undefined;
-}
+import { type IgnoreLevel, type RulesPlace, withRules } from '../../kernel/gitignore/ignore-level.ts';
+import { findGitFolder } from './git-folder.ts';
 
 /** Those of one folder, the weakest first: what stands in `.ignore` is for tools like this one. */
 const IGNORE_FILES = ['.gitignore', '.ignore'];
 const MAX_IGNORE_BYTES = 1024 * 1024;
-
-export function isIgnored(
-  level: IgnoreLevel | undefined,
-  path: string,
-  name: string,
-  isFolder: boolean,
-): boolean {
-  for (let at = level; at !== undefined; at = at.above) {
-    const { rules, strip, prefix } = at;
-    const verdict = rules.verdict(strip === 0 ? prefix + path : path.slice(strip), name, isFolder);
-    if (verdict !== undefined) return verdict === 'ignored';
-  }
-  return false;
-}
 
 /** `folder` is below `root` (`''`, or `a/b`) and has the entries `has`. */
 export function levelOf(
@@ -39,8 +16,7 @@ export function levelOf(
 ): IgnoreLevel | undefined {
   let level = above;
   for (const file of IGNORE_FILES)
-    if (has(file))
-      level = withRules(level, join(root, folder, file), folder === '' ? 0 : folder.length + 1, '');
+    if (has(file)) level = withFile(level, join(root, folder, file), { folder });
   return level;
 }
 
@@ -56,23 +32,17 @@ export function levelsAbove(root: string): IgnoreLevel | undefined {
       .slice(depth)
       .map((part) => `${part}/`)
       .join('');
-  let level = withRules(undefined, join(git.common, 'info', 'exclude'), 0, pathFrom(0));
+  let level = withFile(undefined, join(git.common, 'info', 'exclude'), { toRoot: pathFrom(0) });
   for (let depth = 0; depth < below.length; depth++) {
     const folder = join(git.repository, ...below.slice(0, depth));
-    for (const file of IGNORE_FILES) level = withRules(level, join(folder, file), 0, pathFrom(depth));
+    for (const file of IGNORE_FILES) level = withFile(level, join(folder, file), { toRoot: pathFrom(depth) });
   }
   return level;
 }
 
-function withRules(
-  above: IgnoreLevel | undefined,
-  file: string,
-  strip: number,
-  prefix: string,
-): IgnoreLevel | undefined {
+function withFile(above: IgnoreLevel | undefined, file: string, place: RulesPlace): IgnoreLevel | undefined {
   const text = readText(file);
-  const rules = text === undefined ? undefined : parseIgnoreRules(text);
-  return rules === undefined ? above : { rules, strip, prefix, above };
+  return text === undefined ? above : withRules(above, text, place);
 }
 
 /** Nothing where there is none, or none that can be read: git takes no rules from a link, either. */

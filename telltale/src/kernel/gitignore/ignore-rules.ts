@@ -2,6 +2,8 @@ import { compileGlob, type Glob } from './glob.ts';
 
 /** The lines of one .gitignore. */
 export interface IgnoreRules {
+  /** How many lines count: each is tried. */
+  readonly count: number;
   /**
    * What the last line that fits says; undefined where none does. `path` is relative to the file's folder, `name` its
    * last part.
@@ -32,6 +34,7 @@ export function parseIgnoreRules(text: string): IgnoreRules | undefined {
   if (rules.length === 0) return undefined;
   rules.reverse();
   return {
+    count: rules.length,
     verdict(path, name, isFolder) {
       const [pathBytes, nameBytes] = [asBytes(path), asBytes(name)];
       for (const { negated, foldersOnly, byPath, fits } of rules)
@@ -59,9 +62,15 @@ function parseRule(line: string): Rule | undefined {
 
 const BEYOND_ASCII = /[\u0080-\uffff]/;
 
+const encoder = new TextEncoder();
+
 /** A character for each byte: to git a question mark is a byte. */
-const asBytes = (text: string): string =>
-  BEYOND_ASCII.test(text) ? Buffer.from(text).toString('latin1') : text;
+function asBytes(text: string): string {
+  if (!BEYOND_ASCII.test(text)) return text;
+  let bytes = '';
+  for (const byte of encoder.encode(text)) bytes += String.fromCharCode(byte);
+  return bytes;
+}
 
 /** Spaces at the end do not count, but for one behind a backslash. */
 function withoutTrailingSpaces(line: string): string {

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import type { SessionState } from '../../events/state.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import type { Store } from '../../store/store.ts';
+
+const HASH_CHARS = 16;
+
+/** The runs of workflows that a session's feeds are made by. */
+export interface FeedRuns {
+  /** After a restart: finds those that it cut short, so that whoever asks the same again goes on with them. */
+  find(): Promise<void>;
+  /** Runs the workflow that a feed is made by, and gives its output. */
+  run(workflow: WorkflowManifest, input: JsonObject, signal: AbortSignal): Promise<Json>;
+  /**
+   * Before a session ends for good: `close` stops those that run, and those that were found and that nobody asked for
+   * again are ended, too. Nobody would ever take them up.
+   */
+  end(close: () => Promise<void>): Promise<void>;
+}
+
+export interface FeedRunsEdges {
+  readonly state: SessionState;
+  readonly store: Pick<Store, 'list'>;
+  readonly call: (
+    id: string,
+    workflow: WorkflowManifest,
+    input: JsonObject,
+    signal: AbortSignal,
+  ) => Promise<Json>;
+  /** Ends a run, and resolves when it has ended. */
+  readonly end: (id: string, why: RuntimeError) => Promise<void>;
+}
+
+/**
+ * A run that has ended is never asked for its output again: a feed is of this moment. So each time that a session is
+ * taken up its runs have names of their own.
+ */
+export function createFeedRuns({ state, store, call, end }: FeedRunsEdges): FeedRuns {
+  const prefix = `${state.id}.feed:`;
+  const takenUpAt = state.seq;
+  let begun = 0;
+  let running = 0;
+  let left: readonly string[] = [];
+  return {
+    async find() {
+      const open = await store.list({ kind: 'run', status: ['running', 'waiting'] });
+      left = open.map(({ stream }) => stream).filter((stream) => stream.startsWith(prefix));
+    },
+    async run(workflow, input, signal) {
+      const asked = createHash('sha256')
+        .update(`${workflow.name} ${JSON.stringify(input)}`)
+        .digest('hex');
+      const same = `${prefix}${asked.slice(0, HASH_CHARS)}:`;
+      const found = left.find((run) => run.startsWith(same));
+      left = left.filter((run) => run !== found);
+      running++;
+      try {
+        return await call(found ?? `${same}${takenUpAt}:${++begun}`, workflow, input, signal);
+      } finally {
+        running--;
+      }
+    },
+    async end(close) {
+      if (running > 0) await close();
+      const others = left;
+      left = [];
+      await Promise.all(others.map((run) => end(run, notAskedAgain())));
+    },
+  };
+}
+
+const notAskedAgain = () =>
+  new RuntimeError('cancelled', 'The session that it was loaded for has ended without it.');

@@ -1,0 +1,31 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { IdSource } from '../kernel/ids.ts';
+import type { LoadTokenizer } from '../kernel/tokenizer.ts';
+import type { Store } from '../store/store.ts';
+import type { Approve } from '../targets/target.ts';
+import type { AgentShelf } from './agent-shelf.ts';
+import type { Spawn } from './children/lineage.ts';
+import type { Memories } from './memory/memories.ts';
+import type { Runs } from './runs/create-runs.ts';
+import type { OnWaiting } from './runtime-types.ts';
+
+/** What every session of a runtime has at hand. */
+export interface RuntimeEdges {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly shelf: AgentShelf;
+  readonly approve?: Approve | undefined;
+  readonly onWaiting?: OnWaiting | undefined;
+  /** Whose variables of `key: user` sessions have that say nothing else. */
+  readonly user: string;
+  /** Begins the session of a sub-agent. */
+  readonly spawn: Spawn;
+  readonly runs: Runs;
+  readonly memories: Memories;
+  readonly tokenizer: LoadTokenizer;
+  readonly ids: IdSource;
+  readonly crashPoint?: ((name: string) => void) | undefined;
+}

@@ -120,5 +120,5 @@ function heap(): number {
 
 /** A handicap of some nanoseconds a feed. */
 const lookAt = (feeds: readonly string[]) => () => {
-  if (feeds.join('').length === 0) throw new Error('There is no feed.');
+  if (feeds.join('').length < feeds.length) throw new Error('A feed is empty.');
 };

@@ -136,6 +136,23 @@ describe('a query for a symbol', () => {
     for (const { from, to } of found) expect(keys.has(from) && keys.has(to)).toBe(true);
   });
 
+  test('that several files define has the callers of each', async () => {
+    const homes = ['a', 'b', 'c', 'd', 'e'];
+    await store.write('namesakes', {
+      records: homes.flatMap((home) => [
+        fileRecord(`${home}/end.ts`, { symbols: [symbolOf('endRun', 1)] }),
+        fileRecord(`${home}/use.ts`, {
+          symbols: [symbolOf(`use_${home}`, 2)],
+          imports: [{ specifier: './end.ts', line: 1, names: ['endRun'], target: `${home}/end.ts` }],
+          calls: [{ name: 'endRun', line: 3, from: 0 }],
+        }),
+      ]),
+    });
+    const { edges: found } = await queryGraph(store, 'namesakes', '/', { symbol: 'endRun' }, edges);
+    const calls = found.filter(({ kind }) => kind === 'calls').map(({ at, to }) => `${at} ${to}`);
+    expect(calls.sort()).toEqual(homes.map((home) => `${home}/use.ts:3 ${home}/end.ts:1`));
+  });
+
   test('goes on with the callers of its callers where depth says so', async () => {
     const near = await ask({ symbol: 'lex', depth: 1 });
     expect(places(near.nodes)).not.toContain('src/main.ts:2');

@@ -25,8 +25,9 @@ const MIN_TOKENS = 100;
 const MAX_TOKENS = 100_000;
 /** Calls of one symbol that are looked at. */
 const CALLERS = 30;
-/** Of the symbols that were found, whose callers are looked for. */
+/** Of what words have found, whose callers are looked for; of one name all that are listed, up to so many. */
 const AROUND = 3;
+const NAMESAKES = 10;
 const ROOT = 4;
 const LINE = /^(.+?):(\d+)(?::\d+)?$/;
 
@@ -102,7 +103,7 @@ async function bySymbol(view: GraphView, draft: Draft, name: string, limit: numb
   for (const [place, symbol] of symbols.entries()) draft.symbol(symbol, 0, ROOT + (symbols.length - place));
   await Promise.all([
     ...symbols
-      .slice(0, AROUND)
+      .slice(0, NAMESAKES)
       .map((symbol) => gatherCalls(view, draft, symbol, { ...reach, score: ROOT, distance: 1 })),
     ...symbols.slice(0, 1).map((one) => gatherFacts(view, draft, { symbol: one.name }, placeOf(one), ROOT)),
   ]);

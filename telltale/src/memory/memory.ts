@@ -11,9 +11,9 @@ export interface Memory {
    * (relative to the folder) only at these. Calls at the same time share one pass.
    */
   index(options?: IndexOptions): Promise<IndexReport>;
-  query(query: MemoryQuery): Promise<MemoryAnswer>;
+  query(query: MemoryQuery, view?: MemoryView): Promise<MemoryAnswer>;
   /** The part that has most to do with `text`, as Markdown of at most `maxTokens`; empty where there is none. */
-  relevant(text: string, maxTokens: number): Promise<string>;
+  relevant(text: string, maxTokens: number, view?: MemoryView): Promise<string>;
   learn(facts: readonly LearnedFact[], from: { readonly session?: string }): Promise<readonly string[]>;
   noteSession(note: {
     readonly session: string;
@@ -25,6 +25,12 @@ export interface Memory {
   stats(): Promise<GraphStats>;
   /** Ends its thread. */
   close(): Promise<void>;
+}
+
+/** What of the folder whoever asks may see. Facts are for all: they are what sessions chose to keep. */
+export interface MemoryView {
+  /** Of these files of the graph, those that may be read. */
+  mayRead(paths: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
 export interface IndexOptions {

@@ -86,21 +86,21 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
       const own = paths.map(pathOf).filter((path) => path !== undefined);
       return indexer.index(own.includes('') ? rest : { ...rest, paths: own });
     },
-    async query(query) {
+    async query(query, view) {
       const note = await refresh(waitMs);
       const { path } = query;
       const asked = path === undefined ? query : { ...query, path: pathOf(path) || path };
       const ask = () =>
-        queryGraph(graphs, graph, folder, asked, { tokenizer, readLines: createLineReader(folder) });
+        queryGraph(graphs, graph, folder, asked, { tokenizer, view, readLines: createLineReader(folder) });
       let answer = await ask();
       if (note === undefined && (await lookAgain(await answerFiles(graphs, graph, answer))))
         answer = await ask();
       return withNote(await withStaleFacts(graphs, graph, answer, changed.has), note);
     },
-    async relevant(text, maxTokens) {
+    async relevant(text, maxTokens, view) {
       // Of half a graph the most relevant part may be the other half: whoever asks has a deadline of its own.
       await refresh(Number.POSITIVE_INFINITY);
-      const ask = () => relevantPart(graphs, graph, text, maxTokens, { tokenizer });
+      const ask = () => relevantPart(graphs, graph, text, maxTokens, { tokenizer, view });
       const { part, files } = await ask();
       return (await lookAgain(files)) ? (await ask()).part : part;
     },

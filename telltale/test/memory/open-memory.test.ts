@@ -217,6 +217,20 @@ describe('a memory', { timeout: 30_000 }, () => {
     );
   });
 
+  it('says in which session a fact was learned and what it supersedes', async () => {
+    const memory = await open(project({ 'a.ts': 'def alpha\n' }));
+    const about = [{ path: 'a.ts' }];
+    const [old = ''] = await memory.learn([{ text: 'it is slow', about }], { session: 'ses_1' });
+    const [now = ''] = await memory.learn([{ text: 'it is quick', about, supersedes: [old] }], {
+      session: 'ses_2',
+    });
+    await memory.noteSession({ session: 'ses_2', title: 'Mend it', read: ['a.ts'], changed: [] });
+    const { nodes, edges } = await memory.query({ path: 'a.ts' });
+    expect(nodes.flatMap((node) => (node.kind === 'fact' ? [node.id] : []))).toEqual([now]);
+    expect(edges).toContainEqual({ kind: 'learned_in', from: now, to: 'ses_2' });
+    expect(edges).toContainEqual({ kind: 'supersedes', from: now, to: old });
+  });
+
   it('has a relevant part for a text, and none where nothing is', async () => {
     const folder = project({ 'a.ts': 'def parse_duration\n' });
     const memory = await open(folder);

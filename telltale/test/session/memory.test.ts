@@ -72,6 +72,29 @@ describe('an agent with a memory', () => {
     await runtime.close();
   });
 
+  it.each([
+    ['not named', 'permissions: { paths: [src/open] }'],
+    ['denied', 'permissions: { paths: { allow: [.], deny: [src/kept] } }'],
+  ])('is shown nothing of files that its permissions keep from it: %s', async (_, permissions) => {
+    const files = {
+      'src/open/door.ts': "import { doorKey } from '../kept/key.ts';\nexport const door = () => doorKey();\n",
+      'src/kept/key.ts': "export const doorKey = () => {\n  return 'sk-secret';\n};\nconst doorCode = 'c-4711';\n",
+    };
+    const { run, runtime } = await home(files, `memory: { graph: src, inject: 300 }\n${permissions}\n`);
+    const asked = [{ symbol: 'doorKey' }, { query: 'door' }, { path: 'kept/key.ts' }];
+    const ran = await run(
+      'What of doorKey and the door?',
+      asked.map((each, at) => internal(`q${at}`, 'query_knowledge_graph', each)).join('\n'),
+      final('Ok.'),
+    );
+    const answers = asked.map((__, at) => ran.output(`q${at}`) as unknown as MemoryAnswer);
+    expect(JSON.stringify([answers, ran.prompts])).not.toMatch(/sk-secret|c-4711|doorCode/);
+    expect(answers[0]?.note).toContain('permissions');
+    expect(answers[1]?.nodes).toContainEqual(expect.objectContaining({ at: 'open/door.ts:2' }));
+    expect(ran.prompts[0]).toContain('open/door.ts');
+    await runtime.close();
+  });
+
   it('keeps facts with where they come from; they are stale once their file changes, and never served as fresh', async () => {
     const { run, runtime, folder } = await home();
     const fact = { text: 'The sill is three metres deep.', about: [{ path: 'harbour.ts' }] };

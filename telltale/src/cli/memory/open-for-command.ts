@@ -3,7 +3,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { GraphStats, GraphStore } from '../../store/graph.ts';
 import type { CommandContext } from '../command.ts';
-import { storeFlag, storeLocation } from '../session/store-location.ts';
+import { isInMemory, storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
 import type { StoreOption } from '../session/store-option.ts';
 import { requireStore } from '../session/with-runtime.ts';
 import { shellWord } from '../usage.ts';
@@ -46,7 +46,10 @@ export function withIndexed<T>(
   context: Pick<CommandContext, 'io' | 'runtimes'>,
   work: (memory: Memory, graphs: GraphStore, stats: GraphStats) => Promise<T>,
 ): Promise<T> {
-  requireStore(options, context.io);
+  const { io } = context;
+  const location = storeLocation(options.store, io);
+  if (isInMemory(location)) requireStore(options, io);
+  if (!storeExists(location, io)) throw noStore(location, folder, options);
   return withMemory(folder, options, context, async (memory, graphs) => {
     const stats = await memory.stats();
     if (stats.files === 0 && stats.walkedAtMs === undefined && stats.facts === 0)
@@ -55,7 +58,15 @@ export function withIndexed<T>(
   });
 }
 
-const notIndexed = (folder: string, asked: string, { store }: StoreOption) =>
+const indexCommand = (asked: string, { store }: StoreOption) =>
+  `telltale memory index${asked === '.' ? '' : ` ${shellWord(asked)}`}${storeFlag(store)}`;
+
+const notIndexed = (folder: string, asked: string, options: StoreOption) =>
   new RuntimeError('not_indexed', `Nothing is known of ${folder} yet.`, {
-    hint: `Build its graph first: telltale memory index${asked === '.' ? '' : ` ${shellWord(asked)}`}${storeFlag(store)}`,
+    hint: `Build its graph first: ${indexCommand(asked, options)}`,
+  });
+
+const noStore = (location: string, asked: string, options: StoreOption) =>
+  new RuntimeError('no_store', `There is no store at ${location}.`, {
+    hint: `Build the graph first: ${indexCommand(asked, options)}. Or name the store that has it with --store.`,
   });

@@ -63,6 +63,11 @@ export function createDraft(): Draft {
     else if (before.score < one.score) nodes.set(key, { ...before, score: one.score });
   };
 
+  const addEdge = (edge: MemoryEdge) => {
+    const key = `${edge.kind} ${edge.from} ${edge.to}`;
+    if (!edges.has(key)) edges.set(key, edge);
+  };
+
   return {
     symbol(symbol, distance, score, call) {
       const { kind, name, within, signature, doc } = symbol;
@@ -80,19 +85,18 @@ export function createDraft(): Draft {
     file: (path, distance, score, parts = {}) =>
       put({ node: { kind: 'file', at: path, ...parts, distance }, score }),
     module: (name, distance, score) => put({ node: { kind: 'module', name, distance }, score }),
-    fact({ kind, id, text, stale, session, commit, atMs }, distance, score) {
+    fact({ kind, id, text, stale, session, commit, atMs, supersedes = [] }, distance, score) {
       const from = {
         ...(session === undefined ? {} : { session }),
         ...(commit === undefined ? {} : { commit }),
       };
       put({ node: { kind, id, text, stale, ...from, atMs, distance }, score });
+      if (session !== undefined) addEdge({ kind: 'learned_in', from: id, to: session });
+      for (const other of supersedes) addEdge({ kind: 'supersedes', from: id, to: other });
     },
     session: ({ session, title, atMs }, distance, score) =>
       put({ node: { kind: 'session', session, title, atMs, distance }, score }),
-    edge(edge) {
-      const key = `${edge.kind} ${edge.from} ${edge.to}`;
-      if (!edges.has(key)) edges.set(key, edge);
-    },
+    edge: addEdge,
     has: (key) => nodes.has(key),
     drop: (key) => void nodes.delete(key),
     nodes: () => [...nodes.values()].sort((a, b) => b.score - a.score || a.node.distance - b.node.distance),

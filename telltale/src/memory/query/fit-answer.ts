@@ -63,7 +63,9 @@ function groupsOf(nodes: readonly MemoryNode[], edges: readonly MemoryEdge[]): r
   const own: MemoryEdge[][] = nodes.map(() => []);
   for (const edge of edges) {
     const [from, to] = [places.get(edge.from), places.get(edge.to)];
-    if (from !== undefined && to !== undefined) own[Math.max(from, to)]?.push(edge);
+    // What is superseded is no node of any answer.
+    const isWhole = to !== undefined || edge.kind === 'supersedes';
+    if (from !== undefined && isWhole) own[Math.max(from, to ?? 0)]?.push(edge);
   }
   return nodes.map((node, place) => ({ node, edges: own[place] ?? [] }));
 }

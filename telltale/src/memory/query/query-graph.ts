@@ -1,7 +1,7 @@
 import { isAbsolute, relative, sep } from 'node:path';
 import type { GraphStore } from '../../store/graph.ts';
-import type { MemoryAnswer, MemoryQuery } from '../memory.ts';
-import { createDraft, type Draft, placeOf } from './draft.ts';
+import type { MemoryAnswer, MemoryQuery, MemoryView } from '../memory.ts';
+import { createDraft, type Draft, type DraftNode, placeOf } from './draft.ts';
 import { fitAnswer } from './fit-answer.ts';
 import {
   type GraphView,
@@ -42,15 +42,37 @@ export async function queryGraph(
   const { limit, depth, maxTokens } = boundsOf(query);
   const view: GraphView = { store, graph };
   const draft = createDraft();
-  const note = await gather(view, draft, folder, query, limit, depth);
-  const nodes = await addSnippets(draft.nodes(), edges.readLines);
+  const said = await gather(view, draft, folder, query, limit, depth);
+  const found = draft.nodes();
+  const seen = await inView(found, edges.view);
+  const nodes = await addSnippets(seen, edges.readLines);
   return fitAnswer(
     nodes.map(({ node }) => node),
     draft.edges(),
-    note,
+    found.length === seen.length ? said : unseen(said, found.length - seen.length),
     maxTokens,
     edges.tokenizer,
   );
+}
+
+/** Those that stand in files which may be read, and what stands in none. */
+async function inView(
+  nodes: readonly DraftNode[],
+  view: MemoryView | undefined,
+): Promise<readonly DraftNode[]> {
+  if (view === undefined) return nodes;
+  const pathOf = ({ node, symbol }: DraftNode) =>
+    symbol?.path ?? (node.kind === 'file' ? node.at : undefined);
+  const allowed = await view.mayRead([...new Set(nodes.flatMap((each) => pathOf(each) ?? []))]);
+  return nodes.filter((each) => {
+    const path = pathOf(each);
+    return path === undefined || allowed.has(path);
+  });
+}
+
+function unseen(note: string | undefined, count: number): string {
+  const more = `${count} ${count === 1 ? 'is' : 'are'} not shown: the agent's "permissions: { paths }" do not name these files.`;
+  return note === undefined ? more : `${note} ${more}`;
 }
 
 function boundsOf({ limit, depth, maxTokens }: MemoryQuery) {

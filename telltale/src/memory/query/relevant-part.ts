@@ -1,4 +1,5 @@
 import type { Fact, Found, FoundSymbol, GraphStore } from '../../store/graph.ts';
+import type { MemoryView } from '../memory.ts';
 import { factFiles } from './answer-files.ts';
 import type { QueryEdges } from './query-edges.ts';
 import { dayOf, inline, staleness } from './render-answer.ts';
@@ -45,10 +46,15 @@ export async function relevantPart(
   graph: string,
   text: string,
   maxTokens: number,
-  edges: Pick<QueryEdges, 'tokenizer'>,
+  edges: Pick<QueryEdges, 'tokenizer' | 'view'>,
 ): Promise<RelevantPart> {
   if (!(maxTokens > 0)) return { part: '', files: [] };
-  const { symbols, facts, sessions, files } = await gather(store, graph, text.slice(0, MAX_TEXT_CHARS));
+  const { symbols, facts, sessions, files } = await gather(
+    store,
+    graph,
+    text.slice(0, MAX_TEXT_CHARS),
+    edges.view,
+  );
   if (symbols.size === 0 && facts.length === 0) return { part: '', files };
   const tokenizer = await edges.tokenizer();
   const lines: string[] = [];
@@ -72,7 +78,12 @@ export async function relevantPart(
   return { part: lines.join('\n'), files };
 }
 
-async function gather(store: GraphStore, graph: string, text: string): Promise<Part> {
+async function gather(
+  store: GraphStore,
+  graph: string,
+  text: string,
+  view: MemoryView | undefined,
+): Promise<Part> {
   const [found, named] = await Promise.all([
     store.search(graph, text, { limit: FOUND }),
     namedIn(store, graph, text),
@@ -89,6 +100,8 @@ async function gather(store: GraphStore, graph: string, text: string): Promise<P
   for (const one of close) if (one.kind === 'symbol') add(one.symbol);
   for (const path of close.flatMap((one) => (one.kind === 'file' ? [one.path] : [])).slice(0, 2))
     for (const symbol of await store.symbolsOf(graph, path, SYMBOLS_A_FILE)) add(symbol);
+  const allowed = await view?.mayRead([...symbols.keys()]);
+  for (const path of symbols.keys()) if (allowed?.has(path) === false) symbols.delete(path);
   const paths = [...symbols.keys()];
   const [facts, sessions] = await Promise.all([
     factsOf(store, graph, paths, close),

@@ -33,6 +33,8 @@ export function renderAnswer({ nodes, edges, note }: MemoryAnswer): string {
         lines.push(other(edge, edge.to, `- calls ${nameOf(byKey.get(edge.to), edge.to)}`));
       else if (edge.from === key && edge.kind === 'imports')
         lines.push(other(edge, edge.to, `- imports ${edge.to}`));
+      else if (edge.from === key && edge.kind === 'supersedes')
+        lines.push(other(edge, edge.to, `- supersedes ${edge.to}`));
     }
     return lines;
   };

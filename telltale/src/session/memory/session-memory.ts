@@ -6,10 +6,12 @@ import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { LoadTokenizer } from '../../kernel/tokenizer.ts';
 import { within } from '../../kernel/within.ts';
 import type { Memory } from '../../memory/memory.ts';
+import type { PermittedPaths } from '../../targets/access/permitted-paths.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { SessionEdges } from '../session-edges.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { Memories } from './memories.ts';
+import { withPermissions } from './permitted-view.ts';
 import { touchedFiles } from './touched-files.ts';
 
 /** The knowledge graph in one session. */
@@ -30,6 +32,8 @@ export interface SessionMemoryEdges {
   readonly clock: Clock;
   readonly tokenizer: LoadTokenizer;
   readonly origin: () => Cause;
+  /** What of the folder the agent may read. */
+  readonly paths: PermittedPaths;
 }
 
 /** Of an agent that has one. */
@@ -37,7 +41,9 @@ export function openMemory(edges: SessionEdges): SessionMemory | undefined {
   const { prepared, origin } = edges;
   const { graph } = prepared.agent.manifest.memory ?? {};
   if (graph === undefined) return undefined;
-  return createSessionMemory({ ...edges, agent: prepared.agent, origin: () => origin }, graph);
+  const { agent, targets } = prepared;
+  const { paths } = targets.edges.permissions;
+  return createSessionMemory({ ...edges, agent, paths, origin: () => origin }, graph);
 }
 
 export function noMemory(): never {
@@ -57,7 +63,7 @@ function createSessionMemory(edges: SessionMemoryEdges, graph: string): SessionM
   const { manifest, folder } = agent;
   const inject = manifest.memory?.inject ?? 0;
   const graphFolder = resolve(folder, graph);
-  const open = () => memories.open(graphFolder);
+  const open = async () => withPermissions(await memories.open(graphFolder), edges.paths);
   /** What cannot be had is no reason to end a session: the log says why. */
   const tell = (what: string) => (thrown: unknown) => {
     const { code, message } = toRuntimeError(thrown);

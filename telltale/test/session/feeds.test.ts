@@ -242,8 +242,9 @@ context_feeds: [{ id: clock, source: { type: internal, action: system_clock }, i
     expect(ran.of('action.completed').find(({ id }) => id === 'l')?.output).toMatchObject({
       feeds: [{ id: 'clock', source: 'internal system_clock' }],
     });
-    expect(ran.of('feed.added')).toHaveLength(2);
-    expect(ran.of('feed.removed')).toHaveLength(1);
+    const turns = ran.of('turn.started').map(({ seq }) => seq);
+    expect(ran.of('feed.added').map(({ cause }) => cause.seq)).toEqual([turns[0], turns[1]]);
+    expect(ran.of('feed.removed').map(({ cause }) => cause.seq)).toEqual([turns[2]]);
   });
 
   it('may use only what it could call anyway and call again, under a name that is free', async () => {

@@ -72,6 +72,57 @@ describe('an agent with a memory', () => {
     await runtime.close();
   });
 
+  it('asks as far, as much and as long as it says', async () => {
+    const many = Array.from({ length: 40 }, (_, n) => `export const tide${n} = () => tideAt(${n});`);
+    const chain = "import { tide0 } from './many.ts';\nexport const far = () => tide0();\n";
+    const { run, runtime } = await home({
+      ...FILES,
+      'src/many.ts': `import { tideAt } from './tide.ts';\n${many.join('\n')}\n`,
+      'src/far.ts': chain,
+    });
+    const ask = (id: string, parameters: JsonObject) => internal(id, 'query_knowledge_graph', parameters);
+    const ran = await run(
+      'Go.',
+      ask('one', { symbol: 'tideAt' }) +
+        ask('deep', { symbol: 'tideAt', depth: 2 }) +
+        ask('few', { query: 'tide', limit: 2, depth: 0 }) +
+        ask('short', { symbol: 'tideAt', max_tokens: 100 }) +
+        ask('wrong', { symbol: 'tideAt', depth: 9 }),
+      final('Ok.'),
+    );
+    const said = (id: string) => String(ran.output(id));
+    expect(said('one')).not.toContain('far.ts');
+    expect(said('deep')).toContain('far.ts');
+    expect(said('few').match(/^\*\*/gm)?.length).toBeLessThanOrEqual(2);
+    expect(said('short').length).toBeLessThan(said('one').length / 2);
+    expect(ran.events.find(({ type }) => type === 'action.failed')).toMatchObject({
+      id: 'wrong',
+      error: { code: 'bad_parameters', message: expect.stringContaining('/depth') },
+    });
+    await runtime.close();
+  });
+
+  it('decides something else later: what is superseded is no longer told, and an unknown fact is refused', async () => {
+    const { run, runtime } = await home();
+    const keep = (id: string, fact: JsonObject) =>
+      internal(id, 'update_knowledge_graph', { facts: [{ kind: 'decision', ...fact }] });
+    const ran = await run(
+      'Go.',
+      keep('old', { text: 'Ships enter by day.', about: [{ path: 'harbour.ts', symbol: 'mayEnter' }] }),
+      keep('new', { text: 'Ships enter by night.', supersedes: ['$old.ids[0]'] }) +
+        keep('none', { text: 'Nothing.', supersedes: ['fact_0'] }),
+      internal('q', 'query_knowledge_graph', { query: 'ships enter' }),
+      final('Ok.'),
+    );
+    expect(ran.output('q')).toContain('- decision: Ships enter by night.');
+    expect(ran.output('q')).not.toContain('by day');
+    expect(ran.events.find(({ type }) => type === 'action.failed')).toMatchObject({
+      id: 'none',
+      error: { code: 'fact_unknown' },
+    });
+    await runtime.close();
+  });
+
   it('keeps facts with where they come from; they are stale once their file changes, and never served as fresh', async () => {
     const { run, runtime, folder } = await home();
     const fact = { text: 'The sill is three metres deep.', about: [{ path: 'harbour.ts' }] };

@@ -46,7 +46,9 @@ export async function openFeeds(
   const { state } = log;
   return createSessionFeeds({
     ...{ ...edges, ...parts, state },
-    append: (body) => log.append(body, origin),
+    // What is shown comes before its turn; that a feed is there or gone comes from what the model did in one.
+    append: (body) =>
+      log.append(body, body.type === 'feed.added' || body.type === 'feed.removed' ? log.here() : origin),
     metrics: async () => stateMetrics(await readEvents(edges.store, state.id)),
   });
 }

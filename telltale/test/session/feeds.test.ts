@@ -256,6 +256,62 @@ context_feeds: [{ id: "builtin:results", enabled: "metadata.status == 'OPEN'" }]
   });
 });
 
+describe('one part of the prompt', () => {
+  const run = (part: string) =>
+    runAgent({
+      manifest: `metadata: { fields: { status: { values: [OPEN, CLOSED], default: OPEN } } }
+import: { tools: [./tools/*.yml] }
+context_feeds: [${part}]
+`,
+      files: tool('step', `return 'a line of the result\\n'.repeat(200);`),
+      turns: [`<metadata>{"status":"CLOSED"}</metadata>${WAIT}`, final('Ok.')],
+    });
+
+  it('is left out without the others: metadata', async () => {
+    const [whole, without] = [await run(''), await run('{ id: "builtin:metadata", enabled: false }')];
+    expect(whole.prompts[1]).toMatch(/- status: "CLOSED"/);
+    expect(without.prompts[1]).not.toMatch(/- status: "CLOSED"/);
+    expect(without.prompts[1]).toContain('a line of the result');
+  });
+
+  it('is cut at a line to its max_tokens: results', async () => {
+    const [whole, cut] = [await run(''), await run('{ id: "builtin:results", max_tokens: 100 }')];
+    const lines = (prompt = '') => prompt.match(/a line of the result/g)?.length ?? 0;
+    expect(lines(cut.prompts[1])).toBeGreaterThan(0);
+    expect(lines(cut.prompts[1])).toBeLessThan(lines(whole.prompts[1]) / 2);
+  });
+});
+
+describe('a periodic feed', () => {
+  it('is loaded no more once its session has ended', async () => {
+    const loaded: string[] = [];
+    (globalThis as unknown as { __loaded: string[] }).__loaded = loaded;
+    let atEnd = 0;
+    const ran = await runAgent({
+      manifest: `${TOOLS}context_feeds: [{ id: tick, type: periodic, interval: 5ms, source: { type: tool, name: tick } }]\n`,
+      files: {
+        ...tool(
+          'tick',
+          `globalThis.__loaded.push('.'); return globalThis.__loaded.length;`,
+          'idempotent: true\n',
+        ),
+        ...tool(
+          'step',
+          `while (globalThis.__loaded.length < 3) await new Promise((go) => setTimeout(go, 5)); return 'ok';`,
+        ),
+      },
+      turns: [WAIT, final('Ok.')],
+      after: async () => {
+        atEnd = loaded.length;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      },
+    });
+    expect(ran.result.status).toBe('completed');
+    expect(atEnd).toBeGreaterThanOrEqual(3);
+    expect(loaded).toHaveLength(atEnd);
+  });
+});
+
 describe('a model that has feeds of its own', () => {
   const MANIFEST = `import: { tools: [./tools/*.yml], workflows: [./ship.yml] }
 metadata: { fields: { status: { type: string } } }
@@ -288,8 +344,9 @@ context_feeds: [{ id: clock, source: { type: internal, action: system_clock }, i
     expect(ran.of('action.completed').find(({ id }) => id === 'l')?.output).toMatchObject({
       feeds: [{ id: 'clock', source: 'internal system_clock' }],
     });
-    expect(ran.of('feed.added')).toHaveLength(2);
-    expect(ran.of('feed.removed')).toHaveLength(1);
+    const turns = ran.of('turn.started').map(({ seq }) => seq);
+    expect(ran.of('feed.added').map(({ cause }) => cause.seq)).toEqual([turns[0], turns[1]]);
+    expect(ran.of('feed.removed').map(({ cause }) => cause.seq)).toEqual([turns[2]]);
   });
 
   it('may use only what it could call anyway and call again, under a name that is free', async () => {

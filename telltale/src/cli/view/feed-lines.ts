@@ -1,4 +1,5 @@
 import type { FeedState } from '../../events/feed-event.ts';
+import { BUILTIN_FEED } from '../../events/fold-feeds.ts';
 import type { SessionState } from '../../events/state.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { brief } from './brief.ts';
@@ -30,7 +31,7 @@ function feedLine(
   room: number,
   paint: Palette,
 ): string {
-  const name = `$${brief(id, room)}`;
+  const name = id.startsWith(BUILTIN_FEED) ? id : `$${brief(id, room)}`;
   if (removed === true) return `${name} ${paint.dim('(removed)')}`;
   const notes = [
     ...(last === undefined

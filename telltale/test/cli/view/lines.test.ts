@@ -243,6 +243,7 @@ describe('a state', () => {
     const events = eventList([
       [0, started()],
       [0, { ...updated, value: 'low', told: true }],
+      [1, { ...updated, id: 'builtin:memory', value: 'a.ts', told: true }],
       [5, { type: 'feed.failed', id: 'log', error, times: 1 }],
       [6, { type: 'feed.added', id: 'mine', feed: { id: 'mine' }, by: 'model' }],
       [7, { type: 'feed.removed', id: 'old', by: 'model', declared: true }],
@@ -254,6 +255,7 @@ describe('a state', () => {
     expect(lines.slice(lines.indexOf('Feeds'))).toEqual([
       'Feeds',
       '  $tide = low (2 tokens, loaded 1.0 s before) fails: not_found: No such file.',
+      '  builtin:memory = a.ts (2 tokens, loaded 1.0 s before)',
       '  $log (no value yet) fails: not_found: No such file.',
       '  $mine (no value yet, by model)',
       '  $old (removed)',
@@ -268,6 +270,7 @@ describe('a state', () => {
           loaded: '2026-01-01T12:00:00.000Z',
           failing: { error, times: 1 },
         },
+        { id: 'builtin:memory', value: 'a.ts' },
         { id: 'log', failing: { error } },
         { id: 'mine', definition: { id: 'mine' }, by: 'model' },
         { id: 'old', removed: true },

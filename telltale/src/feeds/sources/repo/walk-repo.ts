@@ -5,7 +5,6 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { type IgnoreLevel, isIgnored } from '../../../kernel/gitignore/ignore-level.ts';
 import type { PermittedPath } from '../../../targets/access/permitted-paths.ts';
 import { stopped } from '../../../targets/access/stopped.ts';
-import { fileFailed } from '../../../targets/builtin/filesystem/file-errors.ts';
 import { sourceFailed } from '../source-failed.ts';
 import { levelOf, levelsAbove } from './ignore-levels.ts';
 

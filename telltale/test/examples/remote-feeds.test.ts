@@ -31,9 +31,27 @@ describe('examples/remote-feeds', () => {
         status: 'completed',
         result: 'Weather: fog, wind 12 kn.',
       });
+      expect(await runtime.events(session.id)).toContainEqual(
+        expect.objectContaining({ type: 'feed.updated', id: 'weather', told: true }),
+      );
       const trial = await runtime.feeds(agent);
       expect(String((await trial.read('depths')).value)).toContain('Everything Server');
       await trial.close();
+      // As when its server is stopped: nobody listens there.
+      const away = await loadAgent('agent.yml', {
+        cwd: folder,
+        env: { ...env, WEATHER_URL: 'http://127.0.0.1:9/' },
+      });
+      const without = runtime.start(away, { input: 'May I come in?' });
+      expect(await without.result).toMatchObject({
+        status: 'completed',
+        result: expect.stringMatching(
+          /^\[unavailable: weather: The request to http:\/\/127\.0\.0\.1:9 failed/,
+        ),
+      });
+      expect(await runtime.events(without.id)).toContainEqual(
+        expect.objectContaining({ type: 'feed.failed', id: 'weather', told: true }),
+      );
     } finally {
       await runtime.close();
     }

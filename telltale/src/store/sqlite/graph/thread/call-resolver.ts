@@ -1,6 +1,6 @@
 import { EVERYBODYS, isCalled, isLike, isPlain, isTop, nearest, SELVES } from './call-names.ts';
 import type { FileRows, KnownFile } from './file-rows.ts';
-import { type ImportRow, type ImportRows, namesOf, takes } from './import-rows.ts';
+import { type ImportRow, type ImportRows, namesOf, naming, takes } from './import-rows.ts';
 import type { SymbolRow, SymbolRows } from './symbol-rows.ts';
 
 /** A call as it stands in a file. */
@@ -32,22 +32,17 @@ export interface CallResolver {
   resolve(call: CallPlace): Meaning;
 }
 
-/** One for a question: it remembers the imports of the files it comes by. */
+/** The rows may be remembered ones: it asks for the same again and again. */
 export function createCallResolver(
   graph: number,
-  rows: { readonly files: FileRows; readonly symbols: SymbolRows; readonly imports: ImportRows },
+  rows: {
+    readonly files: Pick<FileRows, 'find'>;
+    readonly symbols: Pick<SymbolRows, 'inFile' | 'byId'>;
+    readonly imports: Pick<ImportRows, 'raw'>;
+  },
 ): CallResolver {
   const { files, symbols, imports } = rows;
-  const known = new Map<number, readonly ImportRow[]>();
-
-  const importsOf = (file: KnownFile): readonly ImportRow[] => {
-    let found = known.get(file.id);
-    if (found === undefined) {
-      found = imports.raw(file, MAX_IMPORTS);
-      known.set(file.id, found);
-    }
-    return found;
-  };
+  const importsOf = (file: KnownFile): readonly ImportRow[] => imports.raw(file, MAX_IMPORTS);
 
   /** The symbols around a place, the innermost first. */
   const around = (origin: number | null): readonly number[] => {
@@ -71,7 +66,7 @@ export function createCallResolver(
     const own = symbols.inFile(file, name).filter(fits);
     const best = own.find(({ symbol }) => symbol.exported) ?? own[0];
     if (best !== undefined) return best;
-    for (const row of imports.naming(file, taken, MAX_IMPORTS)) {
+    for (const row of naming(importsOf(file), taken)) {
       const { target } = row;
       if (target === undefined || !(takes(row, taken) || (row.reexport && takes(row, '*')))) continue;
       const found = follow(target, name, taken, fits, seen);
@@ -85,7 +80,7 @@ export function createCallResolver(
     const own = symbols.inFile(file, name);
     const near = nearest(own.filter(isPlain), chain);
     if (near !== undefined) return sure(near);
-    const taken = imports.naming(file, name, MAX_IMPORTS);
+    const taken = naming(importsOf(file), name);
     for (const row of taken) {
       const { target } = row;
       if (!takes(row, name)) continue;

@@ -2,10 +2,10 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { FoundCall, FoundSymbol } from '../../../graph.ts';
 import { type CallPlace, type CallResolver, createCallResolver } from './call-resolver.ts';
 import { decodeCalls } from './encoded-calls.ts';
-import type { FileRows, KnownFile } from './file-rows.ts';
-import { type ImportRows, takes } from './import-rows.ts';
+import type { KnownFile } from './file-rows.ts';
+import { takes } from './import-rows.ts';
 import { isTestPath } from './rank.ts';
-import type { SymbolRows } from './symbol-rows.ts';
+import type { RememberedRows } from './remembered-rows.ts';
 import { tokenOf } from './words.ts';
 
 type Row = Record<string, SQLOutputValue>;
@@ -32,10 +32,7 @@ const MAX_FILES = 3000;
 const MAX_NAMESAKES = 60;
 const MAX_NESTED = 10_000;
 
-export function createCallRows(
-  db: DatabaseSync,
-  rows: { readonly files: FileRows; readonly symbols: SymbolRows; readonly imports: ImportRows },
-): CallRows {
+export function createCallRows(db: DatabaseSync, rows: RememberedRows): CallRows {
   const { files, symbols, imports } = rows;
   const callsOf = db.prepare('SELECT calls FROM graph_calls WHERE file = ?');
   const callers = db.prepare(
@@ -53,6 +50,19 @@ export function createCallRows(
       const origin = from === null ? null : file.symbols[0] + from;
       return { file, path: file.path, name, receiver, line, origin };
     });
+  };
+
+  const callsNamed = (file: KnownFile, name: string): readonly CallRow[] =>
+    rows.keep(`c ${file.id} ${name}`, () => calls(file, (one) => one === name));
+  /** What a call means does not depend on whose callers are looked for. */
+  const resolverOf = (graph: number): CallResolver => {
+    const resolver = createCallResolver(graph, rows);
+    return {
+      resolve: (call) =>
+        rows.keep(`m ${call.file.id} ${call.name} ${call.receiver} ${call.origin}`, () =>
+          resolver.resolve(call),
+        ),
+    };
   };
 
   /** The symbol's own file, then those that import it or what it stands in. */
@@ -104,7 +114,8 @@ export function createCallRows(
 
   return {
     callers(graph, symbol, limit) {
-      const resolver = createCallResolver(graph, rows);
+      rows.refresh();
+      const resolver = resolverOf(graph);
       const [meant, sameName]: [CallRow[], CallRow[]] = [[], []];
       const sort = (call: CallRow) => {
         const verdict = judge(call, symbol, resolver);
@@ -113,10 +124,13 @@ export function createCallRows(
       };
       const sortFile = (id: number) => {
         const file = files.byId(id);
-        if (file !== undefined) calls(file, (name) => name === symbol.name).forEach(sort);
+        if (file !== undefined) callsNamed(file, symbol.name).forEach(sort);
       };
       const near = filesNear(graph, symbol);
-      const named = new Set(callers.all(`"${tokenOf(symbol.name)}"`, graph).map(({ id }) => Number(id)));
+      const named = rows.keep(
+        `n ${graph} ${symbol.name}`,
+        () => new Set(callers.all(`"${tokenOf(symbol.name)}"`, graph).map(({ id }) => Number(id))),
+      );
       const isCut = named.size === MAX_FILES;
       let looked = 0;
       for (const id of near) {
@@ -146,6 +160,7 @@ export function createCallRows(
         .map(([call, to]) => found(call, to));
     },
     callees(graph, symbol, limit) {
+      rows.refresh();
       const file = files.find(graph, symbol.path);
       if (file === undefined || symbol.id < file.symbols[0] || symbol.id >= file.symbols[1]) return [];
       // What stands in a symbol comes right behind it.
@@ -154,7 +169,7 @@ export function createCallRows(
         if (container === null || Number(container) < symbol.id) break;
         end = Number(id) + 1;
       }
-      const resolver = createCallResolver(graph, rows);
+      const resolver = resolverOf(graph);
       const [first, last] = [symbol.id - file.symbols[0], end - file.symbols[0]];
       const own = calls(file, (_, from) => from !== null && from >= first && from < last);
       return own.slice(0, limit).map((call) => {

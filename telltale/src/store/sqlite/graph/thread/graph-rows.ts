@@ -8,6 +8,7 @@ import { createFileRows } from './file-rows.ts';
 import { createGraphIds } from './graph-ids.ts';
 import { createGraphStats } from './graph-stats.ts';
 import { createImportRows } from './import-rows.ts';
+import { rememberRows } from './remembered-rows.ts';
 import { createSearchWords } from './search-words.ts';
 import { createSessionRows } from './session-rows.ts';
 import { createSymbolRows } from './symbol-rows.ts';
@@ -28,7 +29,8 @@ export function createGraphRows(db: DatabaseSync): OpenRows {
   const files = createFileRows(db);
   const symbols = createSymbolRows(db, files);
   const imports = createImportRows(db, files);
-  const calls = createCallRows(db, { files, symbols, imports });
+  const remembered = rememberRows(db, { files, symbols, imports });
+  const calls = createCallRows(db, remembered);
   const writes = createWriteFiles(db, files);
   const facts = createFactRows(db, files, symbols);
   const sessions = createSessionRows(db);
@@ -54,10 +56,14 @@ export function createGraphRows(db: DatabaseSync): OpenRows {
     files: (graph) => within(graph, [], files.all),
     write(graph, change) {
       checkChange(change);
+      remembered.forget();
       writes.write(make(graph), change);
     },
     imports: (graph, after, limit) => within(graph, [], (id) => imports.all(id, after, boundLimit(limit))),
-    resolve: (graph, resolved) => within(graph, undefined, (id) => imports.resolve(id, resolved)),
+    resolve(graph, resolved) {
+      remembered.forget();
+      within(graph, undefined, (id) => imports.resolve(id, resolved));
+    },
     search: (graph, words, { limit, kinds }) =>
       within(graph, [], (id) =>
         search(id, words, { limit: boundLimit(limit), ...(kinds === undefined ? {} : { kinds }) }),
@@ -91,6 +97,7 @@ export function createGraphRows(db: DatabaseSync): OpenRows {
     sweep() {
       const row = dropped.get();
       if (row === undefined) return false;
+      remembered.forget();
       const graph = Number(row.id);
       const some = someFiles.all(graph, FILES_A_SWEEP).flatMap(({ id }) => files.byId(Number(id)) ?? []);
       for (const file of some) writes.remove(file);

@@ -18,8 +18,6 @@ export interface ImportRows {
   /** Imports that lead to a file, by path. */
   to(graph: number, path: string, limit: number): readonly FoundImport[];
   raw(file: KnownFile, limit: number): readonly ImportRow[];
-  /** Those that take a name, or all. */
-  naming(file: KnownFile, name: string, limit: number): readonly ImportRow[];
   /** Ids of the files that import a file. */
   importers(graph: number, path: string, limit: number): readonly number[];
   /** Of them, those imports that hand on what they take. */
@@ -34,10 +32,6 @@ export function createImportRows(db: DatabaseSync, files: FileRows): ImportRows 
   const joined = `SELECT ${columns} FROM graph_imports i JOIN graph_files f ON f.id = i.file WHERE`;
   const of = db.prepare(`${joined} i.id >= ? AND i.id < ? ORDER BY i.id LIMIT ?`);
   const to = db.prepare(`${joined} i.graph = ? AND i.target = ? ORDER BY f.path, i.id LIMIT ?`);
-  const naming = db.prepare(
-    `${joined} i.id >= ? AND i.id < ? AND (instr(i.names, ?) > 0 OR instr(i.names, '"*"') > 0
-     OR instr(i.names, '"default"') > 0) ORDER BY i.id LIMIT ?`,
-  );
   const importers = db.prepare(
     'SELECT DISTINCT file FROM graph_imports WHERE graph = ? AND target = ? LIMIT ?',
   );
@@ -57,7 +51,6 @@ export function createImportRows(db: DatabaseSync, files: FileRows): ImportRows 
     of: (file, limit) => of.all(...file.imports, limit).map(toImport),
     to: (graph, path, limit) => to.all(graph, path, limit).map(toImport),
     raw: (file, limit) => of.all(...file.imports, limit).map(toRow),
-    naming: (file, name, limit) => naming.all(...file.imports, JSON.stringify(name), limit).map(toRow),
     importers: (graph, path, limit) => importers.all(graph, path, limit).map(({ file }) => Number(file)),
     handedOn: (graph, path, limit) => handedOn.all(graph, path, limit).map(toRow),
     all: (graph, after, limit) =>
@@ -92,6 +85,10 @@ const toRow = (row: Row): ImportRow => ({
   reexport: row.reexport === 1,
   target: row.target === null ? undefined : String(row.target),
 });
+
+/** Those that take a name, or may: by taking all, or what is exported without a name. */
+export const naming = (rows: readonly ImportRow[], name: string): readonly ImportRow[] =>
+  rows.filter((row) => takes(row, name) || takes(row, '*') || takes(row, 'default'));
 
 /** Whether an import takes a name, `*` for all. */
 export const takes = ({ names }: ImportRow, name: string): boolean => names.includes(JSON.stringify(name));

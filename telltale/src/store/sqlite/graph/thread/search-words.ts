@@ -129,7 +129,9 @@ function candidatesOf(
     for (const one of shelf.find(expression, graph)) found.set(one.id, one);
   };
   look(`{whole name} : (${words.map(({ word }) => wordExactly(word)).join(' AND ')})`);
-  if (found.size < enough) look(`whole : (${words.map(({ word }) => beginsSo(word)).join(' AND ')})`);
+  // Of several words a name begins with one at the most, and to gather all that begin with each takes the longest.
+  const [only] = words;
+  if (found.size < enough && only !== undefined && words.length === 1) look(`whole : ${beginsSo(only.word)}`);
   if (found.size < enough) look(words.map(ways).join(' AND '));
   if (found.size >= enough || words.length === 1) return found.values();
   // The rarest first, since what is common fills the candidates at once.

@@ -90,7 +90,7 @@ describe('telltale memory', { timeout: 60_000 }, () => {
     const cwd = temporaryProject({ ...FILES, 'other/a.ts': '' });
     expect(await telltale(['stats'], cwd)).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/There is no store[^]*Build the graph first: telltale memory index\./),
+      err: expect.stringMatching(/There is no store[\s\S]*Build the graph first: telltale memory index\./),
     });
     expect(existsSync(join(cwd, '.telltale'))).toBe(false);
     await telltale(['index', 'src'], cwd);

@@ -378,6 +378,66 @@ export function graphContract(open: () => GraphStore): void {
       );
     const load = { specifier: './load.ts', line: 1, names: ['load'], target: 'load.ts' };
 
+    const only = async (graph: string, name: string): Promise<FoundSymbol> => {
+      const [symbol] = await open().symbols(graph, name, 1);
+      if (symbol === undefined) throw new Error(`There is no ${name}.`);
+      return symbol;
+    };
+
+    test('a caller is resolved over a file that hands on all of many others', async () => {
+      const [store, graph] = [open(), fresh()];
+      const parts = Array.from({ length: 20 }, (_, at) => `part${at}.ts`);
+      const all = (target: string) => ({ specifier: `./${target}`, line: 1, names: ['*'], target });
+      await store.write(graph, {
+        records: [
+          ...parts.map((path, at) => fileRecord(path, { symbols: [symbolOf(`made${at}`, 1)] })),
+          fileRecord('index.ts', {
+            imports: parts.map((path) => ({ ...all(path), reexport: true as const })),
+          }),
+          fileRecord('user.ts', {
+            imports: [{ ...all('index.ts'), names: ['made19'] }],
+            calls: [{ name: 'made19', line: 3 }],
+          }),
+          fileRecord('space.ts', {
+            imports: [all('index.ts')],
+            calls: [{ name: 'made19', receiver: 'z', line: 4 }],
+          }),
+        ],
+      });
+      expect(await callers(graph, await only(graph, 'made19'))).toEqual(['user.ts:3', 'space.ts:4']);
+    });
+
+    test('files of a folder are one package in Go and Java, and in no other language', async () => {
+      const [store, graph] = [open(), fresh()];
+      const method = symbolOf('run', 2, { kind: 'method', container: 0 });
+      const cart = { specifier: 'shop/cart', line: 1, names: ['*'], target: 'cart/a.go' };
+      const call = (line: number, receiver?: string) => ({
+        calls: [{ name: 'price', line, ...(receiver === undefined ? {} : { receiver }) }],
+      });
+      await store.write(graph, {
+        records: [
+          fileRecord('cart/a.go', call(1)),
+          fileRecord('cart/b.go', { symbols: [symbolOf('price', 1)] }),
+          fileRecord('cart/deep/c.go', call(2)),
+          fileRecord('cart/d.ts', call(3)),
+          fileRecord('main.go', { imports: [cart], ...call(4, 'cart') }),
+          fileRecord('first.go', { calls: [{ name: 'second', line: 5 }] }),
+          fileRecord('other.go', { symbols: [symbolOf('second', 1)] }),
+          fileRecord('j/Job.java', { symbols: [symbolOf('Job', 1, { kind: 'class' }), method] }),
+          fileRecord('j/Use.java', { calls: [{ name: 'run', receiver: 'job', line: 6 }] }),
+          fileRecord('k/Taken.java', {
+            imports: [{ specifier: 'j.Job.run', line: 1, names: ['run'], target: 'j/Job.java' }],
+            calls: [{ name: 'run', line: 7 }],
+          }),
+        ],
+      });
+      expect(await callers(graph, await only(graph, 'price'))).toEqual([
+        ...['cart/a.go:1', 'main.go:4', 'cart/d.ts:3 by name', 'cart/deep/c.go:2 by name'],
+      ]);
+      expect(await callers(graph, await only(graph, 'second'))).toEqual(['first.go:5']);
+      expect(await callers(graph, await only(graph, 'run'))).toEqual(['j/Use.java:6', 'k/Taken.java:7']);
+    });
+
     test('a caller is resolved where its file defines or imports the symbol, over re-exports too', async () => {
       const [store, graph] = [open(), fresh()];
       await store.write(graph, {

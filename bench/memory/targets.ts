@@ -16,6 +16,20 @@ export const judgeCorrectness = (name: string, { declarations, imports }: Compar
   ];
 };
 
+/** Of imports that lead from file to file in the graph. */
+export const judgeEdges = (
+  name: string,
+  { recall, precision }: Comparison['imports'],
+): readonly Verdict[] => [
+  atLeast(`${name}, edges: recall of at least ${LEAST_OF_IMPORTS} %`, recall * 100, LEAST_OF_IMPORTS, '%'),
+  atLeast(
+    `${name}, edges: precision of at least ${LEAST_OF_IMPORTS} %`,
+    precision * 100,
+    LEAST_OF_IMPORTS,
+    '%',
+  ),
+];
+
 const MOST_OVER_BARE = 2;
 const LEAST_PER_SECOND = 250;
 

@@ -138,16 +138,18 @@ export interface GraphChange {
   readonly walkedAtMs?: number;
 }
 
-/** Where an import of a file leads. */
+/** Where an import leads. */
 export interface ResolvedImport {
-  readonly path: string;
-  readonly specifier: string;
+  /** Of this store's own; it lasts until the file is read anew. */
+  readonly id: number;
   /** It may be no file of the graph any more. */
   readonly target?: string;
 }
 
 export interface KnownImport extends ResolvedImport {
-  readonly id: number;
+  readonly path: string;
+  readonly specifier: string;
+  readonly names: readonly string[];
 }
 
 export type FoundKind = 'file' | 'symbol' | 'fact';

@@ -18,6 +18,7 @@ import type { PassRequest } from '../../src/memory/index/messages.ts';
 import { readContext } from '../../src/memory/index/resolve/read-context.ts';
 import { EMPTY_CONTEXT } from '../../src/memory/index/resolve/resolve-context.ts';
 import { resolveImport } from '../../src/memory/index/resolve/resolve-import.ts';
+import { pythonImports } from '../../src/memory/index/resolve/resolve-module.ts';
 import { createResolveView } from '../../src/memory/index/resolve/resolve-view.ts';
 import { runIndex } from '../../src/memory/index/run-index.ts';
 import type { Language } from '../../src/memory/parsed-file.ts';
@@ -424,7 +425,9 @@ describe('an import', () => {
       (path) => paths.has(path),
       () => paths,
     );
-    return specifiers.map((specifier) => resolveImport(specifier, from, language, view, context));
+    return specifiers.map((specifier) =>
+      resolveImport({ specifier, names: ['*'] }, from, language, view, context),
+    );
   };
 
   it('of TypeScript leads to the file that is meant by a path, whatever ending is written', () => {
@@ -530,6 +533,25 @@ describe('an import', () => {
       ...['src/p/q/__init__.py', 'src/p/q/b.py', 'src/p/a.py', 'src/p/__init__.py', 'src/p/a.py'],
       ...['src/p/__init__.py', 'src/p/q/b.py', undefined, 'tool.py', undefined],
     ]);
+  });
+
+  it('of Python that takes a module from its package leads to the module, and each name where it leads', () => {
+    given('p/__init__.py', 'p/a.py', 'p/q/__init__.py', 'p/b.py', 'n/m.py', 'main.py');
+    const view = createResolveView(
+      (path) => paths.has(path),
+      () => paths,
+    );
+    const to = (from: string, specifier: string, ...names: readonly string[]) =>
+      pythonImports([{ specifier, line: 1, names }], from, view).map(
+        (each) => `${each.names} ${resolveImport(each, from, 'python', view, context)}`,
+      );
+    expect(to('p/b.py', '.', 'a', 'VERSION', 'q')).toEqual([
+      ...['a p/a.py', 'VERSION p/__init__.py', 'q p/q/__init__.py'],
+    ]);
+    expect(to('main.py', 'p', 'a')).toEqual(['a p/a.py']);
+    expect(to('main.py', 'n', 'm', 'x')).toEqual(['m n/m.py', 'x undefined']);
+    expect(to('main.py', 'p.a', 'one', 'two')).toEqual(['one,two p/a.py']);
+    expect(to('main.py', 'typing', 'List', 'Dict')).toEqual(['List,Dict undefined']);
   });
 
   it('of Go leads to the first file of the folder that is the package', () => {

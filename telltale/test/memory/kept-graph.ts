@@ -20,6 +20,13 @@ export function keptGraph(): KeptGraph {
   const records = new Map<string, FileRecord>();
   const changes: GraphChange[] = [];
   const none = () => Promise.reject(new Error('Not a part of indexing.'));
+  const all = (): readonly KnownImport[] =>
+    [...records.values()]
+      .flatMap(({ path, imports }) => imports.map((each) => ({ path, ...each })))
+      .map(({ path, specifier, names, target }, at) => ({
+        ...{ id: at + 1, path, specifier, names },
+        ...(target === undefined ? {} : { target }),
+      }));
   const kept: KeptGraph = {
     records,
     changes,
@@ -37,25 +44,18 @@ export function keptGraph(): KeptGraph {
           if (before !== undefined) records.set(file.path, { ...before, ...file });
         }
       },
-      imports: async (_graph, after, limit) =>
-        [...records.values()]
-          .flatMap(({ path, imports }) => imports.map((each) => ({ path, ...each })))
-          .map(
-            ({ path, specifier, target }, at): KnownImport => ({
-              ...{ id: at + 1, path, specifier },
-              ...(target === undefined ? {} : { target }),
-            }),
-          )
-          .slice(after, after + limit),
+      imports: async (_graph, after, limit) => all().slice(after, after + limit),
       async resolve(_graph, resolved: readonly ResolvedImport[]) {
-        for (const { path, specifier, target } of resolved) {
-          const record = records.get(path);
-          if (record === undefined) continue;
-          const imports = record.imports.map(({ target: before, ...each }) => {
-            const now = each.specifier === specifier ? target : before;
-            return now === undefined ? each : { ...each, target: now };
+        const targets = new Map(resolved.map(({ id, target }) => [id, target]));
+        const known = all();
+        for (const record of records.values()) {
+          const own = known.filter(({ path }) => path === record.path);
+          const imports = record.imports.map(({ target: before, ...each }, at) => {
+            const id = own[at]?.id ?? 0;
+            const target = targets.has(id) ? targets.get(id) : before;
+            return target === undefined ? each : { ...each, target };
           });
-          records.set(path, { ...record, imports });
+          records.set(record.path, { ...record, imports });
         }
       },
       search: none,

@@ -4,11 +4,13 @@ import { createSourceParser } from '../../src/memory/parse/source-parser.ts';
 import type { SourceParser } from '../../src/memory/parsed-file.ts';
 import { OWN_SOURCES, PACKAGES, type Unpacked, unpackPackages } from './oracle/code-bases.ts';
 import { compareFolder } from './oracle/compare.ts';
+import { compareGraph } from './oracle/compare-graph.ts';
 import { listByCompiler } from './oracle/compiler-list.ts';
 
 const PATIENCE_MS = 120_000;
 const DECLARATIONS = 0.97;
 const IMPORTS = 0.99;
+const CALLERS = 0.95;
 
 const parser = createSourceParser();
 let unpacked: Unpacked | undefined;
@@ -42,6 +44,20 @@ describe('beside the compiler', { timeout: PATIENCE_MS }, () => {
     expect(imports.precision, imports.surplus.slice(0, 20).join('\n')).toBeGreaterThanOrEqual(IMPORTS);
   });
 });
+
+test(
+  'of a package that is in the graph 99 of 100 imports lead where the compiler says, and callers of functions are theirs',
+  async () => {
+    const { edges, callers } = await compareGraph(unpacked!.sources.get('rxjs@7.8.2')!, 40);
+    expect(edges.expected).toBeGreaterThan(1_000);
+    expect(edges.recall, edges.missing.slice(0, 20).join('\n')).toBeGreaterThanOrEqual(IMPORTS);
+    expect(edges.precision, edges.surplus.slice(0, 20).join('\n')).toBeGreaterThanOrEqual(IMPORTS);
+    expect(callers).toMatchObject({ functions: 40 });
+    expect(callers?.resolved.recall, callers?.resolved.missing.join('\n')).toBeGreaterThanOrEqual(CALLERS);
+    expect(callers?.resolved.precision, callers?.resolved.surplus.join('\n')).toBeGreaterThanOrEqual(CALLERS);
+  },
+  PATIENCE_MS,
+);
 
 test('what our reading loses or invents is seen by the comparison, and misses its target', async () => {
   const lossy: SourceParser = {

@@ -14,7 +14,7 @@ export interface IndexMark {
 type MarkTables = Pick<Tables, 'get' | 'set'>;
 
 /** Goes up with what is taken from a file. */
-const READING = 1;
+const READING = 2;
 const TABLE = 'memory';
 
 export async function readMark(tables: MarkTables, graph: string): Promise<IndexMark> {

@@ -20,12 +20,12 @@ export async function resolveAgain(store: GraphStore, graph: string, context: Re
   for (let after = 0; ; ) {
     const page = await store.imports(graph, after, PAGE);
     const changed: ResolvedImport[] = [];
-    for (const { path, specifier, target: before } of page) {
+    for (const { id, path, specifier, names, target: before } of page) {
       const language = known.get(path)?.language as Language | undefined;
       if (language === undefined || specifier.length >= MAX_SPECIFIER) continue;
-      const found = resolveImport(specifier, path, language, view, context);
+      const found = resolveImport({ specifier, names }, path, language, view, context);
       const target = found === path ? undefined : found;
-      if (target !== before) changed.push({ path, specifier, ...(target === undefined ? {} : { target }) });
+      if (target !== before) changed.push({ id, ...(target === undefined ? {} : { target }) });
     }
     if (changed.length > 0) await store.resolve(graph, changed);
     const last = page.at(-1);

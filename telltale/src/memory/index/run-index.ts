@@ -7,6 +7,7 @@ import { MAX_RESTARTS } from './limits.ts';
 import { type FromThread, type PassRequest, packFiles, type ReadBatch, type WalkReport } from './messages.ts';
 import type { ResolveContext } from './resolve/resolve-context.ts';
 import { resolveImport } from './resolve/resolve-import.ts';
+import { pythonImports } from './resolve/resolve-module.ts';
 import { createResolveView, type ResolveView } from './resolve/resolve-view.ts';
 
 export interface RunEdges {
@@ -144,8 +145,9 @@ export async function runIndex(plan: Plan, edges: RunEdges): Promise<RunReport> 
 function withTargets(record: FileRecord, view: ResolveView, context: ResolveContext): FileRecord {
   const { path, language } = record;
   if (language === undefined || record.imports.length === 0) return record;
-  const imports = record.imports.map((each) => {
-    const target = resolveImport(each.specifier, path, language as Language, view, context);
+  const single = language === 'python' ? pythonImports(record.imports, path, view) : record.imports;
+  const imports = single.map((each) => {
+    const target = resolveImport(each, path, language as Language, view, context);
     return target === undefined || target === path ? each : { ...each, target };
   });
   return { ...record, imports };

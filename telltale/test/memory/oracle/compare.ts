@@ -66,7 +66,7 @@ export function typescriptFiles(folder: string): readonly string[] {
 }
 
 /** As multisets: one that stands twice on one side has to stand twice on the other. */
-function agree(expected: readonly string[], found: readonly string[]): Agreement {
+export function agree(expected: readonly string[], found: readonly string[]): Agreement {
   const missing = without(expected, found);
   const surplus = without(found, expected);
   const share = (part: number, whole: number) => (whole === 0 ? 1 : part / whole);

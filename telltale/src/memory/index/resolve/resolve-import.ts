@@ -1,3 +1,4 @@
+import type { GraphImport } from '../../../store/graph.ts';
 import type { Language } from '../../parsed-file.ts';
 import type { ResolveContext } from './resolve-context.ts';
 import { resolveGo, resolveJava, resolveMarkdown, resolvePython, resolveRust } from './resolve-module.ts';
@@ -6,7 +7,7 @@ import type { ResolveView } from './resolve-view.ts';
 
 /** The file of the folder that an import leads to; undefined for what is not in it, or cannot be told. */
 export function resolveImport(
-  specifier: string,
+  { specifier, names }: Pick<GraphImport, 'specifier' | 'names'>,
   from: string,
   language: Language,
   view: ResolveView,
@@ -18,7 +19,7 @@ export function resolveImport(
     case 'javascript':
       return resolveScript(specifier, from, view, context);
     case 'python':
-      return resolvePython(specifier, from, view);
+      return resolvePython(specifier, names, from, view);
     case 'go':
       return resolveGo(specifier, view, context);
     case 'rust':

@@ -1,3 +1,4 @@
+import type { GraphImport } from '../../../store/graph.ts';
 import { folderOf, foldersAbove, isWithin, joined } from './paths.ts';
 import type { ResolveContext } from './resolve-context.ts';
 import type { ResolveView } from './resolve-view.ts';
@@ -5,8 +6,40 @@ import type { ResolveView } from './resolve-view.ts';
 const firstThere = (view: ResolveView, trials: readonly (string | undefined)[]): string | undefined =>
   trials.find((path) => path !== undefined && view.has(path));
 
+const PACKAGE = /(?:^|\/)__init__\.pyi?$/;
+
+/** What is taken from a package by a single name is a module of it, where there is one: `from . import module`. */
+export function resolvePython(
+  specifier: string,
+  names: readonly string[],
+  from: string,
+  view: ResolveView,
+): string | undefined {
+  const module = pythonModule(specifier, from, view);
+  const [name = '*'] = names;
+  if (names.length !== 1 || name === '*' || !(module === undefined || PACKAGE.test(module))) return module;
+  return pythonModule(`${specifier}${specifier.endsWith('.') ? '' : '.'}${name}`, from, view) ?? module;
+}
+
+/** Imports of Python by which each name may lead elsewhere are told one by one. */
+export function pythonImports(
+  imports: readonly GraphImport[],
+  from: string,
+  view: ResolveView,
+): readonly GraphImport[] {
+  return imports.flatMap((each) => {
+    const { specifier, names } = each;
+    if (names.length < 2) return [each];
+    const single = names.map((name) => ({ ...each, names: [name] }));
+    const module = pythonModule(specifier, from, view);
+    if (module !== undefined) return PACKAGE.test(module) ? single : [each];
+    const isPart = single.some((one) => resolvePython(specifier, one.names, from, view) !== undefined);
+    return isPart ? single : [each];
+  });
+}
+
 /** `.a`, `..b.c` from the package of the file; `a.b` from wherever modules may be looked for. */
-export function resolvePython(specifier: string, from: string, view: ResolveView): string | undefined {
+function pythonModule(specifier: string, from: string, view: ResolveView): string | undefined {
   const [, dots = '', name = ''] = /^(\.*)(.*)$/s.exec(specifier) ?? [];
   const path = name.replaceAll('.', '/');
   const inFolder = (folder: string | undefined) => {

@@ -23,8 +23,12 @@ export type Meaning =
 
 const UNKNOWN: Meaning = { kind: 'unknown' };
 const ELSEWHERE: Meaning = { kind: 'elsewhere' };
+/** Languages in which a folder is one scope. */
+const PACKAGED = /\.(?:go|java)$/;
 /** Re-exports that are followed one after the other. */
 const MAX_HOPS = 5;
+/** Files that are looked into for one name: one that hands on all of many others has them tried one by one. */
+const MAX_VISITED = 100;
 const MAX_IMPORTS = 1000;
 const MAX_NESTING = 64;
 
@@ -36,13 +40,26 @@ export interface CallResolver {
 export function createCallResolver(
   graph: number,
   rows: {
-    readonly files: Pick<FileRows, 'find'>;
+    readonly files: Pick<FileRows, 'find' | 'beside'>;
     readonly symbols: Pick<SymbolRows, 'inFile' | 'byId'>;
     readonly imports: Pick<ImportRows, 'raw'>;
   },
 ): CallResolver {
   const { files, symbols, imports } = rows;
   const importsOf = (file: KnownFile): readonly ImportRow[] => imports.raw(file, MAX_IMPORTS);
+
+  const packages = new Map<string, readonly SymbolRow[]>();
+  /** What has a name in the other files of a package: in Go and Java these know each other without an import. */
+  const inPackage = ({ path }: { readonly path: string }, name: string): readonly SymbolRow[] => {
+    if (!PACKAGED.test(path)) return [];
+    const key = `${path.slice(0, path.lastIndexOf('/') + 1)} ${name}`;
+    let found = packages.get(key);
+    if (found === undefined) {
+      found = files.beside(graph, path).flatMap((each) => symbols.inFile(each, name));
+      packages.set(key, found);
+    }
+    return found;
+  };
 
   /** The symbols around a place, the innermost first. */
   const around = (origin: number | null): readonly number[] => {
@@ -58,18 +75,21 @@ export function createCallResolver(
     name: string,
     taken: string,
     fits: (row: SymbolRow) => boolean,
+    hops = 0,
     seen: Set<string> = new Set(),
   ): SymbolRow | undefined => {
     const file = files.find(graph, path);
-    if (file === undefined || seen.has(path) || seen.size >= MAX_HOPS) return undefined;
+    if (file === undefined || seen.has(path) || seen.size >= MAX_VISITED || hops >= MAX_HOPS)
+      return undefined;
     seen.add(path);
-    const own = symbols.inFile(file, name).filter(fits);
+    const all = path.endsWith('.go') ? inPackage(file, name) : symbols.inFile(file, name);
+    const own = all.filter(fits);
     const best = own.find(({ symbol }) => symbol.exported) ?? own[0];
     if (best !== undefined) return best;
     for (const row of naming(importsOf(file), taken)) {
       const { target } = row;
       if (target === undefined || !(takes(row, taken) || (row.reexport && takes(row, '*')))) continue;
-      const found = follow(target, name, taken, fits, seen);
+      const found = follow(target, name, taken, fits, hops + 1, seen);
       if (found !== undefined) return found;
     }
     return undefined;
@@ -80,12 +100,15 @@ export function createCallResolver(
     const own = symbols.inFile(file, name);
     const near = nearest(own.filter(isPlain), chain);
     if (near !== undefined) return sure(near);
+    const beside = inPackage(file, name).find(isTop);
+    if (beside !== undefined) return sure(beside);
     const taken = naming(importsOf(file), name);
     for (const row of taken) {
       const { target } = row;
       if (!takes(row, name)) continue;
       if (target === undefined) return ELSEWHERE;
-      const found = follow(target, name, name, isPlain);
+      // Java takes a method of a class by name.
+      const found = follow(target, name, name, target.endsWith('.java') ? () => true : isPlain);
       return found === undefined ? UNKNOWN : sure(found);
     }
     const member = own.find(
@@ -119,8 +142,13 @@ export function createCallResolver(
       const found = member ?? follow(target, name, '*', isTop);
       if (found !== undefined) return sure(found);
     }
+    const near = inPackage(file, name);
+    const beside = near.find(({ symbol }) => symbol.within === receiver);
+    if (beside !== undefined) return sure(beside);
     const like =
-      own.find(({ symbol }) => isLike(receiver, symbol.within)) ?? likeAmong(taken, receiver, name);
+      own.find(({ symbol }) => isLike(receiver, symbol.within)) ??
+      likeAmong(taken, receiver, name) ??
+      near.find(({ symbol }) => isLike(receiver, symbol.within));
     if (like !== undefined) return sure(like);
     for (const row of taken) {
       const { target } = row;

@@ -20,12 +20,16 @@ export interface FileRows {
   all(graph: number): readonly GraphFile[];
   find(graph: number, path: string): KnownFile | undefined;
   byId(id: number): KnownFile | undefined;
+  /** Files right in the folder of a file, with the same ending, itself included. */
+  beside(graph: number, path: string): readonly KnownFile[];
   hashOf(graph: number, path: string): string | null;
   put(graph: number, file: GraphFile, spans: FileSpans, calls: number, known: KnownFile | undefined): number;
   touch(graph: number, file: GraphFile): void;
   remove(id: number): void;
 }
 
+/** Files of one folder that make up a package. */
+const MAX_BESIDE = 200;
 /** A path has as many words as fit into a name. */
 const PATH_WORDS = 200;
 
@@ -36,6 +40,11 @@ export function createFileRows(db: DatabaseSync): FileRows {
   );
   const find = db.prepare(`SELECT id, path, ${spans} FROM graph_files WHERE graph = ? AND path = ?`);
   const byId = db.prepare(`SELECT id, path, ${spans} FROM graph_files WHERE id = ?`);
+  // Behind the slash that ends the folder comes the zero; no path begins with the last character there is.
+  const beside = db.prepare(
+    `SELECT id, path, ${spans} FROM graph_files WHERE graph = ? AND path > ? AND path < ?
+     AND instr(substr(path, ?), '/') = 0 AND substr(path, ?) = ? LIMIT ${MAX_BESIDE}`,
+  );
   const hashOf = db.prepare('SELECT hash FROM graph_files WHERE graph = ? AND path = ?');
   const insert = db.prepare(
     `INSERT INTO graph_files (graph, path, hash, size, mtime, read_at, language, note, ${spans}, calls)
@@ -66,6 +75,14 @@ export function createFileRows(db: DatabaseSync): FileRows {
     all: (graph) => all.all(graph).map(toFile),
     find: (graph, path) => known(find.get(graph, path)),
     byId: (id) => known(byId.get(id)),
+    beside(graph, path) {
+      const folder = path.slice(0, path.lastIndexOf('/') + 1);
+      const ending = path.slice(path.lastIndexOf('.'));
+      const end = folder === '' ? '\u{10ffff}' : `${folder.slice(0, -1)}0`;
+      // As SQLite counts characters, and not as JavaScript does.
+      const at = [...folder].length + 1;
+      return beside.all(graph, folder, end, at, -ending.length, ending).flatMap((row) => known(row) ?? []);
+    },
     hashOf(graph, path) {
       const row = hashOf.get(graph, path);
       return row === undefined ? null : String(row.hash);

@@ -28,7 +28,7 @@ export function createGraphRows(db: DatabaseSync): OpenRows {
   const ids = createGraphIds(db);
   const files = createFileRows(db);
   const symbols = createSymbolRows(db, files);
-  const imports = createImportRows(db, files);
+  const imports = createImportRows(db);
   const remembered = rememberRows(db, { files, symbols, imports });
   const calls = createCallRows(db, remembered);
   const writes = createWriteFiles(db, files);

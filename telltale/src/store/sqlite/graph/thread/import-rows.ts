@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { FoundImport, KnownImport, ResolvedImport } from '../../../graph.ts';
-import type { FileRows, KnownFile } from './file-rows.ts';
+import type { KnownFile } from './file-rows.ts';
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -27,7 +27,7 @@ export interface ImportRows {
   resolve(graph: number, resolved: readonly ResolvedImport[]): void;
 }
 
-export function createImportRows(db: DatabaseSync, files: FileRows): ImportRows {
+export function createImportRows(db: DatabaseSync): ImportRows {
   const columns = 'i.specifier, i.line, i.names, i.reexport, i.target, f.path';
   const joined = `SELECT ${columns} FROM graph_imports i JOIN graph_files f ON f.id = i.file WHERE`;
   const of = db.prepare(`${joined} i.id >= ? AND i.id < ? ORDER BY i.id LIMIT ?`);
@@ -40,12 +40,10 @@ export function createImportRows(db: DatabaseSync, files: FileRows): ImportRows 
     `${joined} i.graph = ? AND i.target = ? AND (i.reexport = 1 OR f.path LIKE '%__init__.py') LIMIT ?`,
   );
   const all = db.prepare(
-    `SELECT i.id, i.specifier, i.target, f.path FROM graph_imports i JOIN graph_files f ON f.id = i.file
+    `SELECT i.id, i.specifier, i.names, i.target, f.path FROM graph_imports i JOIN graph_files f ON f.id = i.file
      WHERE i.graph = ? AND i.id > ? ORDER BY i.id LIMIT ?`,
   );
-  const resolve = db.prepare(
-    'UPDATE graph_imports SET target = ? WHERE id >= ? AND id < ? AND specifier = ?',
-  );
+  const resolve = db.prepare('UPDATE graph_imports SET target = ? WHERE id = ? AND graph = ?');
 
   return {
     of: (file, limit) => of.all(...file.imports, limit).map(toImport),
@@ -54,15 +52,13 @@ export function createImportRows(db: DatabaseSync, files: FileRows): ImportRows 
     importers: (graph, path, limit) => importers.all(graph, path, limit).map(({ file }) => Number(file)),
     handedOn: (graph, path, limit) => handedOn.all(graph, path, limit).map(toRow),
     all: (graph, after, limit) =>
-      all.all(graph, after, limit).map(({ id, path, specifier, target }) => ({
+      all.all(graph, after, limit).map(({ id, path, specifier, names, target }) => ({
         ...{ id: Number(id), path: String(path), specifier: String(specifier) },
+        names: JSON.parse(String(names)) as string[],
         ...(target === null ? {} : { target: String(target) }),
       })),
     resolve(graph, resolved) {
-      for (const { path, specifier, target } of resolved) {
-        const file = files.find(graph, path);
-        if (file !== undefined) resolve.run(target ?? null, ...file.imports, specifier);
-      }
+      for (const { id, target } of resolved) resolve.run(target ?? null, id, graph);
     },
   };
 }

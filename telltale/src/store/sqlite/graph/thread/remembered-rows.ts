@@ -5,7 +5,7 @@ import type { SymbolRow, SymbolRows } from './symbol-rows.ts';
 
 /** Rows that who resolves calls asks for. */
 export interface CallSources {
-  readonly files: Pick<FileRows, 'find' | 'byId'>;
+  readonly files: Pick<FileRows, 'find' | 'byId' | 'beside'>;
   readonly symbols: Pick<SymbolRows, 'inFile' | 'byId'>;
   readonly imports: Pick<ImportRows, 'raw' | 'importers' | 'handedOn'>;
 }
@@ -49,6 +49,7 @@ export function rememberRows(db: DatabaseSync, { files, symbols, imports }: Call
       kept = new Map();
     },
     files: {
+      ...files,
       find: (graph, path) => keep<KnownFile | undefined>(`f ${graph} ${path}`, () => files.find(graph, path)),
       byId: (id) => keep<KnownFile | undefined>(`F ${id}`, () => files.byId(id)),
     },

@@ -6,9 +6,12 @@ const SEAM =
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/gu;
 const NO_WORD = /[^\p{L}\p{N}]/gu;
 const BEYOND_ASCII = /[^\0-\x7f]/;
-const NOT_ASCII = /[^\0-\x7f]/gu;
-/** What is a letter differs between SQLite's Unicode and ours: a token of both is made of what never changes. */
-const inAscii = (letter: string) => `u${letter.codePointAt(0)?.toString(16)}`;
+const BEYOND_ASCII_EACH = /[^\0-\x7f]/gu;
+/**
+ * What is beyond ASCII is spelled out, all in the same length: SQLite takes other characters for letters than JavaScript
+ * does, of an older Unicode, and what it cuts in two it refuses to look for.
+ */
+const spelled = (char: string): string => `q${String(char.codePointAt(0)).padStart(7, '0')}`;
 const MAX_WORD_CHARS = 64;
 
 /** A word of a text: `createTagParser` is `createtagparser` with the parts `create`, `tag` and `parser`. */
@@ -32,8 +35,12 @@ function unicodeWords(text: string, limit: number): readonly Word[] {
     if (words.length >= limit) break;
     const parts: string[] = [];
     for (const piece of found.slice(0, MAX_WORD_CHARS).split(SEAM)) {
-      const part = piece.normalize('NFKD').toLowerCase().replace(NO_WORD, '');
-      if (part !== '') parts.push(part.replace(NOT_ASCII, inAscii));
+      const part = piece
+        .normalize('NFKD')
+        .toLowerCase()
+        .replace(NO_WORD, '')
+        .replace(BEYOND_ASCII_EACH, spelled);
+      if (part !== '') parts.push(part);
     }
     if (parts.length > 0) words.push(toWord(parts));
   }

@@ -18,6 +18,8 @@ export interface Reach {
   readonly depth: number;
   readonly callers: number;
   readonly callees: number;
+  /** Symbols whose own calls are still looked at, of all together that are more than one step away. */
+  readonly further: { left: number };
 }
 
 /** One graph of a store. */
@@ -109,8 +111,12 @@ export async function gatherCalls(
     callers: half(step.callers),
     callees: half(step.callees),
   };
+  if (further.distance > step.depth) return;
+  // The best first: an answer has room for a few of them, and each costs as much as the first step did.
+  const best = next.sort((a, b) => b.score - a.score).slice(0, step.further.left);
+  step.further.left -= best.length;
   await Promise.all(
-    next.map((one) => gatherCalls(view, draft, one.symbol, { ...further, score: one.score })),
+    best.map((one) => gatherCalls(view, draft, one.symbol, { ...further, score: one.score })),
   );
 }
 

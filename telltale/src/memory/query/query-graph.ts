@@ -11,6 +11,7 @@ import {
   gatherFound,
   gatherImports,
   gatherSessions,
+  type Reach,
 } from './gather.ts';
 import type { QueryEdges } from './query-edges.ts';
 import { queryMalformed } from './query-errors.ts';
@@ -28,6 +29,8 @@ const CALLERS = 30;
 /** Of what words have found, whose callers are looked for; of one name all that are listed, up to so many. */
 const AROUND = 3;
 const NAMESAKES = 10;
+/** Of those that are more than one step away, in one answer. */
+const FURTHER = 12;
 const ROOT = 4;
 const LINE = /^(.+?):(\d+)(?::\d+)?$/;
 
@@ -104,9 +107,14 @@ function gather(
   return byWords(view, draft, (query ?? '').trim(), limit, depth);
 }
 
+const reach = (depth: number, callers: number, callees: number): Reach => ({
+  ...{ depth, callers, callees },
+  further: { left: FURTHER },
+});
+
 async function byWords(view: GraphView, draft: Draft, words: string, limit: number, depth: number) {
   const found = await view.store.search(view.graph, words, { limit });
-  await gatherFound(view, draft, found, AROUND, { depth, callers: 5, callees: 5 });
+  await gatherFound(view, draft, found, AROUND, reach(depth, 5, 5));
   return found.length === 0 ? 'Nothing in the graph has these words.' : undefined;
 }
 
@@ -114,19 +122,19 @@ async function bySymbol(view: GraphView, draft: Draft, name: string, limit: numb
   const symbols = await view.store.symbols(view.graph, name, limit);
   if (symbols.length === 0) {
     const found = await view.store.search(view.graph, name, { limit, kinds: ['symbol'] });
-    await gatherFound(view, draft, found, 1, { depth, callers: 10, callees: 5 });
+    await gatherFound(view, draft, found, 1, reach(depth, 10, 5));
     await gatherFacts(view, draft, { symbol: name }, name, ROOT);
     const like = found.length === 0 ? 'and nothing is called like it' : 'these are called like it';
     return `No symbol is named ${name}; ${like}.`;
   }
   // The more of one name, the less of what each calls. Who calls them is what was asked for.
   const share = symbols.length <= 2 ? 1 : 2 / symbols.length;
-  const reach = { depth, callers: CALLERS, callees: Math.ceil(10 * share) };
+  const far = reach(depth, CALLERS, Math.ceil(10 * share));
   for (const [place, symbol] of symbols.entries()) draft.symbol(symbol, 0, ROOT + (symbols.length - place));
   await Promise.all([
     ...symbols
       .slice(0, NAMESAKES)
-      .map((symbol) => gatherCalls(view, draft, symbol, { ...reach, score: ROOT, distance: 1 })),
+      .map((symbol) => gatherCalls(view, draft, symbol, { ...far, score: ROOT, distance: 1 })),
     ...symbols.slice(0, 1).map((one) => gatherFacts(view, draft, { symbol: one.name }, placeOf(one), ROOT)),
   ]);
   return undefined;
@@ -153,7 +161,7 @@ async function byPath(view: GraphView, draft: Draft, asked: string, limit: numbe
   const found = isKnown ? [] : await store.search(graph, path, { limit, kinds: ['file'] });
   if (found.some((one) => one.kind === 'file' && one.path === path)) return undefined;
   draft.drop(path);
-  await gatherFound(view, draft, found, 0, { depth: 0, callers: 0, callees: 0 });
+  await gatherFound(view, draft, found, 0, reach(0, 0, 0));
   const like = found.length === 0 ? 'and none is called like it' : 'these are called like it';
   return `No file of the graph is ${path}; ${like}.`;
 }

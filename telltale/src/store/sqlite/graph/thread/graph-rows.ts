@@ -27,7 +27,7 @@ export function createGraphRows(db: DatabaseSync): OpenRows {
   const ids = createGraphIds(db);
   const files = createFileRows(db);
   const symbols = createSymbolRows(db, files);
-  const imports = createImportRows(db, files);
+  const imports = createImportRows(db);
   const calls = createCallRows(db, { files, symbols, imports });
   const writes = createWriteFiles(db, files);
   const facts = createFactRows(db, files, symbols);

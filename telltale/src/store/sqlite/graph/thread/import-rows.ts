@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { FoundImport, KnownImport, ResolvedImport } from '../../../graph.ts';
-import type { FileRows, KnownFile } from './file-rows.ts';
+import type { KnownFile } from './file-rows.ts';
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -29,7 +29,7 @@ export interface ImportRows {
   resolve(graph: number, resolved: readonly ResolvedImport[]): void;
 }
 
-export function createImportRows(db: DatabaseSync, files: FileRows): ImportRows {
+export function createImportRows(db: DatabaseSync): ImportRows {
   const columns = 'i.specifier, i.line, i.names, i.reexport, i.target, f.path';
   const joined = `SELECT ${columns} FROM graph_imports i JOIN graph_files f ON f.id = i.file WHERE`;
   const of = db.prepare(`${joined} i.id >= ? AND i.id < ? ORDER BY i.id LIMIT ?`);

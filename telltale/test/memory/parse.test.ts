@@ -304,6 +304,16 @@ describe('what a file says', () => {
     });
   });
 
+  test('Rust: calls in what is handed to a macro are found, those of attributes are none', async () => {
+    const text =
+      '#[cfg(any(unix, not(windows)))]\nfn main() {\n  println!("{}", price(1) + cart.total(tax[0]));\n' +
+      '  assert_eq!(Cart::new(), vec![self.make(), S { a: one() }]);\n}\n';
+    expect(said(await parse('rust', text)).calls.toSorted()).toEqual([
+      ...['3 cart.total < main', '3 price < main', '3 println < main'],
+      ...['4 Cart.new < main', '4 assert_eq < main', '4 one < main', '4 self.make < main', '4 vec < main'],
+    ]);
+  });
+
   test('Java: members of interfaces are public, anonymous classes have no members', async () => {
     const file = await read('java', 'Things.java');
     expect(file.broken).toBe(false);

@@ -15,6 +15,37 @@ export const visitMacro: Visit = (node, reading) => {
   if (macro !== null) called(macro, reading);
 };
 
+/** What is handed to a macro is not parsed: `println!("{}", price(1))` has a name and something in brackets behind it. */
+export const visitTokens: Visit = (node, reading) => {
+  if (isOfAttribute(node)) return;
+  const { text } = reading;
+  const tokens = node.children;
+  for (const [at, token] of tokens.entries()) {
+    if (token?.type !== 'identifier') continue;
+    const next = tokens[at + 1];
+    const tree = next?.type === '!' ? tokens[at + 2] : next;
+    if (tree?.type !== 'token_tree') continue;
+    if (next === tree && text[tree.startIndex] !== '(') continue;
+    const isOn = tokens[at - 1]?.type === '.' || tokens[at - 1]?.type === '::';
+    const before = isOn ? tokens[at - 2] : undefined;
+    const isName = before?.type === 'identifier' || before?.type === 'self';
+    const receiver = isName ? textOf(text, before) : undefined;
+    reading.call(textOf(text, token), receiver, token.startPosition.row + 1);
+  }
+};
+
+const MAX_TREES = 16;
+
+/** `#[cfg(any(unix))]` calls nothing. */
+function isOfAttribute(node: Node): boolean {
+  let above = node.parent;
+  for (let trees = 0; above?.type === 'token_tree'; trees++) {
+    if (trees >= MAX_TREES) return true;
+    above = above.parent;
+  }
+  return above?.type === 'attribute';
+}
+
 export const visitStructLiteral: Visit = (node, reading) => {
   const name = node.childForFieldName('name');
   if (name !== null) called(name, reading);

@@ -1,6 +1,6 @@
 import { visitBlock, visitBody } from '../enter-body.ts';
 import type { Grammar, Visit } from '../grammar.ts';
-import { visitCall, visitMacro, visitStructLiteral } from './calls.ts';
+import { visitCall, visitMacro, visitStructLiteral, visitTokens } from './calls.ts';
 import {
   visitConstant,
   visitEnum,
@@ -46,6 +46,7 @@ export const RUST: Grammar = {
     extern_crate_declaration: visitCrate,
     call_expression: visitCall,
     macro_invocation: visitMacro,
+    token_tree: visitTokens,
     struct_expression: visitStructLiteral,
   },
 };

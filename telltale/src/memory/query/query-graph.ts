@@ -30,7 +30,7 @@ const CALLERS = 30;
 const AROUND = 3;
 const NAMESAKES = 10;
 /** Of those that are more than one step away, in one answer. */
-const FURTHER = 12;
+const FURTHER = 8;
 const ROOT = 4;
 const LINE = /^(.+?):(\d+)(?::\d+)?$/;
 

@@ -83,8 +83,12 @@ const toRow = (row: Row): ImportRow => ({
 });
 
 /** Those that take a name, or may: by taking all, or what is exported without a name. */
-export const naming = (rows: readonly ImportRow[], name: string): readonly ImportRow[] =>
-  rows.filter((row) => takes(row, name) || takes(row, '*') || takes(row, 'default'));
+export function naming(rows: readonly ImportRow[], name: string): readonly ImportRow[] {
+  const quoted = JSON.stringify(name);
+  return rows.filter(
+    ({ names }) => names.includes(quoted) || names.includes('"*"') || names.includes('"default"'),
+  );
+}
 
 /** Whether an import takes a name, `*` for all. */
 export const takes = ({ names }: ImportRow, name: string): boolean => names.includes(JSON.stringify(name));

@@ -9,8 +9,8 @@ import { beginsSo, queryWords, wordExactly, wordLoosely } from './word-query.ts'
 type Row = Record<string, SQLOutputValue>;
 
 /** Candidates of one attempt, and of all, that are ranked. To rank a hundred takes a millisecond. */
-const CANDIDATES = 100;
-const ALL_CANDIDATES = 200;
+const CANDIDATES = 60;
+const ALL_CANDIDATES = 120;
 /** In how many places a word is counted, at most: what stands in more is common. */
 const COUNTED = 500;
 const FILE_FACTOR = 0.75;

@@ -1,10 +1,11 @@
-import { stateMetrics } from '../events/state-metrics.ts';
 import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
 import { sessionContext } from './decision-context.ts';
+import type { FreshContextEdges } from './feeds/fresh-context.ts';
 import type { SessionFeeds, SessionFeedsEdges } from './feeds/session-feeds.ts';
 import { ledElsewhere } from './guide/led-result.ts';
 import type { OwnLead } from './guide/own-lead.ts';
 import type { SessionHookEdges, SessionHooks } from './hooks/create-session-hooks.ts';
+import type { SessionMemory } from './memory/session-memory.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import { readEvents } from './read-session.ts';
 import type { SessionRuns } from './runs/session-runs.ts';
@@ -49,8 +50,23 @@ export async function openFeeds(
     // What is shown comes before its turn; that a feed is there or gone comes from what the model did in one.
     append: (body) =>
       log.append(body, body.type === 'feed.added' || body.type === 'feed.removed' ? log.here() : origin),
-    metrics: async () => stateMetrics(await readEvents(edges.store, state.id)),
+    async metrics() {
+      const { stateMetrics } = await import('../events/state-metrics.ts');
+      return stateMetrics(await readEvents(edges.store, state.id));
+    },
   });
+}
+
+/** And the knowledge graph. */
+export async function openSessionMemory(edges: SessionEdges): Promise<SessionMemory | undefined> {
+  const { openMemory } = await import('./memory/session-memory.ts');
+  return openMemory(edges);
+}
+
+/** What has to be looked at before each turn. */
+export async function openFresh(edges: FreshContextEdges): Promise<() => Promise<void> | undefined> {
+  const { freshContext } = await import('./feeds/fresh-context.ts');
+  return freshContext(edges);
 }
 
 /** Hooks are loaded by those who have some. */

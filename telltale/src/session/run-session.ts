@@ -10,15 +10,14 @@ import { runChat } from './chat/run-chat.ts';
 import { createChildRunner } from './children/child-runner.ts';
 import { conclude } from './conclude.ts';
 import type { SessionContext } from './context.ts';
-import { freshContext, noFeeds, usesFeeds } from './feeds/fresh-context.ts';
+import { noFeeds, noMemory, staysFresh, usesFeeds } from './feeds/uses-feeds.ts';
 import { createCompleteStep } from './guide/complete-step.ts';
 import { createGuide } from './guide/guide.ts';
 import { ledResult } from './guide/led-result.ts';
 import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox } from './inbox.ts';
-import { openFeeds, openHooks, openLead, openTriggers } from './late-parts.ts';
+import { openFeeds, openFresh, openHooks, openLead, openSessionMemory, openTriggers } from './late-parts.ts';
 import { type LoopEnd, runLoop } from './loop.ts';
-import { noMemory, openMemory } from './memory/session-memory.ts';
 import { createMetadataWriter } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
 import { recover } from './recover.ts';
@@ -64,7 +63,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       memory: async () => memory?.open() ?? noMemory(),
     },
   );
-  const memory = openMemory(edges);
+  const memory = manifest.memory?.graph === undefined ? undefined : await openSessionMemory(edges);
   const lookup = (name: string) => state.variables.get(name)?.value ?? ownField(state, name);
   const feeds = usesFeeds(manifest)
     ? await openFeeds(edges, { view, testContext, lookup, runWorkflow: sessionRuns.feed })
@@ -124,7 +123,9 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     stop,
     reviews,
     hooks,
-    fresh: freshContext({ manifest, log, testContext, feeds, memory, origin: () => edges.origin }),
+    fresh: staysFresh(manifest)
+      ? await openFresh({ manifest, log, testContext, feeds, memory, origin: () => edges.origin })
+      : undefined,
     parts: prepared.parts,
     inbox,
     sessionOrigin: () => edges.origin,

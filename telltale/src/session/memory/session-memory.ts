@@ -46,12 +46,6 @@ export function openMemory(edges: SessionEdges): SessionMemory | undefined {
   return createSessionMemory({ ...edges, agent, paths, origin: () => origin }, graph);
 }
 
-export function noMemory(): never {
-  throw new RuntimeError('not_permitted', 'The agent has no knowledge graph.', {
-    hint: 'The manifest says which folder it is of: "memory: { graph: FOLDER }".',
-  });
-}
-
 const MEMORY_FEED = 'builtin:memory';
 
 /** What a session's end waits for the graph at the most. */

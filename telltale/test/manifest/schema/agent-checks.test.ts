@@ -215,6 +215,29 @@ describe('feeds', () => {
     ]);
   });
 
+  it('that refer to each other by names with hyphens are a cycle, too', () => {
+    const of = (context: string) => ({ type: 'llm', name: 'summarize', params: { context } });
+    expect(found(feeds({ id: 'a-b', source: of('$c-d') }, { id: 'c-d', source: of('$a-b') }))).toEqual([
+      'cycle context_feeds.0.id',
+    ]);
+  });
+
+  it('hide no variable and no field of the metadata', () => {
+    const clashing = agent({
+      context_feeds: [
+        { id: 'tone', source },
+        { id: 'status', source },
+        { id: 'clock', source },
+      ],
+      context_variables: { runtime: [{ name: 'tone' }] },
+      metadata: { fields: { status: { type: 'string' } } },
+    });
+    expect(said(clashing)).toEqual([
+      'duplicate context_feeds.0.id: The feed "tone" has the name of a context variable: $tone would stand for both. | Give one of them another name.',
+      'duplicate context_feeds.1.id: The feed "status" has the name of a metadata field: $status would stand for both. | Give one of them another name.',
+    ]);
+  });
+
   it('refer to feeds that are there', () => {
     expect(said(feeds({ id: 'repo', source }, { id: 'b', refs: ['rpeo'], source }))).toEqual([
       'unknown_feed context_feeds.1.refs.0: There is no feed "rpeo". | Did you mean "repo"?',

@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { compile } from '../launch/build.js';
+import { bundleConsole, compile } from '../launch/build.js';
 import { runCaptured } from '../launch/run-captured.js';
 import { findExamples, unpairedExamples } from './examples.ts';
 import { oneCheck, type StageResult, together } from './stage-result.ts';
@@ -53,7 +53,10 @@ export const STAGES: readonly Stage[] = [
     ...tool,
     name: 'types',
     what: 'types of everything, and the build (tsc)',
-    run: async ({ root }) => oneCheck('tsc -b', await compile(root, process.execPath, [])),
+    run: async ({ root }) => {
+      const compiled = oneCheck('tsc -b', await compile(root, process.execPath, []));
+      return together([compiled, oneCheck('the console', await bundleConsole(root, process.execPath))]);
+    },
   },
   {
     ...tests,

@@ -11,6 +11,43 @@ import { SetupFailure } from './setup-failure.js';
 export async function build(root, node) {
   const { code, output } = await compile(root, node, ['telltale']);
   if (code !== 0) throw buildFailed(output);
+  const bundled = await bundleConsole(root, node);
+  if (bundled.code !== 0) throw buildFailed(bundled.output);
+}
+
+/** What the console is made of. */
+const CONSOLE_SOURCES = [
+  'console',
+  'telltale/src/client',
+  'telltale/src/events',
+  'telltale/src/kernel',
+  'package-lock.json',
+];
+
+/**
+ * Bundles the console into `telltale/web` where its sources are newer than what is there.
+ * @param {string} root
+ * @param {string} node
+ */
+export async function bundleConsole(root, node) {
+  const built = changedAt(join(root, 'telltale', 'web', 'index.html'));
+  if (CONSOLE_SOURCES.every((source) => changedAt(join(root, source)) <= built))
+    return { code: 0, output: '' };
+  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+  return runCaptured(node, [vite, 'build', 'console', '--logLevel', 'warn'], { cwd: root });
+}
+
+/**
+ * When a file was last changed, or the newest one below a folder; 0 where there is none.
+ * @param {string} path
+ * @returns {number}
+ */
+function changedAt(path) {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return 0;
+  if (!found.isDirectory()) return found.mtimeMs;
+  const inside = readdirSync(path).filter((name) => name !== 'node_modules');
+  return Math.max(0, ...inside.map((name) => changedAt(join(path, name))));
 }
 
 /**

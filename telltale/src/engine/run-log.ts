@@ -20,10 +20,19 @@ export interface RunLogEdges {
   readonly onLost: (error: RuntimeError) => void;
   /** Told `append:TYPE` before an event is handed to the store, and `committed:TYPE` after its commit. */
   readonly crashPoint?: ((name: string) => void) | undefined;
+  /** Who watches all that the runtime works on. */
+  readonly watchers?: ReadonlySet<(event: RunEvent) => void> | undefined;
 }
 
 /** The journal of a run on a store. What comes after a seal or a lost stream is neither folded nor written. */
-export function createRunLog({ writer, state, clock, onLost, crashPoint }: RunLogEdges): RunJournal {
+export function createRunLog({
+  writer,
+  state,
+  clock,
+  onLost,
+  crashPoint,
+  watchers,
+}: RunLogEdges): RunJournal {
   const run = writer.stream;
   const beginning: Cause = { stream: run, seq: 0, depth: 0 };
   const listeners = new Set<(event: RunEvent) => void>();
@@ -48,6 +57,7 @@ export function createRunLog({ writer, state, clock, onLost, crashPoint }: RunLo
     },
     onCommitted(_through, events) {
       if (listeners.size > 0 || crashPoint !== undefined) publish(events);
+      if (watchers !== undefined && watchers.size > 0) for (const event of events) tellAll(watchers, event);
     },
     onLost(error) {
       sealed = true;

@@ -9,12 +9,14 @@ import { openModel } from '../models/open-model.ts';
 import { openStore } from '../store/open-store.ts';
 import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
 import { createAgentShelf } from './agent-shelf.ts';
+import { createOpenDesk } from './artifact-desk.ts';
 import type { Spawn } from './children/lineage.ts';
 import { agentCode, agentInCode } from './define/agent-code.ts';
 import { forkSession } from './fork-session.ts';
 import { createLiveSession, type LiveSession } from './live-session.ts';
 import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
+import { causeChain } from './log/cause-chain.ts';
 import { createMemories } from './memory/memories.ts';
 import { readEvents, readSession } from './read-session.ts';
 import { answerReview } from './reviews/answer-review.ts';
@@ -24,7 +26,14 @@ import { createAgentSnapshots } from './runs/agent-snapshot.ts';
 import { createRuns } from './runs/create-runs.ts';
 import { createLateModels } from './runs/late-model.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
-import type { ResumeOptions, Runtime, RuntimeOptions, Session, StartOptions } from './runtime-types.ts';
+import type {
+  ResumeOptions,
+  Runtime,
+  RuntimeOptions,
+  Session,
+  StartOptions,
+  Watcher,
+} from './runtime-types.ts';
 import { createTokenizer } from './tokenizer.ts';
 import { DEFAULT_USER } from './variables/variable-scope.ts';
 
@@ -43,6 +52,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       : given;
   const ids = createIdSource({ clock });
   const live = new Set<LiveSession>();
+  const here = new Map<string, LiveSession>();
+  const watchers = new Set<Watcher>();
   let closed = false;
 
   const sandbox = createSandbox({ clock });
@@ -75,6 +86,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
         ids,
         approve,
         crashPoint,
+        watchers,
         onError,
       },
       snapshots: createAgentSnapshots(store, env),
@@ -89,7 +101,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   );
   const edges: RuntimeEdges = {
     ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
-    ...{ memories, tokenizer },
+    ...{ memories, tokenizer, watchers, here },
   };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
@@ -126,8 +138,25 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     options.signal.throwIfAborted();
   }
 
+  const openDesk = createOpenDesk({ store, clock, sandbox });
   return {
     store,
+    watch(watcher) {
+      const own: Watcher = (event) => watcher(event);
+      watchers.add(own);
+      return () => watchers.delete(own);
+    },
+    session: (id) => here.get(id),
+    async why(stream, seq) {
+      const info = await store.info(stream);
+      if (info === undefined) throw streamUnknown(stream, store.location);
+      return causeChain(store, stream, seq, info.head);
+    },
+    artifacts: async () => (await openDesk()).artifacts,
+    async testArtifact(test) {
+      const { testArtifact } = await import('../targets/artifacts/test-artifact.ts');
+      return testArtifact({ ...test, others: (await openDesk()).artifacts }, { sandbox, clock });
+    },
     start<Output>(agent: LoadedAgent<Output>, start: StartOptions) {
       mustBeOpen();
       // A program in JavaScript is told by no compiler.
@@ -214,6 +243,11 @@ const noInput = () =>
 
 const runtimeClosed = () =>
   new RuntimeError('runtime_closed', 'The runtime was closed.', { hint: 'Create another one.' });
+
+const streamUnknown = (stream: string, location: string) =>
+  new RuntimeError('session_unknown', `No session or run "${stream}" is in ${location}.`, {
+    hint: 'List them with: telltale sessions, telltale workflow list',
+  });
 
 const sessionEmpty = (session: string) =>
   new RuntimeError('session_empty', `${session} was made, but nothing is on its log: it never began.`, {

@@ -44,6 +44,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       const opened = await beginSession(edges, begin, stop, prepared, (made) => {
         writer = made.writer;
         log = made.log;
+        edges.here.set(id, session);
         queue.attach(log.subscribe);
         for (const listener of early) log.subscribe((event) => early.has(listener) && listener(event));
       });
@@ -70,9 +71,12 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
     stop.now(reason);
   };
   const result = run();
-  result.catch(() => undefined); // a caller that only reads events is not ended by it
+  const leave = () => {
+    if (edges.here.get(id) === session) edges.here.delete(id);
+  };
+  result.then(leave, leave); // a caller that only reads events is not ended by an error
 
-  return {
+  const session: LiveSession = {
     id,
     ready,
     result,
@@ -102,6 +106,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       await result.catch(() => undefined);
     },
   };
+  return session;
 }
 
 /** The session's result, as the agent's output schema gives it; on the log it is what the model wrote. */

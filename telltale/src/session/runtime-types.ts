@@ -1,4 +1,5 @@
 import type { ObservedEvent, SessionEvent, Usage } from '../events/event.ts';
+import type { RunEvent } from '../events/run-event.ts';
 import type { Review, SessionState, SessionStatus } from '../events/state.ts';
 import type { FeedReading, FeedView } from '../feeds/keeper.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -7,9 +8,12 @@ import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { Model } from '../models/model.ts';
 import type { Store } from '../store/store.ts';
+import type { Artifacts } from '../targets/artifacts/artifacts.ts';
+import type { ArtifactTest, ArtifactTested } from '../targets/artifacts/test-artifact.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { Approve } from '../targets/target.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
+import type { CauseChain } from './log/cause-chain.ts';
 import type { AnsweredReview } from './reviews/answer-review.ts';
 import type { ReviewReply } from './reviews/read-reply.ts';
 import type { ReviewDetails } from './reviews/read-review.ts';
@@ -139,8 +143,21 @@ export interface FeedTrialOptions {
   readonly model?: string | Model;
 }
 
+/** Told of every event of the sessions and runs that a runtime works on, after its commit. */
+export type Watcher = (event: SessionEvent | RunEvent) => void;
+
 export interface Runtime {
   readonly store: Store;
+  /** Every durable event of all sessions and runs that are worked on here. The returned function ends it. */
+  watch(watcher: Watcher): () => void;
+  /** A session that is worked on here, sub-agents' included. */
+  session(id: string): Session<unknown> | undefined;
+  /** Why an event happened: the events that led to it, across streams. */
+  why(stream: string, seq: number): Promise<CauseChain>;
+  /** The artifacts of the store. */
+  artifacts(): Promise<Artifacts>;
+  /** Asks a source as a run would, in the sandbox. It may ask the artifacts of the store. */
+  testArtifact(test: Omit<ArtifactTest, 'others'>): Promise<ArtifactTested>;
   start<Output>(agent: LoadedAgent<Output>, options: StartOptions): Session<Output>;
   /** Takes a session over and goes on. Refused while another process works on it. */
   resume<Output = Json>(session: string, options?: ResumeOptions<Output>): Promise<Session<Output>>;

@@ -48,6 +48,8 @@ export interface SessionLogEdges {
   /** The stream was lost to another writer, or cannot be written. Called once. */
   readonly onLost: (error: RuntimeError) => void;
   readonly crashPoint?: ((name: string) => void) | undefined;
+  /** Who watches all that the runtime works on. */
+  readonly watchers?: ReadonlySet<(event: SessionEvent) => void> | undefined;
 }
 
 /** Live events that wait for a commit; where a store takes longer than that, they are shown at once. */
@@ -60,6 +62,7 @@ export function createSessionLog({
   clock,
   onLost,
   crashPoint,
+  watchers,
 }: SessionLogEdges): SessionLog {
   const session = writer.stream;
   const listeners = new Set<(event: ObservedEvent) => void>();
@@ -112,6 +115,7 @@ export function createSessionLog({
     },
     onCommitted(through, events) {
       if (listeners.size > 0 || crashPoint !== undefined) publish(events);
+      if (watchers !== undefined && watchers.size > 0) for (const event of events) tellAll(watchers, event);
       showHeld(through);
     },
     onLost(error) {

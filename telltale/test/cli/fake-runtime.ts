@@ -244,6 +244,15 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         memory: async () => {
           throw new Error('nothing here remembers');
         },
+        watch: () => () => undefined,
+        session: () => undefined,
+        why: async () => ({ events: [] }),
+        artifacts: async () => {
+          throw new Error('nothing here has artifacts');
+        },
+        testArtifact: async () => {
+          throw new Error('nothing here has artifacts');
+        },
         async fork(id, seq) {
           calls.push(['fork', id, seq]);
           return 'ses_forked';

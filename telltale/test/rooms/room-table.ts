@@ -37,14 +37,17 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   ...LOW_TO_HIGH,
   session: { imports: belowSession },
   telemetry: { imports: ['kernel', 'events'] },
-  server: { imports: ['session', 'store', 'events', 'manifest', 'kernel'] },
+  client: { imports: ['kernel', 'events'], onlyPackages: [] },
+  server: {
+    imports: ['session', 'store', 'events', 'manifest', 'kernel', 'client', 'memory', 'targets', 'workflows'],
+  },
   mcp: { imports: ['session', 'workflows', 'targets', 'kernel'] },
-  testing: { imports: [...belowSession, 'session', 'telemetry', 'server', 'mcp'] },
-  cli: { imports: [...belowSession, 'session', 'telemetry', 'server', 'mcp'] },
+  testing: { imports: [...belowSession, 'session', 'telemetry', 'client', 'server', 'mcp'] },
+  cli: { imports: [...belowSession, 'session', 'telemetry', 'client', 'server', 'mcp'] },
 };
 
 /** The only room that reads the process. */
 export const PROCESS_READER = 'cli';
 
 /** What `console/`, the browser's side, may import of the runtime. */
-export const CONSOLE_IMPORTS: readonly string[] = ['events'];
+export const CONSOLE_IMPORTS: readonly string[] = ['kernel', 'events', 'client'];

@@ -1,6 +1,6 @@
+import { eventUnknown } from '../../session/log/event-unknown.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { eventUnknown } from '../session/event-unknown.ts';
 import { findSession } from '../session/find-session.ts';
 import { SEQ_HELP } from '../session/session-help.ts';
 import { storeFlag } from '../session/store-location.ts';

@@ -1,10 +1,10 @@
+import { eventUnknown } from '../../session/log/event-unknown.ts';
+import { readLog } from '../../session/log/read-log.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { eachEvent, type Pace, playLog } from '../run/play-log.ts';
-import { eventUnknown } from '../session/event-unknown.ts';
 import { findSession } from '../session/find-session.ts';
-import { readLog } from '../session/read-log.ts';
 import { SESSION_HELP } from '../session/session-help.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';

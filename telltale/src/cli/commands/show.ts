@@ -1,9 +1,9 @@
+import { eventUnknown } from '../../session/log/event-unknown.ts';
+import { readLog } from '../../session/log/read-log.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { eventUnknown } from '../session/event-unknown.ts';
 import { findStream } from '../session/find-session.ts';
-import { readLog } from '../session/read-log.ts';
 import { runsOf } from '../session/runs-of.ts';
 import { STREAM_HELP } from '../session/session-help.ts';
 import { showRun } from '../session/show-run.ts';

@@ -1,7 +1,7 @@
+import { causeChain } from '../../session/log/cause-chain.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { causeChain } from '../session/cause-chain.ts';
 import { findStream } from '../session/find-session.ts';
 import { SEQ_HELP } from '../session/session-help.ts';
 import { addStoreOption } from '../session/store-option.ts';

@@ -1,9 +1,9 @@
 import { decodeRunEvent } from '../../events/run-codec.ts';
 import type { RunEvent } from '../../events/run-event.ts';
+import { isRunEvent } from '../../session/log/stream-event.ts';
 import type { Store } from '../../store/store.ts';
 import type { Io } from '../io.ts';
 import { followLog } from '../session/follow-log.ts';
-import { isRunEvent } from '../session/stream-event.ts';
 
 /** How soon a new run is noticed: only somebody who looks for mistakes waits for it. */
 const LOOK_MS = 100;

@@ -1,7 +1,7 @@
+import { readStream } from '../../session/log/read-log.ts';
+import type { StreamEvent, StreamRef } from '../../session/log/stream-event.ts';
 import type { Store } from '../../store/store.ts';
 import type { Io } from '../io.ts';
-import { readStream } from './read-log.ts';
-import type { StreamEvent, StreamRef } from './stream-event.ts';
 
 const ENDS: ReadonlySet<string> = new Set([
   'session.completed',

@@ -1,4 +1,6 @@
 import { nearest } from '../../kernel/nearest.ts';
+import { readStream } from '../../session/log/read-log.ts';
+import type { StreamEvent } from '../../session/log/stream-event.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
@@ -9,9 +11,7 @@ import { eventJson } from '../view/json-line.ts';
 import { wholeNumber } from '../whole-number.ts';
 import { EVENT_TYPES, RUN_EVENT_TYPES } from './event-types.ts';
 import { followLog } from './follow-log.ts';
-import { readStream } from './read-log.ts';
 import { storeFlag } from './store-location.ts';
-import type { StreamEvent } from './stream-event.ts';
 import { streamToResume } from './stream-to-resume.ts';
 import { withStoredSessions } from './with-runtime.ts';
 

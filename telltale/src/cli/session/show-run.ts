@@ -1,4 +1,5 @@
 import { readRun } from '../../engine/read-run.ts';
+import { eventUnknown } from '../../session/log/event-unknown.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
@@ -6,7 +7,6 @@ import { jsonText } from '../view/json-line.ts';
 import { runJson } from '../view/run-json.ts';
 import { runStateLines } from '../view/run-state-lines.ts';
 import { shownStatus } from '../view/status.ts';
-import { eventUnknown } from './event-unknown.ts';
 
 const DEFAULT_COLUMNS = 100;
 

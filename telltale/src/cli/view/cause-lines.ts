@@ -1,6 +1,6 @@
 import type { Palette } from '../../manifest/palette.ts';
-import type { CauseChain } from '../session/cause-chain.ts';
-import { isRunEvent, streamOf } from '../session/stream-event.ts';
+import type { CauseChain } from '../../session/log/cause-chain.ts';
+import { isRunEvent, streamOf } from '../../session/log/stream-event.ts';
 import { brief } from './brief.ts';
 import { clip } from './columns.ts';
 import { describeEvent } from './describe-event.ts';

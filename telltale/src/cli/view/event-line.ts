@@ -1,5 +1,5 @@
 import type { Palette } from '../../manifest/palette.ts';
-import { isRunEvent, type StreamEvent } from '../session/stream-event.ts';
+import { isRunEvent, type StreamEvent } from '../../session/log/stream-event.ts';
 import { createActionLog } from './action-log.ts';
 import { padded } from './columns.ts';
 import { describeEvent } from './describe-event.ts';

@@ -85,7 +85,7 @@ export async function acquireRun(edges: RunsEdges, id: string): Promise<HeldRun>
 }
 
 function hold(
-  { clock, crashPoint }: RunsEdges,
+  { clock, crashPoint, watchers }: RunsEdges,
   writer: StreamWriter,
   events: Parameters<typeof foldRun>[0],
 ): HeldRun {
@@ -95,7 +95,10 @@ function hold(
     lost = error;
     for (const then of listeners) then(error);
   };
-  const journal = createRunLog({ writer, state: foldRun(events, emptyRun()), clock, onLost, crashPoint });
+  const journal = createRunLog({
+    ...{ writer, clock, onLost, crashPoint, watchers },
+    state: foldRun(events, emptyRun()),
+  });
   return {
     writer,
     journal,

@@ -5,6 +5,7 @@ import type { Store } from '../../store/store.ts';
 import type { Approve } from '../../targets/target.ts';
 import type { AgentShelf } from '../agent-shelf.ts';
 import type { Spawn } from '../children/lineage.ts';
+import type { Watcher } from '../runtime-types.ts';
 import type { AgentSnapshots } from './agent-snapshot.ts';
 import type { RealmEdges } from './realm.ts';
 
@@ -22,6 +23,7 @@ export interface RunsEdges {
   readonly snapshots: AgentSnapshots;
   readonly ids: IdSource;
   readonly approve?: Approve | undefined;
+  readonly watchers: ReadonlySet<Watcher>;
   readonly crashPoint?: ((name: string) => void) | undefined;
   /** What no run can be told of: a mistake of ours, or a store that fails. */
   readonly onError: (error: unknown) => void;

@@ -1,0 +1,15 @@
+import tailwind from '@tailwindcss/vite';
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+/** Where `telltale dev` listens while the console itself is worked on: `npm run dev -w console`. */
+const SERVER = 'http://127.0.0.1:4800';
+const OURS = ['/sessions', '/runs', '/reviews', '/artifacts', '/agents', '/workflows', '/memory', '/events'];
+const MORE = ['/notifications', '/audit', '/tokens', '/whoami', '/healthz', '/readyz', '/streams'];
+
+export default defineConfig({
+  base: './',
+  plugins: [react(), tailwind()],
+  build: { outDir: '../telltale/web', emptyOutDir: true, target: 'es2023', chunkSizeWarningLimit: 250 },
+  server: { proxy: Object.fromEntries([...OURS, ...MORE].map((path) => [path, SERVER])) },
+});

@@ -1,0 +1,266 @@
+import type { SessionEvent } from '../events/event.ts';
+import type { ReviewKind } from '../events/review-kind.ts';
+import type { RunEvent } from '../events/run-event.ts';
+import type { RunSummary } from '../events/run-summary.ts';
+import type { SessionSummary } from '../events/session-summary.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import type { ErrorJson } from '../kernel/runtime-error.ts';
+
+/** What a token allows: each role may do what the one before it may. */
+export type Role = 'read' | 'run' | 'admin';
+
+/** What every answer that is no success consists of. */
+export interface ApiError {
+  readonly error: ErrorJson;
+}
+
+/** A part of a list. `next` is the `cursor` of the part behind it; absent at the end. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly next?: string;
+}
+
+export interface PageQuery {
+  readonly cursor?: string;
+  /** 50 by default, 200 at the most. */
+  readonly limit?: number;
+}
+
+export interface Health {
+  readonly status: 'ok';
+  readonly version: string;
+  readonly uptime_ms: number;
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly reason?: string;
+}
+
+export interface Whoami {
+  /** The token's name; `local` where none is needed. */
+  readonly name: string;
+  readonly role: Role;
+  readonly version: string;
+  /** Whether manifests are reloaded when they change: `telltale dev`. */
+  readonly dev: boolean;
+  readonly store: string;
+}
+
+/** What is wrong with a manifest, in its file. */
+export interface ManifestProblem {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly severity: 'error' | 'warning';
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+export interface AgentInfo {
+  readonly name: string;
+  readonly path: string;
+  readonly description?: string;
+  readonly model: string;
+  readonly workflows: readonly string[];
+  /** When it was last loaded. */
+  readonly loadedAt: number;
+  /** Where the file as it is now cannot be used: the one before it is in force, if there was one. */
+  readonly problems: readonly ManifestProblem[];
+  /** False where no version of it could be loaded. */
+  readonly usable: boolean;
+}
+
+export interface AgentDetails extends AgentInfo {
+  /** The manifest that is in force. */
+  readonly manifest: JsonObject | null;
+  /** The files it consists of, as they are on the disk now. */
+  readonly files: readonly { readonly path: string; readonly text: string }[];
+}
+
+export interface WorkflowInfo {
+  readonly agent: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly triggers: readonly JsonObject[];
+  /** JSON Schema of its input. */
+  readonly input?: JsonObject;
+  readonly graph: ApiGraph;
+}
+
+/** As `WorkflowGraph` of "telltale". */
+export interface ApiGraph {
+  readonly workflow: string;
+  readonly nodes: readonly {
+    readonly id: string;
+    readonly kind: 'start' | 'end' | 'state' | 'final' | 'step' | 'split';
+    readonly name: string;
+    readonly lines: readonly string[];
+    readonly group?: string;
+  }[];
+  readonly groups: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly type: string;
+    readonly group?: string;
+  }[];
+  readonly edges: readonly {
+    readonly from: string;
+    readonly to: string;
+    readonly kind: 'next' | 'error' | 'open' | 'back';
+    readonly label?: string;
+  }[];
+}
+
+export interface SessionQuery extends PageQuery {
+  readonly status?: readonly string[];
+  readonly agent?: string;
+}
+
+export interface StartSession {
+  readonly agent: string;
+  readonly input: string;
+  readonly vars?: JsonObject;
+  readonly chat?: boolean;
+  readonly max_turns?: number;
+  readonly user?: string;
+}
+
+export interface StartRun {
+  readonly agent: string;
+  readonly workflow: string;
+  readonly input?: JsonObject;
+  readonly vars?: JsonObject;
+}
+
+/** An event of a chain of causes, from the one that was asked for to the first. */
+export interface WhyChain {
+  readonly events: readonly (SessionEvent | RunEvent)[];
+  /** A cause that is on no log any more. */
+  readonly lost?: { readonly stream: string; readonly seq: number };
+}
+
+/** As `OpenReview` of "telltale"; `details` gives the rest. */
+export interface ReviewInfo {
+  readonly review: string;
+  readonly kind: ReviewKind;
+  readonly of: 'session' | 'run';
+  /** The id of the session or run. */
+  readonly session: string;
+  readonly agent: string;
+  readonly workflow?: string;
+  readonly parent?: string;
+  readonly action: string;
+  readonly target: string;
+  readonly what: string;
+  readonly parameters?: string;
+  readonly because: string;
+  readonly options?: readonly string[];
+  readonly assignee?: string;
+  readonly due?: number;
+  readonly at: number;
+}
+
+export interface ReviewDetailsInfo extends ReviewInfo {
+  readonly input?: JsonObject;
+  readonly answer?: string;
+  readonly choice?: string;
+  readonly by?: string;
+  readonly note?: string;
+  readonly answeredAt?: number;
+}
+
+/** One of `answer`, `choice` or `text`. */
+export interface AnswerReview {
+  readonly answer?: 'approved' | 'rejected';
+  /** One of the review's options. */
+  readonly choice?: string;
+  readonly note?: string;
+}
+
+export interface ArtifactInfo {
+  readonly name: string;
+  readonly version: number;
+  readonly methods: readonly string[];
+  readonly description?: string;
+  readonly author: string;
+  readonly parent?: number;
+  readonly restores?: number;
+  readonly at: number;
+}
+
+export interface ArtifactSource extends ArtifactInfo {
+  readonly source: string;
+}
+
+export interface TestArtifact {
+  readonly method: string;
+  readonly args?: readonly Json[];
+  readonly context?: JsonObject;
+  readonly seed?: string;
+  /** The newest if absent. */
+  readonly version?: number;
+  /** In place of a version's: what a draft would say. */
+  readonly source?: string;
+}
+
+export interface ArtifactTestResult {
+  readonly ok: boolean;
+  readonly value?: Json;
+  readonly meant?: Json;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly ms: number;
+  readonly context: JsonObject;
+}
+
+export interface MemoryQueryInfo {
+  /** The agent whose graph is asked. */
+  readonly agent: string;
+  readonly query?: string;
+  readonly symbol?: string;
+  readonly path?: string;
+  readonly depth?: number;
+  readonly limit?: number;
+}
+
+/** A notification that was sent, is to be sent again, or was given up. */
+export interface NotificationInfo {
+  readonly id: string;
+  readonly at: number;
+  /** The channel's name and kind. */
+  readonly channel: string;
+  readonly kind: 'webhook' | 'desktop' | 'command';
+  readonly agent: string;
+  /** What it is about: `session.failed`, `review.requested`, `stuck`, `notify`. */
+  readonly about: string;
+  readonly message: string;
+  readonly stream?: string;
+  readonly seq?: number;
+  readonly status: 'sent' | 'waiting' | 'dead';
+  readonly attempts: number;
+  readonly nextAt?: number;
+  readonly error?: string;
+}
+
+export interface AuditEntry {
+  readonly n: number;
+  readonly at: number;
+  readonly who: string;
+  readonly role: Role;
+  /** `POST /sessions`. */
+  readonly what: string;
+  /** The session, run, review or artifact that it is about. */
+  readonly about?: string;
+  readonly status: number;
+}
+
+export interface TokenInfo {
+  readonly name: string;
+  readonly role: Role;
+  readonly createdAt: number;
+  readonly lastUsedAt?: number;
+}
+
+export type { RunSummary, SessionSummary };

@@ -1,0 +1,83 @@
+import type { ErrorJson } from '../kernel/runtime-error.ts';
+import type { RunEvent } from './run-event.ts';
+import type { RunStatus } from './run-state.ts';
+
+/** What a list says of a workflow run: a fold of its events. */
+export interface RunSummary {
+  readonly id: string;
+  readonly workflow: string;
+  readonly agent: string;
+  readonly status: RunStatus;
+  /** The session whose trigger or action started it. */
+  readonly session?: string;
+  /** The run whose step called it. */
+  readonly parent?: string;
+  /** `WORKFLOW#0`: the trigger that fired. */
+  readonly trigger?: string;
+  readonly startedAt: number;
+  readonly updatedAt: number;
+  readonly seq: number;
+  /** Where it is: the last step that began, and the last state that was entered. */
+  readonly step?: string;
+  readonly state?: string;
+  readonly steps: { readonly completed: number; readonly failed: number };
+  readonly reviews: readonly string[];
+  readonly waiting?: { readonly for: string; readonly due?: number };
+  readonly cost_usd: number;
+  readonly error?: ErrorJson;
+}
+
+export const emptyRunSummary = (id: string): RunSummary => ({
+  ...{ id, workflow: '', agent: '', status: 'running', startedAt: 0, updatedAt: 0, seq: 0, reviews: [] },
+  ...{ steps: { completed: 0, failed: 0 }, cost_usd: 0 },
+});
+
+/** The summary after one more event. Never changes what it is given. */
+export function foldRunSummary(before: RunSummary, event: RunEvent): RunSummary {
+  const { waiting: _over, ...kept } = before;
+  return { ...kept, ...changesOf(before, event), seq: event.seq, updatedAt: event.at };
+}
+
+function changesOf(before: RunSummary, event: RunEvent): Partial<RunSummary> {
+  switch (event.type) {
+    case 'workflow.started': {
+      const { workflow, manifest, origin } = event;
+      const { session, parent, trigger } = origin;
+      return {
+        ...{ workflow, agent: manifest.agent, startedAt: event.at, status: 'running' },
+        ...(session === undefined ? {} : { session: session.id }),
+        ...(parent === undefined ? {} : { parent: parent.run }),
+        ...(trigger === undefined ? {} : { trigger: trigger.id }),
+      };
+    }
+    case 'workflow.waiting':
+      return {
+        status: 'waiting',
+        waiting: { for: event.for, ...(event.due === undefined ? {} : { due: event.due }) },
+      };
+    case 'workflow.resumed':
+      return { status: 'running' };
+    case 'workflow.completed':
+      return { status: 'completed' };
+    case 'workflow.failed':
+      return { status: 'failed', error: event.error };
+    case 'workflow.cancelled':
+      return { status: 'cancelled' };
+    case 'state.entered':
+      return { state: event.state };
+    case 'step.started':
+      return { step: event.step, ...(before.status === 'waiting' ? { status: 'running' } : {}) };
+    case 'step.completed':
+      return { steps: { ...before.steps, completed: before.steps.completed + 1 } };
+    case 'step.failed':
+      return { steps: { ...before.steps, failed: before.steps.failed + 1 } };
+    case 'review.requested':
+      return { reviews: [...before.reviews, event.review] };
+    case 'review.resolved':
+      return { reviews: before.reviews.filter((review) => review !== event.review) };
+    case 'model.used':
+      return { cost_usd: before.cost_usd + event.cost_usd };
+    default:
+      return {};
+  }
+}

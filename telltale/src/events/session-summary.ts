@@ -1,0 +1,141 @@
+import type { Json, JsonObject } from '../kernel/json.ts';
+import type { ErrorJson } from '../kernel/runtime-error.ts';
+import type { SessionEvent } from './event.ts';
+import type { SessionStatus } from './state.ts';
+
+/** One value of an enum field of metadata, from `at` until the next one. */
+export interface StateSpan {
+  readonly value: Json;
+  readonly at: number;
+  readonly seq: number;
+}
+
+/** What a list says of a session: a fold of its events, small whatever the session did. */
+export interface SessionSummary {
+  readonly id: string;
+  readonly agent: string;
+  /** The beginning of its input. */
+  readonly title: string;
+  readonly model: string;
+  readonly status: SessionStatus;
+  readonly chat?: true;
+  /** The session that called it. */
+  readonly parent?: string;
+  readonly forked?: { readonly session: string; readonly seq: number };
+  readonly startedAt: number;
+  readonly updatedAt: number;
+  /** The last event that is in it. */
+  readonly seq: number;
+  readonly turn: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost_usd: number;
+  readonly actions: { readonly declared: number; readonly completed: number; readonly failed: number };
+  /** What waits for a person: ids of open reviews. */
+  readonly reviews: readonly string[];
+  /** Workflow runs that it set off and that have not ended. */
+  readonly runs: readonly string[];
+  readonly metadata: JsonObject;
+  /** The states it declared over time, by enum field; the newest MAX_SPANS of each. */
+  readonly bands: Readonly<Record<string, readonly StateSpan[]>>;
+  /** The beginning of its result. */
+  readonly result?: string;
+  readonly error?: ErrorJson;
+}
+
+/** Spans of a band that are kept. */
+export const MAX_SPANS = 100;
+const MAX_TITLE = 200;
+const MAX_RESULT = 500;
+
+export const emptySummary = (id: string): SessionSummary => ({
+  ...{ id, agent: '', title: '', model: '', status: 'running', startedAt: 0, updatedAt: 0, seq: 0, turn: 0 },
+  ...{ input_tokens: 0, output_tokens: 0, cost_usd: 0, reviews: [], runs: [], metadata: {}, bands: {} },
+  actions: { declared: 0, completed: 0, failed: 0 },
+});
+
+/** The summary after one more event; the same for whoever folds it, in whatever pieces. Never changes what it is given. */
+export function foldSummary(before: SessionSummary, event: SessionEvent): SessionSummary {
+  const { seq, at, turn } = event;
+  return { ...before, ...changesOf(before, event), seq, updatedAt: at, turn: Math.max(before.turn, turn) };
+}
+
+function changesOf(before: SessionSummary, event: SessionEvent): Partial<SessionSummary> {
+  switch (event.type) {
+    case 'session.started': {
+      const { agent, input, model, chat, parent, forked, metadata = {}, states = [] } = event;
+      const first = (field: string) => [{ value: metadata[field] ?? null, at: event.at, seq: event.seq }];
+      return {
+        ...{ agent, model, metadata, status: 'running', startedAt: event.at },
+        title: input.slice(0, MAX_TITLE),
+        ...(chat === undefined ? {} : { chat }),
+        ...(parent === undefined ? {} : { parent: parent.session }),
+        ...(forked === undefined ? {} : { forked }),
+        bands: Object.fromEntries(states.map((field) => [field, first(field)])),
+      };
+    }
+    case 'session.resumed':
+      return { status: 'running' };
+    case 'session.waiting':
+      return { status: 'waiting' };
+    case 'session.completed': {
+      const { result } = event;
+      const text = typeof result === 'string' ? result : JSON.stringify(result);
+      return { status: 'completed', result: text.slice(0, MAX_RESULT) };
+    }
+    case 'session.failed':
+      return { status: 'failed', error: event.error };
+    case 'session.stalled':
+      return { status: 'stalled', error: event.error };
+    case 'session.cancelled':
+      return { status: 'cancelled' };
+    case 'turn.started':
+    case 'message.received':
+      return before.status === 'waiting' ? { status: 'running' } : {};
+    case 'turn.completed':
+      return spent(before, event.usage.input, event.usage.output, event.cost_usd);
+    case 'turn.failed':
+    case 'child.usage':
+    case 'prompt.compacted':
+      return spent(before, event.usage?.input ?? 0, event.usage?.output ?? 0, event.cost_usd ?? 0);
+    case 'action.declared':
+      return { actions: { ...before.actions, declared: before.actions.declared + 1 } };
+    case 'action.completed':
+      return { actions: { ...before.actions, completed: before.actions.completed + 1 } };
+    case 'action.failed':
+    case 'action.interrupted':
+      return { actions: { ...before.actions, failed: before.actions.failed + 1 } };
+    case 'metadata.changed': {
+      const metadata = { ...before.metadata };
+      const bands = { ...before.bands };
+      for (const [field, { to }] of Object.entries(event.changes)) {
+        metadata[field] = to;
+        const band = bands[field];
+        if (band === undefined) continue;
+        bands[field] = [...band, { value: to, at: event.at, seq: event.seq }].slice(-MAX_SPANS);
+      }
+      return { metadata, bands };
+    }
+    case 'review.requested':
+      return { reviews: [...before.reviews, event.review] };
+    case 'review.resolved':
+      return {
+        reviews: before.reviews.filter((review) => review !== event.review),
+        ...(before.status === 'waiting' ? { status: 'running' } : {}),
+      };
+    case 'trigger.fired':
+      return { runs: [...before.runs, event.run] };
+    case 'workflow.completed':
+    case 'workflow.failed':
+    case 'workflow.cancelled':
+      return { runs: before.runs.filter((run) => run !== event.run) };
+    default:
+      return {};
+  }
+}
+
+const spent = (before: SessionSummary, input: number, output: number, cost: number) => ({
+  input_tokens: before.input_tokens + input,
+  output_tokens: before.output_tokens + output,
+  cost_usd: before.cost_usd + cost,
+});

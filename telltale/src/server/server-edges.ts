@@ -1,0 +1,43 @@
+import type { HttpBindings } from '@hono/node-server';
+import type { Role } from '../client/api.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Runtime } from '../session/runtime-types.ts';
+import type { Audit } from './auth/audit.ts';
+import type { Tokens } from './auth/tokens.ts';
+import type { AgentCatalog } from './catalog/agent-catalog.ts';
+import type { Notifications } from './notify/notifications.ts';
+import type { Streams } from './stream/streams.ts';
+
+/** Who sent a request. */
+export interface Caller {
+  /** The token's name; `local` where none is needed. */
+  readonly name: string;
+  readonly role: Role;
+}
+
+/** What every part of the server has at hand. */
+export interface ServerEdges {
+  readonly runtime: Runtime;
+  readonly catalog: AgentCatalog;
+  readonly streams: Streams;
+  readonly tokens: Tokens;
+  readonly audit: Audit;
+  readonly notifications: Notifications;
+  readonly clock: Clock;
+  readonly version: string;
+  readonly dev: boolean;
+  /** Aborted when the server begins to close: what waits for long ends by it. */
+  readonly closing: AbortSignal;
+  /** What no client can be told of. */
+  readonly onError: (thrown: unknown) => void;
+}
+
+/** Of the Hono app: `c.get('caller')`, `c.env.outgoing`. */
+export interface AppEnv {
+  Bindings: HttpBindings;
+  Variables: {
+    readonly caller: Caller;
+    /** What the request turned out to be about, for the audit: `c.set('about', id)`. */
+    about?: string;
+  };
+}

@@ -85,6 +85,16 @@ describe('a body', () => {
     expect(await isAlive()).toBe(true);
   });
 
+  it('that is too large is told so to a client that sends all of it first', async () => {
+    const { post, isAlive } = await openStage({ mount: things });
+    const large = JSON.stringify('x'.repeat(8_000_000));
+    for (let n = 0; n < 3; n++) {
+      const refused = await post('/things', large);
+      expect([refused.status, await codeOf(refused)]).toEqual([413, 'body_too_large']);
+    }
+    expect(await isAlive()).toBe(true);
+  });
+
   it('that a client asks leave for is asked for', async () => {
     const { server } = await openStage({ mount: things });
     const { socket, closed } = await openSocket(server);
@@ -185,7 +195,9 @@ describe('a head', () => {
     socket.write(text, 'latin1');
     await expect.poll(() => socket.bytesRead).toBeGreaterThan(0);
     socket.end();
-    expect(await closed).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    const told = await closed;
+    expect(told).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(told).toMatch(/\{"error":\{"code":"bad_(?:request|url)",/);
     expect(await isAlive()).toBe(true);
   });
 
@@ -205,7 +217,7 @@ describe('a head', () => {
 });
 
 it('thousands of connections that ask nothing are closed, and others are served meanwhile', async () => {
-  const { server, isAlive } = await openStage({ limits: { headersMs: 2_000, checkMs: 50 } });
+  const { server, isAlive } = await openStage({ limits: { headersMs: 500, checkMs: 50 } });
   const sockets: Socket[] = [];
   onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
   let closed = 0;

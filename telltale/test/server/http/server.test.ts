@@ -123,8 +123,15 @@ describe('errors', () => {
     expect(errors[0]).toMatchObject({ message: `A request failed (${id}).`, cause: expect.any(TypeError) });
   });
 
+  it('that are no Error at all are 500, too', async () => {
+    const { ask } = await openStage({ mount: throwing('just words') });
+    const answer = await ask('/fail');
+    expect([answer.status, await codeOf(answer)]).toEqual([500, 'internal']);
+  });
+
   it('a store that goes away is 503, the server lives, and is not ready', async () => {
-    const store = createMemoryStore({ clock: createSimulatedClock() });
+    const clock = createSimulatedClock();
+    const store = createMemoryStore({ clock });
     let isGone = false;
     const gone = async () => {
       if (isGone) throw storeFailed('/data/telltale.db', 'the disk is gone');
@@ -142,7 +149,7 @@ describe('errors', () => {
       app.get('/read', async (c) => c.json({ value: (await runtime.store.tables.get('t', 'k')) ?? null }));
       app.post('/write', (c) => c.json({}));
     };
-    const { ask, post, isAlive, edges } = await openStage({ store: failing, mount });
+    const { ask, post, isAlive, edges } = await openStage({ store: failing, clock, mount });
     const { token } = await edges.tokens.create('ann', 'run');
     expect((await ask('/readyz')).status).toBe(200);
     isGone = true;
@@ -152,7 +159,8 @@ describe('errors', () => {
     expect([withToken.status, await codeOf(withToken)]).toEqual([503, 'store_failed']);
     const once = await post('/write', {}, { 'idempotency-key': 'k' });
     expect([once.status, await codeOf(once)]).toEqual([503, 'store_failed']);
-    await expect.poll(async () => (await ask('/readyz')).text()).toContain('store_failed');
+    await clock.advance(1_000);
+    expect(await (await ask('/readyz')).text()).toContain('store_failed');
     expect(await isAlive()).toBe(true);
     isGone = false;
     expect((await ask('/read')).status).toBe(200);

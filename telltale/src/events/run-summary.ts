@@ -27,6 +27,30 @@ export interface RunSummary {
   readonly error?: ErrorJson;
 }
 
+/** The events that a summary says something of, apart from when it was last changed. */
+const SUMMED = [
+  'workflow.started',
+  'workflow.waiting',
+  'workflow.resumed',
+  'workflow.completed',
+  'workflow.failed',
+  'workflow.cancelled',
+  'state.entered',
+  'step.started',
+  'step.completed',
+  'step.failed',
+  'review.requested',
+  'review.resolved',
+  'model.used',
+] as const satisfies readonly RunEvent['type'][];
+
+/** Their types: what lists have to hear of. */
+export const RUN_SUMMARY_TYPES: ReadonlySet<string> = new Set(SUMMED);
+
+type SummedEvent = Extract<RunEvent, { readonly type: (typeof SUMMED)[number] }>;
+
+const isSummed = (event: RunEvent): event is SummedEvent => RUN_SUMMARY_TYPES.has(event.type);
+
 export const emptyRunSummary = (id: string): RunSummary => ({
   ...{ id, workflow: '', agent: '', status: 'running', startedAt: 0, updatedAt: 0, seq: 0, reviews: [] },
   ...{ steps: { completed: 0, failed: 0 }, cost_usd: 0 },
@@ -35,10 +59,11 @@ export const emptyRunSummary = (id: string): RunSummary => ({
 /** The summary after one more event. Never changes what it is given. */
 export function foldRunSummary(before: RunSummary, event: RunEvent): RunSummary {
   const { waiting: _over, ...kept } = before;
-  return { ...kept, ...changesOf(before, event), seq: event.seq, updatedAt: event.at };
+  const changes = isSummed(event) ? changesOf(before, event) : {};
+  return { ...kept, ...changes, seq: event.seq, updatedAt: event.at };
 }
 
-function changesOf(before: RunSummary, event: RunEvent): Partial<RunSummary> {
+function changesOf(before: RunSummary, event: SummedEvent): Partial<RunSummary> {
   switch (event.type) {
     case 'workflow.started': {
       const { workflow, manifest, origin } = event;
@@ -77,7 +102,5 @@ function changesOf(before: RunSummary, event: RunEvent): Partial<RunSummary> {
       return { reviews: before.reviews.filter((review) => review !== event.review) };
     case 'model.used':
       return { cost_usd: before.cost_usd + event.cost_usd };
-    default:
-      return {};
   }
 }

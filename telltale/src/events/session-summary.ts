@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { SessionEvent } from './event.ts';
+import type { EventType, SessionEvent } from './event.ts';
 import type { SessionStatus } from './state.ts';
 
 /** One value of an enum field of metadata, from `at` until the next one. */
@@ -43,6 +43,41 @@ export interface SessionSummary {
   readonly error?: ErrorJson;
 }
 
+/** The events that a summary says something of, apart from when it was last changed. */
+const SUMMED = [
+  'session.started',
+  'session.resumed',
+  'session.waiting',
+  'session.completed',
+  'session.failed',
+  'session.stalled',
+  'session.cancelled',
+  'turn.started',
+  'message.received',
+  'turn.completed',
+  'turn.failed',
+  'child.usage',
+  'prompt.compacted',
+  'action.declared',
+  'action.completed',
+  'action.failed',
+  'action.interrupted',
+  'metadata.changed',
+  'review.requested',
+  'review.resolved',
+  'trigger.fired',
+  'workflow.completed',
+  'workflow.failed',
+  'workflow.cancelled',
+] as const satisfies readonly EventType[];
+
+/** Their types: what lists have to hear of. */
+export const SUMMARY_TYPES: ReadonlySet<string> = new Set(SUMMED);
+
+type SummedEvent = Extract<SessionEvent, { readonly type: (typeof SUMMED)[number] }>;
+
+const isSummed = (event: SessionEvent): event is SummedEvent => SUMMARY_TYPES.has(event.type);
+
 /** Spans of a band that are kept. */
 export const MAX_SPANS = 100;
 const MAX_TITLE = 200;
@@ -57,10 +92,11 @@ export const emptySummary = (id: string): SessionSummary => ({
 /** The summary after one more event; the same for whoever folds it, in whatever pieces. Never changes what it is given. */
 export function foldSummary(before: SessionSummary, event: SessionEvent): SessionSummary {
   const { seq, at, turn } = event;
-  return { ...before, ...changesOf(before, event), seq, updatedAt: at, turn: Math.max(before.turn, turn) };
+  const changes = isSummed(event) ? changesOf(before, event) : {};
+  return { ...before, ...changes, seq, updatedAt: at, turn: Math.max(before.turn, turn) };
 }
 
-function changesOf(before: SessionSummary, event: SessionEvent): Partial<SessionSummary> {
+function changesOf(before: SessionSummary, event: SummedEvent): Partial<SessionSummary> {
   switch (event.type) {
     case 'session.started': {
       const { agent, input, model, chat, parent, forked, metadata = {}, states = [] } = event;
@@ -129,8 +165,6 @@ function changesOf(before: SessionSummary, event: SessionEvent): Partial<Session
     case 'workflow.failed':
     case 'workflow.cancelled':
       return { runs: before.runs.filter((run) => run !== event.run) };
-    default:
-      return {};
   }
 }
 

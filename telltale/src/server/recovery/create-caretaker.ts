@@ -1,5 +1,6 @@
 import type { SessionEvent } from '../../events/event.ts';
 import type { RunEvent } from '../../events/run-event.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
@@ -24,16 +25,19 @@ export interface Recovered {
 export interface CaretakerEdges {
   readonly runtime: Runtime;
   readonly catalog: Pick<AgentCatalog, 'list'>;
+  readonly clock: Pick<Clock, 'after'>;
   /** What cannot be taken up is told once. */
   readonly onLeft: (stream: string, why: string) => void;
 }
 
 /** Sessions that wait and are looked after: those beyond go on when somebody resumes them. */
 const MAX_ATTENDED = 10_000;
+/** When a session is looked at again that somebody had. */
+const LOOKS_MS = [50, 200, 1_000];
 /** Sessions that are taken up side by side. */
 const AT_ONCE = 16;
 
-export function createCaretaker({ runtime, catalog, onLeft }: CaretakerEdges): Caretaker {
+export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEdges): Caretaker {
   const { store } = runtime;
   /** Sessions that wait, and what ends watching them. */
   const attended = new Map<string, () => void>();
@@ -66,9 +70,16 @@ export function createCaretaker({ runtime, catalog, onLeft }: CaretakerEdges): C
   };
 
   /** Watches a session that waits until something comes for it. */
-  const attend = async (session: string): Promise<void> => {
+  const attend = async (session: string, look = 0): Promise<void> => {
     const info = await store.info(session);
-    if (closed || info === undefined || info.owner !== undefined) return;
+    if (closed || info === undefined) return;
+    if (info.owner !== undefined) {
+      // Whoever wrote the answer holds the stream for a moment, and tells nobody when it lets go.
+      const delay = LOOKS_MS[look];
+      if (delay !== undefined)
+        clock.after(delay, () => void attend(session, look + 1).catch(() => undefined));
+      return;
+    }
     if (info.status === 'running' || info.messages !== undefined) return takeUp(session);
     if (info.status !== 'waiting') return forget(session);
     if (attended.has(session) || attended.size >= MAX_ATTENDED) return;

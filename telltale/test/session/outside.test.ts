@@ -431,7 +431,7 @@ describe('a hook', () => {
     ['no signature', {}, { 'webhook-signature': '' }, 'bad_signature', /no header "webhook-signature"/],
     ['another id', {}, { 'webhook-id': 'msg_2' }, 'bad_signature', /not signed/],
     ['a version that nobody knows', {}, { 'webhook-signature': 'v9,AAAA' }, 'bad_signature', /not signed/],
-    ['an id with a space', { id: 'a b' }, {}, 'bad_parameters', /no id/],
+    ['an id with a space', { id: 'a b' }, {}, 'bad_request', /no id/],
     ['a time too long ago', { at: -5 * MINUTE - 1_000 }, {}, 'hook_stale', /is of the time/],
     ['a time too far ahead', { at: 5 * MINUTE + 1_000 }, {}, 'hook_stale', /is of the time/],
   ] as const)('starts nothing for %s', async (_what, options, change, code, message) => {

@@ -37,7 +37,7 @@ export const hookStale = (hook: string, stamp: string, now: number) =>
   );
 
 export const idMalformed = (hook: string, header: string) =>
-  new RuntimeError('bad_parameters', `What came to the hook "${hook}" has a ${header} that is no id.`, {
+  new RuntimeError('bad_request', `What came to the hook "${hook}" has a ${header} that is no id.`, {
     hint: 'An id has 1 to 256 printable characters, and no space.',
   });
 

@@ -62,12 +62,25 @@ export async function receiveHook(
   }
 }
 
+/** Deeper lists and objects are left as the text that they came in: what writes JSON would run out of stack. */
+const MAX_DEPTH = 200;
+
 /** JSON where it is some, else the text. */
 function bodyOf(body: string | Uint8Array): Json {
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
   try {
-    return JSON.parse(text) as Json;
+    const value = JSON.parse(text) as Json;
+    return isShallow(value) ? value : text;
   } catch {
     return text;
   }
+}
+
+function isShallow(value: Json): boolean {
+  let level: readonly Json[] = [value];
+  for (let depth = 0; depth <= MAX_DEPTH; depth++) {
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+    if (level.length === 0) return true;
+  }
+  return false;
 }

@@ -1,4 +1,5 @@
 import { readRun, readRunEvents } from '../../engine/read-run.ts';
+import { recoverRuns } from '../../engine/recover-runs.ts';
 import type { Cause } from '../../events/event.ts';
 import type { RunOrigin } from '../../events/run-event.ts';
 import type { StartedRun } from '../../events/state.ts';
@@ -162,6 +163,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     events: (run, from = 1, { signal } = {}) => readRunEvents(store, run, from, signal),
     state: (run, seq, { signal } = {}) => readRun(store, run, seq, signal),
     forClients: (options) => createClientRuns(edges, options),
+    recover: () => recoverRuns(engine, store, clock.now()),
     idle: beginnings.idle,
     under: beginnings.under,
   };

@@ -4,12 +4,12 @@ import { encodeRunEvent } from '../../events/run-codec.ts';
 import type { RunEventBody } from '../../events/run-event.ts';
 import type { RunState } from '../../events/run-state.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { readSession } from '../../session/read-session.ts';
-import { closeRow } from '../../session/reviews/review-table.ts';
-import { tellEnd } from '../../session/runs/tell-end.ts';
 import type { Store, StreamWriter } from '../../store/store.ts';
-import { hasEnded } from '../view/status.ts';
+import { readSession } from '../read-session.ts';
+import { closeRow } from '../reviews/review-table.ts';
+import { tellEnd } from '../runs/tell-end.ts';
 import { type CancelUnowned, cancelUnowned } from './cancel-unowned.ts';
+import { hasEnded } from './has-ended.ts';
 import { runsOf, sessionsOf } from './runs-of.ts';
 
 /**

@@ -3,12 +3,12 @@ import type { EventBody } from '../../events/event.ts';
 import { openReviews } from '../../events/fold-reviews.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { openChildren } from '../../session/children/child-id.ts';
-import { BY_PARENT } from '../../session/children/child-result.ts';
-import { closeRow } from '../../session/reviews/review-table.ts';
-import type { Runtime } from '../../session/runtime-types.ts';
 import type { StreamWriter } from '../../store/store.ts';
-import { hasEnded } from '../view/status.ts';
+import { openChildren } from '../children/child-id.ts';
+import { BY_PARENT } from '../children/child-result.ts';
+import { closeRow } from '../reviews/review-table.ts';
+import type { Runtime } from '../runtime-types.ts';
+import { hasEnded } from './has-ended.ts';
 
 export interface CancelUnowned {
   readonly reason: string;

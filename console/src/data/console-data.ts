@@ -21,6 +21,8 @@ export interface ConsoleData {
   readonly reviews: ReviewInbox;
   readonly agents: AgentList;
   readonly toasts: Toasts;
+  /** How pages were left: filters, chosen rows. */
+  readonly kept: Map<string, unknown>;
   /** The time, once a second. */
   readonly now: Readable<number>;
   /** Asks who we are, and follows all that happens. The returned function ends it. */
@@ -71,7 +73,7 @@ export function createConsoleData({ client, clock = Date.now }: DataEdges): Cons
 
   return {
     ...{ client, connection, who, sessions, runs, reviews, agents },
-    toasts: createToasts(),
+    ...{ toasts: createToasts(), kept: new Map() },
     now: createTicker(clock),
     start() {
       void ask();

@@ -15,7 +15,10 @@ export interface NavProps {
 }
 
 export const Sidebar = ({ home, waiting, onHelp }: NavProps) => (
-  <div className="hidden h-full w-52 shrink-0 flex-col gap-4 border-r border-line bg-surface p-3 md:flex">
+  <nav
+    aria-label="Pages"
+    className="hidden h-full w-52 shrink-0 flex-col gap-4 border-r border-line bg-surface p-3 md:flex"
+  >
     <Link
       href="/sessions"
       className="flex items-center gap-2 px-1.5 pt-1 text-lead font-semibold tracking-tight"
@@ -31,7 +34,7 @@ export const Sidebar = ({ home, waiting, onHelp }: NavProps) => (
       <span className="flex-1">New session</span>
       <Kbd>n</Kbd>
     </Link>
-    <nav aria-label="Pages" className="flex flex-1 flex-col gap-0.5">
+    <div className="flex flex-1 flex-col gap-0.5">
       {NAV_ITEMS.map((item) => (
         <NavLink
           key={item.path}
@@ -40,10 +43,10 @@ export const Sidebar = ({ home, waiting, onHelp }: NavProps) => (
           count={item.path === '/reviews' ? waiting : 0}
         />
       ))}
-    </nav>
+    </div>
     <div className="flex items-end gap-1">
       <ConnectionNote />
       <IconButton icon="keyboard" label="Keyboard shortcuts" onClick={onHelp} />
     </div>
-  </div>
+  </nav>
 );

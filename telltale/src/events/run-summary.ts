@@ -1,5 +1,5 @@
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { RunEvent } from './run-event.ts';
+import type { RunEvent, RunEventType } from './run-event.ts';
 import type { RunStatus } from './run-state.ts';
 
 /** What a list says of a workflow run: a fold of its events. */
@@ -32,19 +32,32 @@ export const emptyRunSummary = (id: string): RunSummary => ({
   ...{ steps: { completed: 0, failed: 0 }, cost_usd: 0 },
 });
 
+/** The types of events that a summary is folded from: any other changes only its `seq` and `updatedAt`. */
+export const RUN_SUMMARY_EVENTS: ReadonlySet<RunEventType> = new Set<RunEventType>([
+  ...(['workflow.started', 'workflow.waiting', 'workflow.resumed', 'workflow.completed'] as const),
+  ...(['workflow.failed', 'workflow.cancelled', 'state.entered', 'step.started'] as const),
+  ...(['step.completed', 'step.failed', 'review.requested', 'review.resolved', 'model.used'] as const),
+]);
+
 /** The summary after one more event. Never changes what it is given. */
 export function foldRunSummary(before: RunSummary, event: RunEvent): RunSummary {
-  const { waiting: _over, ...kept } = before;
-  return { ...kept, ...changesOf(before, event), seq: event.seq, updatedAt: event.at };
+  const { seq, at } = event;
+  const after = { ...before, ...changesOf(before, event), seq, updatedAt: at };
+  if (event.type === 'workflow.resumed') delete after.error;
+  if (after.status !== 'waiting') delete after.waiting;
+  return after;
 }
 
-function changesOf(before: RunSummary, event: RunEvent): Partial<RunSummary> {
+/** Of one in the making: what is over goes. */
+type Changes = { -readonly [Key in keyof RunSummary]?: RunSummary[Key] };
+
+function changesOf(before: RunSummary, event: RunEvent): Changes {
   switch (event.type) {
     case 'workflow.started': {
       const { workflow, manifest, origin } = event;
       const { session, parent, trigger } = origin;
       return {
-        ...{ workflow, agent: manifest.agent, startedAt: event.at, status: 'running' },
+        ...{ workflow, agent: manifest.agent, startedAt: event.at },
         ...(session === undefined ? {} : { session: session.id }),
         ...(parent === undefined ? {} : { parent: parent.run }),
         ...(trigger === undefined ? {} : { trigger: trigger.id }),
@@ -62,11 +75,14 @@ function changesOf(before: RunSummary, event: RunEvent): Partial<RunSummary> {
     case 'workflow.failed':
       return { status: 'failed', error: event.error };
     case 'workflow.cancelled':
-      return { status: 'cancelled' };
+      return {
+        status: 'cancelled',
+        error: { code: 'cancelled', message: event.reason, retryable: false },
+      };
     case 'state.entered':
       return { state: event.state };
     case 'step.started':
-      return { step: event.step, ...(before.status === 'waiting' ? { status: 'running' } : {}) };
+      return { step: event.step };
     case 'step.completed':
       return { steps: { ...before.steps, completed: before.steps.completed + 1 } };
     case 'step.failed':

@@ -1,6 +1,8 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { SessionEvent } from './event.ts';
+import type { EventType, SessionEvent, Usage } from './event.ts';
+import { usedOutside } from './fold-turns.ts';
+import { LLM_USAGE } from './reduce.ts';
 import type { SessionStatus } from './state.ts';
 
 /** One value of an enum field of metadata, from `at` until the next one. */
@@ -54,10 +56,30 @@ export const emptySummary = (id: string): SessionSummary => ({
   actions: { declared: 0, completed: 0, failed: 0 },
 });
 
+/** The types of events that a summary is folded from: any other changes only its `seq` and `updatedAt`. */
+export const SUMMARY_EVENTS: ReadonlySet<EventType> = new Set<EventType>([
+  ...(['session.started', 'session.resumed', 'session.waiting', 'session.completed'] as const),
+  ...(['session.failed', 'session.stalled', 'session.cancelled', 'message.received'] as const),
+  ...(['turn.started', 'turn.completed', 'turn.failed', 'prompt.compacted', 'custom'] as const),
+  ...(['child.usage', 'child.turn.completed', 'child.turn.failed', 'metadata.changed'] as const),
+  ...(['action.declared', 'action.completed', 'action.failed', 'action.interrupted'] as const),
+  ...(['review.requested', 'review.resolved', 'trigger.fired'] as const),
+  ...(['workflow.completed', 'workflow.failed', 'workflow.cancelled'] as const),
+]);
+
 /** The summary after one more event; the same for whoever folds it, in whatever pieces. Never changes what it is given. */
 export function foldSummary(before: SessionSummary, event: SessionEvent): SessionSummary {
-  const { seq, at, turn } = event;
-  return { ...before, ...changesOf(before, event), seq, updatedAt: at, turn: Math.max(before.turn, turn) };
+  const { seq, at } = event;
+  if (event.type === 'session.resumed') return { ...goOn(before, event.chat === true), seq, updatedAt: at };
+  return { ...before, ...changesOf(before, event), seq, updatedAt: at };
+}
+
+/** An end that it had come to is none. What a session completed with is an answer only, once it goes on as a chat. */
+function goOn(before: SessionSummary, chat: boolean): SessionSummary {
+  const { error: _, ...kept } = before;
+  if (!chat) return { ...kept, status: 'running' };
+  const { result: __, ...open } = kept;
+  return { ...(before.status === 'completed' ? open : kept), status: 'running', chat: true };
 }
 
 function changesOf(before: SessionSummary, event: SessionEvent): Partial<SessionSummary> {
@@ -66,22 +88,20 @@ function changesOf(before: SessionSummary, event: SessionEvent): Partial<Session
       const { agent, input, model, chat, parent, forked, metadata = {}, states = [] } = event;
       const first = (field: string) => [{ value: metadata[field] ?? null, at: event.at, seq: event.seq }];
       return {
-        ...{ agent, model, metadata, status: 'running', startedAt: event.at },
-        title: input.slice(0, MAX_TITLE),
+        ...{ agent, model, metadata, startedAt: event.at },
+        title: beginning(input, MAX_TITLE),
         ...(chat === undefined ? {} : { chat }),
         ...(parent === undefined ? {} : { parent: parent.session }),
         ...(forked === undefined ? {} : { forked }),
         bands: Object.fromEntries(states.map((field) => [field, first(field)])),
       };
     }
-    case 'session.resumed':
-      return { status: 'running' };
     case 'session.waiting':
       return { status: 'waiting' };
     case 'session.completed': {
       const { result } = event;
       const text = typeof result === 'string' ? result : JSON.stringify(result);
-      return { status: 'completed', result: text.slice(0, MAX_RESULT) };
+      return { status: 'completed', result: beginning(text, MAX_RESULT) };
     }
     case 'session.failed':
       return { status: 'failed', error: event.error };
@@ -90,14 +110,24 @@ function changesOf(before: SessionSummary, event: SessionEvent): Partial<Session
     case 'session.cancelled':
       return { status: 'cancelled' };
     case 'turn.started':
+      return { status: 'running', turn: event.turn };
     case 'message.received':
       return before.status === 'waiting' ? { status: 'running' } : {};
     case 'turn.completed':
-      return spent(before, event.usage.input, event.usage.output, event.cost_usd);
+      return spent(before, event.usage, event.cost_usd);
     case 'turn.failed':
-    case 'child.usage':
     case 'prompt.compacted':
-      return spent(before, event.usage?.input ?? 0, event.usage?.output ?? 0, event.cost_usd ?? 0);
+      return event.usage === undefined ? {} : spent(before, event.usage, event.cost_usd);
+    case 'child.turn.completed':
+    case 'child.turn.failed':
+      return event.event.usage === undefined ? {} : spent(before, event.event.usage, event.event.cost_usd);
+    case 'child.usage':
+      return spent(before, event.usage, event.cost_usd);
+    case 'custom': {
+      if (event.name !== LLM_USAGE) return {};
+      const { usage, cost_usd } = usedOutside(event.data);
+      return spent(before, usage, cost_usd);
+    }
     case 'action.declared':
       return { actions: { ...before.actions, declared: before.actions.declared + 1 } };
     case 'action.completed':
@@ -109,7 +139,9 @@ function changesOf(before: SessionSummary, event: SessionEvent): Partial<Session
       const metadata = { ...before.metadata };
       const bands = { ...before.bands };
       for (const [field, { to }] of Object.entries(event.changes)) {
-        metadata[field] = to;
+        // A field that is not set and has no default is absent; on the log that is null.
+        if (to === null) delete metadata[field];
+        else metadata[field] = to;
         const band = bands[field];
         if (band === undefined) continue;
         bands[field] = [...band, { value: to, at: event.at, seq: event.seq }].slice(-MAX_SPANS);
@@ -134,8 +166,11 @@ function changesOf(before: SessionSummary, event: SessionEvent): Partial<Session
   }
 }
 
-const spent = (before: SessionSummary, input: number, output: number, cost: number) => ({
-  input_tokens: before.input_tokens + input,
-  output_tokens: before.output_tokens + output,
+const spent = (before: SessionSummary, usage: Usage | undefined, cost = 0) => ({
+  input_tokens: before.input_tokens + (usage?.input ?? 0),
+  output_tokens: before.output_tokens + (usage?.output ?? 0),
   cost_usd: before.cost_usd + cost,
 });
+
+/** No character is cut in two. */
+const beginning = (text: string, most: number): string => text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '');

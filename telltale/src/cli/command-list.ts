@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   artifact: async () => (await import('./commands/artifact.ts')).registerArtifact,
   feeds: async () => (await import('./commands/feeds.ts')).registerFeeds,
   memory: async () => (await import('./commands/memory.ts')).registerMemory,
+  token: async () => (await import('./commands/token.ts')).registerToken,
   mcp: async () => (await import('./commands/mcp.ts')).registerMcp,
   inspect: async () => (await import('./commands/inspect.ts')).registerInspect,
   validate: async () => (await import('./commands/validate.ts')).registerValidate,

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { getRequestListener } from '@hono/node-server';
+import { getRequestListener, RequestError } from '@hono/node-server';
 import type { Context } from 'hono';
 import { isLoopback, urlOf } from '../kernel/host-name.ts';
 import { createIdSource } from '../kernel/ids.ts';
@@ -96,7 +96,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const listener = getRequestListener((request, env) => app.fetch(request, env as AppEnv['Bindings']), {
     // The process is not ours alone.
     overrideGlobalObjects: false,
-    errorHandler: () => Response.json(errorAnswer(badUrl('cannot be read'), errors).body, { status: 400 }),
+    errorHandler: (thrown) => {
+      const error = thrown instanceof RequestError ? badUrl('cannot be read') : thrown;
+      const { status, headers, body } = errorAnswer(error, errors);
+      return Response.json(body, { status, headers: { ...headers } });
+    },
   });
 
   const receive = (request: IncomingMessage, response: ServerResponse): void => {

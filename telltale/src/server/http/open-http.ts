@@ -28,6 +28,8 @@ export async function openHttp({ host, port, limits, receive, ...edges }: HttpEd
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.keepAliveMs,
     connectionsCheckingInterval: limits.checkMs,
+    // The guard says it in words.
+    requireHostHeader: false,
   });
   http.maxConnections = limits.connections;
   // One more than are allowed, so that what is too much can be told from what fits: Node drops the rest silently.

@@ -56,10 +56,11 @@ export function createSseReader(maxBytes: number, listener: SseListener): SseRea
       hasId = true;
     } else if (field === 'retry' && /^\d{1,9}$/.test(value)) listener.retry(Number(value));
   };
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const finish = (last: Uint8Array) => {
-    const bytes = parts.length === 0 ? last : Buffer.concat([...parts, last]);
+    const bytes = parts.length === 0 ? last : joined([...parts, last]);
     parts = [];
-    const line = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+    const line = decoder.decode(bytes);
     // What counts for an event is what it keeps: comments may come for ever.
     if (line.startsWith(':')) size -= bytes.byteLength;
     take(isFirst && line.startsWith('\ufeff') ? line.slice(1) : line);
@@ -103,4 +104,14 @@ function endOfLine(chunk: Uint8Array, from: number): number {
   const before = feed === -1 ? chunk : chunk.subarray(0, feed);
   const carriage = before.indexOf(CARRIAGE_RETURN, from);
   return carriage === -1 ? feed : carriage;
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }

@@ -4,7 +4,7 @@ import { hasEnded } from '../../session/ending/has-ended.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import type { ServerEdges } from '../server-edges.ts';
-import { resumeSession } from './take-up.ts';
+import { resumeSession, unlessOwned } from './take-up.ts';
 
 const DEFAULT_REASON = 'asked to';
 
@@ -25,12 +25,7 @@ export async function cancelSession(
   const isLed = lead !== undefined && !hasEnded(lead.status);
   if (owner === undefined && !isLed && (await cancelUnowned(runtime, stream, { reason, by, clock }))) return;
   await runtime.cancel(stream, reason, by);
-  if (!isLed) return;
-  try {
-    await resumeSession(edges, stream, { acceptChanges: true });
-  } catch (thrown) {
-    if (!(thrown instanceof RuntimeError) || thrown.code !== 'stream_owned') throw thrown;
-  }
+  if (isLed) await unlessOwned(resumeSession(edges, stream, { acceptChanges: true }));
 }
 
 const sessionEnded = (session: string, status: string) =>

@@ -1,5 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { hasEnded } from '../../session/ending/has-ended.ts';
+import { eventUnknown } from '../../session/log/event-unknown.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { cancelSession } from './cancel-session.ts';
@@ -8,7 +10,7 @@ import { addOperation } from './operation.ts';
 import { cancelled, forked, resumeSession as resumed, said, sessionSummary } from './schemas/sessions.ts';
 import { byId } from './sessions.ts';
 import type { Summaries } from './summaries.ts';
-import { resumeSession, takeUp } from './take-up.ts';
+import { resumeSession, takeUp, unlessOwned } from './take-up.ts';
 
 const tag = 'sessions';
 
@@ -50,7 +52,7 @@ export function mountSessionActions(
       const { chat } = await summaries.session(info);
       if (chat !== true) throw notAChat(id);
       await store.send(id, { kind: 'message', from: caller.name, body: body.text });
-      if (hasEnded(info)) await resumeSession(edges, id, { chat: true });
+      if (isOver(info)) await unlessOwned(resumeSession(edges, id, { chat: true }));
       else await takeUp(edges, id);
     },
   );
@@ -96,7 +98,8 @@ export function mountSessionActions(
       ...{ params: byId, body: forked, status: 201, answer: sessionSummary },
     },
     async ({ c, params: { id }, body: { seq } }) => {
-      await findStream(store, 'session', id);
+      const { head } = await findStream(store, 'session', id);
+      if (seq > head) throw eventUnknown(id, seq, head);
       const { status } = await runtime.state(id, seq);
       if (status === 'completed') throw forkedAtTheEnd(id, seq);
       const made = await runtime.fork(id, seq);
@@ -108,9 +111,7 @@ export function mountSessionActions(
   );
 }
 
-const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'stalled', 'cancelled']);
-
-const hasEnded = ({ status, owner }: StreamInfo): boolean => ENDED.has(status) && owner === undefined;
+const isOver = ({ status, owner }: StreamInfo): boolean => hasEnded(status) && owner === undefined;
 
 const sessionCompleted = (session: string) =>
   new RuntimeError('session_completed', `${session} has completed: nobody would read the message.`, {

@@ -201,7 +201,7 @@ describe('a completion whose client goes away', () => {
       helper: { turns: [`${call('a1', 'endless')}${final('$a1')}`], tools: [endless] },
     });
     const leave = new AbortController();
-    const request = { model: 'helper', messages: [user('Go.')], stream: true } as const;
+    const request = { model: 'helper', messages: [user('Go.')], stream: true as const };
     const stream = await clientOf(stage).chat.completions.create(request, { signal: leave.signal });
     await expect.poll(() => stage.newest()).not.toBe('');
     const session = await stage.newest();

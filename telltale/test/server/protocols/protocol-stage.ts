@@ -30,6 +30,8 @@ export interface Stage {
   /** The only session there is, or the newest. */
   newest(): Promise<string>;
   status(session: string): Promise<string | undefined>;
+  /** Open ones. */
+  connections(): Promise<number>;
   /** As a server does before it ends. */
   closing(): void;
   close(): Promise<void>;
@@ -90,6 +92,10 @@ export async function openStage(
       return info?.stream ?? '';
     },
     status: async (session) => (await store.info(session))?.status,
+    connections: () =>
+      new Promise((resolve, reject) =>
+        server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+      ),
     closing: () => ending.abort(),
     async close() {
       ending.abort();

@@ -136,10 +136,12 @@ function problemsOf(thrown: unknown, file: string, cwd: string): readonly Manife
   const error = toRuntimeError(thrown);
   const { diagnostics } = thrown as { readonly diagnostics?: readonly Diagnostic[] };
   if (error.code === 'bad_manifest' && diagnostics !== undefined)
-    return diagnostics.map(({ severity, code, file: where, line = 1, column = 1, message, hint }) => ({
-      ...{ severity, code, line, column, message, file: resolve(cwd, where) },
-      ...(hint === undefined ? {} : { hint }),
-    }));
+    return [...diagnostics]
+      .sort(errorsFirst)
+      .map(({ severity, code, file: where, line = 1, column = 1, message, hint }) => ({
+        ...{ severity, code, line, column, message, file: resolve(cwd, where) },
+        ...(hint === undefined ? {} : { hint }),
+      }));
   const { code, message, hint } = error;
   return [
     {
@@ -148,6 +150,9 @@ function problemsOf(thrown: unknown, file: string, cwd: string): readonly Manife
     },
   ];
 }
+
+const errorsFirst = (one: Diagnostic, other: Diagnostic): number =>
+  Number(one.severity === 'warning') - Number(other.severity === 'warning');
 
 const nameOf = (file: string): string => (file.split(/[\\/]/).at(-1) ?? file).replace(/\.(ya?ml|json)$/i, '');
 

@@ -1,9 +1,10 @@
 import type { SessionEvent } from '../../events/event.ts';
 import type { RunEvent } from '../../events/run-event.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
+import { takeUp as goOn } from './take-up.ts';
 
 /** Sees to it that what is alive is worked on: after a restart, and when what it waited for has come. */
 export interface Caretaker {
@@ -24,16 +25,19 @@ export interface Recovered {
 export interface CaretakerEdges {
   readonly runtime: Runtime;
   readonly catalog: Pick<AgentCatalog, 'list'>;
+  readonly clock: Clock;
   /** What cannot be taken up is told once. */
   readonly onLeft: (stream: string, why: string) => void;
 }
 
 /** Sessions that wait and are looked after: those beyond go on when somebody resumes them. */
 const MAX_ATTENDED = 10_000;
+/** When a session is looked at again that somebody had. */
+const LOOKS_MS = [50, 200, 1_000];
 /** Sessions that are taken up side by side. */
 const AT_ONCE = 16;
 
-export function createCaretaker({ runtime, catalog, onLeft }: CaretakerEdges): Caretaker {
+export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEdges): Caretaker {
   const { store } = runtime;
   /** Sessions that wait, and what ends watching them. */
   const attended = new Map<string, () => void>();
@@ -50,25 +54,29 @@ export function createCaretaker({ runtime, catalog, onLeft }: CaretakerEdges): C
 
   const resume = async (session: string): Promise<void> => {
     try {
-      const { manifest, agent, status } = await runtime.state(session);
-      if (status !== 'running' && status !== 'waiting') return forget(session);
-      const known = agentOf(catalog, manifest.path, agent, manifest.hash);
-      const live = await runtime.resume(session, known === undefined ? {} : { agent: known });
+      await goOn({ runtime, catalog, clock, onError: () => undefined }, session); // its log has what went wrong
       // What comes while it is let go of has nobody else to notice it.
       const look = () => void attend(session).catch(() => undefined);
-      live.result.then(look, look);
+      runtime.session(session)?.result.then(look, look);
     } catch (thrown) {
       const error = toRuntimeError(thrown);
-      if (error.code === 'stream_owned' || error.code === 'runtime_closed') return; // somebody works on it
+      if (error.code === 'runtime_closed') return;
       forget(session);
       onLeft(session, `${error.message} ${error.hint ?? ''}`.trim());
     }
   };
 
   /** Watches a session that waits until something comes for it. */
-  const attend = async (session: string): Promise<void> => {
+  const attend = async (session: string, look = 0): Promise<void> => {
     const info = await store.info(session);
-    if (closed || info === undefined || info.owner !== undefined) return;
+    if (closed || info === undefined) return;
+    if (info.owner !== undefined) {
+      // Whoever wrote the answer holds the stream for a moment, and tells nobody when it lets go.
+      const delay = LOOKS_MS[look];
+      if (delay !== undefined)
+        clock.after(delay, () => void attend(session, look + 1).catch(() => undefined));
+      return;
+    }
     if (info.status === 'running' || info.messages !== undefined) return takeUp(session);
     if (info.status !== 'waiting') return forget(session);
     if (attended.has(session) || attended.size >= MAX_ATTENDED) return;
@@ -119,15 +127,4 @@ export function createCaretaker({ runtime, catalog, onLeft }: CaretakerEdges): C
       await Promise.all(underWay.values());
     },
   };
-}
-
-/** The agent that the session was started with, where the catalog still has it as it was. */
-function agentOf(
-  catalog: Pick<AgentCatalog, 'list'>,
-  path: string,
-  name: string,
-  hash: string,
-): LoadedAgent<unknown> | undefined {
-  const entry = catalog.list().find((each) => each.path === path && each.agent?.manifest.name === name);
-  return entry?.agent?.hash === hash ? entry.agent : undefined;
 }

@@ -4,6 +4,7 @@ import type { Runtime, RuntimeOptions } from '../../session/runtime-types.ts';
 import type { CommandContext } from '../command.ts';
 import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
+import { exportTelemetry } from './export-telemetry.ts';
 import type { EarlyStore } from './open-early.ts';
 import { isInMemory, storeExists, storeLocation } from './store-location.ts';
 import type { StoreOption } from './store-option.ts';
@@ -21,7 +22,8 @@ export function withRuntime<T>(
   const { env, cwd, clock } = io;
   const open = async () => {
     const opened = await early?.take();
-    const runtime = await runtimes.createRuntime({ ...rest, store: opened ?? location, env, cwd, clock });
+    const created = await runtimes.createRuntime({ ...rest, store: opened ?? location, env, cwd, clock });
+    const runtime = await exportTelemetry(created, io);
     if (opened === undefined) return runtime;
     const close = async () => {
       await runtime.close();

@@ -134,7 +134,7 @@ export interface TelltaleClient {
   /** Once: a second answer is refused with `review_answered` or its like. */
   answerReview(id: string, answer: AnswerReview, options?: CallOptions): Promise<ReviewDetailsInfo>;
 
-  artifacts(options?: CallOptions): Promise<Page<ArtifactInfo>>;
+  artifacts(query?: PageQuery, options?: CallOptions): Promise<Page<ArtifactInfo>>;
   /** All versions, newest first. */
   artifact(name: string, options?: CallOptions): Promise<Page<ArtifactSource>>;
   /** A new version. Needs `admin`. */

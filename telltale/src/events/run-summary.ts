@@ -1,5 +1,5 @@
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { RunEvent, RunEventType } from './run-event.ts';
+import type { RunEvent } from './run-event.ts';
 import type { RunStatus } from './run-state.ts';
 
 /** What a list says of a workflow run: a fold of its events. */
@@ -27,31 +27,49 @@ export interface RunSummary {
   readonly error?: ErrorJson;
 }
 
+/** The events that a summary says something of, apart from when it was last changed. */
+const SUMMED = [
+  'workflow.started',
+  'workflow.waiting',
+  'workflow.resumed',
+  'workflow.completed',
+  'workflow.failed',
+  'workflow.cancelled',
+  'state.entered',
+  'step.started',
+  'step.completed',
+  'step.failed',
+  'review.requested',
+  'review.resolved',
+  'model.used',
+] as const satisfies readonly RunEvent['type'][];
+
+/** Their types: what lists have to hear of. */
+export const RUN_SUMMARY_TYPES: ReadonlySet<string> = new Set(SUMMED);
+
+type SummedEvent = Extract<RunEvent, { readonly type: (typeof SUMMED)[number] }>;
+
+const isSummed = (event: RunEvent): event is SummedEvent => RUN_SUMMARY_TYPES.has(event.type);
+
 export const emptyRunSummary = (id: string): RunSummary => ({
   ...{ id, workflow: '', agent: '', status: 'running', startedAt: 0, updatedAt: 0, seq: 0, reviews: [] },
   ...{ steps: { completed: 0, failed: 0 }, cost_usd: 0 },
 });
 
-/** The types of events that a summary is folded from: any other changes only its `seq` and `updatedAt`. */
-export const RUN_SUMMARY_EVENTS: ReadonlySet<RunEventType> = new Set<RunEventType>([
-  ...(['workflow.started', 'workflow.waiting', 'workflow.resumed', 'workflow.completed'] as const),
-  ...(['workflow.failed', 'workflow.cancelled', 'state.entered', 'step.started'] as const),
-  ...(['step.completed', 'step.failed', 'review.requested', 'review.resolved', 'model.used'] as const),
-]);
-
 /** The summary after one more event. Never changes what it is given. */
 export function foldRunSummary(before: RunSummary, event: RunEvent): RunSummary {
   const { seq, at } = event;
-  const after = { ...before, ...changesOf(before, event), seq, updatedAt: at };
+  const changes = isSummed(event) ? changesOf(before, event) : {};
+  const after: Growing = { ...before, ...changes, seq, updatedAt: at };
   if (event.type === 'workflow.resumed') delete after.error;
   if (after.status !== 'waiting') delete after.waiting;
   return after;
 }
 
-/** Of one in the making: what is over goes. */
-type Changes = { -readonly [Key in keyof RunSummary]?: RunSummary[Key] };
+/** In the making: what is over goes. */
+type Growing = { -readonly [Key in keyof RunSummary]: RunSummary[Key] };
 
-function changesOf(before: RunSummary, event: RunEvent): Changes {
+function changesOf(before: RunSummary, event: SummedEvent): Partial<RunSummary> {
   switch (event.type) {
     case 'workflow.started': {
       const { workflow, manifest, origin } = event;
@@ -93,7 +111,5 @@ function changesOf(before: RunSummary, event: RunEvent): Changes {
       return { reviews: before.reviews.filter((review) => review !== event.review) };
     case 'model.used':
       return { cost_usd: before.cost_usd + event.cost_usd };
-    default:
-      return {};
   }
 }

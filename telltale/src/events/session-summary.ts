@@ -45,6 +45,44 @@ export interface SessionSummary {
   readonly error?: ErrorJson;
 }
 
+/** The events that a summary says something of, apart from when it was last changed. */
+const SUMMED = [
+  'session.started',
+  'session.resumed',
+  'session.waiting',
+  'session.completed',
+  'session.failed',
+  'session.stalled',
+  'session.cancelled',
+  'turn.started',
+  'message.received',
+  'turn.completed',
+  'turn.failed',
+  'child.turn.completed',
+  'child.turn.failed',
+  'child.usage',
+  'custom',
+  'prompt.compacted',
+  'action.declared',
+  'action.completed',
+  'action.failed',
+  'action.interrupted',
+  'metadata.changed',
+  'review.requested',
+  'review.resolved',
+  'trigger.fired',
+  'workflow.completed',
+  'workflow.failed',
+  'workflow.cancelled',
+] as const satisfies readonly EventType[];
+
+/** Their types: what lists have to hear of. */
+export const SUMMARY_TYPES: ReadonlySet<string> = new Set(SUMMED);
+
+type SummedEvent = Extract<SessionEvent, { readonly type: (typeof SUMMED)[number] }>;
+
+const isSummed = (event: SessionEvent): event is SummedEvent => SUMMARY_TYPES.has(event.type);
+
 /** Spans of a band that are kept. */
 export const MAX_SPANS = 100;
 const MAX_TITLE = 200;
@@ -56,22 +94,13 @@ export const emptySummary = (id: string): SessionSummary => ({
   actions: { declared: 0, completed: 0, failed: 0 },
 });
 
-/** The types of events that a summary is folded from: any other changes only its `seq` and `updatedAt`. */
-export const SUMMARY_EVENTS: ReadonlySet<EventType> = new Set<EventType>([
-  ...(['session.started', 'session.resumed', 'session.waiting', 'session.completed'] as const),
-  ...(['session.failed', 'session.stalled', 'session.cancelled', 'message.received'] as const),
-  ...(['turn.started', 'turn.completed', 'turn.failed', 'prompt.compacted', 'custom'] as const),
-  ...(['child.usage', 'child.turn.completed', 'child.turn.failed', 'metadata.changed'] as const),
-  ...(['action.declared', 'action.completed', 'action.failed', 'action.interrupted'] as const),
-  ...(['review.requested', 'review.resolved', 'trigger.fired'] as const),
-  ...(['workflow.completed', 'workflow.failed', 'workflow.cancelled'] as const),
-]);
-
 /** The summary after one more event; the same for whoever folds it, in whatever pieces. Never changes what it is given. */
 export function foldSummary(before: SessionSummary, event: SessionEvent): SessionSummary {
   const { seq, at } = event;
+  // What is over goes; all else only adds.
   if (event.type === 'session.resumed') return { ...goOn(before, event.chat === true), seq, updatedAt: at };
-  return { ...before, ...changesOf(before, event), seq, updatedAt: at };
+  const changes = isSummed(event) ? changesOf(before, event) : {};
+  return { ...before, ...changes, seq, updatedAt: at };
 }
 
 /** An end that it had come to is none. What a session completed with is an answer only, once it goes on as a chat. */
@@ -82,7 +111,10 @@ function goOn(before: SessionSummary, chat: boolean): SessionSummary {
   return { ...(before.status === 'completed' ? open : kept), status: 'running', chat: true };
 }
 
-function changesOf(before: SessionSummary, event: SessionEvent): Partial<SessionSummary> {
+function changesOf(
+  before: SessionSummary,
+  event: Exclude<SummedEvent, { readonly type: 'session.resumed' }>,
+): Partial<SessionSummary> {
   switch (event.type) {
     case 'session.started': {
       const { agent, input, model, chat, parent, forked, metadata = {}, states = [] } = event;
@@ -161,8 +193,6 @@ function changesOf(before: SessionSummary, event: SessionEvent): Partial<Session
     case 'workflow.failed':
     case 'workflow.cancelled':
       return { runs: before.runs.filter((run) => run !== event.run) };
-    default:
-      return {};
   }
 }
 

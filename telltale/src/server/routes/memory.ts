@@ -21,7 +21,7 @@ export function mountMemory(app: OpenAPIHono<AppEnv>, { runtime, catalog }: Serv
   addOperation(
     app,
     {
-      ...{ method: 'post', path: '/memory/query', id: 'queryMemory', tag, role: 'read' },
+      ...{ method: 'post', path: '/memory/query', id: 'queryMemory', tag, role: 'run' },
       summary: 'Ask the graph of an agent',
       description: 'By `query` (words), `symbol` or `path`: one of them.',
       ...{ body: memoryQuery, answer: jsonObject },

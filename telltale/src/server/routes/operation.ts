@@ -1,9 +1,9 @@
 import { type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { Role } from '../../client/api.ts';
+import { needs } from '../http/access.ts';
 import type { AppEnv, Caller } from '../server-edges.ts';
-import { badRequest, notJson, notSaidToBeJson } from './bad-request.ts';
-import { mustHaveRole } from './needs-role.ts';
+import { badRequest } from './bad-request.ts';
 import { apiError } from './schemas/error.ts';
 
 /** Of a request without any. */
@@ -68,16 +68,14 @@ export function addOperation<
   app.openAPIRegistry.registerPath(
     described(operation as Operation<unknown, z.ZodObject, z.ZodObject, unknown>),
   );
-  app.on(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/g, ':$1'), async (c) => {
-    const caller = c.get('caller');
-    mustHaveRole(caller, role, name);
+  app.on(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/g, ':$1'), needs(role), async (c) => {
     const answer = await handle({
-      ...{ c, caller },
-      params: parsed(params, c.req.param(), name, 'The path') as z.output<Params>,
-      query: parsed(query, c.req.query(), name, 'The query') as z.output<Query>,
+      ...{ c, caller: c.get('caller') },
+      params: parsed(params, c.req.param(), name, 'path') as z.output<Params>,
+      query: parsed(query, c.req.query(), name, 'query') as z.output<Query>,
       body: (operation.body === undefined
         ? undefined
-        : parsed(operation.body, await bodyOf(c, name, operation.bodyOptional), name, 'The body')) as Body,
+        : parsed(operation.body, await bodyOf(c, operation.bodyOptional), name, 'body')) as Body,
     });
     if (answer instanceof Response) return answer;
     return answer === undefined || operation.answer === undefined
@@ -96,16 +94,10 @@ function parsed(schema: z.ZodType, given: unknown, name: string, where: string):
   return read.data;
 }
 
-async function bodyOf(c: Context<AppEnv>, name: string, optional: true | undefined): Promise<unknown> {
+/** That it is JSON was checked when it came. */
+async function bodyOf(c: Context<AppEnv>, optional: true | undefined): Promise<unknown> {
   const text = await c.req.text();
-  if (text === '' && optional === true) return {};
-  const type = c.req.header('content-type') ?? '';
-  if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(type)) throw notSaidToBeJson(name, type.slice(0, 80));
-  try {
-    return JSON.parse(text);
-  } catch (thrown) {
-    throw notJson(name, (thrown as SyntaxError).message);
-  }
+  return text === '' ? (optional === true ? {} : undefined) : JSON.parse(text);
 }
 
 const ERRORS = {

@@ -1,8 +1,8 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
+import { createLineJson } from '../../events/line-json.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
-import { eventLine } from './event-lines.ts';
 import { answerJson } from './operation.ts';
 import { MAX_EVENTS } from './schemas/events.ts';
 
@@ -31,7 +31,7 @@ export async function serveEvents(
   const lines = await store.read(info.stream, { from, limit: Math.min(limit, MAX_EVENTS) });
   const last = from + lines.length - 1;
   const next = lines.length > 0 && last < info.head ? `,"next":"${last}"` : '';
-  const items = lines.map((line) => eventLine(line, info)).join(',');
+  const items = lines.map(createLineJson(info.kind, info.stream)).join(',');
   return answerJson(c, `{"items":[${items}]${next}}`);
 }
 

@@ -5,14 +5,14 @@ import type { RunEvent } from '../../events/run-event.ts';
 import {
   emptyRunSummary,
   foldRunSummary,
-  RUN_SUMMARY_EVENTS,
+  RUN_SUMMARY_TYPES,
   type RunSummary,
 } from '../../events/run-summary.ts';
 import {
   emptySummary,
   foldSummary,
   type SessionSummary,
-  SUMMARY_EVENTS,
+  SUMMARY_TYPES,
 } from '../../events/session-summary.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 
@@ -33,7 +33,7 @@ export function createSummaries(store: Pick<Store, 'read'>): Summaries {
       ...emptySummary(stream),
       ...{ agent: name, title, startedAt: createdAt, updatedAt },
     }),
-    types: SUMMARY_EVENTS,
+    types: SUMMARY_TYPES,
     decode: decodeEvent,
     fold: foldSummary,
   });
@@ -42,7 +42,7 @@ export function createSummaries(store: Pick<Store, 'read'>): Summaries {
       ...emptyRunSummary(stream),
       ...{ workflow: name, startedAt: createdAt, updatedAt },
     }),
-    types: RUN_SUMMARY_EVENTS,
+    types: RUN_SUMMARY_TYPES,
     decode: decodeRunEvent,
     fold: foldRunSummary,
   });

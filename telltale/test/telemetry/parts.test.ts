@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import type { SessionEvent } from '../../src/events/event.ts';
+import type { RunEvent } from '../../src/events/run-event.ts';
 import { stateMetrics } from '../../src/events/state-metrics.ts';
 import { ATTR, METRIC, OPERATION } from '../../src/telemetry/conventions.ts';
 import { createMetricReadings } from '../../src/telemetry/export/metric-data.ts';
@@ -17,7 +18,9 @@ import { createSessionMeter } from '../../src/telemetry/metrics/session-meter.ts
 import { modelName } from '../../src/telemetry/model-name.ts';
 import { createOpenStreams } from '../../src/telemetry/open-streams.ts';
 import { type Env, readSettings } from '../../src/telemetry/read-settings.ts';
+import { createSpanFold } from '../../src/telemetry/traces/span-fold.ts';
 import { callerIn, rootIn } from '../../src/telemetry/traces/span-ids.ts';
+import type { SpanRecord } from '../../src/telemetry/traces/span-record.ts';
 import { recordedIo } from '../cli/recorded-io.ts';
 import { agentFolder } from '../session/run-agent.ts';
 import { openSink } from './otlp-sink.ts';
@@ -322,6 +325,161 @@ describe('what is spent by state', () => {
         }
       }),
     );
+  });
+});
+
+/** Events of streams that are made up, each a millisecond after the other. */
+function madeUp() {
+  let at = 1_000;
+  const seqs = new Map<string, number>();
+  const place = (stream: string) => {
+    const seq = (seqs.get(stream) ?? 0) + 1;
+    seqs.set(stream, seq);
+    return { seq, at: at++, cause: { stream, seq: 0, depth: 0 } };
+  };
+  const manifest = { path: '', hash: '', agent: 'a' };
+  return {
+    session: (session: string, body: object) =>
+      ({
+        ...{ agent: 'a', input: '', manifest, model: 'm/n' },
+        turn: 1,
+        session,
+        ...place(session),
+        ...body,
+      }) as unknown as SessionEvent,
+    run: (run: string, body: object) =>
+      ({
+        ...{ workflow: 'w', manifest, input: {}, vars: {}, origin: { chain: [], agents: [] } },
+        run,
+        ...place(run),
+        ...body,
+      }) as unknown as RunEvent,
+  };
+}
+
+describe('what costs, asks and decides', () => {
+  it('is counted once: by the session that a step called, not by its run again', () => {
+    const { telemetry, errors } = telemetryOf({});
+    const { session, run } = madeUp();
+    const used = (step: string, more: object = {}) =>
+      run('r', {
+        type: 'model.used',
+        step,
+        model: 'm/n',
+        usage: { input: 1, output: 1 },
+        cost_usd: 2,
+        ...more,
+      });
+    const ended = {
+      type: 'turn.completed',
+      usage: { input: 1, output: 1 },
+      cost_usd: 2,
+      ms: 1,
+      first_token_ms: 1,
+      finish: 'stop',
+    };
+    for (const event of [
+      run('r', { type: 'workflow.started' }),
+      used('prompt'),
+      session('r.ask', { type: 'session.started', parent: { session: 'r', action: 'ask', agents: [] } }),
+      session('r.ask', { type: 'turn.started', prompt: { tokens: 1, reused_prefix: 1 } }),
+      session('r.ask', ended),
+      used('ask'),
+      used('task', { worker: 'r~a' }),
+      session('s', { type: 'session.started' }),
+      session('s', {
+        type: 'child.turn.completed',
+        action: 'x',
+        child: { session: 's.x', seq: 1 },
+        event: ended,
+      }),
+    ])
+      telemetry.observe(event);
+    expect(errors).toEqual([]);
+    expect(parsePrometheus(telemetry.prometheus()).get('telltale_cost_usd_total')?.samples).toEqual([
+      { name: 'telltale_cost_usd_total', labels: { workflow: 'w' }, value: 2 },
+      { name: 'telltale_cost_usd_total', labels: { agent: 'a' }, value: 2 },
+    ]);
+  });
+
+  it('shows how many reviews are open, until they are answered or nobody needs an answer any more', () => {
+    const { telemetry } = telemetryOf({});
+    const { session, run } = madeUp();
+    const open = () =>
+      parsePrometheus(telemetry.prometheus())
+        .get('telltale_reviews_open')
+        ?.samples.map(({ labels, value }) => [labels.asked_by, value]);
+    telemetry.observe(session('s', { type: 'session.started' }));
+    telemetry.observe(run('r', { type: 'workflow.started' }));
+    for (const review of ['one', 'two'])
+      telemetry.observe(session('s', { type: 'review.requested', review, action: 'x' }));
+    telemetry.observe(run('r', { type: 'review.requested', review: 'three', step: 'x' }));
+    expect(open()).toEqual([
+      ['session', 2],
+      ['run', 1],
+    ]);
+    telemetry.observe(session('s', { type: 'review.resolved', review: 'one', answer: 'approved', by: 'me' }));
+    telemetry.observe(session('s', { type: 'session.cancelled', reason: '', by: 'me' }));
+    telemetry.observe(
+      run('r', { type: 'workflow.failed', error: { code: 'x', message: '', retryable: false } }),
+    );
+    expect(open()).toEqual([
+      ['session', 0],
+      ['run', 0],
+    ]);
+  });
+
+  it('has a span of each question to an artifact, as long as the answer took', () => {
+    const spans: SpanRecord[] = [];
+    const fold = createSpanFold({ emit: (span) => spans.push(span), contents: false });
+    const { session } = madeUp();
+    fold.session(session('s', { type: 'session.started' }));
+    const asked = {
+      type: 'invoke',
+      artifact: 'judge',
+      version: 3,
+      method: 'decide',
+      args: ['secret'],
+      result: 'secret',
+    };
+    const fallback = { reason: 'timeout', message: 'secret' };
+    const event = session('s', { ...asked, where: 'trigger w#0', fallback, cached: false, ms: 40, cost: 1 });
+    fold.session(event);
+    expect(spans).toMatchObject([
+      {
+        ...{ name: 'invoke_artifact judge.decide', startAt: event.at - 40, endAt: event.at },
+        attributes: {
+          'telltale.artifact.version': 3,
+          'telltale.fallback': 'timeout',
+          'telltale.where': 'trigger w#0',
+        },
+      },
+    ]);
+    expect(JSON.stringify(spans)).not.toContain('secret');
+  });
+
+  it('ends with its session what has not ended before, and says so', () => {
+    const spans: SpanRecord[] = [];
+    const fold = createSpanFold({ emit: (span) => spans.push(span), contents: false });
+    const { session } = madeUp();
+    for (const body of [
+      { type: 'session.started' },
+      { type: 'turn.started', prompt: { tokens: 1, reused_prefix: 1 } },
+      {
+        type: 'action.declared',
+        action: { id: 'a1', kind: 'tool', mode: 'async', name: 'echo', parameters: {} },
+      },
+      { type: 'session.failed', error: { code: 'limit_wall', message: 'secret', retryable: false } },
+      // The end of a run that a trigger set off comes later, and opens nothing.
+      { type: 'workflow.completed', run: 'r', workflow: 'w', output: null },
+    ])
+      fold.session(session('s', body));
+    expect(spans.map(({ name, attributes }) => [name, attributes['telltale.status']])).toEqual([
+      ['execute_tool echo', 'unfinished'],
+      ['chat n', undefined],
+      ['invoke_agent a', 'failed'],
+    ]);
+    expect(spans.at(-1)).toMatchObject({ error: {}, attributes: { 'error.type': 'limit_wall' } });
   });
 });
 

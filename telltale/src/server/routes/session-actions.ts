@@ -1,6 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { StreamInfo } from '../../store/store.ts';
+import { resumeSession, takeUp } from '../recovery/take-up.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { cancelSession } from './cancel-session.ts';
 import { findStream } from './find-stream.ts';
@@ -8,7 +9,6 @@ import { addOperation } from './operation.ts';
 import { cancelled, forked, resumeSession as resumed, said, sessionSummary } from './schemas/sessions.ts';
 import { byId } from './sessions.ts';
 import type { Summaries } from './summaries.ts';
-import { resumeSession, takeUp } from './take-up.ts';
 
 const tag = 'sessions';
 

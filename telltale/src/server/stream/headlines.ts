@@ -1,5 +1,5 @@
-import { RUN_SUMMARY_EVENTS } from '../../events/run-summary.ts';
-import { SUMMARY_EVENTS } from '../../events/session-summary.ts';
+import { RUN_SUMMARY_TYPES } from '../../events/run-summary.ts';
+import { SUMMARY_TYPES } from '../../events/session-summary.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { isRunEvent, type StreamEvent, streamOf } from '../../session/log/stream-event.ts';
 import { createBroadcast } from './broadcast.ts';
@@ -37,7 +37,7 @@ export function createHeadlines(edges: HeadlinesEdges): Headlines {
   const broadcast = createBroadcast(pulse, limits.maxClientBytes);
   const push = (event: StreamEvent) => {
     if (broadcast.size === 0) return;
-    const types: ReadonlySet<string> = isRunEvent(event) ? RUN_SUMMARY_EVENTS : SUMMARY_EVENTS;
+    const types: ReadonlySet<string> = isRunEvent(event) ? RUN_SUMMARY_TYPES : SUMMARY_TYPES;
     if (types.has(event.type)) broadcast.push(plainFrame(JSON.stringify(event)), undefined);
   };
   const others = createNewsOfOthers(edges, push);

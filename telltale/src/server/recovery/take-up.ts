@@ -5,9 +5,12 @@ import { leadRun } from '../../session/guide/lead-run.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { ResumeOptions, Session } from '../../session/runtime-types.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
+import type { AgentCatalog } from '../catalog/agent-catalog.ts';
 import type { ServerEdges } from '../server-edges.ts';
 
-type Edges = Pick<ServerEdges, 'runtime' | 'catalog' | 'clock' | 'onError'>;
+type Edges = Pick<ServerEdges, 'runtime' | 'clock' | 'onError'> & {
+  readonly catalog: Pick<AgentCatalog, 'list'>;
+};
 
 /** How long somebody who is letting go of a session is waited for. */
 const LETS_GO_MS = 5_000;

@@ -1,4 +1,4 @@
-import type { DeclaredAction } from '../../events/action.ts';
+import type { DeclaredAction } from './action.ts';
 
 /** When an action was declared, started and over. */
 export interface Deed {

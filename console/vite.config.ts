@@ -10,6 +10,6 @@ const MORE = ['/notifications', '/audit', '/tokens', '/whoami', '/healthz', '/re
 export default defineConfig({
   base: './',
   plugins: [react(), tailwind()],
-  build: { outDir: '../telltale/web', emptyOutDir: true, target: 'es2023', chunkSizeWarningLimit: 250 },
+  build: { outDir: '../telltale/web', emptyOutDir: true, target: 'es2023', chunkSizeWarningLimit: 600 },
   server: { proxy: Object.fromEntries([...OURS, ...MORE].map((path) => [path, SERVER])) },
 });

@@ -8,6 +8,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   init: async () => (await import('./commands/init.ts')).registerInit,
   run: async () => (await import('./commands/run.ts')).registerRun,
   chat: async () => (await import('./commands/chat.ts')).registerChat,
+  dev: async () => (await import('./commands/dev.ts')).registerDev,
+  serve: async () => (await import('./commands/serve.ts')).registerServe,
   resume: async () => (await import('./commands/resume.ts')).registerResume,
   sessions: async () => (await import('./commands/sessions.ts')).registerSessions,
   show: async () => (await import('./commands/show.ts')).registerShow,

@@ -150,7 +150,8 @@ export function createSessionLog({
     here: () => turnOrigin ?? origin,
     committed: batches.committed,
     show(event) {
-      if (batches.committedSeq() === state.seq || held.length >= MAX_HELD) tell(event);
+      if (held.length >= MAX_HELD) showHeld(state.seq); // all of them, so that none overtakes another
+      if (batches.committedSeq() === state.seq) tell(event);
       else held.push({ behind: state.seq, event });
     },
     subscribe(listener) {

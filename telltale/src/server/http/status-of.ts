@@ -4,7 +4,8 @@ import type { RuntimeError } from '../../kernel/runtime-error.ts';
 const CODES: readonly (readonly [status: number, codes: string])[] = [
   [
     400,
-    `bad_request bad_json bad_url bad_cursor bad_idempotency_key name_malformed query_malformed usage token_malformed`,
+    `bad_request bad_json bad_url bad_cursor bad_idempotency_key name_malformed query_malformed usage token_malformed
+     hook_stale`,
   ],
   [401, `token_missing token_refused bad_signature`],
   [403, `host_refused origin_refused role_needed not_permitted variable_denied`],
@@ -26,7 +27,7 @@ const CODES: readonly (readonly [status: number, codes: string])[] = [
   [
     413,
     `body_too_large message_too_large append_too_large input_too_large file_too_large output_too_large
-     graph_change_too_large`,
+     graph_change_too_large hook_too_large`,
   ],
   [414, `url_too_long`],
   [415, `wrong_media_type`],
@@ -38,7 +39,7 @@ const CODES: readonly (readonly [status: number, codes: string])[] = [
     503,
     `closing runtime_closed engine_closed engine_full memory_closed sandbox_busy queue_full queue_busy store_closed
      store_failed store_full store_locked store_overloaded store_damaged store_unwritable store_newer store_foreign
-     no_store index_failed`,
+     no_store index_failed hook_ambiguous`,
   ],
   [504, `timeout`],
 ];

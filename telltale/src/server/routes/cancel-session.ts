@@ -3,8 +3,8 @@ import { cancelUnowned } from '../../session/ending/cancel-unowned.ts';
 import { hasEnded } from '../../session/ending/has-ended.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
 import type { StreamInfo } from '../../store/store.ts';
+import { resumeSession, unlessOwned } from '../recovery/take-up.ts';
 import type { ServerEdges } from '../server-edges.ts';
-import { resumeSession, unlessOwned } from './take-up.ts';
 
 const DEFAULT_REASON = 'asked to';
 

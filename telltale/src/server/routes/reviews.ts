@@ -4,12 +4,12 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { ReviewReply } from '../../session/reviews/read-reply.ts';
 import type { ReviewDetails } from '../../session/reviews/read-review.ts';
+import { takeUp } from '../recovery/take-up.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { addOperation, answerJson } from './operation.ts';
 import { pageOf, pageQuery } from './paging.ts';
 import { answerReview, reviewDetails, reviewPage } from './schemas/reviews.ts';
 import { byId } from './sessions.ts';
-import { takeUp } from './take-up.ts';
 
 const tag = 'reviews';
 const place = z.tuple([z.number(), z.string()]);

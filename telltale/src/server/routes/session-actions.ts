@@ -3,6 +3,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { hasEnded } from '../../session/ending/has-ended.ts';
 import { eventUnknown } from '../../session/log/event-unknown.ts';
 import type { StreamInfo } from '../../store/store.ts';
+import { resumeSession, takeUp, unlessOwned } from '../recovery/take-up.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { cancelSession } from './cancel-session.ts';
 import { findStream } from './find-stream.ts';
@@ -10,7 +11,6 @@ import { addOperation } from './operation.ts';
 import { cancelled, forked, resumeSession as resumed, said, sessionSummary } from './schemas/sessions.ts';
 import { byId } from './sessions.ts';
 import type { Summaries } from './summaries.ts';
-import { resumeSession, takeUp, unlessOwned } from './take-up.ts';
 
 const tag = 'sessions';
 

@@ -1,0 +1,20 @@
+import type { Role } from '../../../telltale/src/client/api.ts';
+import { useReadable } from './readable.ts';
+import { useData } from './use-data.ts';
+
+const RANKS: Readonly<Record<Role, number>> = { read: 0, run: 1, admin: 2 };
+
+export const allows = (role: Role, needed: Role): boolean => RANKS[role] >= RANKS[needed];
+
+/** Why we may not do what needs a role; undefined where we may. For the `blocked` of buttons. */
+export function useBlocked(needed: Role): string | undefined {
+  const { who, connection } = useData();
+  const state = useReadable(who);
+  const { kind } = useReadable(connection);
+  if (kind === 'lost') return 'The server cannot be reached.';
+  if (state.kind !== 'known') return 'It is not known yet what you may do here.';
+  const { name, role } = state.who;
+  return allows(role, needed)
+    ? undefined
+    : `This needs the role "${needed}"; your token "${name}" has "${role}".`;
+}

@@ -99,7 +99,7 @@ export async function openStage(): Promise<Stage> {
   const onError = (thrown: unknown) => errors.push(thrown);
   const env = { PATH: process.env.PATH };
   const runtime = await createRuntime({
-    ...{ cwd: folder, env, clock },
+    ...{ cwd: folder, env, clock, durability: 'process' },
     store: `sqlite:${join(mkdtempSync(join(tmpdir(), 'telltale-routes-')), 'store.db')}`,
   });
   const names = ['worker', 'slow', 'asker', 'talker', 'broken'];

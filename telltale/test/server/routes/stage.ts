@@ -12,12 +12,12 @@ import { createCatalog } from '../../../src/server/catalog/create-catalog.ts';
 import { createServer, type Server } from '../../../src/server/create-server.ts';
 import type { Notifications } from '../../../src/server/notify/notifications.ts';
 import { mountRoutes } from '../../../src/server/routes/mount-routes.ts';
+import { createStreams } from '../../../src/server/stream/create-streams.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
 import type { Runtime } from '../../../src/session/runtime-types.ts';
 import { agentFolder, tool } from '../../session/run-agent.ts';
 import { createFitCheck, type FitCheck } from './fit-check.ts';
-import { plainStreams } from './plain-streams.ts';
 
 const WORKS = `turns:
   - |
@@ -99,7 +99,7 @@ export async function openStage(): Promise<Stage> {
   const onError = (thrown: unknown) => errors.push(thrown);
   const env = { PATH: process.env.PATH };
   const runtime = await createRuntime({
-    ...{ cwd: folder, env, clock },
+    ...{ cwd: folder, env, clock, durability: 'process' },
     store: `sqlite:${join(mkdtempSync(join(tmpdir(), 'telltale-routes-')), 'store.db')}`,
   });
   const names = ['worker', 'slow', 'asker', 'talker', 'broken'];
@@ -112,7 +112,7 @@ export async function openStage(): Promise<Stage> {
   const tokens = createTokens(runtime.store, clock);
   const server = await createServer({
     ...{ runtime, catalog, tokens, clock, onError, version: '1.2.3', dev: true, host: '127.0.0.1', port: 0 },
-    streams: plainStreams(runtime),
+    streams: createStreams({ runtime, clock, onError }),
     audit: createAudit(runtime.store),
     notifications: fewNotifications(),
     mounts: [mountRoutes],

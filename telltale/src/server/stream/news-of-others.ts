@@ -82,7 +82,8 @@ export function createNewsOfOthers(
       if (own !== round) return;
     }
     if (left > 0) for (const { stream } of over) known.delete(stream);
-    if (known.size > MAX_KNOWN) for (const stream of known.keys()) if (!found.has(stream)) known.delete(stream);
+    if (known.size > MAX_KNOWN)
+      for (const stream of known.keys()) if (!found.has(stream)) known.delete(stream);
   };
 
   /** How many events were read. */

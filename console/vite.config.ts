@@ -11,5 +11,13 @@ export default defineConfig({
   base: './',
   plugins: [react(), tailwind()],
   build: { outDir: '../telltale/web', emptyOutDir: true, target: 'es2023', chunkSizeWarningLimit: 600 },
-  server: { proxy: Object.fromEntries([...OURS, ...MORE].map((path) => [path, SERVER])) },
+  // The server answers only pages of its own.
+  server: {
+    proxy: Object.fromEntries(
+      [...OURS, ...MORE].map((path) => [
+        path,
+        { target: SERVER, changeOrigin: true, headers: { origin: SERVER } },
+      ]),
+    ),
+  },
 });

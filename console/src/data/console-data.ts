@@ -82,7 +82,8 @@ export function createConsoleData({ client, clock = Date.now }: DataEdges): Cons
         else if (told.kind === 'open') opened();
         else if (told.kind === 'lost') {
           const { error, retryInMs } = told;
-          connection.set({ kind: 'lost', error, retryAt: clock() + retryInMs });
+          const retryAt = Number.isFinite(retryInMs) ? clock() + retryInMs : undefined;
+          connection.set({ kind: 'lost', error, retryAt });
           if (isRefusal(error)) who.set({ kind: 'refused', error });
           settle();
         }

@@ -15,7 +15,8 @@ import {
 let stage: Stage;
 afterEach(() => stage.close());
 
-const clientOf = ({ url }: Stage) => new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 2 });
+const clientOf = ({ url, token }: Stage) =>
+  new OpenAI({ baseURL: `${url}/v1`, apiKey: token, maxRetries: 2 });
 const user = (content: string) => ({ role: 'user', content }) as const;
 
 interface Streamed {
@@ -298,8 +299,9 @@ describe('errors of chat completions', () => {
     });
     const streaming = streamOf(clientOf(stage), 'helper');
     await expect.poll(() => stage.newest()).not.toBe('');
-    stage.closing();
+    const drained = stage.drain();
     await expect(streaming).rejects.toMatchObject({ code: 'closing' });
+    await drained;
     expect(await stage.status(await stage.newest())).toBe('running');
   });
 });

@@ -9,6 +9,7 @@ import { placeSpans } from '../../../console/src/format/place-spans.ts';
 import { healthOf } from '../../../console/src/pages/agents/health-of.ts';
 import { problemsElsewhere, problemsOf } from '../../../console/src/pages/agents/problems-of.ts';
 import { answersOf, withWords } from '../../../console/src/pages/reviews/answers-of.ts';
+import { nextReview } from '../../../console/src/pages/reviews/next-review.ts';
 import { sessionRows } from '../../../console/src/pages/sessions/session-rows.ts';
 import { statusField } from '../../../console/src/pages/sessions/status-field.ts';
 import { declaredVariables, readVariables } from '../../../console/src/pages/start/start-variables.ts';
@@ -194,6 +195,22 @@ describe('answers', () => {
     expect(withWords(retry!, '  ')).toBeUndefined();
     expect(withWords(retry!, 'Mend the tests.')).toEqual({ text: 'Mend the tests.' });
     expect(withWords(fail!, '')).toEqual({ choice: 'fail' });
+  });
+});
+
+describe('moving through the inbox', () => {
+  const inbox = { open: ['a', 'b', 'c'], answered: ['x', 'y'] };
+
+  test('j and k go through what is open and then through what was answered, and stop at the ends', () => {
+    expect(nextReview('j', undefined, inbox, undefined)).toBe('a');
+    expect(nextReview('j', 'c', inbox, 2)).toBe('x');
+    expect(nextReview('k', 'a', inbox, 0)).toBeUndefined();
+  });
+
+  test('from one that was just answered, j leads to what took its place', () => {
+    expect(nextReview('j', 'x', inbox, 1)).toBe('b');
+    expect(nextReview('k', 'x', inbox, 1)).toBe('a');
+    expect(nextReview('j', 'x', inbox, 3)).toBe('c');
   });
 });
 

@@ -138,7 +138,7 @@ describe('telltale dev', () => {
     const first = await served(folder, 'dev', '--port', '0');
     expect(await first.get('/agents')).toMatchObject({ items: [{ name: 'release_agent', usable: true }] });
     await first.stop('SIGTERM');
-    const file = join(folder, '.telltale', 'tour', 'agent.yml');
+    const file = join(folder, 'telltale-tour', 'agent.yml');
     writeFileSync(file, readFileSync(file, 'utf8').replace('release_agent', 'my_agent'));
     const second = await served(folder, 'dev', '--port', '0');
     expect(await second.get('/agents')).toMatchObject({ items: [{ name: 'my_agent' }] });

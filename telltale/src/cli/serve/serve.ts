@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentCatalog } from '../../server/catalog/agent-catalog.ts';
 import type { DaemonOptions } from '../../server/start-daemon.ts';
+import { readAnyEvent } from '../../session/log/read-log.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -115,9 +116,10 @@ async function keepServing(
     ...(options.durability === undefined ? {} : { durability: options.durability }),
   };
   try {
-    await withRuntime(context, opened, async (runtime) => {
+    await withRuntime(context, { ...opened, ownTelemetry: true }, async (runtime) => {
       const version = packageVersion();
-      const telemetry = createTelemetry({ env, version, clock, onError });
+      const recall = (stream: string) => readAnyEvent(runtime.store, stream, 1);
+      const telemetry = createTelemetry({ env, version, clock, onError, recall });
       const unwatch = runtime.watch(telemetry.observe);
       const daemon = await startOn(port, isDev && options.port === undefined, (on) =>
         startDaemon({

@@ -11,10 +11,11 @@ const TOKENS = [
 ];
 const MS = 0.001;
 
-const AGENT = ATTR.agentName;
-const WORKFLOW = ATTR.workflowName;
+/** Of metrics that no convention knows: short, since people type them. */
+const AGENT = 'agent';
+const WORKFLOW = 'workflow';
 const CALL = [ATTR.operation, ATTR.provider, ATTR.requestModel];
-const STATE = [AGENT, 'telltale.field', 'telltale.state'];
+const STATE = [AGENT, 'field', 'state'];
 
 export type Instruments = ReturnType<typeof createInstruments>;
 
@@ -29,17 +30,17 @@ export function createInstruments(registry: Registry) {
     sessionsEnded: counter({
       name: 'telltale.sessions.ended',
       help: 'Sessions that ended here, by how they did.',
-      ...{ unit: '{session}', labels: [AGENT, 'telltale.status'] },
+      ...{ unit: '{session}', labels: [AGENT, 'status'] },
     }),
     sessionDuration: histogram({
       name: 'telltale.session.duration',
       help: 'From the start of a session to its end, waiting included.',
-      ...{ unit: 's', labels: [AGENT, 'telltale.status'], bounds: WORK_SECONDS },
+      ...{ unit: 's', labels: [AGENT, 'status'], bounds: WORK_SECONDS },
     }),
     turns: counter({
       name: 'telltale.turns',
       help: 'Turns that ended, by how they did.',
-      ...{ unit: '{turn}', labels: [AGENT, 'telltale.status'] },
+      ...{ unit: '{turn}', labels: [AGENT, 'status'] },
     }),
     callDuration: histogram({
       name: METRIC.operationDuration,
@@ -64,12 +65,12 @@ export function createInstruments(registry: Registry) {
     actions: counter({
       name: 'telltale.actions',
       help: 'Actions that ended, by what they called and how they ended.',
-      ...{ unit: '{action}', labels: [AGENT, 'telltale.kind', 'telltale.target', 'telltale.status'] },
+      ...{ unit: '{action}', labels: [AGENT, 'kind', 'target', 'status'] },
     }),
     actionDuration: histogram({
       name: 'telltale.action.duration',
       help: 'From the first start of an action to its end, retries included.',
-      ...{ unit: 's', labels: ['telltale.kind', 'telltale.target'], bounds: CALL_SECONDS },
+      ...{ unit: 's', labels: ['kind', 'target'], bounds: CALL_SECONDS },
     }),
     actionLead: histogram({
       name: 'telltale.action.lead',
@@ -84,7 +85,7 @@ export function createInstruments(registry: Registry) {
     triggersSuppressed: counter({
       name: 'telltale.triggers.suppressed',
       help: 'Triggers that held and set nothing off, by why.',
-      ...{ unit: '{trigger}', labels: [AGENT, WORKFLOW, 'telltale.reason'] },
+      ...{ unit: '{trigger}', labels: [AGENT, WORKFLOW, 'reason'] },
     }),
     runsStarted: counter({
       name: 'telltale.runs.started',
@@ -93,32 +94,32 @@ export function createInstruments(registry: Registry) {
     runsEnded: counter({
       name: 'telltale.runs.ended',
       help: 'Workflow runs that ended here, by how they did.',
-      ...{ unit: '{run}', labels: [WORKFLOW, 'telltale.status'] },
+      ...{ unit: '{run}', labels: [WORKFLOW, 'status'] },
     }),
     runDuration: histogram({
       name: 'telltale.run.duration',
       help: 'From the start of a workflow run to its end, waiting included.',
-      ...{ unit: 's', labels: [WORKFLOW, 'telltale.status'], bounds: WORK_SECONDS },
+      ...{ unit: 's', labels: [WORKFLOW, 'status'], bounds: WORK_SECONDS },
     }),
     steps: counter({
       name: 'telltale.steps',
       help: 'Steps of workflow runs that ended, by how they did.',
-      ...{ unit: '{step}', labels: [WORKFLOW, 'telltale.status'] },
+      ...{ unit: '{step}', labels: [WORKFLOW, 'status'] },
     }),
     invokes: counter({
       name: 'telltale.artifact.invokes',
       help: 'Questions to artifacts, by whether they decided or why their fallback did.',
-      ...{ unit: '{invoke}', labels: ['telltale.artifact', 'telltale.outcome'] },
+      ...{ unit: '{invoke}', labels: ['artifact', 'outcome'] },
     }),
     reviewsOpen: gauge({
       name: 'telltale.reviews.open',
       help: 'Questions to people that were asked here and wait for an answer.',
-      ...{ unit: '{review}', labels: ['telltale.asked_by'] },
+      ...{ unit: '{review}', labels: ['asked_by'] },
     }),
     faults: counter({
       name: 'telltale.faults',
       help: 'Mistakes of models that they were told of, by code.',
-      ...{ unit: '{fault}', labels: [AGENT, 'telltale.code'] },
+      ...{ unit: '{fault}', labels: [AGENT, 'code'] },
     }),
     stateTime: counter({
       name: 'telltale.state.time',
@@ -138,7 +139,7 @@ export function createInstruments(registry: Registry) {
     stateTokens: counter({
       name: 'telltale.state.tokens',
       help: 'Tokens by the value at the start of the turn, sub-agents included.',
-      ...{ unit: '{token}', labels: [...STATE, ATTR.tokenType] },
+      ...{ unit: '{token}', labels: [...STATE, 'type'] },
     }),
     stateCost: counter({
       name: 'telltale.state.cost',

@@ -14,9 +14,6 @@ export function prometheusText(metrics: readonly Metric[]): string {
     .join('');
 }
 
-/** What `/metrics` says it is. */
-export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-
 function counterText(metric: CounterMetric): string {
   const name = `${nameOf(metric)}${metric.kind === 'counter' ? '_total' : ''}`;
   let text = headText(metric, name);

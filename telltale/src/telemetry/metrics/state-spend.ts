@@ -15,6 +15,8 @@ interface ValueSeries {
 
 interface Field {
   readonly name: string;
+  /** By value: looking six series up takes longer than all else that a change costs. */
+  readonly series: Map<string, ValueSeries>;
   now: ValueSeries;
   /** That of the start of the turn in hand. */
   atTurn: ValueSeries;
@@ -56,7 +58,7 @@ export function createStateSpend(
     const value = initial === undefined ? undefined : (initial[name] ?? null);
     const now = seriesOf(name, value);
     if (value !== undefined && value !== null) now.entries.value++;
-    return { name, now, atTurn: now, value };
+    return { name, now, atTurn: now, value, series: new Map([[labelOf(value), now]]) };
   });
   return {
     worked(ms) {
@@ -78,9 +80,13 @@ export function createStateSpend(
     changed(changes) {
       for (const field of fields) {
         const change = Object.hasOwn(changes, field.name) ? changes[field.name] : undefined;
-        if (change === undefined || labelOf(change.to) === labelOf(field.value)) continue;
+        if (change === undefined) continue;
+        const label = labelOf(change.to);
+        if (label === labelOf(field.value)) continue;
+        const now = field.series.get(label) ?? seriesOf(field.name, change.to);
+        field.series.set(label, now);
         field.value = change.to;
-        field.now = seriesOf(field.name, change.to);
+        field.now = now;
         field.now.entries.value++;
       }
     },

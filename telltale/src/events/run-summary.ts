@@ -58,10 +58,16 @@ export const emptyRunSummary = (id: string): RunSummary => ({
 
 /** The summary after one more event. Never changes what it is given. */
 export function foldRunSummary(before: RunSummary, event: RunEvent): RunSummary {
-  const { waiting: _over, ...kept } = before;
+  const { seq, at } = event;
   const changes = isSummed(event) ? changesOf(before, event) : {};
-  return { ...kept, ...changes, seq: event.seq, updatedAt: event.at };
+  const after: Growing = { ...before, ...changes, seq, updatedAt: at };
+  if (event.type === 'workflow.resumed') delete after.error;
+  if (after.status !== 'waiting') delete after.waiting;
+  return after;
 }
+
+/** In the making: what is over goes. */
+type Growing = { -readonly [Key in keyof RunSummary]: RunSummary[Key] };
 
 function changesOf(before: RunSummary, event: SummedEvent): Partial<RunSummary> {
   switch (event.type) {
@@ -69,7 +75,7 @@ function changesOf(before: RunSummary, event: SummedEvent): Partial<RunSummary> 
       const { workflow, manifest, origin } = event;
       const { session, parent, trigger } = origin;
       return {
-        ...{ workflow, agent: manifest.agent, startedAt: event.at, status: 'running' },
+        ...{ workflow, agent: manifest.agent, startedAt: event.at },
         ...(session === undefined ? {} : { session: session.id }),
         ...(parent === undefined ? {} : { parent: parent.run }),
         ...(trigger === undefined ? {} : { trigger: trigger.id }),
@@ -87,11 +93,14 @@ function changesOf(before: RunSummary, event: SummedEvent): Partial<RunSummary> 
     case 'workflow.failed':
       return { status: 'failed', error: event.error };
     case 'workflow.cancelled':
-      return { status: 'cancelled' };
+      return {
+        status: 'cancelled',
+        error: { code: 'cancelled', message: event.reason, retryable: false },
+      };
     case 'state.entered':
       return { state: event.state };
     case 'step.started':
-      return { step: event.step, ...(before.status === 'waiting' ? { status: 'running' } : {}) };
+      return { step: event.step };
     case 'step.completed':
       return { steps: { ...before.steps, completed: before.steps.completed + 1 } };
     case 'step.failed':

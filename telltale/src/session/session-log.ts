@@ -114,7 +114,10 @@ export function createSessionLog({
 
   const tell = (event: ObservedEvent) => tellAll(listeners, event);
 
-  const mayShow = () => batches.committedSeq() === state.seq || held.length >= MAX_HELD;
+  const mayShow = () => {
+    if (held.length >= MAX_HELD) showHeld(state.seq); // all of them, so that none overtakes another
+    return batches.committedSeq() === state.seq;
+  };
 
   const batches = createStreamBatches<SessionEvent>({
     writer,

@@ -10,6 +10,7 @@ import { isReading } from './guard.ts';
 import { rateLimited, roleNeeded, tokenMissing, tokenRefused } from './http-errors.ts';
 import type { ServerLimits } from './limits.ts';
 import { createRateLimiter, type Rate } from './rate-limiter.ts';
+import { HOOKS } from './read-body.ts';
 import { remoteKey } from './remote-key.ts';
 
 const RANK: Readonly<Record<Role, number>> = { read: 0, run: 1, admin: 2 };
@@ -35,9 +36,6 @@ export interface AccessEdges {
 }
 
 const LOCAL: Caller = { name: 'local', role: 'admin' };
-/** Signed on their own: who calls is known once the signature has been looked at. */
-const HOOKS = '/hooks/';
-
 /** Tokens that were good lately: a stranger's failures do not lock out who shares an address with them. */
 const MAX_GOOD = 1_000;
 /** What is longer is no token, and is not hashed. */
@@ -70,6 +68,7 @@ export function createAccess({ tokens, clock, needsToken, limits }: AccessEdges)
   };
 
   const identify = async (c: Context<AppEnv>, address: string): Promise<Caller> => {
+    // Signed on their own: who calls is known once the signature has been looked at.
     if (c.req.method === 'POST' && c.req.path.startsWith(HOOKS))
       return { name: `hook ${c.req.path.slice(HOOKS.length)}`, role: 'run' };
     const sent = c.req.header('authorization');

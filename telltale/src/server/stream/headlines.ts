@@ -37,7 +37,7 @@ export function createHeadlines(edges: HeadlinesEdges): Headlines {
   const broadcast = createBroadcast('', pulse, limits.maxClientBytes);
   const push = (event: StreamEvent) => {
     if (broadcast.size === 0) return;
-    const types = isRunEvent(event) ? RUN_SUMMARY_TYPES : SUMMARY_TYPES;
+    const types: ReadonlySet<string> = isRunEvent(event) ? RUN_SUMMARY_TYPES : SUMMARY_TYPES;
     if (types.has(event.type)) broadcast.push(plainFrame(JSON.stringify(event)), undefined);
   };
   const others = createNewsOfOthers(edges, push);

@@ -1,12 +1,13 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { emptySummary } from '../../telltale/src/events/session-summary.ts';
+import { createClient } from '../../telltale/src/client/create-client.ts';
+import { App } from './app.tsx';
 import './theme.css';
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('The page has no #root.');
 createRoot(root).render(
   <StrictMode>
-    <main className="p-6 text-body">{emptySummary('none').id}</main>
+    <App makeClient={createClient} />
   </StrictMode>,
 );

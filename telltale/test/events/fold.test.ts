@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cloneState } from '../../src/events/clone-state.ts';
 import { decodeEvent, encodeEvent } from '../../src/events/codec.ts';
 import type { EventBody, SessionEvent } from '../../src/events/event.ts';
 import { fold, reduce } from '../../src/events/reduce.ts';
@@ -46,6 +47,20 @@ describe('the log', () => {
 });
 
 describe('folding', () => {
+  it('goes on from a clone as it would have from the state, which stays as it was', () => {
+    fc.assert(
+      fc.property(arbitraryLog, fc.nat(), (log, at) => {
+        const cut = log.length === 0 ? 0 : at % (log.length + 1);
+        const state = fold(log.slice(0, cut));
+        const before = structuredClone(state);
+        const clone = cloneState(state);
+        expect(clone).toEqual(state);
+        expect(fold(log.slice(cut), clone)).toEqual(fold(log));
+        expect(state).toEqual(before);
+      }),
+    );
+  });
+
   it('gives the same state in any two halves, a written and read log included', () => {
     fc.assert(
       fc.property(arbitraryLog, fc.nat(80), (log, cut) => {

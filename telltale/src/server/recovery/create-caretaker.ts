@@ -2,9 +2,9 @@ import type { SessionEvent } from '../../events/event.ts';
 import type { RunEvent } from '../../events/run-event.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
+import { takeUp as goOn } from './take-up.ts';
 
 /** Sees to it that what is alive is worked on: after a restart, and when what it waited for has come. */
 export interface Caretaker {
@@ -25,7 +25,7 @@ export interface Recovered {
 export interface CaretakerEdges {
   readonly runtime: Runtime;
   readonly catalog: Pick<AgentCatalog, 'list'>;
-  readonly clock: Pick<Clock, 'after'>;
+  readonly clock: Clock;
   /** What cannot be taken up is told once. */
   readonly onLeft: (stream: string, why: string) => void;
 }
@@ -54,16 +54,13 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
 
   const resume = async (session: string): Promise<void> => {
     try {
-      const { manifest, agent, status } = await runtime.state(session);
-      if (status !== 'running' && status !== 'waiting') return forget(session);
-      const known = agentOf(catalog, manifest.path, agent, manifest.hash);
-      const live = await runtime.resume(session, known === undefined ? {} : { agent: known });
+      await goOn({ runtime, catalog, onError: () => undefined }, session); // its log has what went wrong
       // What comes while it is let go of has nobody else to notice it.
       const look = () => void attend(session).catch(() => undefined);
-      live.result.then(look, look);
+      runtime.session(session)?.result.then(look, look);
     } catch (thrown) {
       const error = toRuntimeError(thrown);
-      if (error.code === 'stream_owned' || error.code === 'runtime_closed') return; // somebody works on it
+      if (error.code === 'runtime_closed') return;
       forget(session);
       onLeft(session, `${error.message} ${error.hint ?? ''}`.trim());
     }
@@ -130,15 +127,4 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
       await Promise.all(underWay.values());
     },
   };
-}
-
-/** The agent that the session was started with, where the catalog still has it as it was. */
-function agentOf(
-  catalog: Pick<AgentCatalog, 'list'>,
-  path: string,
-  name: string,
-  hash: string,
-): LoadedAgent<unknown> | undefined {
-  const entry = catalog.list().find((each) => each.path === path && each.agent?.manifest.name === name);
-  return entry?.agent?.hash === hash ? entry.agent : undefined;
 }

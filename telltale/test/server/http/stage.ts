@@ -2,6 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type Clock, createSystemClock } from '../../../src/kernel/clock.ts';
+import type { ErrorJson } from '../../../src/kernel/runtime-error.ts';
 import { createAudit } from '../../../src/server/auth/create-audit.ts';
 import { createTokens } from '../../../src/server/auth/create-tokens.ts';
 import {
@@ -10,6 +11,7 @@ import {
   type Server,
   type ServerOptions,
 } from '../../../src/server/create-server.ts';
+import { needs } from '../../../src/server/http/access.ts';
 import type { ServerEdges } from '../../../src/server/server-edges.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -128,9 +130,30 @@ export async function openSocket({
   return { socket, closed };
 }
 
-/** The code of the error in an answer. */
-export const codeOf = async (answer: Response | RawAnswer): Promise<string> => {
-  const body =
-    'text' in answer && typeof answer.text === 'string' ? answer.text : await (answer as Response).text();
-  return (JSON.parse(body) as { readonly error: { readonly code: string } }).error.code;
+/** The error in an answer. */
+export async function errorOf(answer: Response | RawAnswer): Promise<ErrorJson> {
+  const { text } = answer;
+  const body = typeof text === 'string' ? text : await (answer as Response).text();
+  return (JSON.parse(body) as { readonly error: ErrorJson }).error;
+}
+
+export const codeOf = async (answer: Response | RawAnswer): Promise<string> => (await errorOf(answer)).code;
+
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** A promise that somebody else resolves. */
+export function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve: () => resolve() };
+}
+
+export const things: Mount = (app) => {
+  app.get('/things', (c) => c.json({ caller: c.get('caller') }));
+  app.post('/things', async (c) => c.json({ body: await c.req.json() }, 201));
+  app.get('/things/:id', (c) => c.json({ id: c.req.param('id') }));
+  app.delete('/things/:id', needs('admin'), (c) => c.body(null, 204));
+  app.post('/hooks/:name', async (c) => c.json({ caller: c.get('caller'), text: await c.req.text() }));
 };

@@ -1,0 +1,96 @@
+import type { TelltaleClient } from '../../../telltale/src/client/client.ts';
+import type { SessionEvent } from '../../../telltale/src/events/event.ts';
+import type { RunEvent } from '../../../telltale/src/events/run-event.ts';
+import { toRuntimeError } from '../../../telltale/src/kernel/runtime-error.ts';
+import { type AgentList, createAgentList } from './agent-list.ts';
+import { type Connection, isRefusal, type Who } from './connection.ts';
+import { createTicker } from './create-ticker.ts';
+import { createStore, type Readable } from './readable.ts';
+import { createReviewInbox, type ReviewInbox } from './review-inbox.ts';
+import { createRunLists, type RunLists } from './run-lists.ts';
+import { createSessionLists, type SessionLists } from './session-lists.ts';
+import { createToasts, type Toasts } from './toasts.ts';
+
+/** Everything that pages read. What it holds is what the server said, folded on with the events that came since. */
+export interface ConsoleData {
+  readonly client: TelltaleClient;
+  readonly connection: Readable<Connection>;
+  readonly who: Readable<Who>;
+  readonly sessions: SessionLists;
+  readonly runs: RunLists;
+  readonly reviews: ReviewInbox;
+  readonly agents: AgentList;
+  readonly toasts: Toasts;
+  /** How pages were left: filters, chosen rows. */
+  readonly kept: Map<string, unknown>;
+  /** The time, once a second. */
+  readonly now: Readable<number>;
+  /** Asks who we are, and follows all that happens. The returned function ends it. */
+  readonly start: () => () => void;
+}
+
+export interface DataEdges {
+  readonly client: TelltaleClient;
+  readonly clock?: () => number;
+}
+
+export function createConsoleData({ client, clock = Date.now }: DataEdges): ConsoleData {
+  const connection = createStore<Connection>({ kind: 'connecting' });
+  const who = createStore<Who>({ kind: 'asking' });
+  let settle = () => {};
+  const settled = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  const sessions = createSessionLists(client, settled);
+  const runs = createRunLists(client, settled);
+  const toasts = createToasts();
+  const reviews = createReviewInbox(client, ({ agent, what, review }) =>
+    toasts.say('info', `${agent} asks: ${what}`, `/reviews/${review}`),
+  );
+  const agents = createAgentList(client);
+
+  const ask = async () => {
+    try {
+      who.set({ kind: 'known', who: await client.whoami() });
+    } catch (thrown) {
+      const error = toRuntimeError(thrown).toJSON();
+      who.set({ kind: isRefusal(error) ? 'refused' : 'failed', error });
+    }
+  };
+  const accept = (event: SessionEvent | RunEvent) => {
+    if ('turn' in event) sessions.collection.accept(event);
+    else runs.collection.accept(event);
+    reviews.accept(event);
+  };
+  const opened = () => {
+    const again = connection.get().kind === 'lost';
+    connection.set({ kind: 'open' });
+    settle();
+    void reviews.refresh();
+    void agents.refresh();
+    if (!again) return;
+    if (who.get().kind !== 'known') void ask();
+    sessions.refresh();
+    runs.refresh();
+  };
+
+  return {
+    ...{ client, connection, who, sessions, runs, reviews, agents },
+    ...{ toasts, kept: new Map() },
+    now: createTicker(clock),
+    start() {
+      void ask();
+      return client.followAll((told) => {
+        if (told.kind === 'event') accept(told.event);
+        else if (told.kind === 'open') opened();
+        else if (told.kind === 'lost') {
+          const { error, retryInMs } = told;
+          const retryAt = Number.isFinite(retryInMs) ? clock() + retryInMs : undefined;
+          connection.set({ kind: 'lost', error, retryAt });
+          if (isRefusal(error)) who.set({ kind: 'refused', error });
+          settle();
+        }
+      });
+    },
+  };
+}

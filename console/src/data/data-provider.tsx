@@ -1,0 +1,37 @@
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import type { ClientOptions, TelltaleClient } from '../../../telltale/src/client/client.ts';
+import { createConsoleData } from './console-data.ts';
+import { createTokenVault } from './token-vault.ts';
+import { DataContext } from './use-data.ts';
+import { SignInContext } from './use-sign-in.ts';
+
+export interface DataProviderProps {
+  readonly makeClient: (options: ClientOptions) => TelltaleClient;
+  readonly children: ReactNode;
+}
+
+/** Another token is another client and other data: nothing of what the one before it saw is left. */
+export function DataProvider({ makeClient, children }: DataProviderProps) {
+  const [vault] = useState(() => createTokenVault(sessionStorage));
+  const [token, setToken] = useState(() => vault.read());
+  const data = useMemo(
+    () => createConsoleData({ client: makeClient(token === undefined ? {} : { token }) }),
+    [makeClient, token],
+  );
+  useEffect(() => data.start(), [data]);
+  const signIn = useMemo(
+    () => ({
+      token,
+      signIn(next: string | undefined) {
+        vault.write(next);
+        setToken(next);
+      },
+    }),
+    [vault, token],
+  );
+  return (
+    <SignInContext value={signIn}>
+      <DataContext value={data}>{children}</DataContext>
+    </SignInContext>
+  );
+}

@@ -1,0 +1,11 @@
+export interface LiveRow {
+  readonly id: string;
+  readonly seq: number;
+  readonly startedAt: number;
+}
+
+/** Newest first; of those of the same instant, the one whose id was made last. */
+export const compareRows = (
+  a: Pick<LiveRow, 'id' | 'startedAt'>,
+  b: Pick<LiveRow, 'id' | 'startedAt'>,
+): number => b.startedAt - a.startedAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);

@@ -1,0 +1,7 @@
+import type { ErrorJson } from '../../../telltale/src/kernel/runtime-error.ts';
+
+/** Something that is read from the server. `ready` stays while it is read again; `stale` says why that failed. */
+export type Loadable<Value> =
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'failed'; readonly error: ErrorJson }
+  | { readonly kind: 'ready'; readonly value: Value; readonly stale?: ErrorJson };

@@ -1,0 +1,120 @@
+import type { ReviewDetailsInfo, ReviewInfo } from '../../../telltale/src/client/api.ts';
+import type { TelltaleClient } from '../../../telltale/src/client/client.ts';
+import type { SessionEvent } from '../../../telltale/src/events/event.ts';
+import type { RunEvent } from '../../../telltale/src/events/run-event.ts';
+import { type ErrorJson, toRuntimeError } from '../../../telltale/src/kernel/runtime-error.ts';
+import { createStore, type Readable } from './readable.ts';
+
+/** How a review was answered, by whom, when. */
+export interface Resolution {
+  readonly answer: string;
+  readonly choice?: string;
+  readonly by: string;
+  readonly note?: string;
+  readonly at: number;
+}
+
+export interface InboxView {
+  readonly kind: 'loading' | 'ready' | 'failed';
+  readonly error?: ErrorJson;
+  /** Oldest first: who has waited the longest. */
+  readonly open: readonly ReviewInfo[];
+  /** Answered while the page was open, newest first. */
+  readonly answered: readonly (ReviewInfo & { readonly resolution: Resolution })[];
+}
+
+export interface ReviewInbox extends Readable<InboxView> {
+  readonly refresh: () => Promise<void>;
+  readonly accept: (event: SessionEvent | RunEvent) => void;
+  /** What the answer to an answer said. */
+  readonly answered: (details: ReviewDetailsInfo) => void;
+}
+
+const PAGE = 200;
+const MAX_OPEN = 2_000;
+const MAX_ANSWERED = 50;
+const ENDS: ReadonlySet<string> = new Set([
+  ...['session.completed', 'session.failed', 'session.cancelled'],
+  ...['workflow.completed', 'workflow.failed', 'workflow.cancelled'],
+]);
+
+/** What waits for a person, everywhere: read once, then kept by the events of reviews. */
+export function createReviewInbox(
+  client: TelltaleClient,
+  /** Told of each that is asked from now on. */
+  onAsked: (review: ReviewInfo) => void = () => undefined,
+): ReviewInbox {
+  const view = createStore<InboxView>({ kind: 'loading', open: [], answered: [] });
+  let readings = 0;
+  /** What was answered while the list was being read, and may stand on it still. */
+  const gone = new Set<string>();
+
+  const resolve = (review: string, resolution: Resolution) => {
+    const { open, answered, ...rest } = view.get();
+    gone.add(review);
+    const info = open.find((one) => one.review === review);
+    if (info === undefined) return;
+    view.set({
+      ...rest,
+      open: open.filter((one) => one !== info),
+      answered: [{ ...info, resolution }, ...answered].slice(0, MAX_ANSWERED),
+    });
+  };
+  const add = (info: ReviewInfo) => {
+    const { open, ...rest } = view.get();
+    if (gone.has(info.review) || open.some(({ review }) => review === info.review)) return;
+    view.set({ ...rest, open: [...open, info].sort(byAge).slice(0, MAX_OPEN) });
+    onAsked(info);
+  };
+  const inbox: ReviewInbox = {
+    ...view,
+    async refresh() {
+      const reading = ++readings;
+      try {
+        const items: ReviewInfo[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await client.reviews({ limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+          items.push(...page.items);
+          cursor = page.next;
+        } while (cursor !== undefined && items.length < MAX_OPEN);
+        if (reading !== readings) return;
+        const open = items.filter(({ review }) => !gone.has(review)).sort(byAge);
+        view.set({ kind: 'ready', open, answered: view.get().answered });
+      } catch (thrown) {
+        if (reading !== readings) return;
+        const { kind, open, answered } = view.get();
+        const error = toRuntimeError(thrown).toJSON();
+        view.set({ kind: kind === 'ready' ? 'ready' : 'failed', error, open, answered });
+      }
+    },
+    accept(event) {
+      if (event.type === 'review.requested') client.review(event.review).then(add, () => inbox.refresh());
+      else if (event.type === 'review.resolved') resolve(event.review, resolutionOf(event));
+      else if (ENDS.has(event.type)) {
+        const stream = 'turn' in event ? event.session : event.run;
+        if (view.get().open.some(({ session }) => session === stream)) void inbox.refresh();
+      }
+    },
+    answered(details) {
+      const { review, answer, choice, by, note, answeredAt } = details;
+      if (answer === undefined || by === undefined || answeredAt === undefined) return;
+      resolve(review, {
+        ...{ answer, by, at: answeredAt },
+        ...(choice === undefined ? {} : { choice }),
+        ...(note === undefined ? {} : { note }),
+      });
+    },
+  };
+  return inbox;
+}
+
+const byAge = (a: ReviewInfo, b: ReviewInfo) => a.at - b.at;
+
+type Resolved = Extract<SessionEvent | RunEvent, { readonly type: 'review.resolved' }>;
+
+const resolutionOf = (event: Resolved): Resolution => ({
+  ...{ answer: event.answer, by: event.by, at: event.at },
+  ...('choice' in event ? { choice: event.choice } : {}),
+  ...(event.note === undefined ? {} : { note: event.note }),
+});

@@ -1,0 +1,17 @@
+import type { Role } from '../../../telltale/src/client/api.ts';
+import { allows } from './allows.ts';
+import { useReadable } from './readable.ts';
+import { useData } from './use-data.ts';
+
+/** Why we may not do what needs a role; undefined where we may. For the `blocked` of buttons. */
+export function useBlocked(needed: Role): string | undefined {
+  const { who, connection } = useData();
+  const state = useReadable(who);
+  const { kind } = useReadable(connection);
+  if (kind === 'lost') return 'The server cannot be reached.';
+  if (state.kind !== 'known') return 'It is not known yet what you may do here.';
+  const { name, role } = state.who;
+  return allows(role, needed)
+    ? undefined
+    : `This needs the role "${needed}"; your token "${name}" has "${role}".`;
+}

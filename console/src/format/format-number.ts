@@ -1,0 +1,34 @@
+/** `950`, `1.2k`, `34k`, `1.2M`: three digits at the most. */
+export function formatCount(count: number): string {
+  for (const [unit, sign] of UNITS) {
+    // What would be rounded to the next unit is told in it.
+    if (count < unit * 0.9995) continue;
+    const many = count / unit;
+    return `${many < 9.95 ? many.toFixed(1).replace(/\.0$/, '') : Math.round(many)}${sign}`;
+  }
+  return String(count);
+}
+
+const UNITS: readonly (readonly [number, string])[] = [
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+];
+
+/** `1 turn`, `3 turns`. */
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+
+/** `$0`, `< $0.0001`, `$0.0042`, `$0.12`, `$13.40`. */
+export function formatCost(usd: number): string {
+  if (usd <= 0) return '$0';
+  if (usd < 0.0001) return '< $0.0001';
+  return `$${usd.toFixed(usd < 0.1 ? 4 : 2)}`;
+}
+
+/** `512 B`, `1.2 KiB`, `3.4 MiB`. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(1)} KiB`;
+  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}

@@ -1,0 +1,163 @@
+import type { EventOf, SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error.ts';
+import { formatDuration } from '../../../format/format-duration.ts';
+import { brief, quoted } from './brief-value.ts';
+import { childClause } from './child-clause.ts';
+
+/** What happened, as a sentence. */
+export const describeEvent = (event: SessionEvent): string => {
+  const clause = eventClause(event);
+  return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}`;
+};
+
+/** What happened, as a part of a sentence: `metadata status changed to CODING`. */
+export function eventClause(event: SessionEvent): string {
+  switch (event.type) {
+    case 'session.started':
+      return startClause(event);
+    case 'session.completed':
+      return `the session completed with ${quoted(brief(event.result))}`;
+    case 'session.failed':
+      return `the session failed: ${errorClause(event.error)}`;
+    case 'session.stalled':
+      return `the session stalled: ${errorClause(event.error)}`;
+    case 'session.cancelled':
+      return `the session was cancelled by ${event.by}: ${event.reason}`;
+    case 'session.resumed':
+      return `the session was resumed by ${event.by}`;
+    case 'session.waiting':
+      return event.for === 'message'
+        ? 'the session waited for the next message'
+        : `the session waited for ${event.for}`;
+    case 'turn.started':
+      return `turn ${event.turn} began`;
+    case 'turn.completed':
+      return `turn ${event.turn} ended after ${formatDuration(event.ms)}`;
+    case 'turn.failed': {
+      const next = event.retry_in === undefined ? '' : `, tried again in ${formatDuration(event.retry_in)}`;
+      return `turn ${event.turn} failed: ${errorClause(event.error)}${next}`;
+    }
+    case 'model.output':
+      return `the model wrote ${quoted(event.text)}`;
+    case 'thought':
+      return `the model thought ${quoted(event.text)}`;
+    case 'text':
+      return `the model wrote beside its tags ${quoted(event.text)}`;
+    case 'response':
+      return `the model ${event.final ? 'answered' : 'said meanwhile'} ${quoted(event.text)}`;
+    case 'message.received':
+      return `${MESSAGE[event.from]} ${quoted(event.text)}`;
+    case 'audit':
+      return `${event.who} did ${event.what}`;
+    case 'review.requested':
+      return `a person was asked about ${event.target} (${event.action}): ${brief(event.what)}`;
+    case 'review.resolved':
+      return `the review ${event.review} was ${event.answer} by ${event.by}${noteOf(event.note)}`;
+    case 'review.voided':
+      return `the approval ${event.review} no longer counted: ${event.changed.join(', ')}`;
+    case 'action.declared':
+      return `the model asked for ${event.action.name} (action ${event.action.id})`;
+    case 'action.started':
+      return `action ${event.id} began${event.attempt > 1 ? ` its try ${event.attempt}` : ''}`;
+    case 'action.completed':
+      return `action ${event.id} completed in ${formatDuration(event.ms)}`;
+    case 'action.failed':
+      return `action ${event.id} failed: ${errorClause(event.error)}`;
+    case 'action.skipped':
+      return `action ${event.id} was skipped: ${event.reason}${event.because === undefined ? '' : ` (${event.because})`}`;
+    case 'action.retrying':
+      return `action ${event.id} failed and was to be tried again in ${formatDuration(event.delay_ms)}`;
+    case 'action.cancelled':
+      return `action ${event.id} was cancelled: ${event.reason}`;
+    case 'action.interrupted':
+      return `action ${event.id} was cut off when the process ended`;
+    case 'action.compensated':
+      return `action ${event.id} was undone by ${event.by}`;
+    case 'metadata.changed':
+      return `metadata ${changesClause(event.changes)}${event.by === 'model' ? '' : ` (by ${event.by})`}`;
+    case 'metadata.rejected':
+      return `metadata was refused: ${event.errors.map(({ field, message }) => `${field}: ${message}`).join('; ')}`;
+    case 'variable.changed':
+      return `variable ${event.name} changed to ${brief(event.to)} (by ${event.by})`;
+    case 'fault':
+      return `the runtime noted a soft error, ${event.code}: ${event.message}`;
+    case 'if.decided':
+      return `the test ${quoted(event.test)} ${event.held ? 'held' : 'did not hold'}${noteOf(event.problem)}`;
+    case 'budget.charged':
+      return `the ${event.what} cost ${event.amount} of the budget; ${event.balance} left`;
+    case 'prompt.compacted':
+      return `the turns up to ${event.through} were put together as a summary`;
+    case 'timer.set':
+      return `the timer ${event.id} was set`;
+    case 'timer.fired':
+      return `the timer ${event.id} went off`;
+    case 'trigger.fired':
+      return `workflow ${event.workflow} was set off`;
+    case 'trigger.suppressed':
+      return `workflow ${event.workflow} was not set off: ${event.message}`;
+    case 'workflow.completed':
+      return `workflow ${event.workflow} completed`;
+    case 'workflow.failed':
+      return `workflow ${event.workflow} failed: ${errorClause(event.error)}`;
+    case 'workflow.cancelled':
+      return `workflow ${event.workflow} was cancelled: ${event.reason}`;
+    case 'workflow.asked':
+      return `workflow ${event.workflow} asked for ${event.what}`;
+    case 'invoke':
+      return `artifact ${event.artifact}.${event.method} decided ${event.where}: ${brief(event.result)}${event.fallback === undefined ? '' : ` (fallback: ${event.fallback.message})`}`;
+    case 'hook.ran':
+      return `the hook ${event.by} (${event.hook}) ${event.outcome}${noteOf(event.reason)}`;
+    case 'artifact.written':
+      return `artifact ${event.artifact} got version ${event.version} from ${event.by}`;
+    case 'task.given':
+      return `a step was given: ${quoted(event.prompt)}`;
+    case 'task.claimed':
+      return `the agent said that the step was done: ${quoted(event.notes)}`;
+    case 'task.stuck':
+      return `the agent did not come further: ${brief(event.why)}`;
+    case 'task.turn':
+      return 'the turn was put to the verifier';
+    case 'task.answered':
+      return `${event.by} answered${event.text === undefined ? ': go on' : ` ${quoted(event.text)}`}`;
+    case 'task.over':
+      return 'the step was over';
+    case 'feed.added':
+      return `feed ${event.id} was added by ${event.by}`;
+    case 'feed.removed':
+      return `feed ${event.id} was removed by ${event.by}`;
+    case 'feed.updated':
+      return `feed ${event.id} brought ${event.tokens.toLocaleString('en')} tokens${event.cached === true ? ' from the cache' : ''}`;
+    case 'feed.failed':
+      return `feed ${event.id} failed: ${errorClause(event.error)}`;
+    case 'custom':
+      return `${event.name}: ${brief(event.data)}`;
+    default:
+      return childClause(event, eventClause);
+  }
+}
+
+const MESSAGE: Readonly<Record<EventOf<'message.received'>['from'], string>> = {
+  user: 'you said',
+  steer: 'somebody steered:',
+  parent: 'the calling agent said',
+  workflow: 'a workflow said',
+  runtime: 'the runtime said',
+  verifier: 'the verifier said',
+};
+
+function startClause({ input, parent, forked, agent }: EventOf<'session.started'>): string {
+  if (forked !== undefined)
+    return `the session was forked from ${forked.session} at event ${forked.seq}: ${quoted(input)}`;
+  const who = parent === undefined ? 'your message' : `the task of ${parent.agents.at(-1) ?? parent.session}`;
+  return `${agent} began with ${who} ${quoted(input)}`;
+}
+
+const noteOf = (note: string | undefined): string => (note === undefined ? '' : `: ${brief(note)}`);
+
+const errorClause = ({ message }: ErrorJson): string => message.replace(/\.$/, '');
+
+function changesClause(changes: EventOf<'metadata.changed'>['changes']): string {
+  const all = Object.entries(changes);
+  const told = all.slice(0, 3).map(([field, { to }]) => `${field} changed to ${brief(to, 40)}`);
+  return `${told.join(', ')}${all.length > told.length ? ` and ${all.length - told.length} more` : ''}`;
+}

@@ -1,0 +1,46 @@
+import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import { eventClause } from './event-clause.ts';
+
+export interface EventFilter {
+  /** The part of the type before its point: `action`; empty for all. */
+  readonly group: string;
+  /** What has to stand in its type, its sentence or its JSON. */
+  readonly text: string;
+}
+
+export const groupOf = (type: string): string => type.split('.', 1)[0] ?? type;
+
+/** The groups of the events there are, and how many each has. */
+export function groupsOf(events: readonly SessionEvent[], seq: number): ReadonlyMap<string, number> {
+  const groups = new Map<string, number>();
+  for (const event of events) {
+    if (event.seq > seq) break;
+    const group = groupOf(event.type);
+    groups.set(group, (groups.get(group) ?? 0) + 1);
+  }
+  return groups;
+}
+
+/** The events up to `seq` that pass. All of them, unchanged, where nothing is asked. */
+export function filterEvents(
+  events: readonly SessionEvent[],
+  { group, text }: EventFilter,
+  seq: number,
+): readonly SessionEvent[] {
+  const wanted = text.trim().toLowerCase();
+  const until = Math.min(seq, events.length);
+  if (group === '' && wanted === '') return until === events.length ? events : events.slice(0, until);
+  const passed: SessionEvent[] = [];
+  for (const event of events) {
+    if (event.seq > seq) break;
+    if (group !== '' && groupOf(event.type) !== group) continue;
+    if (wanted === '' || holds(event, wanted)) passed.push(event);
+  }
+  return passed;
+}
+
+const holds = (event: SessionEvent, wanted: string): boolean =>
+  event.type.includes(wanted) ||
+  String(event.seq) === wanted ||
+  eventClause(event).toLowerCase().includes(wanted) ||
+  JSON.stringify(event).toLowerCase().includes(wanted);

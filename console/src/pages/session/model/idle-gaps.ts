@@ -1,0 +1,100 @@
+import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
+
+/** A time in which nothing was done: for want of a person, or of a process. */
+export interface Gap {
+  readonly from: number;
+  readonly to: number;
+  /** The event that ended it. */
+  readonly seq: number;
+  readonly why: 'person' | 'away' | 'idle';
+}
+
+/** Gaps that are shorter are drawn as long as they were. */
+export const SHORTEST_GAP_MS = 3_000;
+/** The same while workflow runs are under way. */
+export const SHORTEST_GAP_BESIDE_RUNS_MS = 60_000;
+
+export interface IdleGaps {
+  add(event: SessionEvent): void;
+  readonly gaps: readonly Gap[];
+  /** Why nothing is being done now, if so. */
+  idleNow(): Gap['why'] | undefined;
+}
+
+/** Finds the gaps between the events of a log. What is done only changes at an event, so a gap lies between two. */
+export function createIdleGaps(): IdleGaps {
+  const gaps: Gap[] = [];
+  const running = new Set<string>();
+  let runs = 0;
+  let isSpeaking = false;
+  let isWaiting = false;
+  let last: number | undefined;
+
+  const whyIdle = (): Gap['why'] | undefined => {
+    if (isSpeaking || running.size > 0) return undefined;
+    return isWaiting ? 'person' : 'idle';
+  };
+
+  const note = (event: SessionEvent): void => {
+    switch (event.type) {
+      case 'turn.started':
+        isSpeaking = true;
+        isWaiting = false;
+        break;
+      case 'turn.completed':
+      case 'turn.failed':
+        isSpeaking = false;
+        break;
+      case 'session.waiting':
+        isWaiting = true;
+        break;
+      case 'review.requested':
+        isWaiting = true;
+        break;
+      case 'message.received':
+      case 'review.resolved':
+        isWaiting = false;
+        break;
+      case 'session.resumed':
+        isSpeaking = false;
+        isWaiting = false;
+        running.clear();
+        break;
+      case 'action.started':
+        running.add(event.id);
+        break;
+      case 'action.retrying':
+      case 'action.completed':
+      case 'action.failed':
+      case 'action.cancelled':
+      case 'action.interrupted':
+        running.delete(event.id);
+        break;
+      case 'trigger.fired':
+        runs++;
+        break;
+      case 'workflow.completed':
+      case 'workflow.failed':
+      case 'workflow.cancelled':
+        runs = Math.max(0, runs - 1);
+        break;
+      default:
+        break;
+    }
+  };
+
+  return {
+    add(event) {
+      const from = last ?? event.at;
+      const isBack = event.type === 'session.resumed' || ('away' in event && event.away === true);
+      const why = isBack ? 'away' : whyIdle();
+      const shortest = runs > 0 ? SHORTEST_GAP_BESIDE_RUNS_MS : SHORTEST_GAP_MS;
+      if (why !== undefined && event.at - from > shortest)
+        gaps.push({ from, to: event.at, seq: event.seq, why });
+      note(event);
+      last = Math.max(from, event.at);
+    },
+    gaps,
+    idleNow: whyIdle,
+  };
+}

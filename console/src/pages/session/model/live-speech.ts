@@ -1,0 +1,85 @@
+import type { LiveSnapshot } from '../../../../../telltale/src/client/client.ts';
+import type { LiveEvent, SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import type { Json } from '../../../../../telltale/src/kernel/json.ts';
+
+/** What has come of elements that are not on the log yet. */
+export interface LiveSpeech {
+  readonly turn: number;
+  /** The open thoughts, outermost first. */
+  readonly thoughts: readonly { readonly depth: number; readonly text: string }[];
+  readonly response: string;
+  /** The last thing that each running action told of itself. */
+  readonly progress: ReadonlyMap<string, Json>;
+}
+
+export const SILENCE: LiveSpeech = { turn: 0, thoughts: [], response: '', progress: new Map() };
+
+/** Characters of one open element that are kept: what is cut from its beginning is on the log soon. */
+export const MAX_OPEN_TEXT = 200_000;
+
+export function hearLive(speech: LiveSpeech, event: LiveEvent | LiveSnapshot): LiveSpeech {
+  switch (event.type) {
+    case 'live.snapshot':
+      return {
+        ...speech,
+        turn: event.turn,
+        thoughts: event.thoughts.map(({ depth, text }) => ({ depth, text: bounded(text) })),
+        response: bounded(event.response),
+      };
+    case 'thought.delta': {
+      const outer = speech.thoughts.filter(({ depth }) => depth < event.depth);
+      const open = speech.thoughts.find(({ depth }) => depth === event.depth);
+      const text = bounded((open?.text ?? '') + event.text);
+      return { ...speech, turn: event.turn, thoughts: [...outer, { depth: event.depth, text }] };
+    }
+    case 'response.delta':
+      return { ...speech, turn: event.turn, response: bounded(speech.response + event.text) };
+    case 'action.progress':
+      return { ...speech, progress: new Map(speech.progress).set(event.id, event.data) };
+  }
+}
+
+/** What is still only live once `event` is on the log: the element that it holds is not told twice. */
+export function settleLive(speech: LiveSpeech, event: SessionEvent): LiveSpeech {
+  switch (event.type) {
+    case 'thought': {
+      const thoughts = speech.thoughts.filter(({ depth }) => depth < event.depth);
+      return thoughts.length === speech.thoughts.length ? speech : { ...speech, thoughts };
+    }
+    case 'response':
+      return speech.response === ''
+        ? speech
+        : { ...speech, response: behind(speech.response, event.text, event.turn === speech.turn) };
+    case 'turn.started':
+    case 'session.completed':
+    case 'session.failed':
+    case 'session.cancelled':
+    case 'session.stalled':
+      return speech.thoughts.length === 0 && speech.response === ''
+        ? speech
+        : { ...speech, thoughts: [], response: '' };
+    case 'turn.failed':
+      return speech.thoughts.length === 0 ? speech : { ...speech, thoughts: [] };
+    case 'action.completed':
+    case 'action.failed':
+    case 'action.cancelled':
+    case 'action.interrupted':
+    case 'action.skipped': {
+      if (!speech.progress.has(event.id)) return speech;
+      const progress = new Map(speech.progress);
+      progress.delete(event.id);
+      return { ...speech, progress };
+    }
+    default:
+      return speech;
+  }
+}
+
+/** Two responses of a turn come as one stream of pieces: the text of the first is its beginning, if nothing was filled in. */
+function behind(live: string, logged: string, isSameTurn: boolean): string {
+  if (!isSameTurn) return live;
+  const said = live.trimStart();
+  return said.startsWith(logged) ? said.slice(logged.length).trimStart() : '';
+}
+
+const bounded = (text: string): string => (text.length > MAX_OPEN_TEXT ? text.slice(-MAX_OPEN_TEXT) : text);

@@ -1,0 +1,53 @@
+import type { EventOf, SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import type { Tag, TurnRow } from './waterfall-rows.ts';
+
+/** Labels of tags are cut to this: they stand in a tip. */
+const MAX_LABEL = 80;
+
+export function endTurn(row: TurnRow | undefined, event: EventOf<'turn.completed' | 'turn.failed'>): void {
+  if (row === undefined || row.end !== undefined) return;
+  const { seq, at } = event;
+  if (event.type === 'turn.completed')
+    row.end = {
+      ...{ seq, at, spokeUntil: Math.min(at, row.at + event.ms), firstTokenMs: event.first_token_ms },
+      ...{ usage: event.usage, cost: event.cost_usd, finish: event.finish },
+    };
+  else
+    row.end = {
+      ...{ seq, at, spokeUntil: at, finish: 'failed', error: event.error },
+      ...(event.usage === undefined ? {} : { usage: event.usage }),
+      ...(event.cost_usd === undefined ? {} : { cost: event.cost_usd }),
+      ...(event.retry_in === undefined ? {} : { retryInMs: event.retry_in }),
+    };
+}
+
+/** The tag that an event stands for on the bar of its turn, if the model wrote one. */
+export function tagOf(turn: TurnRow, event: SessionEvent): Tag | undefined {
+  const { seq, at } = event;
+  switch (event.type) {
+    case 'thought':
+      return { kind: 'thought', seq, at, label: cut(event.text) };
+    case 'action.declared':
+      return { kind: 'action', seq, at, label: `${event.action.name} ${event.action.id}` };
+    case 'metadata.changed':
+      return event.by === 'model'
+        ? { kind: 'metadata', seq, at, label: cut(Object.keys(event.changes).join(', ')) }
+        : undefined;
+    case 'response':
+      // It is on the log once it is known whether it is final: it was said with the last words before.
+      return {
+        kind: 'response',
+        seq,
+        at: turn.end === undefined ? at : saidAt(turn),
+        label: cut(event.text),
+      };
+    case 'fault':
+      return { kind: 'fault', seq, at: Math.min(at, turn.end?.at ?? at), label: cut(event.message) };
+    default:
+      return undefined;
+  }
+}
+
+const saidAt = ({ lastOutput, end, at }: TurnRow): number => lastOutput?.at ?? end?.at ?? at;
+
+const cut = (text: string): string => (text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL)}…` : text);

@@ -1,0 +1,106 @@
+import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import type { SessionState } from '../../../../../telltale/src/events/state.ts';
+import { createFieldHistory, type FieldHistory } from './field-history.ts';
+import { hearLive, type LiveSpeech, SILENCE, settleLive } from './live-speech.ts';
+import { createMetricsTimeline, type MetricsTimeline } from './metrics-timeline.ts';
+import { createSessionLog, type LogSource, type LogStatus } from './session-log.ts';
+import { createStateTimeline } from './state-timeline.ts';
+import { createStream, type Stream } from './stream.ts';
+import { createSavingTimeline, type SavingTimeline } from './turn-saving.ts';
+import { createWaterfall, type Waterfall } from './waterfall.ts';
+
+/** What the page shows of a session: folds of its log, and what has come of speech that is not on it yet. */
+export interface SessionModel {
+  readonly events: readonly SessionEvent[];
+  readonly waterfall: Waterfall;
+  readonly stream: Stream;
+  readonly history: FieldHistory;
+  readonly metrics: MetricsTimeline;
+  readonly saving: SavingTimeline;
+  /** The state after an event. Read it at once: the next call changes it. */
+  stateAt(seq: number): SessionState;
+  live(): LiveSpeech;
+  status(): LogStatus;
+  /** Goes up with every change that a listener was told of. */
+  version(): number;
+  /** Told at most once for each call of `schedule`. */
+  subscribe(listener: () => void): () => void;
+  open(): void;
+  close(): void;
+}
+
+export interface SessionModelEdges {
+  readonly source: LogSource;
+  readonly id: string;
+  /** Runs something a little later, once: the next frame of a browser. */
+  readonly schedule: (run: () => void) => void;
+  readonly now?: () => number;
+}
+
+export function createSessionModel({ source, id, schedule, now }: SessionModelEdges): SessionModel {
+  const events: SessionEvent[] = [];
+  const timeline = createStateTimeline(events);
+  const waterfall = createWaterfall();
+  const stream = createStream(waterfall);
+  const history = createFieldHistory();
+  const listeners = new Set<() => void>();
+  let live: LiveSpeech = SILENCE;
+  let status: LogStatus = { kind: 'loading' };
+  let version = 0;
+  let isScheduled = false;
+
+  const changed = (): void => {
+    if (isScheduled) return;
+    isScheduled = true;
+    schedule(() => {
+      isScheduled = false;
+      version++;
+      for (const listener of [...listeners]) listener();
+    });
+  };
+
+  const add = (event: SessionEvent): void => {
+    events.push(event);
+    timeline.add(event);
+    waterfall.add(event);
+    stream.add(event);
+    history.add(event);
+    live = settleLive(live, event);
+  };
+
+  const log = createSessionLog(
+    source,
+    id,
+    {
+      events(batch) {
+        for (const event of batch) add(event);
+        changed();
+      },
+      live(event) {
+        live = hearLive(live, event);
+        changed();
+      },
+      status(next) {
+        status = next;
+        changed();
+      },
+    },
+    now,
+  );
+
+  return {
+    ...{ events, waterfall, stream, history },
+    metrics: createMetricsTimeline(events),
+    saving: createSavingTimeline(waterfall.turns),
+    stateAt: timeline.at,
+    live: () => live,
+    status: () => status,
+    version: () => version,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    open: log.open,
+    close: log.close,
+  };
+}

@@ -1,0 +1,51 @@
+import { cloneState } from '../../../../../telltale/src/events/clone-state.ts';
+import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import { reduce } from '../../../../../telltale/src/events/reduce.ts';
+import { emptyState, type SessionState } from '../../../../../telltale/src/events/state.ts';
+
+/** Events between two checkpoints: folding so many takes under a millisecond. */
+export const CHECKPOINT_EVERY = 1_000;
+
+/** The state of a session at every event of its log. */
+export interface StateTimeline {
+  /** The next event, in order. */
+  add(event: SessionEvent): void;
+  /** The state after the event `seq`, or after the last one there is. Read it before the next call; do not keep it. */
+  at(seq: number): SessionState;
+  head(): SessionState;
+}
+
+/**
+ * Keeps a copy of the state every `CHECKPOINT_EVERY` events, and the state that was asked for last: going forward folds
+ * what lies between, going back folds on from a copy.
+ */
+export function createStateTimeline(events: readonly SessionEvent[]): StateTimeline {
+  const head = emptyState();
+  const checkpoints: SessionState[] = [emptyState()];
+  let cursor: SessionState | undefined;
+
+  const foldTo = (state: SessionState, seq: number): SessionState => {
+    while (state.seq < seq) {
+      const event = events[state.seq];
+      if (event === undefined) break;
+      reduce(state, event);
+    }
+    return state;
+  };
+
+  return {
+    add(event) {
+      reduce(head, event);
+      if (event.seq % CHECKPOINT_EVERY === 0) checkpoints.push(cloneState(head));
+    },
+    at(seq) {
+      if (seq >= head.seq) return head;
+      const base = Math.floor(seq / CHECKPOINT_EVERY);
+      const isNear = cursor !== undefined && cursor.seq <= seq && cursor.seq >= (base - 1) * CHECKPOINT_EVERY;
+      if (!isNear) cursor = cloneState(checkpoints[base] ?? emptyState());
+      cursor = foldTo(cursor ?? emptyState(), seq);
+      return cursor;
+    },
+    head: () => head,
+  };
+}

@@ -1,0 +1,52 @@
+import type { FieldError, MessageFrom } from '../../../../../telltale/src/events/event.ts';
+import type { Json } from '../../../../../telltale/src/kernel/json.ts';
+import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error.ts';
+import type { ActionRow, RunRow, TurnRow } from './waterfall-rows.ts';
+
+interface Place {
+  /** The event that it stands for; of an element that is only live yet: 0. */
+  readonly seq: number;
+  readonly at: number;
+  readonly turn: number;
+}
+
+export type NoteTone = 'plain' | 'wait' | 'warn' | 'fail' | 'done';
+
+/** One thing in the conversation, as it is told from top to bottom. */
+export type StreamItem = Place &
+  (
+    | { readonly kind: 'message'; readonly from: MessageFrom; readonly text: string }
+    | { readonly kind: 'turn'; readonly row: TurnRow }
+    | { readonly kind: 'thought'; readonly depth: number; readonly text: string; readonly open?: true }
+    | { readonly kind: 'text'; readonly text: string }
+    | {
+        readonly kind: 'response';
+        readonly text: string;
+        /** `open`: it still comes, or waits for what its `$names` stand for. */
+        readonly final: boolean | 'open';
+      }
+    | { readonly kind: 'action'; readonly row: ActionRow; readonly depth: number }
+    | {
+        readonly kind: 'metadata';
+        readonly changes: Readonly<Record<string, { readonly from: Json; readonly to: Json }>>;
+        readonly by: string;
+      }
+    | { readonly kind: 'rejected'; readonly errors: readonly FieldError[] }
+    | { readonly kind: 'fault'; readonly code: string; readonly message: string }
+    | { readonly kind: 'run'; readonly row: RunRow }
+    | { readonly kind: 'run-end'; readonly row: RunRow; readonly told: boolean }
+    | {
+        readonly kind: 'review';
+        readonly review: string;
+        readonly action: string;
+        readonly what: string;
+        readonly target: string;
+      }
+    | { readonly kind: 'note'; readonly tone: NoteTone; readonly text: string; readonly error?: ErrorJson }
+    | { readonly kind: 'end'; readonly tone: NoteTone; readonly text: string; readonly error?: ErrorJson }
+  );
+
+export type StreamKind = StreamItem['kind'];
+
+/** What stays the same of an item while more becomes known of it: live and logged forms of an element share it. */
+export const itemKey = (item: StreamItem): string => `${item.kind} ${item.seq}`;

@@ -1,0 +1,103 @@
+import type { ActionStatus, DeclaredAction } from '../../../../../telltale/src/events/action.ts';
+import type { Usage } from '../../../../../telltale/src/events/event.ts';
+import type { Json, JsonObject } from '../../../../../telltale/src/kernel/json.ts';
+import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error.ts';
+
+/** A place on the log: which event, and when. */
+export interface Mark {
+  readonly seq: number;
+  readonly at: number;
+}
+
+export type TagKind = 'thought' | 'action' | 'metadata' | 'response' | 'fault';
+
+/** Where in the model's stream something closed: `at` is when it was said, which may be before its event. */
+export interface Tag extends Mark {
+  readonly kind: TagKind;
+  readonly label: string;
+}
+
+/** The model's stream of one turn. */
+export interface TurnRow extends Mark {
+  readonly kind: 'turn';
+  readonly turn: number;
+  readonly tokens: number;
+  readonly tags: Tag[];
+  /** Those that it declared. */
+  readonly actions: ActionRow[];
+  /** The last piece of its text that is on the log. */
+  lastOutput?: Mark;
+  end?: Mark & {
+    /** When the model itself had ended: before `at` where its words waited behind an action. */
+    readonly spokeUntil: number;
+    readonly firstTokenMs?: number;
+    readonly usage?: Usage;
+    readonly cost?: number;
+    readonly finish: 'stop' | 'length' | 'cut' | 'failed';
+    readonly error?: ErrorJson;
+    readonly retryInMs?: number;
+  };
+}
+
+export interface Attempt extends Mark {
+  readonly attempt: number;
+  readonly input: JsonObject;
+  end?: Mark & { readonly error?: ErrorJson; readonly pauseMs?: number };
+}
+
+export interface AskedReview extends Mark {
+  readonly review: string;
+  end?: Mark & { readonly answer: string; readonly by: string };
+}
+
+export interface ActionEnd extends Mark {
+  readonly status: Exclude<ActionStatus, 'waiting' | 'running' | 'compensated'>;
+  readonly ms?: number;
+  readonly output?: Json;
+  readonly error?: ErrorJson;
+  readonly reason?: string;
+}
+
+/** An action from its declaration to its end. */
+export interface ActionRow extends Mark {
+  readonly kind: 'action';
+  readonly turn: number;
+  readonly action: DeclaredAction;
+  /** Ids of the actions it has to wait for: by `depends_on` or by a `$name` in its parameters. */
+  readonly needs: readonly string[];
+  readonly attempts: Attempt[];
+  readonly reviews: AskedReview[];
+  /** Of a sub-agent: its session, and when its turns and actions ended. */
+  child?: string;
+  readonly childMarks: (Mark & { readonly what: 'turn' | 'action' | 'metadata' | 'response' })[];
+  end?: ActionEnd;
+  undone?: Mark & { readonly by: string };
+}
+
+/** A workflow run that a trigger set off. */
+export interface RunRow extends Mark {
+  readonly kind: 'run';
+  readonly turn: number;
+  readonly run: string;
+  readonly workflow: string;
+  readonly trigger: string;
+  end?: Mark & {
+    readonly status: 'completed' | 'failed' | 'cancelled';
+    readonly output?: Json;
+    readonly error?: ErrorJson;
+    readonly reason?: string;
+  };
+}
+
+export type WaterfallRow = TurnRow | ActionRow | RunRow;
+
+export const rowKey = (row: WaterfallRow): string => {
+  switch (row.kind) {
+    case 'turn':
+      return `turn ${row.seq}`;
+    case 'action':
+      return `action ${row.action.id}`;
+    case 'run':
+      return `run ${row.run}`;
+  }
+};

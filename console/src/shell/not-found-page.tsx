@@ -1,0 +1,15 @@
+import { Link } from 'wouter';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { Page } from './page.tsx';
+
+export const NotFoundPage = () => (
+  <Page title="No such page">
+    <EmptyState icon="search" title="There is nothing at this address.">
+      It may be from another version.{' '}
+      <Link href="/sessions" className="text-accent underline">
+        See the sessions
+      </Link>
+      .
+    </EmptyState>
+  </Page>
+);

@@ -1,0 +1,50 @@
+import { type ReactNode, useContext, useEffect, useRef } from 'react';
+import { cx } from '../ui/class-names.ts';
+import { ArrivalContext } from './arrival.ts';
+import { useTitle } from './use-title.ts';
+
+export interface PageProps {
+  readonly title: string;
+  /** In place of the title in the heading; the window's title stays words. */
+  readonly heading?: ReactNode;
+  /** Above the heading: where it belongs. */
+  readonly crumbs?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+  /** It fills the window, and its parts scroll by themselves. */
+  readonly fill?: boolean;
+  /** Text is easier to read in a column. */
+  readonly narrow?: boolean;
+}
+
+/** A page's frame: sets the window's title, and moves the focus to the heading for who came here by keyboard or ear. */
+export function Page(props: PageProps) {
+  const { title, heading, crumbs, actions, children, fill = false, narrow = false } = props;
+  useTitle(title);
+  const element = useRef<HTMLHeadingElement>(null);
+  const moved = useContext(ArrivalContext);
+  useEffect(() => {
+    // Whoever opens the console starts at its top; only what is reached from another page takes the focus.
+    if (moved.current) element.current?.focus({ preventScroll: true });
+  }, [moved]);
+  return (
+    <div
+      className={cx(
+        'mx-auto flex w-full flex-col gap-4 p-4 md:p-6',
+        fill ? 'h-full min-h-0' : 'min-h-full',
+        narrow ? 'max-w-3xl' : 'max-w-[110rem]',
+      )}
+    >
+      <header className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <div className="min-w-0 flex-1 basis-36">
+          {crumbs === undefined ? null : <div className="text-small text-ink-faint">{crumbs}</div>}
+          <h1 ref={element} tabIndex={-1} className="truncate text-title font-semibold tracking-tight">
+            {heading ?? title}
+          </h1>
+        </div>
+        {actions === undefined ? null : <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}

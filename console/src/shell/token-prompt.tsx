@@ -1,0 +1,54 @@
+import { type FormEvent, useState } from 'react';
+import type { ErrorJson } from '../../../telltale/src/kernel/runtime-error.ts';
+import { useSignIn } from '../data/use-sign-in.ts';
+import { Button } from '../ui/button.tsx';
+import { Code } from '../ui/code.tsx';
+import { Field } from '../ui/field.tsx';
+import { Logo } from './logo.tsx';
+
+/** In place of the pages while the server wants a token. */
+export function TokenPrompt({ error }: { readonly error: ErrorJson }) {
+  const { token, signIn } = useSignIn();
+  const [text, setText] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (text.trim() !== '') signIn(text.trim());
+  };
+  return (
+    <main className="flex min-h-full items-center justify-center p-4">
+      <form
+        onSubmit={submit}
+        className="flex w-full max-w-md flex-col gap-4 rounded-xl border border-line bg-surface p-6"
+      >
+        <div className="flex items-center gap-2 text-title font-semibold">
+          <Logo />
+          <h1>Telltale</h1>
+        </div>
+        <p className="text-ink-soft">This server answers only to those who have a token.</p>
+        <Field
+          label="Token"
+          error={token === undefined ? undefined : `${error.message} ${error.hint ?? ''}`}
+          hint="It is kept for this tab only, and forgotten when you close it."
+        >
+          {(tie) => (
+            <input
+              {...tie}
+              type="password"
+              autoComplete="off"
+              spellCheck={false}
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+            />
+          )}
+        </Field>
+        <Button kind="primary" type="submit" icon="key">
+          Sign in
+        </Button>
+        <div className="text-small text-ink-faint">
+          <p className="mb-1">On the server's machine a new one is made with</p>
+          <Code text="telltale token create NAME --role run" />
+        </div>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,28 @@
+import { useEffect, useRef } from 'react';
+
+const TYPED_IN = 'input, textarea, select, [contenteditable="true"]';
+
+/** Whether a key is meant for what it was pressed in, and not for the page. */
+export const isForControl = (event: KeyboardEvent): boolean =>
+  event.defaultPrevented ||
+  event.ctrlKey ||
+  event.metaKey ||
+  event.altKey ||
+  (event.target instanceof Element && event.target.closest(TYPED_IN) !== null) ||
+  document.querySelector('dialog[open]') !== null;
+
+/**
+ * Single keys of a page: called with each that is not typed into something. True says that it was understood.
+ * `first`: before the page's own hear of it, and what is understood they do not hear at all.
+ */
+export function useKeys(onKey: (key: string) => boolean, { first = false } = {}): void {
+  const latest = useRef(onKey);
+  latest.current = onKey;
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => {
+      if (!isForControl(event) && latest.current(event.key)) event.preventDefault();
+    };
+    window.addEventListener('keydown', listener, first);
+    return () => window.removeEventListener('keydown', listener, first);
+  }, [first]);
+}

@@ -1,0 +1,34 @@
+import { useState } from 'react';
+import { cx } from './class-names.ts';
+
+/** Characters that are shown before somebody asks for more. */
+const FIRST = 4_000;
+/** How many more at a time: a text of megabytes must not freeze the page. */
+const STEP = 100_000;
+
+export interface CodeProps {
+  readonly text: string;
+  readonly className?: string;
+}
+
+/** Text as it is, in a well. Always a text node: nothing in it is ever read as markup. */
+export function Code({ text, className }: CodeProps) {
+  const [shown, setShown] = useState(FIRST);
+  const rest = text.length - shown;
+  return (
+    <div className={cx('rounded-md bg-sunken', className)}>
+      <pre className="overflow-x-auto p-2.5 font-mono text-small break-words whitespace-pre-wrap text-ink">
+        {rest > 0 ? text.slice(0, shown) : text}
+      </pre>
+      {rest > 0 ? (
+        <button
+          type="button"
+          className="px-2.5 pb-2 text-small font-medium text-accent hover:underline"
+          onClick={() => setShown(shown + STEP)}
+        >
+          Show {Math.min(rest, STEP).toLocaleString('en')} more of {rest.toLocaleString('en')} characters
+        </button>
+      ) : null}
+    </div>
+  );
+}

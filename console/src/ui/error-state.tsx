@@ -1,0 +1,29 @@
+import type { ErrorJson } from '../../../telltale/src/kernel/runtime-error.ts';
+import { Button } from './button.tsx';
+import { Icon } from './icon.tsx';
+
+export interface ErrorStateProps {
+  /** What could not be done: "The sessions could not be read". */
+  readonly title: string;
+  readonly error: ErrorJson;
+  readonly onRetry?: (() => void) | undefined;
+}
+
+export const ErrorState = ({ title, error, onRetry }: ErrorStateProps) => (
+  <div role="alert" className="flex gap-3 rounded-lg border border-fail/40 bg-fail-soft p-4 text-body">
+    <Icon name="alert" size={18} className="mt-0.5 text-fail" />
+    <div className="min-w-0 flex-1">
+      <p className="font-semibold">{title}</p>
+      <p className="mt-1 break-words">{error.message}</p>
+      {error.hint === undefined ? null : <p className="mt-1 break-words text-ink-soft">{error.hint}</p>}
+      <div className="mt-2 flex flex-wrap items-center gap-3">
+        {onRetry === undefined ? null : (
+          <Button size="small" icon="refresh" onClick={onRetry}>
+            Try again
+          </Button>
+        )}
+        <code className="text-small text-ink-soft">{error.code}</code>
+      </div>
+    </div>
+  </div>
+);

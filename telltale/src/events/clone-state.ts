@@ -1,0 +1,62 @@
+import type { News, SessionState, TaskState, TurnRecord } from './state.ts';
+
+/**
+ * A state that can be folded further without the one it was made from changing, and the other way round. Copies what
+ * `reduce` changes in place and shares the rest, texts and results above all: 12,000 actions take about a millisecond,
+ * where a structured clone takes a hundred.
+ */
+export function cloneState(state: SessionState): SessionState {
+  const { task } = state;
+  return {
+    ...state,
+    turns: cloneTurns(state.turns),
+    news: cloneNews(state.news),
+    actions: cloneActions(state.actions),
+    recent: [...state.recent],
+    open: new Set(state.open),
+    children: state.children.map((child) => ({ ...child })),
+    outputs: new Map(state.outputs),
+    called: new Map(state.called),
+    metadata: { ...state.metadata },
+    variables: new Map(state.variables),
+    feeds: new Map(state.feeds),
+    off: [...state.off],
+    totals: { ...state.totals },
+    signs: { ...state.signs, ifs: [...state.signs.ifs] },
+    asked: { ...state.asked },
+    reviews: [...state.reviews],
+    hooks: [...state.hooks],
+    runs: [...state.runs],
+    ...(task === undefined ? {} : { task: cloneTask(task) }),
+  };
+}
+
+function cloneActions(actions: SessionState['actions']): SessionState['actions'] {
+  const copy: SessionState['actions'] = new Map();
+  for (const [id, action] of actions) copy.set(id, { ...action });
+  return copy;
+}
+
+/** Only the last turn's record still grows. */
+function cloneTurns(turns: readonly TurnRecord[]): TurnRecord[] {
+  const copy = [...turns];
+  const last = copy.at(-1);
+  if (last !== undefined) copy[copy.length - 1] = { ...last };
+  return copy;
+}
+
+const cloneNews = (news: News): News => ({
+  ...news,
+  messages: [...news.messages],
+  results: [...news.results],
+  faults: [...news.faults],
+  rejected: [...news.rejected],
+  changed: [...news.changed],
+  ...(news.workflows === undefined ? {} : { workflows: [...news.workflows] }),
+  ...(news.variables === undefined ? {} : { variables: [...news.variables] }),
+});
+
+const cloneTask = (task: TaskState): TaskState => ({
+  ...task,
+  tried: task.tried.map((each) => ({ ...each })),
+});

@@ -54,6 +54,6 @@ export const fixtureReviews = (now: number): readonly ReviewDetailsInfo[] => [
       what: 'The step "build" needs a decision: the verifier says that two tests are missing.',
       at: now - 10_000,
     },
-    because: 'agent and verifier disagree for the last time.',
+    ...{ because: 'agent and verifier disagree for the last time.', options: ['pass', 'retry', 'fail'] },
   },
 ];

@@ -1,7 +1,7 @@
 import { Router } from 'wouter';
-import { useHashLocation } from 'wouter/use-hash-location';
 import type { ClientOptions, TelltaleClient } from '../../telltale/src/client/client.ts';
 import { DataProvider } from './data/data-provider.tsx';
+import { useHashPath } from './shell/hash-location.ts';
 import { Shell } from './shell/shell.tsx';
 
 export interface AppProps {
@@ -10,7 +10,7 @@ export interface AppProps {
 
 /** Pages are behind `#`: the plain paths are the API's. */
 export const App = ({ makeClient }: AppProps) => (
-  <Router hook={useHashLocation}>
+  <Router hook={useHashPath}>
     <DataProvider makeClient={makeClient}>
       <Shell />
     </DataProvider>

@@ -7,7 +7,7 @@ export type Query = Readonly<Record<string, string | number | readonly string[] 
 
 export interface Request extends CallOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Encoded. */
+  /** Encoded. Empty where a name in it is none. */
   readonly path: string;
   readonly query?: Query;
   readonly body?: Json | object;
@@ -37,6 +37,7 @@ export function createCaller({ url, token, fetch: given }: ClientOptions): Calle
     signal,
     idempotencyKey,
   }: Request) => {
+    if (path === '') throw badName();
     const address = `${base}${path}${queryText(query)}`;
     try {
       return await fetchIt(address, {
@@ -115,6 +116,15 @@ const urlMissing = () =>
   new RuntimeError('bad_option', 'createClient was not told where the server is.', {
     hint: 'Give its address: createClient({ url: "http://127.0.0.1:4800" }). Only a page of the server knows it.',
   });
+
+const badName = () =>
+  new RuntimeError(
+    'name_malformed',
+    'An id or name is empty, or is "." or "..", which no address can hold.',
+    {
+      hint: 'Give the id as the server gave it.',
+    },
+  );
 
 const unreachable = (base: string, cause: unknown) =>
   new RuntimeError('server_unreachable', `The server at ${base} cannot be reached.`, {

@@ -85,6 +85,8 @@ export function createClient(options: ClientOptions = {}): TelltaleClient {
   };
 }
 
-/** A path with names in it, each encoded. */
+/** A path with names in it, each encoded; empty where one cannot be. */
 const at = (texts: TemplateStringsArray, ...names: readonly string[]): string =>
-  texts.reduce((path, text, index) => `${path}${encodeURIComponent(names[index - 1] ?? '')}${text}`);
+  names.some((name) => name === '' || name === '.' || name === '..')
+    ? ''
+    : texts.reduce((path, text, index) => `${path}${encodeURIComponent(names[index - 1] ?? '')}${text}`);

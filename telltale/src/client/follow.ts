@@ -142,7 +142,8 @@ async function connect<Event>(
     return { kind: 'lost', error: broken() };
   } catch (thrown) {
     const reason = silence.signal.aborted ? silence.signal.reason : thrown;
-    return { kind: 'lost', error: reason instanceof RuntimeError ? reason : broken(reason) };
+    const error = reason instanceof RuntimeError ? reason : broken(reason);
+    return { kind: error.retryable ? 'lost' : 'refused', error };
   } finally {
     disarm();
     silence.abort(); // ends the connection, where it is still there

@@ -57,7 +57,10 @@ export function generateLog(shape: LogShape): SessionEvent[] {
     if (personMs > 0 && turn % 10 === 0 && !isLast) {
       write({ at, body: { type: 'session.waiting', for: 'message' } });
       at += personMs;
-      write({ at, body: { type: 'message.received', from: 'user', text: `Go on with part ${turn / 10 + 1}.` } });
+      write({
+        at,
+        body: { type: 'message.received', from: 'user', text: `Go on with part ${turn / 10 + 1}.` },
+      });
     }
   }
   turn = turns;
@@ -112,7 +115,12 @@ function turnOf({ turn, actions, at, random, isFinal }: TurnShape): { timed: Tim
     usage: { input: 3_000 + turn * 120, output: 200 + actions * 40 },
     ...{ cost_usd: 0.004, ms: speech, first_token_ms: 85, finish: 'stop' },
   });
-  push(at + 95 + 1_400, { type: 'workflow.completed', run: `run_${turn}`, workflow: 'keep_docs', output: null });
+  push(at + 95 + 1_400, {
+    type: 'workflow.completed',
+    run: `run_${turn}`,
+    workflow: 'keep_docs',
+    output: null,
+  });
   push(end + 2, { type: 'response', text: `Part ${turn} is done.`, final: isFinal });
   timed.sort((a, b) => a.at - b.at);
   return { timed, end: Math.max(end + 2, at + 1_495) };
@@ -160,6 +168,13 @@ function actionOf({ turn, nth, declared, random, ends, push }: ActionShape): num
   }
   at += ms;
   if (nth % 17 === 16) push(at, { type: 'action.failed', id, error, ms, attempts: 1 });
-  else push(at, { type: 'action.completed', id, output: { content: `part ${nth}`, lines: nth }, ms, attempts: 1 });
+  else
+    push(at, {
+      type: 'action.completed',
+      id,
+      output: { content: `part ${nth}`, lines: nth },
+      ms,
+      attempts: 1,
+    });
   return at;
 }

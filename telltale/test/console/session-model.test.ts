@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Phase, phasesAt, statusAt } from '../../../console/src/pages/session/model/action-phases.ts';
-import { changesUntil, numericFields } from '../../../console/src/pages/session/model/field-history.ts';
 import { filterEvents, groupsOf } from '../../../console/src/pages/session/model/event-filter.ts';
+import { changesUntil, numericFields } from '../../../console/src/pages/session/model/field-history.ts';
 import type { LogSource } from '../../../console/src/pages/session/model/session-log.ts';
 import { createSessionModel } from '../../../console/src/pages/session/model/session-model.ts';
 import { createStateTimeline } from '../../../console/src/pages/session/model/state-timeline.ts';
@@ -46,7 +46,14 @@ const modelOf = (source: LogSource) =>
   createSessionModel({ source, id: 'ses_generated', schedule: (run) => run(), now: () => 0 });
 
 const event = (body: EventBody, seq: number, at = seq * 10, turn = 1): SessionEvent =>
-  ({ seq, at, session: 's', turn, cause: { stream: 's', seq: Math.max(0, seq - 1), depth: seq }, ...body }) as SessionEvent;
+  ({
+    seq,
+    at,
+    session: 's',
+    turn,
+    cause: { stream: 's', seq: Math.max(0, seq - 1), depth: seq },
+    ...body,
+  }) as SessionEvent;
 
 /** A log from bodies and their times. */
 const logOf = (...timed: readonly (readonly [number, EventBody])[]): SessionEvent[] =>
@@ -100,7 +107,9 @@ describe('the log of the page', () => {
         const source: LogSource = {
           ...server.source,
           sessionEvents: (id, query, options) =>
-            pages++ === 0 ? Promise.resolve({ items: known }) : server.source.sessionEvents(id, query, options),
+            pages++ === 0
+              ? Promise.resolve({ items: known })
+              : server.source.sessionEvents(id, query, options),
         };
         const model = modelOf(source);
         model.open();
@@ -266,7 +275,9 @@ describe('the waterfall', () => {
     expect(saving).toMatchObject({ early, savedMs: waitingMs - actualMs, started: 36 });
     expect(saving.overlapMs).toBeGreaterThan(0);
     expect(timeline.at(last)).toEqual(saving);
-    expect(timeline.at(SMALL[40] as SessionEvent)).toEqual(createSavingTimeline(waterfallOf(SMALL.slice(0, 41)).turns).at(SMALL[40] as SessionEvent));
+    expect(timeline.at(SMALL[40] as SessionEvent)).toEqual(
+      createSavingTimeline(waterfallOf(SMALL.slice(0, 41)).turns).at(SMALL[40] as SessionEvent),
+    );
   });
 });
 
@@ -352,7 +363,10 @@ describe('the conversation', () => {
     await expect.poll(() => server.follows()).toBe(true);
     server.tell(delta('lost'));
     const thoughts = [{ depth: 0, text: 'All of it' }];
-    server.tell({ kind: 'event', event: { type: 'live.snapshot', session: 's', turn: 1, thoughts, response: '' } });
+    server.tell({
+      kind: 'event',
+      event: { type: 'live.snapshot', session: 's', turn: 1, thoughts, response: '' },
+    });
     server.tell(delta(' so far'));
     expect(liveItems(model.live(), 0)).toMatchObject([{ text: 'All of it so far' }]);
   });
@@ -386,7 +400,12 @@ describe('what the panels show', () => {
   it('tells why a workflow ran in one sentence, and every step with its log', () => {
     const changes = { status: { from: 'PLANNING', to: 'CODING' } };
     const chain = [
-      event({ type: 'trigger.fired', trigger: 'docs#0', workflow: 'docs', run: 'run_1', seen: {}, chain: [] }, 42, 1, 2),
+      event(
+        { type: 'trigger.fired', trigger: 'docs#0', workflow: 'docs', run: 'run_1', seen: {}, chain: [] },
+        42,
+        1,
+        2,
+      ),
       event({ type: 'metadata.changed', changes, by: 'model' }, 41, 1, 2),
       event(turnStarted, 40, 1, 2),
       event(started, 1, 1, 0),
@@ -401,6 +420,8 @@ describe('what the panels show', () => {
       ['s', 40, false],
       ['s', 1, false],
     ]);
-    expect(whyStory({ events: chain.slice(0, 1), lost: { stream: 'run_0', seq: 3 } }).origin).toContain('run_0');
+    expect(whyStory({ events: chain.slice(0, 1), lost: { stream: 'run_0', seq: 3 } }).origin).toContain(
+      'run_0',
+    );
   });
 });

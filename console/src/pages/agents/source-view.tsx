@@ -19,7 +19,12 @@ export function SourceView({ file, problems }: SourceViewProps) {
   const [wanted, setWanted] = useState(FIRST_LINES);
   const shown = Math.max(wanted, ...problems.keys());
   return (
-    <section aria-label={file.path} className="overflow-x-auto py-2 font-mono text-small">
+    <section
+      aria-label={file.path}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled to by keyboard, too.
+      tabIndex={0}
+      className="overflow-x-auto py-2 font-mono text-small -outline-offset-2"
+    >
       {lines.slice(0, shown).map((line, at) => {
         const found = problems.get(at + 1);
         const worst = found?.some(({ severity }) => severity === 'error') ? 'error' : 'warning';

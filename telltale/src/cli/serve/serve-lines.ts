@@ -21,7 +21,9 @@ export function openingText(opened: Opened, agents: readonly CatalogEntry[], loo
   const { paint } = look;
   const { url, version, isDev, isTour, store } = opened;
   const names = agents.filter(({ agent }) => agent !== undefined).map(({ name }) => name);
-  const what = isTour ? `${names.join(', ')}, to try: this folder has no agent of its own` : names.join(', ');
+  const what = isTour
+    ? `${names.join(', ')}, to try, in telltale-tour: this folder has no agent of its own`
+    : names.join(', ');
   return [
     `${paint.bold(`Telltale ${version}`)}${isDev ? paint.dim(' · reloads manifests when they change') : ''}`,
     `  console  ${paint.cyan(url)}`,

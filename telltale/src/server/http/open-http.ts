@@ -20,6 +20,9 @@ export interface OpenHttp {
   readonly port: number;
 }
 
+/** Connections that wait to be accepted: after a restart all followers of streams come back at once. */
+const BACKLOG = 4_096;
+
 /** Listens. Nobody can hold a connection without asking something in time, or flood the server with one request. */
 export async function openHttp({ host, port, limits, receive, ...edges }: HttpEdges): Promise<OpenHttp> {
   const http = createServer({
@@ -44,7 +47,7 @@ export async function openHttp({ host, port, limits, receive, ...edges }: HttpEd
   });
   await new Promise<void>((resolve, reject) => {
     http.once('error', (thrown: NodeJS.ErrnoException) => reject(cannotListen(host, port, thrown)));
-    http.listen(port, host, resolve);
+    http.listen({ port, host, backlog: BACKLOG }, resolve);
   });
   http.removeAllListeners('error');
   http.on('error', edges.onError);

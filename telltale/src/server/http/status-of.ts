@@ -13,7 +13,8 @@ const CODES: readonly (readonly [status: number, codes: string])[] = [
     404,
     `route_unknown agent_unknown session_unknown stream_unknown run_unknown review_unknown artifact_unknown
      version_unknown event_unknown feed_unknown hook_unknown notification_unknown token_unknown action_unknown
-     symbol_unknown file_unknown fact_unknown resource_unknown no_workflow no_agent not_indexed session_empty`,
+     symbol_unknown file_unknown fact_unknown resource_unknown no_workflow no_agent no_memory not_indexed
+     session_empty`,
   ],
   [405, `method_not_allowed`],
   [408, `request_timeout`],
@@ -22,7 +23,8 @@ const CODES: readonly (readonly [status: number, codes: string])[] = [
     `idempotency_running idempotency_not_kept conflict name_taken stream_exists stream_owned stream_moved stream_lost
      review_answered review_withdrawn review_ambiguous session_ambiguous session_completed session_ended session_led
      session_has_parent run_ambiguous run_ended run_leads run_has_parent run_id_taken agent_id_taken agent_in_code
-     action_ended manifest_changed keys_busy token_exists hook_replayed`,
+     action_ended manifest_changed keys_busy token_exists hook_replayed not_a_chat
+     thread_busy`,
   ],
   [
     413,
@@ -39,7 +41,7 @@ const CODES: readonly (readonly [status: number, codes: string])[] = [
     503,
     `closing runtime_closed engine_closed engine_full memory_closed sandbox_busy queue_full queue_busy store_closed
      store_failed store_full store_locked store_overloaded store_damaged store_unwritable store_newer store_foreign
-     no_store index_failed hook_ambiguous`,
+     no_store index_failed hook_ambiguous schedule_contended session_released too_many_streams`,
   ],
   [504, `timeout`],
 ];

@@ -30,7 +30,8 @@ export function serveExchange(
 ): Response | undefined {
   let leave: (() => void) | undefined;
   const body = createSseBody({
-    clock,
+    ...{ clock, signal: c.req.raw.signal },
+    cut: () => void c.env.outgoing.destroy(),
     onGone() {
       leave?.();
       onGone();
@@ -48,7 +49,10 @@ export function serveExchange(
       body.end();
     },
   });
-  if (leave === undefined) return undefined;
+  if (leave === undefined) {
+    body.end();
+    return undefined;
+  }
   c.set('about', exchange.session.id);
   return c.body(body.stream, 200, { ...SSE_HEADERS, ...headers, [SESSION_HEADER]: exchange.session.id });
 }

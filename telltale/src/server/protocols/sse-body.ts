@@ -1,5 +1,4 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 
 /** The body of an answer that is a stream of server-sent events. */
 export interface SseBody {
@@ -19,12 +18,16 @@ const KEEP_ALIVE = ': keep-alive\n\n';
 
 export interface SseOptions {
   readonly clock: Pick<Clock, 'after'>;
+  /** Aborted when the client goes away; a connection that is gone before the first byte cancels no stream. */
+  readonly signal: AbortSignal;
+  /** Ends the connection of a client that does not read: it would not hear of the stream's end. */
+  readonly cut: () => void;
   /** The client went away, or was cut off, before the end. Called once. */
   readonly onGone: () => void;
 }
 
 /** Sends at once while the client reads; what it does not read waits as one piece, and within a limit. */
-export function createSseBody({ clock, onGone }: SseOptions): SseBody {
+export function createSseBody({ clock, signal, cut, onGone }: SseOptions): SseBody {
   const encoder = new TextEncoder();
   let behind: Uint8Array[] = [];
   let bytesBehind = 0;
@@ -36,6 +39,7 @@ export function createSseBody({ clock, onGone }: SseOptions): SseBody {
   const close = () => {
     closed = true;
     disarm();
+    signal.removeEventListener('abort', gone);
     behind = [];
   };
   const gone = () => {
@@ -63,8 +67,8 @@ export function createSseBody({ clock, onGone }: SseOptions): SseBody {
     bytesBehind += bytes.length;
     flush();
     if (bytesBehind <= MAX_BEHIND_BYTES) return;
-    controller?.error(clientTooSlow());
     gone();
+    cut();
   };
   const keepAlive = () => {
     disarm();
@@ -85,6 +89,8 @@ export function createSseBody({ clock, onGone }: SseOptions): SseBody {
     },
     new ByteLengthQueuingStrategy({ highWaterMark: AHEAD_BYTES }),
   );
+  signal.addEventListener('abort', gone, { once: true });
+  if (signal.aborted) gone();
   return {
     stream,
     send: (data) => put(`data: ${data}\n\n`),
@@ -101,6 +107,3 @@ export const SSE_HEADERS = {
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
 } as const;
-
-const clientTooSlow = () =>
-  new RuntimeError('client_too_slow', `The client left more than ${MAX_BEHIND_BYTES} bytes unread.`);

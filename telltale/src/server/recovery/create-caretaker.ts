@@ -54,7 +54,7 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
 
   const resume = async (session: string): Promise<void> => {
     try {
-      await goOn({ runtime, catalog, clock, onError: () => undefined }, session); // its log has what went wrong
+      await goOn({ runtime, catalog, onError: () => undefined }, session); // its log has what went wrong
       // What comes while it is let go of has nobody else to notice it.
       const look = () => void attend(session).catch(() => undefined);
       runtime.session(session)?.result.then(look, look);

@@ -1,5 +1,4 @@
 import { decodeEvent } from '../../events/codec.ts';
-import { sleep } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
@@ -8,13 +7,10 @@ import type { Store, StreamInfo } from '../../store/store.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
 import type { ServerEdges } from '../server-edges.ts';
 
-type Edges = Pick<ServerEdges, 'runtime' | 'clock' | 'onError'> & {
+type Edges = Pick<ServerEdges, 'runtime' | 'onError'> & {
   readonly catalog: Pick<AgentCatalog, 'list'>;
 };
 
-/** How long somebody who is letting go of a session is waited for. */
-const LETS_GO_MS = 5_000;
-const LOOK_MS = 50;
 /** Of sessions and runs that called each other. */
 const MAX_ABOVE = 50;
 
@@ -23,21 +19,21 @@ const MAX_ABOVE = 50;
  * somebody does, or where it has ended. One that was called by another goes on with that one.
  */
 export async function takeUp(edges: Edges, stream: string): Promise<void> {
-  const { runtime, clock } = edges;
-  for (const until = clock.monotonic() + LETS_GO_MS; ; await sleep(clock, LOOK_MS)) {
-    const info = await whoGoesOn(runtime.store, stream);
-    if (info === undefined || !GOES_ON.has(info.status)) return;
-    if (info.owner === undefined) {
-      try {
-        if (info.kind === 'session') await resumeSession(edges, info.stream);
-        else await runtime.workflows.resume(info.stream);
-        return;
-      } catch (thrown) {
-        if (!(thrown instanceof RuntimeError) || thrown.code !== 'stream_owned') throw thrown;
-      }
-    }
-    // Whoever has it goes on by itself, unless it is just letting go, with what came too late for it.
-    if (info.status !== 'waiting' || clock.monotonic() >= until) return;
+  const info = await whoGoesOn(edges.runtime.store, stream);
+  if (info === undefined || info.owner !== undefined || !GOES_ON.has(info.status)) return;
+  await unlessOwned(
+    info.kind === 'session'
+      ? resumeSession(edges, info.stream)
+      : edges.runtime.workflows.resume(info.stream, { onWaiting: 'release' }),
+  );
+}
+
+/** Somebody else was quicker: then it goes on. */
+export async function unlessOwned(resuming: Promise<unknown>): Promise<void> {
+  try {
+    await resuming;
+  } catch (thrown) {
+    if (!(thrown instanceof RuntimeError) || thrown.code !== 'stream_owned') throw thrown;
   }
 }
 

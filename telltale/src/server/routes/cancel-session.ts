@@ -3,7 +3,7 @@ import { cancelUnowned } from '../../session/ending/cancel-unowned.ts';
 import { hasEnded } from '../../session/ending/has-ended.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
 import type { StreamInfo } from '../../store/store.ts';
-import { resumeSession } from '../recovery/take-up.ts';
+import { resumeSession, unlessOwned } from '../recovery/take-up.ts';
 import type { ServerEdges } from '../server-edges.ts';
 
 const DEFAULT_REASON = 'asked to';
@@ -25,12 +25,7 @@ export async function cancelSession(
   const isLed = lead !== undefined && !hasEnded(lead.status);
   if (owner === undefined && !isLed && (await cancelUnowned(runtime, stream, { reason, by, clock }))) return;
   await runtime.cancel(stream, reason, by);
-  if (!isLed) return;
-  try {
-    await resumeSession(edges, stream, { acceptChanges: true });
-  } catch (thrown) {
-    if (!(thrown instanceof RuntimeError) || thrown.code !== 'stream_owned') throw thrown;
-  }
+  if (isLed) await unlessOwned(resumeSession(edges, stream, { acceptChanges: true }));
 }
 
 const sessionEnded = (session: string, status: string) =>

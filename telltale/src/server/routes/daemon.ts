@@ -35,7 +35,7 @@ export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void 
       ...{ method: 'get', path: '/notifications', id: 'notifications', tag, role: 'read' },
       summary: 'Notifications, newest first',
       answer: notificationPage,
-      query: z.object({ ...pageQuery, status: z.enum(NOTIFICATION_STATUSES).exactOptional() }),
+      query: z.object({ ...pageQuery, status: z.enum(NOTIFICATION_STATUSES).optional() }),
     },
     ({ query: { status, ...asked } }) =>
       pageOf(

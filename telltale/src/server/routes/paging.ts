@@ -12,14 +12,14 @@ export const pageQuery = {
   cursor: z
     .string()
     .max(MAX_CURSOR)
-    .exactOptional()
+    .optional()
     .openapi({ description: '`next` of the page before; absent for the first.' }),
-  limit: wholeNumber(MAX_LIMIT, `Items at the most; ${DEFAULT_LIMIT} by default.`, 1).exactOptional(),
+  limit: wholeNumber(MAX_LIMIT, `Items at the most; ${DEFAULT_LIMIT} by default.`, 1).optional(),
 };
 
 export interface AskedPage {
-  readonly cursor?: string;
-  readonly limit?: number;
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
 }
 
 /**

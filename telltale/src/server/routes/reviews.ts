@@ -26,7 +26,7 @@ export function mountReviews(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void
         ...pageQuery,
         session: z
           .string()
-          .exactOptional()
+          .optional()
           .openapi({ description: 'Only those of this session or run, and of what it called or set off.' }),
       }),
     },

@@ -33,10 +33,10 @@ export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summarie
         ...pageQuery,
         session: z
           .string()
-          .exactOptional()
+          .optional()
           .openapi({ description: 'Only runs that this session or run set off or called.' }),
-        workflow: z.string().exactOptional(),
-        status: runStatusQuery.exactOptional(),
+        workflow: z.string().optional(),
+        status: runStatusQuery.optional(),
       }),
     },
     async ({ query: { session, workflow, status, ...asked } }) => {

@@ -9,9 +9,9 @@ import { MAX_EVENTS } from './schemas/events.ts';
 const DEFAULT_EVENTS = 1_000;
 
 export interface EventsQuery {
-  readonly after?: number;
-  readonly limit?: number;
-  readonly live?: '0' | '1';
+  readonly after?: number | undefined;
+  readonly limit?: number | undefined;
+  readonly live?: '0' | '1' | undefined;
 }
 
 /** A page of events as JSON, or all of them as they come, where `text/event-stream` is asked for. */

@@ -1,7 +1,9 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { hasEnded } from '../../session/ending/has-ended.ts';
+import { eventUnknown } from '../../session/log/event-unknown.ts';
 import type { StreamInfo } from '../../store/store.ts';
-import { resumeSession, takeUp } from '../recovery/take-up.ts';
+import { resumeSession, takeUp, unlessOwned } from '../recovery/take-up.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { cancelSession } from './cancel-session.ts';
 import { findStream } from './find-stream.ts';
@@ -50,7 +52,7 @@ export function mountSessionActions(
       const { chat } = await summaries.session(info);
       if (chat !== true) throw notAChat(id);
       await store.send(id, { kind: 'message', from: caller.name, body: body.text });
-      if (hasEnded(info)) await resumeSession(edges, id, { chat: true });
+      if (isOver(info)) await unlessOwned(resumeSession(edges, id, { chat: true }));
       else await takeUp(edges, id);
     },
   );
@@ -96,7 +98,8 @@ export function mountSessionActions(
       ...{ params: byId, body: forked, status: 201, answer: sessionSummary },
     },
     async ({ c, params: { id }, body: { seq } }) => {
-      await findStream(store, 'session', id);
+      const { head } = await findStream(store, 'session', id);
+      if (seq > head) throw eventUnknown(id, seq, head);
       const { status } = await runtime.state(id, seq);
       if (status === 'completed') throw forkedAtTheEnd(id, seq);
       const made = await runtime.fork(id, seq);
@@ -108,9 +111,7 @@ export function mountSessionActions(
   );
 }
 
-const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'stalled', 'cancelled']);
-
-const hasEnded = ({ status, owner }: StreamInfo): boolean => ENDED.has(status) && owner === undefined;
+const isOver = ({ status, owner }: StreamInfo): boolean => hasEnded(status) && owner === undefined;
 
 const sessionCompleted = (session: string) =>
   new RuntimeError('session_completed', `${session} has completed: nobody would read the message.`, {

@@ -15,7 +15,7 @@ import type { Summaries } from './summaries.ts';
 const tag = 'sessions';
 export const byId = z.object({ id: z.string().openapi({ description: 'The id of it.' }) });
 export const atSeq = z.object({
-  seq: wholeNumber(Number.MAX_SAFE_INTEGER, 'After this event; now if absent.').exactOptional(),
+  seq: wholeNumber(Number.MAX_SAFE_INTEGER, 'After this event; now if absent.').optional(),
 });
 
 /** Sessions: what they are, and what is on their logs. */
@@ -29,8 +29,8 @@ export function mountSessions(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summ
       summary: 'Sessions, newest first',
       query: z.object({
         ...pageQuery,
-        status: statusQuery.exactOptional(),
-        agent: z.string().exactOptional().openapi({ description: 'Only sessions of this agent.' }),
+        status: statusQuery.optional(),
+        agent: z.string().optional().openapi({ description: 'Only sessions of this agent.' }),
       }),
     },
     async ({ query: { status, agent, ...asked } }) => {

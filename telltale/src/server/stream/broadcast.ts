@@ -34,6 +34,7 @@ export function createBroadcast(pulse: Pulse, maxGathered: number): Broadcast {
 
   const remove = (follower: Follower) => {
     if (followers.delete(follower) && !follower.live) sober--;
+    broadcast.size = followers.size;
   };
 
   const flush = () => {
@@ -56,13 +57,12 @@ export function createBroadcast(pulse: Pulse, maxGathered: number): Broadcast {
   };
   const gatherer: Gatherer = { flushedAt: Number.NEGATIVE_INFINITY, isDue: false, flush };
 
-  return {
-    get size() {
-      return followers.size;
-    },
+  const broadcast: Broadcast & { size: number } = {
+    size: 0,
     add(follower) {
       flush(); // what was gathered before is not for it
       followers.add(follower);
+      broadcast.size = followers.size;
       seq = follower.position;
       if (!follower.live) sober++;
     },
@@ -79,4 +79,5 @@ export function createBroadcast(pulse: Pulse, maxGathered: number): Broadcast {
     },
     flush,
   };
+  return broadcast;
 }

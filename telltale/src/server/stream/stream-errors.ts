@@ -9,7 +9,7 @@ export const tooManyStreams = (limit: number) =>
 
 /** Answered with 503. */
 export const serverClosing = () =>
-  new RuntimeError('server_closing', 'The server is shutting down and opens no event stream any more.', {
+  new RuntimeError('closing', 'The server is shutting down and opens no event stream any more.', {
     hint: 'Come back when it runs again, with the id of the last event: nothing will be missed.',
     retryable: true,
   });

@@ -33,6 +33,8 @@ describe('tokens', () => {
       caller: { name: 'hook push', role: 'run' },
       text: ' {"ref": "main"}',
     });
+    const formed = await ask('/hooks/push', { method: 'POST', body: new URLSearchParams({ a: '1' }) });
+    expect(await formed.json()).toMatchObject({ text: 'a=1' });
     expect((await ask('/hooks/push')).status).toBe(401);
   });
 

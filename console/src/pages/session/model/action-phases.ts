@@ -82,7 +82,12 @@ function waits(
     if (asked.at > from) phases.push({ kind: 'queue', from, to: asked.at, open: false });
     const answered = by(asked.end, moment);
     const to = Math.min(limit, answered?.at ?? limit);
-    phases.push({ kind: 'review', from: Math.max(from, asked.at), to, open: isOpen && answered === undefined });
+    phases.push({
+      kind: 'review',
+      from: Math.max(from, asked.at),
+      to,
+      open: isOpen && answered === undefined,
+    });
     from = Math.max(from, to);
     if (answered === undefined) return;
   }

@@ -93,5 +93,6 @@ export function followChild(actions: ReadonlyMap<string, ActionRow>, event: Sess
   if (row === undefined) return;
   row.child = event.child.session;
   const { seq, at, type } = event;
-  if (type in CHILD_MARKS) row.childMarks.push({ seq, at, what: CHILD_MARKS[type as keyof typeof CHILD_MARKS] });
+  if (type in CHILD_MARKS)
+    row.childMarks.push({ seq, at, what: CHILD_MARKS[type as keyof typeof CHILD_MARKS] });
 }

@@ -35,7 +35,12 @@ export function tagOf(turn: TurnRow, event: SessionEvent): Tag | undefined {
         : undefined;
     case 'response':
       // It is on the log once it is known whether it is final: it was said with the last words before.
-      return { kind: 'response', seq, at: turn.end === undefined ? at : saidAt(turn), label: cut(event.text) };
+      return {
+        kind: 'response',
+        seq,
+        at: turn.end === undefined ? at : saidAt(turn),
+        label: cut(event.text),
+      };
     case 'fault':
       return { kind: 'fault', seq, at: Math.min(at, turn.end?.at ?? at), label: cut(event.message) };
     default:

@@ -41,8 +41,7 @@ export function createStateTimeline(events: readonly SessionEvent[]): StateTimel
     at(seq) {
       if (seq >= head.seq) return head;
       const base = Math.floor(seq / CHECKPOINT_EVERY);
-      const isNear =
-        cursor !== undefined && cursor.seq <= seq && cursor.seq >= (base - 1) * CHECKPOINT_EVERY;
+      const isNear = cursor !== undefined && cursor.seq <= seq && cursor.seq >= (base - 1) * CHECKPOINT_EVERY;
       if (!isNear) cursor = cloneState(checkpoints[base] ?? emptyState());
       cursor = foldTo(cursor ?? emptyState(), seq);
       return cursor;

@@ -62,6 +62,7 @@ export function liveItems(speech: LiveSpeech, at: number): readonly StreamItem[]
   const open: StreamItem[] = [];
   for (const { depth, text } of thoughts)
     if (text.trim() !== '') open.push({ kind: 'thought', seq: 0, at, turn, depth, text, open: true });
-  if (response.trim() !== '') open.push({ kind: 'response', seq: 0, at, turn, text: response, final: 'open' });
+  if (response.trim() !== '')
+    open.push({ kind: 'response', seq: 0, at, turn, text: response, final: 'open' });
   return open;
 }

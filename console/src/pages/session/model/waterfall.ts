@@ -63,18 +63,24 @@ export function createWaterfall(): Waterfall {
   const note = (event: SessionEvent): void => {
     switch (event.type) {
       case 'turn.started':
-        return beginTurn(event);
+        beginTurn(event);
+        break;
       case 'action.declared':
-        return declare(event);
+        declare(event);
+        break;
       case 'trigger.fired':
-        return fire(event);
+        fire(event);
+        break;
       case 'turn.completed':
       case 'turn.failed':
-        return endTurn(turns.at(-1), event);
+        endTurn(turns.at(-1), event);
+        break;
       case 'session.resumed':
-        return reopenAction(rows, event);
+        reopenAction(rows, event);
+        break;
       case 'action.started':
-        return startAttempt(actions.get(event.id), event);
+        startAttempt(actions.get(event.id), event);
+        break;
       case 'action.retrying':
       case 'action.completed':
       case 'action.failed':
@@ -82,18 +88,21 @@ export function createWaterfall(): Waterfall {
       case 'action.cancelled':
       case 'action.interrupted':
       case 'action.compensated':
-        return endAction(actions.get(event.id), event);
+        endAction(actions.get(event.id), event);
+        break;
       case 'review.requested': {
         const { review, seq, at } = event;
         actions.get(event.action)?.reviews.push({ review, seq, at });
-        return;
+        break;
       }
       case 'review.resolved':
-        return closeReview(actions.values(), event);
+        closeReview(actions.values(), event);
+        break;
       case 'workflow.completed':
       case 'workflow.failed':
       case 'workflow.cancelled':
-        return endRun(runs.get(event.run), event);
+        endRun(runs.get(event.run), event);
+        break;
       default:
         if (event.type.startsWith('child.')) followChild(actions, event);
     }

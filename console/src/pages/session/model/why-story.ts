@@ -35,7 +35,13 @@ export function whyStory({ events, lost }: WhyChain): WhyStory {
   const links = events.map((event, at): WhyLink => {
     const effect = events[at - 1];
     return {
-      ...{ event, stream: streamOf(event), isRun: isRunEvent(event), seq: event.seq, clause: clauseOf(event) },
+      ...{
+        event,
+        stream: streamOf(event),
+        isRun: isRunEvent(event),
+        seq: event.seq,
+        clause: clauseOf(event),
+      },
       isElsewhere: effect !== undefined && streamOf(effect) !== streamOf(event),
     };
   });
@@ -69,6 +75,7 @@ function summaryOf(links: readonly WhyLink[]): string {
 
 const partOf = ({ clause, seq, event }: WhyLink): string => {
   if (event.type === 'turn.started') return clause;
-  const turn = 'turn' in event && event.turn > 0 && event.type !== 'session.started' ? ` in turn ${event.turn}` : '';
+  const turn =
+    'turn' in event && event.turn > 0 && event.type !== 'session.started' ? ` in turn ${event.turn}` : '';
   return `${clause} (event ${seq})${turn}`;
 };

@@ -116,7 +116,6 @@ export function createSpeechFold(joins = false): SpeechFold {
         case 'turn.started': {
           const beats = endTurn();
           turn = event.turn;
-          elements = 0;
           hears = true;
           return beats;
         }

@@ -1,9 +1,7 @@
 import type { Json, JsonObject } from '../../../kernel/json.ts';
 
 /** What stands beside a part for whoever wants to know more. */
-export interface UiPartMetadata {
-  readonly telltale: JsonObject;
-}
+export type UiPartMetadata = { readonly telltale: { readonly final: boolean } };
 
 /** The chunks of the AI SDK's UI message stream, version 1, that agents are told with. */
 export type UiChunk =

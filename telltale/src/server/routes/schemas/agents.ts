@@ -15,13 +15,13 @@ const problem = answered<ManifestProblem>('ManifestProblem', {
   severity: z.enum(['error', 'warning']),
   code: text,
   message: text,
-  hint: text.exactOptional(),
+  hint: text.optional(),
 });
 
 const infoShape: Shape<AgentInfo> = {
   name: text,
   path: text,
-  description: text.exactOptional(),
+  description: text.optional(),
   model: text,
   workflows: z.array(text),
   loadedAt: time,
@@ -47,7 +47,7 @@ const graph = answered<ApiGraph>('WorkflowGraph', {
       kind: z.enum(['start', 'end', 'state', 'final', 'step', 'split']),
       name: text,
       lines: z.array(text),
-      group: text.exactOptional(),
+      group: text.optional(),
     }),
   ),
   groups: z.array(
@@ -55,7 +55,7 @@ const graph = answered<ApiGraph>('WorkflowGraph', {
       id: text,
       name: text,
       type: text,
-      group: text.exactOptional(),
+      group: text.optional(),
     }),
   ),
   edges: z.array(
@@ -63,7 +63,7 @@ const graph = answered<ApiGraph>('WorkflowGraph', {
       from: text,
       to: text,
       kind: z.enum(['next', 'error', 'open', 'back']),
-      label: text.exactOptional(),
+      label: text.optional(),
     }),
   ),
 });
@@ -73,9 +73,9 @@ export const workflowPage = pageOf(
   answered<WorkflowInfo>('Workflow', {
     agent: text,
     name: text,
-    description: text.exactOptional(),
+    description: text.optional(),
     triggers: z.array(jsonObject),
-    input: jsonObject.exactOptional(),
+    input: jsonObject.optional(),
     graph,
   }),
 );

@@ -14,10 +14,10 @@ const infoShape: Shape<ArtifactInfo> = {
   name: text,
   version,
   methods: z.array(text),
-  description: text.exactOptional(),
+  description: text.optional(),
   author: text,
-  parent: version.exactOptional().openapi({ description: 'The version that it was made from.' }),
-  restores: version.exactOptional().openapi({ description: 'The version that it puts back.' }),
+  parent: version.optional().openapi({ description: 'The version that it was made from.' }),
+  restores: version.optional().openapi({ description: 'The version that it puts back.' }),
   at: time,
 };
 
@@ -30,28 +30,26 @@ export const artifactVersions = pageOf('ArtifactVersions', artifactSource);
 export const writeArtifact = asked<WriteArtifact>('WriteArtifact', {
   source: text,
   methods: z.array(text).min(1).openapi({ description: 'The functions of the source that may be asked.' }),
-  description: text.exactOptional(),
+  description: text.optional(),
 });
 
 export const rollbackArtifact = asked<{ readonly to: number }>('RollbackArtifact', { to: version });
 
 export const testArtifact = asked<TestArtifact>('TestArtifact', {
   method: text,
-  args: z.array(json).exactOptional(),
-  context: jsonObject.exactOptional(),
-  seed: text.exactOptional(),
-  version: version.exactOptional(),
-  source: text.exactOptional().openapi({ description: "In place of a version's: what a draft would say." }),
+  args: z.array(json).optional(),
+  context: jsonObject.optional(),
+  seed: text.optional(),
+  version: version.optional(),
+  source: text.optional().openapi({ description: "In place of a version's: what a draft would say." }),
 });
 
 export const artifactTested = answered<ArtifactTestResult>('ArtifactTested', {
   ok: z.boolean(),
-  value: json.exactOptional(),
-  meant: json
-    .exactOptional()
-    .openapi({ description: 'What the answer stands for: {decision: false} is false.' }),
-  reason: text.exactOptional(),
-  message: text.exactOptional(),
+  value: json.optional(),
+  meant: json.optional().openapi({ description: 'What the answer stands for: {decision: false} is false.' }),
+  reason: text.optional(),
+  message: text.optional(),
   ms: z.number(),
   context: jsonObject,
 });

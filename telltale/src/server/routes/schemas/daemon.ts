@@ -20,7 +20,7 @@ export const health = answered<Health>('Health', {
 
 export const readiness = answered<Readiness>('Readiness', {
   ready: z.boolean(),
-  reason: text.exactOptional(),
+  reason: text.optional(),
 });
 
 export const whoami = answered<Whoami>('Whoami', {
@@ -41,12 +41,12 @@ export const notification = answered<NotificationInfo>('Notification', {
   agent: text,
   about: text,
   message: text,
-  stream: text.exactOptional(),
-  seq: count.exactOptional(),
+  stream: text.optional(),
+  seq: count.optional(),
   status: z.enum(NOTIFICATION_STATUSES),
   attempts: count,
-  nextAt: time.exactOptional(),
-  error: text.exactOptional(),
+  nextAt: time.optional(),
+  error: text.optional(),
 });
 
 export const notificationPage = pageOf('NotificationPage', notification);
@@ -59,12 +59,12 @@ export const auditPage = pageOf(
     who: text,
     role,
     what: text.openapi({ example: 'POST /sessions' }),
-    about: text.exactOptional(),
+    about: text.optional(),
     status: z.int(),
   }),
 );
 
-const tokenShape: Shape<TokenInfo> = { name: text, role, createdAt: time, lastUsedAt: time.exactOptional() };
+const tokenShape: Shape<TokenInfo> = { name: text, role, createdAt: time, lastUsedAt: time.optional() };
 
 export const tokenPage = pageOf('TokenPage', answered<TokenInfo>('Token', tokenShape));
 
@@ -84,9 +84,9 @@ const MAX_QUERY = 10_000;
 
 export const memoryQuery = asked<MemoryQueryInfo>('MemoryQuery', {
   agent: z.string().min(1).openapi({ description: 'The agent whose graph is asked.' }),
-  query: z.string().min(1).max(MAX_QUERY).exactOptional(),
-  symbol: z.string().min(1).max(MAX_QUERY).exactOptional(),
-  path: z.string().min(1).max(MAX_QUERY).exactOptional(),
-  depth: z.int().min(0).max(10).exactOptional(),
-  limit: z.int().min(1).max(1_000).exactOptional(),
+  query: z.string().min(1).max(MAX_QUERY).optional(),
+  symbol: z.string().min(1).max(MAX_QUERY).optional(),
+  path: z.string().min(1).max(MAX_QUERY).optional(),
+  depth: z.int().min(0).max(10).optional(),
+  limit: z.int().min(1).max(1_000).optional(),
 });

@@ -6,11 +6,11 @@ import { answered, text } from './wire.ts';
 export const errorJson: z.ZodType<ErrorJson> = answered<ErrorJson>('Error', {
   code: text.openapi({ description: 'A literal to switch on.', example: 'session_unknown' }),
   message: text.openapi({ description: 'What was found.' }),
-  hint: text.exactOptional().openapi({ description: 'What to do.' }),
+  hint: text.optional().openapi({ description: 'What to do.' }),
   retryable: z.boolean().openapi({ description: 'Whether the same request may succeed later.' }),
   cause: z
     .record(z.string(), z.unknown())
-    .exactOptional()
+    .optional()
     .openapi({ description: 'Another error that led to it.' }) as unknown as z.ZodType<ErrorJson>,
 });
 

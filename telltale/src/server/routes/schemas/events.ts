@@ -28,11 +28,11 @@ export const eventQuery = z.object({
   after: wholeNumber(
     Number.MAX_SAFE_INTEGER,
     'The seq of the last event that is known; 0 for all.',
-  ).exactOptional(),
-  limit: wholeNumber(MAX_EVENTS, 'Events at the most; 1,000 by default.', 1).exactOptional(),
+  ).optional(),
+  limit: wholeNumber(MAX_EVENTS, 'Events at the most; 1,000 by default.', 1).optional(),
   live: z
     .enum(['0', '1'])
-    .exactOptional()
+    .optional()
     .openapi({ description: 'As a stream: 0 leaves deltas and progress out.' }),
 });
 
@@ -42,6 +42,6 @@ export const whyChain = answered<WhyChain>('WhyChain', {
     .openapi({ description: 'From the event that was asked for to the first cause.' }),
   lost: z
     .object({ stream: text, seq: count })
-    .exactOptional()
+    .optional()
     .openapi({ description: 'A cause that is on no log any more.' }),
 });

@@ -8,16 +8,16 @@ const infoShape: Shape<ReviewInfo> = {
   of: z.enum(['session', 'run']),
   session: text.openapi({ description: 'The id of the session or run.' }),
   agent: text,
-  workflow: text.exactOptional(),
-  parent: text.exactOptional(),
+  workflow: text.optional(),
+  parent: text.optional(),
   action: text,
   target: text,
   what: text,
-  parameters: text.exactOptional(),
+  parameters: text.optional(),
   because: text,
-  options: z.array(text).exactOptional(),
-  assignee: text.exactOptional(),
-  due: time.exactOptional(),
+  options: z.array(text).optional(),
+  assignee: text.optional(),
+  due: time.optional(),
   at: time,
 };
 
@@ -25,23 +25,23 @@ export const reviewPage = pageOf('ReviewPage', answered<ReviewInfo>('Review', in
 
 export const reviewDetails = answered<ReviewDetailsInfo>('ReviewDetails', {
   ...infoShape,
-  input: jsonObject.exactOptional(),
-  plan: z.array(jsonObject).exactOptional(),
-  replaces: z.object({ review: text, changed: z.array(text) }).exactOptional(),
-  answer: text.exactOptional().openapi({
+  input: jsonObject.optional(),
+  plan: z.array(jsonObject).optional(),
+  replaces: z.object({ review: text, changed: z.array(text) }).optional(),
+  answer: text.optional().openapi({
     description: '`approved`, `rejected` or `withdrawn`; absent while it is open.',
   }),
-  choice: text.exactOptional(),
-  by: text.exactOptional(),
-  note: text.exactOptional(),
-  answeredAt: time.exactOptional(),
+  choice: text.optional(),
+  by: text.optional(),
+  note: text.optional(),
+  answeredAt: time.optional(),
 });
 
 export const answerReview = asked<AnswerReview>('AnswerReview', {
-  answer: z.enum(['approved', 'rejected']).exactOptional(),
-  choice: text.exactOptional().openapi({ description: "One of the review's options." }),
-  text: text.exactOptional().openapi({
+  answer: z.enum(['approved', 'rejected']).optional(),
+  choice: text.optional().openapi({ description: "One of the review's options." }),
+  text: text.optional().openapi({
     description: 'An option in so many words; on an escalation, what the agent is told to try again with.',
   }),
-  note: text.exactOptional(),
+  note: text.optional(),
 });

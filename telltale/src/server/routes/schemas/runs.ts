@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import type { ResumeRun, RunSummary, SignalRun, StartRun } from '../../../client/api.ts';
 import { errorJson } from './error.ts';
-import { answered, asked, count, jsonObject, oneOrMore, pageOf, text, time } from './wire.ts';
+import { answered, asked, count, jsonObject, oneOrMore, pageOf, part, text, time } from './wire.ts';
 
 const RUN_STATUSES = ['running', 'waiting', 'completed', 'failed', 'cancelled'] as const;
 
@@ -10,19 +10,19 @@ export const runSummary = answered<RunSummary>('Run', {
   workflow: text,
   agent: text,
   status: z.enum(RUN_STATUSES),
-  session: text.exactOptional().openapi({ description: 'The session whose trigger or action started it.' }),
-  parent: text.exactOptional().openapi({ description: 'The run whose step called it.' }),
-  trigger: text.exactOptional(),
+  session: text.optional().openapi({ description: 'The session whose trigger or action started it.' }),
+  parent: text.optional().openapi({ description: 'The run whose step called it.' }),
+  trigger: text.optional(),
   startedAt: time,
   updatedAt: time,
   seq: count,
-  step: text.exactOptional().openapi({ description: 'The last step that began.' }),
-  state: text.exactOptional().openapi({ description: 'The last state that was entered.' }),
+  step: text.optional().openapi({ description: 'The last step that began.' }),
+  state: text.optional().openapi({ description: 'The last state that was entered.' }),
   steps: z.object({ completed: count, failed: count }),
   reviews: z.array(text),
-  waiting: z.object({ for: text, due: time.exactOptional() }).exactOptional(),
+  waiting: part<NonNullable<RunSummary['waiting']>>({ for: text, due: time.optional() }).optional(),
   cost_usd: z.number(),
-  error: errorJson.exactOptional(),
+  error: errorJson.optional(),
 });
 
 export const runPage = pageOf('RunPage', runSummary);
@@ -32,13 +32,13 @@ export const runStatusQuery = oneOrMore(RUN_STATUSES, 'Only runs of one of these
 export const startRun = asked<StartRun>('StartRun', {
   agent: z.string().min(1).openapi({ description: 'The agent in whose name it runs.' }),
   workflow: z.string().min(1),
-  input: jsonObject.exactOptional(),
-  vars: jsonObject.exactOptional(),
+  input: jsonObject.optional(),
+  vars: jsonObject.optional(),
 });
 
-export const resumeRun = asked<ResumeRun>('ResumeRun', { accept_changes: z.boolean().exactOptional() });
+export const resumeRun = asked<ResumeRun>('ResumeRun', { accept_changes: z.boolean().optional() });
 
 export const signalRun = asked<SignalRun>('SignalRun', {
   event: z.string().min(1).max(200).openapi({ description: 'What its `wait` step waits for.' }),
-  data: jsonObject.exactOptional(),
+  data: jsonObject.optional(),
 });

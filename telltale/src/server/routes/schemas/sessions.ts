@@ -24,9 +24,9 @@ export const sessionSummary = answered<SessionSummary>('Session', {
   title: text.openapi({ description: 'The beginning of its input.' }),
   model: text,
   status: z.enum(SESSION_STATUSES),
-  chat: z.literal(true).exactOptional(),
-  parent: text.exactOptional().openapi({ description: 'The session that called it.' }),
-  forked: z.object({ session: text, seq: count }).exactOptional(),
+  chat: z.literal(true).optional(),
+  parent: text.optional().openapi({ description: 'The session that called it.' }),
+  forked: z.object({ session: text, seq: count }).optional(),
   startedAt: time,
   updatedAt: time,
   seq: count.openapi({ description: 'The last event that is in it.' }),
@@ -41,8 +41,8 @@ export const sessionSummary = answered<SessionSummary>('Session', {
   bands: z
     .record(z.string(), z.array(span))
     .openapi({ description: 'The states it declared over time, by field.' }),
-  result: text.exactOptional().openapi({ description: 'The beginning of its result.' }),
-  error: errorJson.exactOptional(),
+  result: text.optional().openapi({ description: 'The beginning of its result.' }),
+  error: errorJson.optional(),
 });
 
 export const sessionPage = pageOf('SessionPage', sessionSummary);
@@ -54,35 +54,35 @@ const spoken = z.string().min(1).max(MAX_TEXT);
 export const startSession = asked<StartSession>('StartSession', {
   agent: z.string().min(1).openapi({ description: 'Its name.' }),
   input: spoken.openapi({ description: 'What it is to do.' }),
-  vars: jsonObject.exactOptional().openapi({ description: 'Variables by name.' }),
+  vars: jsonObject.optional().openapi({ description: 'Variables by name.' }),
   chat: z
     .boolean()
-    .exactOptional()
+    .optional()
     .openapi({ description: 'A conversation: a final response ends the exchange, and `say` goes on.' }),
-  max_turns: z.int().positive().exactOptional(),
+  max_turns: z.int().positive().optional(),
   user: z
     .string()
     .min(1)
     .max(200)
-    .exactOptional()
+    .optional()
     .openapi({ description: 'Whose variables of `key: user` it has.' }),
 });
 
 export const said = asked<{ readonly text: string }>('Said', { text: spoken });
 
 export const cancelled = asked<{ readonly reason?: string }>('Cancel', {
-  reason: z.string().max(2_000).exactOptional(),
+  reason: z.string().max(2_000).optional(),
 });
 
 export const resumeSession = asked<ResumeSession>('ResumeSession', {
   accept_changes: z
     .boolean()
-    .exactOptional()
+    .optional()
     .openapi({ description: 'Goes on although the manifest is not the one that it started with.' }),
   max_turns: z
     .int()
     .positive()
-    .exactOptional()
+    .optional()
     .openapi({ description: 'Turns of the whole session at the most.' }),
 });
 

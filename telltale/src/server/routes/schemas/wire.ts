@@ -3,11 +3,19 @@ import type { Page } from '../../../client/api.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
 
 /** A schema for each key of a wire type, no more and no less: what the document says is what the client's types say. */
-export type Shape<Wire> = { readonly [Key in keyof Wire]-?: z.ZodType<Wire[Key]> };
+export type Shape<Wire> = {
+  readonly [Key in keyof Wire]-?: object extends Pick<Wire, Key>
+    ? z.ZodType<Wire[Key] | undefined>
+    : z.ZodType<Wire[Key]>;
+};
 
 /** The schema of what the server answers with: named in the document, and never run. */
 export const answered = <Wire>(name: string, shape: Shape<Wire>): z.ZodType<Wire> =>
   z.object(shape).openapi(name) as unknown as z.ZodType<Wire>;
+
+/** A part of one, which has no name. */
+export const part = <Wire>(shape: Shape<Wire>): z.ZodType<Wire> =>
+  z.object(shape) as unknown as z.ZodType<Wire>;
 
 /** The schema of what a request's body is held against. A key that it does not know is a mistake. */
 export const asked = <Wire>(name: string, shape: Shape<Wire>): z.ZodType<Wire> =>
@@ -18,7 +26,7 @@ export const pageOf = <Item>(name: string, item: z.ZodType<Item>): z.ZodType<Pag
     items: z.array(item),
     next: z
       .string()
-      .exactOptional()
+      .optional()
       .openapi({ description: 'The cursor of the part behind it; absent at the end.' }),
   });
 

@@ -1,0 +1,62 @@
+import type { FieldMetrics } from '../../../../../telltale/src/events/state-metrics.ts';
+import { formatDuration } from '../../../format/format-duration.ts';
+import { formatCost, formatCount } from '../../../format/format-number.ts';
+import { StateChip } from '../../../ui/state-chip.tsx';
+import { StateStrip } from '../../../ui/state-strip.tsx';
+import type { Change } from '../model/field-history.ts';
+import { useSessionView } from '../session-view.ts';
+
+export interface FieldBandProps {
+  readonly field: string;
+  readonly changes: readonly Change[];
+  readonly metrics: FieldMetrics | undefined;
+}
+
+/** An enum field: its values over time, and what was spent in each. */
+export function FieldBand({ field, changes, metrics }: FieldBandProps) {
+  const { model, moment, select } = useSessionView();
+  const spans = changes.map(({ to, at, seq }) => ({ value: to, at, seq }));
+  return (
+    <section aria-label={`${field} over time`}>
+      <h3 className="mb-1.5 text-small font-semibold">{field}</h3>
+      <StateStrip
+        field={field}
+        spans={spans}
+        from={model.waterfall.start}
+        to={moment.at}
+        kind="labelled"
+        onSpan={({ seq }) => select(seq)}
+      />
+      {metrics === undefined ? null : (
+        <div className="mt-2 overflow-x-auto">
+          <table className="w-full text-small tabular-nums">
+            <thead>
+              <tr className="text-left text-ink-faint">
+                <th className="py-1 pr-4 font-medium">State</th>
+                <th className="py-1 pr-4 text-right font-medium">Entered</th>
+                <th className="py-1 pr-4 text-right font-medium">Time</th>
+                <th className="py-1 pr-4 text-right font-medium">Turns</th>
+                <th className="py-1 pr-4 text-right font-medium">Tokens</th>
+                <th className="py-1 text-right font-medium">Cost</th>
+              </tr>
+            </thead>
+            <tbody>
+              {metrics.values.map(({ value, entries, ms, turns, input, output, cost_usd }) => (
+                <tr key={JSON.stringify(value)} className="border-t border-line">
+                  <td className="py-1 pr-4">
+                    <StateChip field={field} value={value} />
+                  </td>
+                  <td className="py-1 pr-4 text-right">{entries}</td>
+                  <td className="py-1 pr-4 text-right">{formatDuration(ms)}</td>
+                  <td className="py-1 pr-4 text-right">{turns}</td>
+                  <td className="py-1 pr-4 text-right">{formatCount(input + output)}</td>
+                  <td className="py-1 text-right">{formatCost(cost_usd)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}

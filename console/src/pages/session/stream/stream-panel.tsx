@@ -1,0 +1,104 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, useRef } from 'react';
+import { Button } from '../../../ui/button.tsx';
+import { EmptyState } from '../../../ui/empty-state.tsx';
+import { Panel } from '../../../ui/panel.tsx';
+import { itemsUntil, liveItems } from '../model/stream.ts';
+import { itemKey } from '../model/stream-items.ts';
+import { useSessionView } from '../session-view.ts';
+import { StreamRow } from './stream-row.tsx';
+import { useStickToEnd } from './use-stick-to-end.ts';
+
+export interface StreamPanelProps {
+  readonly footer?: ReactNode;
+  readonly className?: string;
+}
+
+/** The conversation as it comes. Follows its end until somebody scrolls away from it. */
+export function StreamPanel({ footer, className }: StreamPanelProps) {
+  const { model, moment, isLive } = useSessionView();
+  const scroller = useRef<HTMLDivElement>(null);
+  const logged = itemsUntil(model.stream.items, moment.seq);
+  const live = isLive ? liveItems(model.live(), moment.at) : [];
+  const count = logged.length + live.length;
+  const itemAt = (index: number) => logged[index] ?? live[index - logged.length];
+  const virtual = useVirtualizer({
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index) => ESTIMATES[itemAt(index)?.kind ?? 'note'] ?? 40,
+    getItemKey: (index) => {
+      const item = itemAt(index);
+      return item === undefined ? index : item.seq === 0 ? `live ${item.kind} ${index}` : itemKey(item);
+    },
+    overscan: 6,
+    paddingStart: 12,
+    paddingEnd: 16,
+  });
+  const stick = useStickToEnd(scroller, virtual.getTotalSize());
+  return (
+    <Panel
+      title="Conversation"
+      bodyClassName="relative flex min-h-0 flex-col"
+      {...(className === undefined ? {} : { className })}
+    >
+      <div
+        ref={scroller}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard.
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label="Conversation"
+        className="min-h-0 flex-1 overflow-y-auto -outline-offset-2"
+      >
+        {count === 0 ? (
+          <EmptyState icon="message" title="Nothing has been said yet." />
+        ) : (
+          <div className="relative" style={{ height: virtual.getTotalSize() }}>
+            {virtual.getVirtualItems().map(({ index, start, key }) => {
+              const item = itemAt(index);
+              return item === undefined ? null : (
+                <div
+                  key={String(key)}
+                  ref={virtual.measureElement}
+                  data-index={index}
+                  className="absolute top-0 left-0 w-full"
+                  style={{ transform: `translateY(${start}px)` }}
+                >
+                  <StreamRow item={item} />
+                </div>
+              );
+            })}
+          </div>
+        )}
+      </div>
+      {stick.isAway && isLive ? (
+        <div className="pointer-events-none absolute inset-x-0 bottom-16 flex justify-center">
+          <Button
+            size="small"
+            kind="primary"
+            className="pointer-events-auto shadow-float"
+            onClick={stick.toEnd}
+          >
+            To the newest
+          </Button>
+        </div>
+      ) : null}
+      {footer}
+    </Panel>
+  );
+}
+
+/** Pixels, until an item has been measured. */
+const ESTIMATES: Readonly<Record<string, number>> = {
+  ...{
+    message: 64,
+    turn: 40,
+    thought: 84,
+    text: 60,
+    response: 84,
+    action: 42,
+    metadata: 36,
+    run: 36,
+    note: 36,
+  },
+};

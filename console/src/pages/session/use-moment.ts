@@ -1,0 +1,43 @@
+import { useCallback, useEffect, useState } from 'react';
+import { replaceHashQuery, useHashQuery } from '../../shell/hash-location.ts';
+import type { Moment } from './model/action-phases.ts';
+import type { SessionModel } from './model/session-model.ts';
+import { useClock } from './use-clock.ts';
+
+/** Browsers refuse to write an address too often: it follows once the slider rests. */
+const ADDRESS_AFTER_MS = 300;
+
+const asked = (query: string): number | undefined => {
+  const at = Number(new URLSearchParams(query).get('at') ?? Number.NaN);
+  return Number.isSafeInteger(at) && at > 0 ? at : undefined;
+};
+
+export interface MomentState {
+  readonly moment: Moment;
+  readonly isLive: boolean;
+  readonly seek: (seq: number | undefined) => void;
+}
+
+/** Which event the page shows; the address keeps it (`?at=42`), and a link can set it. */
+export function useMoment(model: SessionModel): MomentState {
+  const query = useHashQuery();
+  const [at, setAt] = useState(() => asked(query));
+  useEffect(() => setAt(asked(query)), [query]);
+  useEffect(() => {
+    const timer = setTimeout(() => replaceHashQuery(at === undefined ? '' : `at=${at}`), ADDRESS_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [at]);
+  const last = model.events.length;
+  const seek = useCallback((seq: number | undefined) => {
+    setAt(seq === undefined ? undefined : Math.max(1, seq));
+  }, []);
+  const isLive = at === undefined || (at > last && last > 0);
+  const { status, turnOpen, open } = model.stateAt(last);
+  const isMoving = isLive && status === 'running' && (turnOpen || open.size > 0);
+  const now = useClock(isMoving && model.waterfall.idleNow() === undefined);
+  const { end } = model.waterfall;
+  const moment = isLive
+    ? { seq: last, at: isMoving ? Math.max(end, now) : end }
+    : { seq: at, at: model.events[at - 1]?.at ?? end };
+  return { moment, isLive, seek };
+}

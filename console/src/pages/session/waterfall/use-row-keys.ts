@@ -1,0 +1,60 @@
+import type { Virtualizer } from '@tanstack/react-virtual';
+import { type KeyboardEvent, useState } from 'react';
+import type { Zoom } from './use-zoom.ts';
+
+export interface RowKeysOptions {
+  readonly count: number;
+  readonly virtual: Virtualizer<HTMLDivElement, Element>;
+  readonly zoom: Zoom;
+  readonly onOpen: (index: number) => void;
+}
+
+const PAGE = 10;
+const STEP = 1.5;
+const PAN = 0.2;
+
+/** The waterfall by keyboard: rows up and down, time left and right, closer and farther. */
+export function useRowKeys({ count, virtual, zoom, onOpen }: RowKeysOptions) {
+  const [chosen, setActive] = useState<number>();
+  const [isFocused, setFocused] = useState(false);
+  const active = chosen === undefined ? undefined : Math.min(chosen, count - 1);
+  const go = (to: number) => {
+    const next = Math.max(0, Math.min(count - 1, to));
+    setActive(next);
+    virtual.scrollToIndex(next, { align: 'auto' });
+  };
+  const from = active ?? virtual.getVirtualItems()[0]?.index ?? 0;
+  const keys: Readonly<Record<string, () => void>> = {
+    ArrowDown: () => go(active === undefined ? from : from + 1),
+    ArrowUp: () => go(from - 1),
+    PageDown: () => go(from + PAGE),
+    PageUp: () => go(from - PAGE),
+    Home: () => go(0),
+    End: () => go(count - 1),
+    ArrowLeft: () => zoom.pan(-PAN),
+    ArrowRight: () => zoom.pan(PAN),
+    Enter: () => onOpen(from),
+    ' ': () => onOpen(from),
+    '+': () => zoom.by(STEP),
+    '=': () => zoom.by(STEP),
+    '-': () => zoom.by(1 / STEP),
+    '0': () => zoom.fit(),
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const press = keys[event.key];
+    if (press === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    press();
+  };
+  return {
+    ...{ active, isFocused, setActive },
+    props: {
+      onKeyDown,
+      onFocus: () => {
+        setFocused(true);
+        if (active === undefined) setActive(from);
+      },
+      onBlur: () => setFocused(false),
+    },
+  };
+}

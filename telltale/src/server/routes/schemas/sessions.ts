@@ -5,9 +5,9 @@ import { errorJson } from './error.ts';
 import { answered, asked, count, json, jsonObject, oneOrMore, pageOf, text, time } from './wire.ts';
 
 /** Characters of what an agent is told at once. */
-export const MAX_TEXT = 1_000_000;
+const MAX_TEXT = 1_000_000;
 
-export const SESSION_STATUSES = [
+const SESSION_STATUSES = [
   'running',
   'waiting',
   'completed',

@@ -43,7 +43,10 @@ export function createConsoleData({ client, clock = Date.now }: DataEdges): Cons
   });
   const sessions = createSessionLists(client, settled);
   const runs = createRunLists(client, settled);
-  const reviews = createReviewInbox(client);
+  const toasts = createToasts();
+  const reviews = createReviewInbox(client, ({ agent, what, review }) =>
+    toasts.say('info', `${agent} asks: ${what}`, `/reviews/${review}`),
+  );
   const agents = createAgentList(client);
 
   const ask = async () => {
@@ -73,7 +76,7 @@ export function createConsoleData({ client, clock = Date.now }: DataEdges): Cons
 
   return {
     ...{ client, connection, who, sessions, runs, reviews, agents },
-    ...{ toasts: createToasts(), kept: new Map() },
+    ...{ toasts, kept: new Map() },
     now: createTicker(clock),
     start() {
       void ask();

@@ -39,7 +39,11 @@ const ENDS: ReadonlySet<string> = new Set([
 ]);
 
 /** What waits for a person, everywhere: read once, then kept by the events of reviews. */
-export function createReviewInbox(client: TelltaleClient): ReviewInbox {
+export function createReviewInbox(
+  client: TelltaleClient,
+  /** Told of each that is asked from now on. */
+  onAsked: (review: ReviewInfo) => void = () => undefined,
+): ReviewInbox {
   const view = createStore<InboxView>({ kind: 'loading', open: [], answered: [] });
   let readings = 0;
   /** What was answered while the list was being read, and may stand on it still. */
@@ -60,6 +64,7 @@ export function createReviewInbox(client: TelltaleClient): ReviewInbox {
     const { open, ...rest } = view.get();
     if (gone.has(info.review) || open.some(({ review }) => review === info.review)) return;
     view.set({ ...rest, open: [...open, info].sort(byAge).slice(0, MAX_OPEN) });
+    onAsked(info);
   };
   const inbox: ReviewInbox = {
     ...view,

@@ -43,7 +43,7 @@ export function Shell() {
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
           {state.kind === 'lost' ? <OfflineBanner error={state.error} retryAt={state.retryAt} /> : null}
           <main id="main" tabIndex={-1} className="min-h-0 flex-1 overflow-y-auto">
-            <ErrorBoundary key={location}>
+            <ErrorBoundary at={location}>
               <Routes />
             </ErrorBoundary>
           </main>

@@ -1,7 +1,6 @@
 import { Link } from 'wouter';
 import { Icon } from '../ui/icon.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
-import { Kbd } from '../ui/kbd.tsx';
 import { ConnectionNote } from './connection-note.tsx';
 import { Logo } from './logo.tsx';
 import { NAV_ITEMS } from './nav-items.ts';
@@ -28,11 +27,11 @@ export const Sidebar = ({ home, waiting, onHelp }: NavProps) => (
     </Link>
     <Link
       href="/start"
-      className="flex h-8 items-center gap-2 rounded-md border border-line px-2.5 font-medium hover:border-line-strong hover:bg-hover"
+      className="flex h-8 items-center gap-2 rounded-md bg-accent px-2.5 font-medium text-on-accent hover:bg-accent-strong"
     >
       <Icon name="plus" />
       <span className="flex-1">New session</span>
-      <Kbd>n</Kbd>
+      <kbd className="font-mono text-small opacity-80">n</kbd>
     </Link>
     <div className="flex flex-1 flex-col gap-0.5">
       {NAV_ITEMS.map((item) => (

@@ -5,11 +5,11 @@ import { isLoopback, urlOf } from '../kernel/host-name.ts';
 import { createIdSource } from '../kernel/ids.ts';
 import { createAccess } from './http/access.ts';
 import { type AuditRequests, createAuditRequests } from './http/audit-requests.ts';
+import { serveFiles, serveHealth, serveMetrics } from './http/basic-routes.ts';
 import { answerCors } from './http/cors.ts';
 import { type App, createApp, refuseMethods } from './http/create-app.ts';
 import { type ErrorEdges, errorAnswer, sendError } from './http/error-answer.ts';
 import { type GuardRules, isReading, refuseHead } from './http/guard.ts';
-import { createReadiness } from './http/health.ts';
 import { badUrl, needsToken, serverClosing } from './http/http-errors.ts';
 import { createIdempotency } from './http/idempotency.ts';
 import { createInHand } from './http/in-hand.ts';
@@ -17,7 +17,7 @@ import { DEFAULT_LIMITS, type ServerLimits } from './http/limits.ts';
 import { openHttp } from './http/open-http.ts';
 import { readBody } from './http/read-body.ts';
 import { SECURITY_HEADERS } from './http/security-headers.ts';
-import { openStaticFiles, type StaticFiles } from './http/static-files.ts';
+import { openStaticFiles } from './http/static-files.ts';
 import type { AppEnv, ServerEdges } from './server-edges.ts';
 
 /** Adds routes. `c.get('caller')` is who asks; what needs more than `read` or `run` says so by `needs`. */
@@ -90,7 +90,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   refuseMethods(app, errors);
   app.use(readBody(limits));
   app.use(createIdempotency({ tables: runtime.store.tables, clock, newId: () => ids.next(), onError }));
-  serveMetrics(app, options);
+  if (options.metrics !== undefined) serveMetrics(app, options.metrics);
   for (const mount of options.mounts) mount(app, edges);
 
   const listener = getRequestListener((request, env) => app.fetch(request, env as AppEnv['Bindings']), {
@@ -160,35 +160,6 @@ const pickEdges = (options: ServerOptions): Omit<ServerEdges, 'closing'> => {
   const { runtime, catalog, streams, tokens, audit, notifications, clock, version, dev, onError } = options;
   return { runtime, catalog, streams, tokens, audit, notifications, clock, version, dev, onError };
 };
-
-function serveFiles(app: App, files: StaticFiles): void {
-  app.use(async (c, next) => {
-    if (!isReading(c.req.method) || !files.has(c.req.path)) return next();
-    const { 'accept-encoding': accept = '', 'if-none-match': match } = c.env.incoming.headers;
-    const { status, headers, body } = await files.answer(c.req.path, String(accept), match);
-    return new Response(body, { status, headers: { ...headers } });
-  });
-}
-
-function serveHealth(app: App, options: ServerOptions, reason: () => string | undefined): void {
-  const { clock, runtime, version } = options;
-  const startedMs = clock.monotonic();
-  const ready = createReadiness({ tables: runtime.store.tables, clock, reason });
-  app.get('/healthz', (c) =>
-    c.json({ status: 'ok', version, uptime_ms: Math.round(clock.monotonic() - startedMs) }),
-  );
-  app.get('/readyz', async (c) => {
-    const readiness = await ready();
-    return c.json(readiness, readiness.ready ? 200 : 503);
-  });
-}
-
-function serveMetrics(app: App, { metrics }: ServerOptions): void {
-  if (metrics === undefined) return;
-  app.get('/metrics', async (c) =>
-    c.body(await metrics(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }),
-  );
-}
 
 const isRefusal = (status: number): boolean => status === 401 || status === 403;
 

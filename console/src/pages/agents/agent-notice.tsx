@@ -2,7 +2,7 @@ import type { AgentInfo } from '../../../../telltale/src/client/api.ts';
 import { plural } from '../../format/format-number.ts';
 import { formatClock } from '../../format/format-time.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { healthOf } from './agent-health.tsx';
+import { healthOf } from './health-of.ts';
 
 /** Above the files where they are not what runs. */
 export function AgentNotice({ agent }: { readonly agent: AgentInfo }) {

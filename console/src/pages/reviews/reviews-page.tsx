@@ -1,4 +1,4 @@
-import { useEffect } from 'react';
+import { useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useReadable } from '../../data/readable.ts';
 import { useData } from '../../data/use-data.ts';
@@ -8,6 +8,7 @@ import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { SplitView } from '../../ui/split-view.tsx';
+import { nextReview } from './next-review.ts';
 import { ReviewDetail } from './review-detail.tsx';
 import { ReviewList } from './review-list.tsx';
 
@@ -18,19 +19,22 @@ export function ReviewsPage({ review: chosen }: { readonly review: string | unde
   const { reviews } = useData();
   const view = useReadable(reviews);
   const [, navigate] = useLocation();
-  const all = [...view.open, ...view.answered].map(({ review }) => review);
+  const open = view.open.map(({ review }) => review);
+  const answered = view.answered.map(({ review }) => review);
+  const all = [...open, ...answered];
   const [first] = all;
-  const go = (review: string | undefined, replace = false) =>
-    navigate(review === undefined ? '/reviews' : `/reviews/${review}`, { replace });
+  /** Where the chosen one stood while it was open: once it is answered, the next one is what took its place. */
+  const place = useRef<number | undefined>(undefined);
+  const at = chosen === undefined ? -1 : open.indexOf(chosen);
+  if (at >= 0) place.current = at;
   useEffect(() => {
     if (chosen === undefined && first !== undefined && matchMedia(SIDE_BY_SIDE).matches)
       navigate(`/reviews/${first}`, { replace: true });
   }, [chosen, first, navigate]);
   useKeys((key) => {
     if (key !== 'j' && key !== 'k') return false;
-    const at = chosen === undefined ? -1 : all.indexOf(chosen);
-    const next = all[key === 'j' ? at + 1 : at - 1];
-    if (next !== undefined) go(next, true);
+    const next = nextReview(key, chosen, { open, answered }, place.current);
+    if (next !== undefined) navigate(`/reviews/${next}`, { replace: true });
     return true;
   });
   if (view.kind === 'loading')

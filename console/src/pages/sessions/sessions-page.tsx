@@ -37,7 +37,14 @@ export function SessionsPage() {
     setSearch('');
   };
   const start = (
-    <Button kind="primary" icon="plus" blocked={blocked} onClick={() => navigate('/start')}>
+    <Button
+      kind="primary"
+      icon="plus"
+      blocked={blocked}
+      // Where there is a sidebar, it has one.
+      className="md:hidden"
+      onClick={() => navigate('/start')}
+    >
       New session
     </Button>
   );

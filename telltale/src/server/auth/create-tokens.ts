@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store } from '../../store/store.ts';
-import type { Caller } from '../server-edges.ts';
+import type { Caller } from './caller.ts';
 import type { Tokens } from './tokens.ts';
 
 /** By name; by hash; when each was last used. Relics' tables have names of another form: no manifest reaches these. */

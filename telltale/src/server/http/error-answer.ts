@@ -31,7 +31,8 @@ export function errorAnswer(thrown: unknown, { newId, onError }: ErrorEdges): Er
   const error = known ?? mistake(thrown, newId(), onError);
   const { code, message, hint, retryable } = error;
   const status = statusOf(error);
-  if (status === 503 && code !== 'closing') onError(error);
+  // Whoever runs the server has to mend that; what is busy or closing mends itself.
+  if (code.startsWith('store_') && status === 503) onError(error);
   return {
     status,
     headers: {

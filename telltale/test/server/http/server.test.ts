@@ -149,12 +149,13 @@ describe('errors', () => {
       app.get('/read', async (c) => c.json({ value: (await runtime.store.tables.get('t', 'k')) ?? null }));
       app.post('/write', (c) => c.json({}));
     };
-    const { ask, post, isAlive, edges } = await openStage({ store: failing, clock, mount });
+    const { ask, post, isAlive, edges, errors } = await openStage({ store: failing, clock, mount });
     const { token } = await edges.tokens.create('ann', 'run');
     expect((await ask('/readyz')).status).toBe(200);
     isGone = true;
     const read = await ask('/read');
     expect([read.status, await codeOf(read)]).toEqual([503, 'store_failed']);
+    expect(errors).toMatchObject([{ code: 'store_failed' }]);
     const withToken = await ask('/things', { headers: bearer(token) });
     expect([withToken.status, await codeOf(withToken)]).toEqual([503, 'store_failed']);
     const once = await post('/write', {}, { 'idempotency-key': 'k' });

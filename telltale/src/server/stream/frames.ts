@@ -11,7 +11,10 @@ export const END = 'event: end\ndata: {}\n\n';
 /** What the server says of the stream itself. `ready`: from here on no headline is missed. */
 export type Notice =
   | { readonly kind: 'ready' }
+  /** The client was too slow, and may come back at once. */
   | { readonly kind: 'dropped'; readonly reason: string }
+  /** It may come back, but not at once. */
+  | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'closing' };
 
 export const noticeFrame = (notice: Notice): string => `event: notice\ndata: ${JSON.stringify(notice)}\n\n`;

@@ -4,7 +4,8 @@ import { type ClientFigures, followed, type Scene, sharedMs } from './scene.ts';
 
 const [port = '0', given = '{}'] = process.argv.slice(2);
 const scene = JSON.parse(given) as Scene;
-const MARK = Buffer.from('"text":"');
+/** Before the time that each event holds, be it alone or one of several that came as one. */
+const MARK = 0x40;
 const DIGIT_0 = 0x30;
 const DOT = 0x2e;
 
@@ -18,7 +19,7 @@ function read(data: Buffer): void {
   if (!isMeasuring) return;
   const now = sharedMs();
   for (let at = data.indexOf(MARK); at !== -1; at = data.indexOf(MARK, at)) {
-    at += MARK.length;
+    at++;
     received++;
     let time = 0;
     for (let byte = data[at]; byte !== undefined && byte >= DIGIT_0 && byte <= DIGIT_0 + 9; byte = data[++at])

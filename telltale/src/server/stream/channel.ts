@@ -3,7 +3,7 @@ import { createLineJson } from '../../events/line-json.ts';
 import type { RunEvent } from '../../events/run-event.ts';
 import { decodeLine } from '../../session/log/stream-event.ts';
 import { type Broadcast, createBroadcast, type Follower } from './broadcast.ts';
-import { createLiveFrame, END, eventFrame, noticeFrame, snapshotFrame } from './frames.ts';
+import { END, eventFrame, noticeFrame, snapshotFrame } from './frames.ts';
 import { createLogPages, type ReadPage } from './log-pages.ts';
 import type { Pulse } from './pulse.ts';
 import { isOverAfter, isOverWith, mayEnd } from './stream-end.ts';
@@ -48,8 +48,7 @@ export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef):
   const { runtime, limits, pulse, turnstile, onError } = edges;
   const { store } = runtime;
   const json = createLineJson(kind, stream);
-  const liveFrame = createLiveFrame(stream);
-  const broadcast: Broadcast = createBroadcast(pulse, limits.maxClientBytes);
+  const broadcast: Broadcast = createBroadcast(stream, pulse, limits.maxClientBytes);
   const pages = () => createLogPages(store, stream, limits, turnstile);
   const ownPages = pages();
   let head = 0;
@@ -73,7 +72,7 @@ export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef):
 
   const hear = (event: LiveEvent) => {
     if (isReading) missedLive = true;
-    else if (broadcast.size > 0) broadcast.push(liveFrame(event), undefined);
+    else if (broadcast.size > 0) broadcast.pushLive(event);
   };
 
   const take = (event: SessionEvent | RunEvent) => {

@@ -6,7 +6,7 @@ import type { AgentCatalog } from './catalog/agent-catalog.ts';
 import { createServer, type ServerOptions } from './create-server.ts';
 import { createListeners } from './hooks/create-listeners.ts';
 import { mountHooks } from './hooks/mount-hooks.ts';
-import type { Notifications } from './notify/notifications.ts';
+import { createNotifications } from './notify/create-notifications.ts';
 import { mountProtocols } from './protocols/mount-protocols.ts';
 import { createCaretaker, type Recovered } from './recovery/create-caretaker.ts';
 import { mountRoutes } from './routes/mount-routes.ts';
@@ -39,10 +39,14 @@ export interface Daemon {
 
 /** Listens, then takes up what was alive: `/readyz` says so once that is done. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { runtime, catalog, clock, onError, onNote } = options;
+  const { runtime, catalog, clock, env, onError, onNote } = options;
   const { store } = runtime;
   const streams = createStreams({ runtime, clock, onError });
-  const notifications = quiet;
+  let url: string | undefined;
+  const notifications = createNotifications({
+    ...{ store, catalog, clock, env, onError, random: Math.random },
+    pageOf: (kind, stream) => (url === undefined ? undefined : `${url}/#/${kind}s/${stream}`),
+  });
   const unwatch = runtime.watch(notifications.observe);
   const listeners = createListeners({ runtime, catalog, onError });
   const caretaker = createCaretaker({
@@ -66,6 +70,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     await closeParts();
     throw thrown;
   });
+  url = server.url;
   const recovered = caretaker.recover().finally(() => {
     isRecovering = false;
   });
@@ -86,12 +91,3 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     },
   };
 }
-
-const quiet: Notifications = {
-  observe: () => undefined,
-  list: async () => [],
-  retry: async () => {
-    throw new Error('none');
-  },
-  close: async () => undefined,
-};

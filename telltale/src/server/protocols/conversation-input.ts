@@ -1,4 +1,4 @@
-import { badRequest } from './protocol-errors.ts';
+import { badRequest } from '../http/http-errors.ts';
 
 /** A message of a conversation, as far as an agent can be given it. */
 export interface SpokenMessage {

@@ -1,13 +1,13 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { badRequest } from '../http/http-errors.ts';
 
 /** What a front end's request is refused with before anything has begun. */
 
-export const badRequest = (found: string, hint: string) => new RuntimeError('bad_request', found, { hint });
-
 export const agentUnnamed = (known: readonly string[], where: string) =>
-  new RuntimeError('bad_request', 'The request names no agent, and there is more than one here.', {
-    hint: `Name it ${where}. There are: ${known.join(', ')}.`,
-  });
+  badRequest(
+    'The request names no agent, and there is more than one here.',
+    `Name it ${where}. There are: ${known.join(', ')}.`,
+  );
 
 export const noAgents = () =>
   new RuntimeError('agent_unknown', 'This server has no agent.', {

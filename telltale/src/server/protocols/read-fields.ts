@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
+import { badRequest } from '../http/http-errors.ts';
 import type { AppEnv } from '../server-edges.ts';
-import { badRequest } from './protocol-errors.ts';
 
 const MAX_ID_CHARS = 256;
 

@@ -1,12 +1,11 @@
-import type { ObservedEvent } from '../../events/event.ts';
+import type { LiveEvent, ObservedEvent, SessionEvent } from '../../events/event.ts';
 import { createLineJson } from '../../events/line-json.ts';
 import type { RunEvent } from '../../events/run-event.ts';
 import { decodeLine } from '../../session/log/stream-event.ts';
 import { type Broadcast, createBroadcast, type Follower } from './broadcast.ts';
-import { createLiveFrame, END, eventFrame, noticeFrame, snapshotFrame } from './frames.ts';
+import { END, eventFrame, noticeFrame, snapshotFrame } from './frames.ts';
 import { createLogPages, type ReadPage } from './log-pages.ts';
 import type { Pulse } from './pulse.ts';
-import { createSpeech } from './speech.ts';
 import { isOverAfter, isOverWith, mayEnd } from './stream-end.ts';
 import { logTooShort, nothingToFollow } from './stream-errors.ts';
 import type { StreamLimits } from './stream-limits.ts';
@@ -34,8 +33,6 @@ export interface Channel extends StreamRef {
   readonly head: number;
   /** Whether nothing comes behind `head`. */
   readonly isOver: boolean;
-  /** Whether it is worth keeping for a while when nobody follows: it knows what is open of the session's speech. */
-  readonly isHere: boolean;
   /** For a client that reads for itself what is before `head`. */
   pages(): ReadPage;
   frameOf(seq: number, line: string): string;
@@ -43,7 +40,7 @@ export interface Channel extends StreamRef {
   join(follower: Follower): boolean;
   leave(follower: Follower): void;
   /** An event of it that was committed in this process. */
-  told(event: ObservedEvent | RunEvent): void;
+  told(event: SessionEvent | RunEvent): void;
   close(): void;
 }
 
@@ -51,9 +48,7 @@ export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef):
   const { runtime, limits, pulse, turnstile, onError } = edges;
   const { store } = runtime;
   const json = createLineJson(kind, stream);
-  const liveFrame = createLiveFrame(stream);
-  const speech = createSpeech(stream);
-  const broadcast: Broadcast = createBroadcast(pulse, limits.maxClientBytes);
+  const broadcast: Broadcast = createBroadcast(stream, pulse, limits.maxClientBytes);
   const pages = () => createLogPages(store, stream, limits, turnstile);
   const ownPages = pages();
   let head = 0;
@@ -75,16 +70,14 @@ export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef):
     }
   };
 
-  const told = (event: ObservedEvent | RunEvent) => {
-    if (!('seq' in event)) {
-      speech.take(event);
-      if (isReading) missedLive = true;
-      else if (broadcast.size > 0) broadcast.push(liveFrame(event), undefined);
-      return;
-    }
+  const hear = (event: LiveEvent) => {
+    if (isReading) missedLive = true;
+    else if (broadcast.size > 0) broadcast.pushLive(event);
+  };
+
+  const take = (event: SessionEvent | RunEvent) => {
     if (event.seq <= known) return;
     known = event.seq;
-    if ('session' in event) speech.take(event);
     if (isReading) return;
     if (event.seq !== head + 1) {
       moved();
@@ -95,6 +88,18 @@ export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef):
     if (broadcast.size === 0) return;
     broadcast.push(eventFrame(head, JSON.stringify(event)), head);
     if (isOver) endAll(END);
+  };
+
+  const told = (event: ObservedEvent) => {
+    switch (event.type) {
+      case 'response.delta':
+      case 'thought.delta':
+      case 'action.progress':
+        hear(event);
+        return;
+      default:
+        take(event);
+    }
   };
 
   const takeLine = (line: string) => {
@@ -141,13 +146,20 @@ export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef):
       isReading = false;
     }
     if (isOver) endAll(END);
-    else if (missedLive) showSpeech();
+    else if (missedLive) {
+      missedLive = false;
+      showSpeech(showAll);
+    }
   };
 
-  const showSpeech = () => {
-    missedLive = false;
-    const snapshot = speech.snapshot();
-    if (snapshot !== undefined && broadcast.size > 0) broadcast.push(snapshotFrame(snapshot), undefined);
+  /** What is open comes in its place among the deltas: those before it are in it, those behind it are not. */
+  const showSpeech = (show: (frame: string) => void) =>
+    source.speech((open) => {
+      if (isReading) missedLive = true;
+      else if (open !== undefined) show(snapshotFrame(stream, open));
+    });
+  const showAll = (frame: string) => {
+    if (broadcast.size > 0) broadcast.push(frame, undefined);
   };
 
   const moved = () => {
@@ -183,9 +195,6 @@ export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef):
     get isOver() {
       return isOver;
     },
-    get isHere() {
-      return source.isHere;
-    },
     pages,
     frameOf: (seq, line) => eventFrame(seq, json(line)),
     join(follower) {
@@ -195,14 +204,17 @@ export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef):
         return true;
       }
       broadcast.add(follower);
-      const snapshot = follower.live && !isReading ? speech.snapshot() : undefined;
-      if (snapshot !== undefined) follower.connection.send(snapshotFrame(snapshot));
+      if (follower.live)
+        showSpeech((frame) => {
+          broadcast.flush();
+          if (follower.connection.isOpen) follower.connection.send(frame);
+        });
       return true;
     },
     leave: broadcast.remove,
     told(event) {
       source.look();
-      told(event);
+      take(event);
     },
     close() {
       isClosed = true;

@@ -27,8 +27,6 @@ const SWEEP_MS = 1_000;
 interface KeptChannel {
   readonly channel: Channel;
   clients: number;
-  /** Since when nobody follows it. */
-  idleSince: number;
 }
 
 export function createStreams({ runtime, clock, limits: given, onError }: StreamsEdges): Streams {
@@ -55,11 +53,8 @@ export function createStreams({ runtime, clock, limits: given, onError }: Stream
   const sweep = () => {
     const now = clock.monotonic();
     for (const connection of connections) look(connection, now);
-    for (const kept of channels.values())
-      if (kept.clients === 0 && (!kept.channel.isHere || now - kept.idleSince >= limits.lingerMs))
-        forget(kept.channel);
     stopSweep = undefined;
-    if (clients > 0 || channels.size > 0) stopSweep = clock.after(SWEEP_MS, sweep);
+    if (clients > 0) stopSweep = clock.after(SWEEP_MS, sweep);
     else {
       unwatch?.();
       unwatch = undefined;
@@ -85,7 +80,7 @@ export function createStreams({ runtime, clock, limits: given, onError }: Stream
     if (found?.channel.kind === ref.kind) return found;
     if (found !== undefined) throw nothingToFollow(ref.kind, ref.stream, runtime.store.location);
     const channel = createChannel({ runtime, limits, pulse, turnstile, onError }, ref);
-    const kept = { channel, clients: 0, idleSince: clock.monotonic() };
+    const kept = { channel, clients: 0 };
     channels.set(ref.stream, kept);
     return kept;
   };
@@ -101,8 +96,7 @@ export function createStreams({ runtime, clock, limits: given, onError }: Stream
 
   const leave = (kept: KeptChannel) => {
     kept.clients--;
-    kept.idleSince = clock.monotonic();
-    if (kept.clients === 0 && (isClosing || !kept.channel.isHere)) forget(kept.channel);
+    if (kept.clients === 0) forget(kept.channel);
   };
 
   /** Counts the client, and hears of what goes wrong once it was answered. */

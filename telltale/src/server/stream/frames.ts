@@ -1,5 +1,6 @@
 import type { LiveSnapshot } from '../../client/client.ts';
 import type { LiveEvent } from '../../events/event.ts';
+import type { OpenSpeech } from '../../session/turn/open-speech.ts';
 
 /** The first bytes of every stream: how soon a browser that lost it comes back. */
 export const BEGINNING = 'retry: 1000\n\n';
@@ -21,7 +22,18 @@ export const eventFrame = (seq: number, json: string): string => `id: ${seq}\nda
 /** An event that is not resumed from: it leaves the client's last id as it is. */
 export const plainFrame = (json: string): string => `data: ${json}\n\n`;
 
-export const snapshotFrame = (snapshot: LiveSnapshot): string => plainFrame(JSON.stringify(snapshot));
+/** What is shown of one text that is open, in characters; of a longer one, its end. */
+const MAX_SHOWN = 256 * 1024;
+
+/** For whoever joins in the middle, and for whoever missed deltas: it stands for all deltas before it. */
+export function snapshotFrame(session: string, { turn, thoughts, response }: OpenSpeech): string {
+  const snapshot: LiveSnapshot = {
+    ...{ type: 'live.snapshot', session, turn },
+    thoughts: thoughts.map(({ depth, text }) => ({ depth, text: text.slice(-MAX_SHOWN) })),
+    response: response.slice(-MAX_SHOWN),
+  };
+  return plainFrame(JSON.stringify(snapshot));
+}
 
 /** Deltas come by the thousand, and are put together by hand: half the time of a `JSON.stringify` of the whole. */
 export function createLiveFrame(session: string): (event: LiveEvent) => string {

@@ -34,7 +34,7 @@ export interface Headlines {
 
 export function createHeadlines(edges: HeadlinesEdges): Headlines {
   const { limits, pulse } = edges;
-  const broadcast = createBroadcast(pulse, limits.maxClientBytes);
+  const broadcast = createBroadcast('', pulse, limits.maxClientBytes);
   const push = (event: StreamEvent) => {
     if (broadcast.size === 0) return;
     const types: ReadonlySet<string> = isRunEvent(event) ? RUN_SUMMARY_TYPES : SUMMARY_TYPES;

@@ -20,8 +20,6 @@ export interface StreamLimits {
   readonly pageEvents: number;
   /** Reads of logs at once. */
   readonly maxReads: number;
-  /** What is open of a session's speech is kept for so long after its last follower left: pages are reloaded. */
-  readonly lingerMs: number;
   /** How often streams of other processes are looked at for headlines. */
   readonly pollMs: number;
   /** When the server closes, clients have so long to take what is on its way to them. */
@@ -42,7 +40,6 @@ export const STREAM_LIMITS: StreamLimits = {
   pageBytes: 256 * KIB,
   pageEvents: 1_000,
   maxReads: 16,
-  lingerMs: 30_000,
   pollMs: 1_000,
   farewellMs: 2_000,
 };

@@ -1,5 +1,6 @@
 import type { ObservedEvent } from '../../events/event.ts';
 import type { Runtime, Session } from '../../session/runtime-types.ts';
+import type { OpenSpeech } from '../../session/turn/open-speech.ts';
 
 /** What is needed of a runtime. */
 export type StreamRuntime = Pick<Runtime, 'store' | 'watch' | 'session'>;
@@ -8,6 +9,8 @@ export type StreamRuntime = Pick<Runtime, 'store' | 'watch' | 'session'>;
 export interface StreamSource {
   /** Whether it is worked on here: only then are there deltas. */
   readonly isHere: boolean;
+  /** Tells what is said of elements that are still open; nothing where it is not worked on here. */
+  speech(told: (open: OpenSpeech | undefined) => void): void;
   /** To be called when it may have been taken up here. */
   look(): void;
   close(): void;
@@ -48,6 +51,9 @@ export function createStreamSource({ runtime, kind, stream, told, moved }: Strea
   return {
     get isHere() {
       return session !== undefined;
+    },
+    speech(told) {
+      session?.speech(told);
     },
     look() {
       if (session === undefined && kind === 'session' && runtime.session(stream) !== undefined) attach();

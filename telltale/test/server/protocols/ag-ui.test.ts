@@ -54,8 +54,7 @@ const HI = [{ id: '1', role: 'user', content: 'Hi.' }];
 
 /** The status, and the error, of what the client would not send or would log. */
 async function post(path: string, body: unknown) {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const answer = await fetch(stage.url + path, { method: 'POST', body: text });
+  const answer = await stage.post(path, body);
   return [answer.status, ((await answer.json()) as { error: object }).error] as const;
 }
 
@@ -320,7 +319,7 @@ describe('bad input to AG-UI', () => {
     stage = await openStage({ coder: { turns: [] }, writer: { turns: [] } });
     const ids = { threadId: 't', runId: 'r' };
     const path = '/ag-ui/coder';
-    expect(await post(path, '{')).toMatchObject([400, { message: 'The body is no JSON.' }]);
+    expect(await post(path, '{')).toMatchObject([400, { code: 'bad_json' }]);
     expect(await post(path, [])).toMatchObject([400, { message: 'The body is a list, not an object.' }]);
     expect(await post(path, {})).toMatchObject([400, { message: '"threadId" is missing.' }]);
     expect(await post(path, { ...ids, threadId: 'x'.repeat(300) })).toMatchObject([400, {}]);

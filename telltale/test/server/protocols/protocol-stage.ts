@@ -1,14 +1,12 @@
-import type { AddressInfo } from 'node:net';
-import { serve } from '@hono/node-server';
-import { Hono } from 'hono';
-import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { SessionEvent } from '../../../src/events/event.ts';
 import { createSystemClock } from '../../../src/kernel/clock.ts';
 import { suggest } from '../../../src/kernel/nearest.ts';
-import { RuntimeError, toRuntimeError } from '../../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../../src/kernel/runtime-error.ts';
 import type { ScriptTurn } from '../../../src/models/scripted/script.ts';
+import { createAudit } from '../../../src/server/auth/create-audit.ts';
+import { createTokens } from '../../../src/server/auth/create-tokens.ts';
+import { createServer, type ServerOptions } from '../../../src/server/create-server.ts';
 import { mountProtocols } from '../../../src/server/protocols/mount-protocols.ts';
-import type { AppEnv, ServerEdges } from '../../../src/server/server-edges.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { defineAgent } from '../../../src/session/define/define-agent.ts';
 import { defineTool } from '../../../src/session/define/define-tool.ts';
@@ -20,6 +18,8 @@ import { scripted } from '../../../src/testing/scripted.ts';
 
 export interface Stage {
   readonly url: string;
+  /** Of the role `run`: clients of OpenAI's API cannot go without one. */
+  readonly token: string;
   readonly runtime: Runtime;
   readonly store: Store;
   /** What nobody could be told of. */
@@ -30,10 +30,9 @@ export interface Stage {
   /** The only session there is, or the newest. */
   newest(): Promise<string>;
   status(session: string): Promise<string | undefined>;
-  /** Open ones. */
-  connections(): Promise<number>;
+  post(path: string, body: unknown): Promise<Response>;
   /** As a server does before it ends. */
-  closing(): void;
+  drain(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -55,36 +54,42 @@ export async function openStage(
     models.set(name, model);
     agents.set(name, await defineAgent({ ...rest, name, model }));
   }
-  const ending = new AbortController();
   const strays: unknown[] = [];
-  const edges = {
-    ...{ runtime, clock: createSystemClock(), version: '0', dev: false, closing: ending.signal },
-    catalog: {
-      list: () => [...agents].map(([name, agent]) => ({ name, agent, loadedAt: 1_000, problems: [] })),
-      find(name: string) {
-        const agent = agents.get(name);
-        if (agent === undefined)
-          throw new RuntimeError('agent_unknown', `No agent is named "${name}".`, {
-            hint: suggest(name, [...agents.keys()], 'Agents'),
-          });
-        return agent;
-      },
+  const clock = createSystemClock();
+  const catalog = {
+    list: () => [...agents].map(([name, agent]) => ({ name, agent, loadedAt: 1_000, problems: [] })),
+    find(name: string) {
+      const agent = agents.get(name);
+      if (agent === undefined)
+        throw new RuntimeError('agent_unknown', `No agent is named "${name}".`, {
+          hint: suggest(name, [...agents.keys()], 'Agents'),
+        });
+      return agent;
     },
+  };
+  const tokens = createTokens(store, clock);
+  // A stage that is opened on the store of another has one already.
+  await tokens.revoke('front-end');
+  const { token } = await tokens.create('front-end', 'run');
+  const server = await createServer({
+    ...{ runtime, clock, version: '0', dev: false, host: '127.0.0.1', port: 0, mounts: [mountProtocols] },
+    ...{ tokens, audit: createAudit(store) },
+    // Of these the front ends use nothing else.
+    catalog: catalog as unknown as ServerOptions['catalog'],
+    streams: { close: async () => undefined } as ServerOptions['streams'],
+    notifications: {} as ServerOptions['notifications'],
     onError: (thrown: unknown) => strays.push(thrown),
-  } as unknown as ServerEdges; // the front ends use no other edges
-  const app = new Hono<AppEnv>();
-  app.onError((thrown, c) => {
-    const error = toRuntimeError(thrown);
-    const status =
-      { bad_request: 400, agent_unknown: 404, thread_busy: 409, review_answered: 409 }[error.code] ?? 500;
-    return c.json({ error: error.toJSON() }, status as ContentfulStatusCode);
   });
-  mountProtocols(app, edges);
-  const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' });
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
   return {
-    ...{ url: `http://127.0.0.1:${port}`, runtime, store, strays },
+    ...{ url: server.url, token, runtime, store, strays },
+    post: (path, body) => {
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      return fetch(server.url + path, {
+        method: 'POST',
+        body: text,
+        headers: { 'content-type': 'application/json' },
+      });
+    },
     prompt: (agent) => models.get(agent)?.prompts.at(-1) ?? '',
     events: (session) => runtime.events(session),
     async newest() {
@@ -92,16 +97,10 @@ export async function openStage(
       return info?.stream ?? '';
     },
     status: async (session) => (await store.info(session))?.status,
-    connections: () =>
-      new Promise((resolve, reject) =>
-        server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
-      ),
-    closing: () => ending.abort(),
+    drain: () => server.drain(),
     async close() {
-      ending.abort();
       await runtime.close();
-      if ('closeAllConnections' in server) server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await server.close();
     },
   };
 }

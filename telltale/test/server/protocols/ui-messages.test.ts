@@ -234,7 +234,7 @@ describe('bad input to a chat', () => {
   it('is refused with what was found and what to send, and starts nothing', async () => {
     stage = await openStage({ coder: { turns: [] }, writer: { turns: [] } });
     const post = async (body: unknown, path = '/chat/coder') => {
-      const answer = await fetch(stage.url + path, { method: 'POST', body: JSON.stringify(body) });
+      const answer = await stage.post(path, body);
       return [answer.status, ((await answer.json()) as { error: object }).error] as const;
     };
     const hi = { id: '1', role: 'user', parts: [{ type: 'text', text: 'Hi.' }] };

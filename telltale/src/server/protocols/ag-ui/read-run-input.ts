@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../../kernel/json.ts';
+import { badRequest } from '../../http/http-errors.ts';
 import type { Said } from '../chats.ts';
 import { readList, type SpokenMessage, wholeInput } from '../conversation-input.ts';
-import { badRequest } from '../protocol-errors.ts';
 import { contentText, kindOf, optionalText, readId } from '../read-fields.ts';
 
 /** What a RunAgentInput asks for. */

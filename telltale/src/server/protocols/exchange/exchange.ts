@@ -1,6 +1,7 @@
 import type { ObservedEvent } from '../../../events/event.ts';
 import { RuntimeError, toRuntimeError } from '../../../kernel/runtime-error.ts';
 import type { Session, SessionResult } from '../../../session/runtime-types.ts';
+import { serverClosing } from '../../http/http-errors.ts';
 import type { ExchangeEnd, ExchangeFold } from './exchange-end.ts';
 
 export interface ExchangeFollower {
@@ -127,12 +128,6 @@ function endOfResult({ session, status, error }: SessionResult<unknown>): Exchan
   if (status === 'cancelled') return { kind: 'stopped', reason: 'The session was cancelled.' };
   return { kind: 'failed', error: letGo(session).toJSON() };
 }
-
-const serverClosing = () =>
-  new RuntimeError('closing', 'The server is closing.', {
-    hint: 'The session goes on when it is back: ask again then.',
-    retryable: true,
-  });
 
 const letGo = (session: string) =>
   new RuntimeError('session_released', `The server let go of ${session} before it had answered.`, {

@@ -1,4 +1,5 @@
-import { RuntimeError, toRuntimeError } from '../../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { statusOf } from '../../http/status-of.ts';
 
 /** The body of an answer that is no success, as clients of OpenAI's API read it. */
 export interface OpenAiError {
@@ -36,22 +37,11 @@ export const answerWithdrawn = () =>
     },
   );
 
-/** The status of an error, and its body. Clients must not run an agent again on their own: it may have acted. */
-export function openAiAnswer(thrown: unknown): { readonly status: number; readonly body: OpenAiError } {
-  const error = toRuntimeError(thrown);
-  const status = STATUS.get(error.code) ?? (error.code === 'internal' ? 500 : 400);
-  if (error.code === 'agent_unknown') {
-    const known = aboutParam(
-      'model',
-      new RuntimeError('model_not_found', error.message, { hint: error.hint }),
-    );
-    return { status, body: openAiError(known, 'invalid_request_error') };
-  }
-  return { status, body: openAiError(error, status < 500 ? 'invalid_request_error' : 'server_error') };
+/** The status of an error, and its body. */
+export function openAiAnswer(error: RuntimeError): { readonly status: number; readonly body: OpenAiError } {
+  const status = statusOf(error);
+  if (error.code !== 'agent_unknown')
+    return { status, body: openAiError(error, status < 500 ? 'invalid_request_error' : 'server_error') };
+  const unknown = new RuntimeError('model_not_found', error.message, { hint: error.hint });
+  return { status, body: openAiError(aboutParam('model', unknown), 'invalid_request_error') };
 }
-
-const STATUS: ReadonlyMap<string, number> = new Map([
-  ['agent_unknown', 404],
-  ['closing', 503],
-  ['runtime_closed', 503],
-]);

@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import type { LoadedAgent } from '../../../session/loaded-agent.ts';
 import type { CatalogEntry } from '../../catalog/agent-catalog.ts';
 import type { AppEnv, ServerEdges } from '../../server-edges.ts';
@@ -105,8 +106,9 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
       try {
         return await handle(c);
       } catch (thrown) {
+        // A mistake of ours is answered like any other.
+        if (!(thrown instanceof RuntimeError) || thrown.code === 'internal') throw thrown;
         const { status, body } = openAiAnswer(thrown);
-        if (status === 500) edges.onError(thrown);
         return c.json(body, status as ContentfulStatusCode, NO_RETRY);
       }
     };

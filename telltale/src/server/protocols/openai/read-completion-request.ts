@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../kernel/json.ts';
 import { toRuntimeError } from '../../../kernel/runtime-error.ts';
+import { badRequest } from '../../http/http-errors.ts';
 import { readList, type SpokenMessage, wholeInput } from '../conversation-input.ts';
-import { badRequest } from '../protocol-errors.ts';
 import { contentText, kindOf, optionalText, readId } from '../read-fields.ts';
 import { aboutParam } from './openai-error.ts';
 

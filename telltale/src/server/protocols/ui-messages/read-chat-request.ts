@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from '../../../kernel/json.ts';
+import { badRequest } from '../../http/http-errors.ts';
 import type { OnClose } from '../ag-ui/read-run-input.ts';
 import { readOnClose } from '../ag-ui/read-run-input.ts';
 import type { Said } from '../chats.ts';
 import { readList, type SpokenMessage, wholeInput } from '../conversation-input.ts';
-import { badRequest } from '../protocol-errors.ts';
 import { kindOf, optionalText, readId } from '../read-fields.ts';
 
 /** What the AI SDK's chat transport asks for. */

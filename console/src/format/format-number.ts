@@ -28,10 +28,3 @@ export function formatCost(usd: number): string {
   if (usd < 0.0001) return '< $0.0001';
   return `$${usd.toFixed(usd < 0.1 ? 4 : 2)}`;
 }
-
-/** `512 B`, `1.2 KiB`, `3.4 MiB`. */
-export function formatBytes(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(1)} KiB`;
-  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
-}

@@ -16,10 +16,11 @@ export function SavingLine() {
     >
       <Icon name="bolt" size={13} className="text-accent" />
       <span className="truncate">
-        <strong className="font-semibold text-ink">{formatDuration(savedMs)} saved</strong>
-        <span className="hidden xl:inline">
-          {' '}
-          · {early} of {started} actions began before the model had finished
+        {savedMs < 1 ? null : (
+          <strong className="mr-1 font-semibold text-ink">{formatDuration(savedMs)} saved ·</strong>
+        )}
+        <span className={savedMs < 1 ? '' : 'hidden xl:inline'}>
+          {early} of {started} actions began before the model had finished
         </span>
       </span>
       <span className="sr-only">{told}</span>

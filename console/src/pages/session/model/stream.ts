@@ -23,7 +23,8 @@ export function createStream(waterfall: Waterfall): Stream {
    * of them, where it began.
    */
   const placeOfThought = (depth: number, turn: number): number => {
-    const least = Math.max(0, ...claimed.slice(0, depth + 1).map((index = 0) => index));
+    let least = 0;
+    for (let outer = 0; outer <= depth; outer++) least = Math.max(least, claimed[outer] ?? 0);
     let place = items.length;
     for (let at = items.length - 1; at >= least; at--) {
       const item = items[at];

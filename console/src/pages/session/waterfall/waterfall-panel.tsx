@@ -1,4 +1,4 @@
-import { useRef } from 'react';
+import { useCallback, useRef, useState } from 'react';
 import { EmptyState } from '../../../ui/empty-state.tsx';
 import { IconButton } from '../../../ui/icon-button.tsx';
 import { Panel } from '../../../ui/panel.tsx';
@@ -23,6 +23,12 @@ export function WaterfallPanel({ className }: { readonly className?: string }) {
   const { waterfall } = model;
   const gutter = useMedia('(min-width: 40rem)') ? WIDE_GUTTER : NARROW_GUTTER;
   const scroller = useRef<HTMLDivElement>(null);
+  // Rows look at what they scroll in as soon as they are there: it has to be there first.
+  const [isReady, setReady] = useState(false);
+  const attach = useCallback((element: HTMLDivElement | null) => {
+    scroller.current = element;
+    setReady(element !== null);
+  }, []);
   const { width } = useSize(scroller);
   const span = {
     start: waterfall.start,
@@ -48,10 +54,9 @@ export function WaterfallPanel({ className }: { readonly className?: string }) {
       bodyClassName="relative flex min-h-0"
       {...(className === undefined ? {} : { className })}
     >
-      <div ref={scroller} className="min-h-0 flex-1 overflow-auto rounded-b-lg" tabIndex={-1}>
-        {count === 0 ? (
-          <EmptyState icon="activity" title="No turn has begun yet." />
-        ) : (
+      <div ref={attach} className="min-h-0 flex-1 overflow-auto rounded-b-lg" tabIndex={-1}>
+        {count === 0 ? <EmptyState icon="activity" title="No turn has begun yet." /> : null}
+        {count === 0 || !isReady ? null : (
           <WaterfallRows scroller={scroller} count={count} gutter={gutter} zoom={zoom} width={width} />
         )}
       </div>

@@ -1,6 +1,7 @@
 import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { firstLoad } from './first-load.ts';
 
 /** Where `telltale dev` listens while the console itself is worked on: `npm run dev -w console`. */
 const SERVER = 'http://127.0.0.1:4800';
@@ -9,7 +10,15 @@ const MORE = ['/notifications', '/audit', '/tokens', '/whoami', '/healthz', '/re
 
 export default defineConfig({
   base: './',
-  plugins: [react(), tailwind()],
+  plugins: [react(), tailwind(), firstLoad()],
   build: { outDir: '../telltale/web', emptyOutDir: true, target: 'es2023', chunkSizeWarningLimit: 600 },
-  server: { proxy: Object.fromEntries([...OURS, ...MORE].map((path) => [path, SERVER])) },
+  // The server answers only pages of its own.
+  server: {
+    proxy: Object.fromEntries(
+      [...OURS, ...MORE].map((path) => [
+        path,
+        { target: SERVER, changeOrigin: true, headers: { origin: SERVER } },
+      ]),
+    ),
+  },
 });

@@ -1,5 +1,6 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { createClient } from '../../telltale/src/client/create-client.ts';
 import { App } from './app.tsx';
 import './theme.css';
 
@@ -7,10 +8,6 @@ const root = document.getElementById('root');
 if (root === null) throw new Error('The page has no #root.');
 createRoot(root).render(
   <StrictMode>
-    <App
-      makeClient={() => {
-        throw new Error('not yet');
-      }}
-    />
+    <App makeClient={createClient} />
   </StrictMode>,
 );

@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs';
+import { BROWSERS } from '../../telltale/test/servers/browsers.ts';
 import { findProgram } from '../../telltale/test/servers/find-program.ts';
 import type { createProgress } from '../launch/progress.js';
 import { runCaptured } from '../launch/run-captured.js';
 
-/** Programs that tests want and npm does not bring, each with its package on Debian. */
-const WANTED: readonly (readonly [program: string, debianPackage: string])[] = [
-  ['redis-server', 'redis-server'],
-  ['bwrap', 'bubblewrap'],
+/** Programs that tests want and npm does not bring, by any of their names, each with its package on Debian. */
+const WANTED: readonly (readonly [programs: readonly string[], debianPackage: string])[] = [
+  [['redis-server'], 'redis-server'],
+  [['bwrap'], 'bubblewrap'],
+  [BROWSERS, 'chromium'],
 ];
 
 export type ServerPlan =
@@ -25,7 +27,7 @@ export interface Machine {
 
 /** What to do about the programs that are not there. */
 export function planServers({ has, isDebian, isRoot }: Machine): ServerPlan {
-  const missing = WANTED.filter(([program]) => !has(program));
+  const missing = WANTED.filter(([programs]) => !programs.some(has));
   if (missing.length === 0) return { kind: 'nothing' };
   const packages = missing.map(([, debianPackage]) => debianPackage);
   if (isDebian && isRoot)
@@ -39,7 +41,7 @@ export function planServers({ has, isDebian, isRoot }: Machine): ServerPlan {
     };
   return {
     kind: 'tell',
-    missing: missing.map(([program]) => program),
+    missing: missing.map(([[program = '']]) => program),
     mend: isDebian
       ? `sudo apt-get install ${packages.join(' ')}`
       : `install ${packages.join(' and ')} with your system's package manager`,

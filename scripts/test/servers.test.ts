@@ -30,7 +30,7 @@ describe('the servers that tests need', () => {
   });
 
   test('are installed by root on a Debian, only those that are missing, and it is said', async () => {
-    expect(await setUp({ has: (program) => program === 'bwrap' })).toEqual({
+    expect(await setUp({ has: (program) => program !== 'redis-server' })).toEqual({
       ran: ['apt-get update', 'apt-get install -y --no-install-recommends redis-server'],
       said: ['✓ servers: installed redis-server (apt-get)'],
     });
@@ -39,12 +39,17 @@ describe('the servers that tests need', () => {
   test('are not installed by anybody else: it is said how to', async () => {
     expect(await setUp({ isRoot: false })).toEqual({
       ran: [],
-      said: [expect.stringContaining('sudo apt-get install redis-server bubblewrap')],
+      said: [expect.stringContaining('sudo apt-get install redis-server bubblewrap chromium')],
     });
     expect(await setUp({ isDebian: false })).toEqual({
       ran: [],
-      said: [expect.stringContaining('install redis-server and bubblewrap with your system')],
+      said: [expect.stringContaining('install redis-server and bubblewrap and chromium with your system')],
     });
+  });
+
+  test('are there under any of their names', () => {
+    const has = (program: string) => ['redis-server', 'bwrap', 'google-chrome'].includes(program);
+    expect(planServers(machine({ has }))).toEqual({ kind: 'nothing' });
   });
 
   test('that cannot be installed do not end the check: what apt-get said is shown', async () => {

@@ -1,11 +1,11 @@
 import type { Whoami } from '../../../telltale/src/client/api.ts';
 import type { ErrorJson } from '../../../telltale/src/kernel/runtime-error.ts';
 
-/** The one stream of events that all pages of a tab share. */
+/** The one stream of events that all pages of a tab share. It is not tried again where `retryAt` is undefined. */
 export type Connection =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'open' }
-  | { readonly kind: 'lost'; readonly error: ErrorJson; readonly retryAt: number };
+  | { readonly kind: 'lost'; readonly error: ErrorJson; readonly retryAt: number | undefined };
 
 /** Who the server takes us for. */
 export type Who =
@@ -16,8 +16,6 @@ export type Who =
   | { readonly kind: 'failed'; readonly error: ErrorJson };
 
 /** Codes with which the server answers 401. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  ...['unauthorized', 'unauthenticated', 'token_required', 'token_missing', 'token_unknown', 'token_invalid'],
-]);
+const REFUSALS: ReadonlySet<string> = new Set(['token_missing', 'token_refused']);
 
 export const isRefusal = ({ code }: ErrorJson): boolean => REFUSALS.has(code);

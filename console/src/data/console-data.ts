@@ -21,6 +21,8 @@ export interface ConsoleData {
   readonly reviews: ReviewInbox;
   readonly agents: AgentList;
   readonly toasts: Toasts;
+  /** How pages were left: filters, chosen rows. */
+  readonly kept: Map<string, unknown>;
   /** The time, once a second. */
   readonly now: Readable<number>;
   /** Asks who we are, and follows all that happens. The returned function ends it. */
@@ -41,7 +43,10 @@ export function createConsoleData({ client, clock = Date.now }: DataEdges): Cons
   });
   const sessions = createSessionLists(client, settled);
   const runs = createRunLists(client, settled);
-  const reviews = createReviewInbox(client);
+  const toasts = createToasts();
+  const reviews = createReviewInbox(client, ({ agent, what, review }) =>
+    toasts.say('info', `${agent} asks: ${what}`, `/reviews/${review}`),
+  );
   const agents = createAgentList(client);
 
   const ask = async () => {
@@ -71,7 +76,7 @@ export function createConsoleData({ client, clock = Date.now }: DataEdges): Cons
 
   return {
     ...{ client, connection, who, sessions, runs, reviews, agents },
-    toasts: createToasts(),
+    ...{ toasts, kept: new Map() },
     now: createTicker(clock),
     start() {
       void ask();
@@ -80,7 +85,8 @@ export function createConsoleData({ client, clock = Date.now }: DataEdges): Cons
         else if (told.kind === 'open') opened();
         else if (told.kind === 'lost') {
           const { error, retryInMs } = told;
-          connection.set({ kind: 'lost', error, retryAt: clock() + retryInMs });
+          const retryAt = Number.isFinite(retryInMs) ? clock() + retryInMs : undefined;
+          connection.set({ kind: 'lost', error, retryAt });
           if (isRefusal(error)) who.set({ kind: 'refused', error });
           settle();
         }

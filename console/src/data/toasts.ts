@@ -4,11 +4,13 @@ export interface Toast {
   readonly id: number;
   readonly kind: 'done' | 'info' | 'failed';
   readonly text: string;
+  /** Where it can be seen. */
+  readonly path?: string;
 }
 
 /** Short news about what somebody just did; read out, and gone by themselves. */
 export interface Toasts extends Readable<readonly Toast[]> {
-  readonly say: (kind: Toast['kind'], text: string) => void;
+  readonly say: (kind: Toast['kind'], text: string, path?: string) => void;
   readonly dismiss: (id: number) => void;
 }
 
@@ -23,9 +25,11 @@ export function createToasts(): Toasts {
   const dismiss = (id: number) => toasts.set(toasts.get().filter((toast) => toast.id !== id));
   return {
     ...{ get: toasts.get, subscribe: toasts.subscribe, dismiss },
-    say(kind, text) {
+    say(kind, text, path) {
       const id = ++last;
-      toasts.set([...toasts.get(), { id, kind, text }].slice(-MAX_TOASTS));
+      toasts.set(
+        [...toasts.get(), { id, kind, text, ...(path === undefined ? {} : { path }) }].slice(-MAX_TOASTS),
+      );
       setTimeout(() => dismiss(id), kind === 'failed' ? FAILURE_STAYS_MS : STAYS_MS);
     },
   };

@@ -1,10 +1,7 @@
 import type { Role } from '../../../telltale/src/client/api.ts';
+import { allows } from './allows.ts';
 import { useReadable } from './readable.ts';
 import { useData } from './use-data.ts';
-
-const RANKS: Readonly<Record<Role, number>> = { read: 0, run: 1, admin: 2 };
-
-export const allows = (role: Role, needed: Role): boolean => RANKS[role] >= RANKS[needed];
 
 /** Why we may not do what needs a role; undefined where we may. For the `blocked` of buttons. */
 export function useBlocked(needed: Role): string | undefined {

@@ -11,6 +11,12 @@ export interface Call<Args extends readonly unknown[], Value> {
   readonly forget: () => void;
 }
 
+/** `crypto.randomUUID` is there only where the page came over TLS or from this machine. */
+const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );
+
 /**
  * Something that changes the server's state. A try after one whose answer was lost has the same idempotency key, so that
  * nothing is done twice; once the server has answered, the next has a key of its own.
@@ -28,7 +34,7 @@ export function useCall<Args extends readonly unknown[], Value>(
     async (...args: Args) => {
       if (busy.current) return undefined;
       const asked = JSON.stringify(args);
-      if (pending.current?.args !== asked) pending.current = { args: asked, key: crypto.randomUUID() };
+      if (pending.current?.args !== asked) pending.current = { args: asked, key: newKey() };
       busy.current = true;
       setState({ busy: true });
       try {

@@ -1,4 +1,4 @@
 import { createContext } from 'react';
 
-/** True until the first page has been shown. */
-export const ArrivalContext = createContext<{ current: boolean }>({ current: true });
+/** Whether somebody has gone from the page that the console was opened with to another. */
+export const ArrivalContext = createContext<{ readonly current: boolean }>({ current: false });

@@ -3,12 +3,23 @@ import { type ErrorJson, toRuntimeError } from '../../../telltale/src/kernel/run
 import { ErrorState } from '../ui/error-state.tsx';
 
 export interface ErrorBoundaryProps {
+  /** Where we are: another place begins without the error of the one before. */
+  readonly at: string;
   readonly children: ReactNode;
 }
 
+interface Caught {
+  readonly at: string;
+  readonly error?: ErrorJson | undefined;
+}
+
 /** A page that breaks, or whose code cannot be fetched, leaves the others alone. React has no other form for it than a class. */
-export class ErrorBoundary extends Component<ErrorBoundaryProps, { readonly error?: ErrorJson | undefined }> {
-  override state: { readonly error?: ErrorJson | undefined } = {};
+export class ErrorBoundary extends Component<ErrorBoundaryProps, Caught> {
+  override state: Caught = { at: this.props.at };
+
+  static getDerivedStateFromProps({ at }: ErrorBoundaryProps, state: Caught): Caught | null {
+    return at === state.at ? null : { at };
+  }
 
   static getDerivedStateFromError(thrown: unknown): { readonly error: ErrorJson } {
     return { error: toRuntimeError(thrown).toJSON() };

@@ -22,12 +22,11 @@ export function Page(props: PageProps) {
   const { title, heading, crumbs, actions, children, fill = false, narrow = false } = props;
   useTitle(title);
   const element = useRef<HTMLHeadingElement>(null);
-  const arrival = useContext(ArrivalContext);
+  const moved = useContext(ArrivalContext);
   useEffect(() => {
     // Whoever opens the console starts at its top; only what is reached from another page takes the focus.
-    if (arrival.current) arrival.current = false;
-    else element.current?.focus({ preventScroll: true });
-  }, [arrival]);
+    if (moved.current) element.current?.focus({ preventScroll: true });
+  }, [moved]);
   return (
     <div
       className={cx(
@@ -37,7 +36,7 @@ export function Page(props: PageProps) {
       )}
     >
       <header className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <div className="min-w-0 flex-1 basis-56">
+        <div className="min-w-0 flex-1 basis-36">
           {crumbs === undefined ? null : <div className="text-small text-ink-faint">{crumbs}</div>}
           <h1 ref={element} tabIndex={-1} className="truncate text-title font-semibold tracking-tight">
             {heading ?? title}

@@ -22,12 +22,15 @@ export function Shell() {
   const state = useReadable(connection);
   const caller = useReadable(who);
   const { open } = useReadable(reviews);
-  const arrival = useRef(true);
+  const first = useRef(location);
+  const moved = useRef(false);
+  if (first.current !== location && first.current !== '/') moved.current = true;
+  else first.current = location;
   useShortcuts(() => setHelp(true));
   if (caller.kind === 'refused') return <TokenPrompt error={caller.error} />;
   const nav = { home: homeOf(location), waiting: open.length, onHelp: () => setHelp(true) };
   return (
-    <ArrivalContext value={arrival}>
+    <ArrivalContext value={moved}>
       <button
         type="button"
         className="sr-only z-50 rounded-md bg-accent px-3 py-2 font-medium text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
@@ -40,7 +43,7 @@ export function Shell() {
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
           {state.kind === 'lost' ? <OfflineBanner error={state.error} retryAt={state.retryAt} /> : null}
           <main id="main" tabIndex={-1} className="min-h-0 flex-1 overflow-y-auto">
-            <ErrorBoundary key={location}>
+            <ErrorBoundary at={location}>
               <Routes />
             </ErrorBoundary>
           </main>

@@ -1,7 +1,6 @@
 import { Link } from 'wouter';
 import { Icon } from '../ui/icon.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
-import { Kbd } from '../ui/kbd.tsx';
 import { ConnectionNote } from './connection-note.tsx';
 import { Logo } from './logo.tsx';
 import { NAV_ITEMS } from './nav-items.ts';
@@ -15,7 +14,10 @@ export interface NavProps {
 }
 
 export const Sidebar = ({ home, waiting, onHelp }: NavProps) => (
-  <div className="hidden h-full w-52 shrink-0 flex-col gap-4 border-r border-line bg-surface p-3 md:flex">
+  <nav
+    aria-label="Pages"
+    className="hidden h-full w-52 shrink-0 flex-col gap-4 border-r border-line bg-surface p-3 md:flex"
+  >
     <Link
       href="/sessions"
       className="flex items-center gap-2 px-1.5 pt-1 text-lead font-semibold tracking-tight"
@@ -25,13 +27,13 @@ export const Sidebar = ({ home, waiting, onHelp }: NavProps) => (
     </Link>
     <Link
       href="/start"
-      className="flex h-8 items-center gap-2 rounded-md border border-line px-2.5 font-medium hover:border-line-strong hover:bg-hover"
+      className="flex h-8 items-center gap-2 rounded-md bg-accent px-2.5 font-medium text-on-accent hover:bg-accent-strong"
     >
       <Icon name="plus" />
       <span className="flex-1">New session</span>
-      <Kbd>n</Kbd>
+      <kbd className="font-mono text-small opacity-80">n</kbd>
     </Link>
-    <nav aria-label="Pages" className="flex flex-1 flex-col gap-0.5">
+    <div className="flex flex-1 flex-col gap-0.5">
       {NAV_ITEMS.map((item) => (
         <NavLink
           key={item.path}
@@ -40,10 +42,10 @@ export const Sidebar = ({ home, waiting, onHelp }: NavProps) => (
           count={item.path === '/reviews' ? waiting : 0}
         />
       ))}
-    </nav>
+    </div>
     <div className="flex items-end gap-1">
       <ConnectionNote />
       <IconButton icon="keyboard" label="Keyboard shortcuts" onClick={onHelp} />
     </div>
-  </div>
+  </nav>
 );

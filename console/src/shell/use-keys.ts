@@ -11,15 +11,18 @@ export const isForControl = (event: KeyboardEvent): boolean =>
   (event.target instanceof Element && event.target.closest(TYPED_IN) !== null) ||
   document.querySelector('dialog[open]') !== null;
 
-/** Single keys of a page: called with each that is not typed into something. True says that it was understood. */
-export function useKeys(onKey: (key: string) => boolean): void {
+/**
+ * Single keys of a page: called with each that is not typed into something. True says that it was understood.
+ * `first`: before the page's own hear of it, and what is understood they do not hear at all.
+ */
+export function useKeys(onKey: (key: string) => boolean, { first = false } = {}): void {
   const latest = useRef(onKey);
   latest.current = onKey;
   useEffect(() => {
     const listener = (event: KeyboardEvent) => {
       if (!isForControl(event) && latest.current(event.key)) event.preventDefault();
     };
-    window.addEventListener('keydown', listener);
-    return () => window.removeEventListener('keydown', listener);
-  }, []);
+    window.addEventListener('keydown', listener, first);
+    return () => window.removeEventListener('keydown', listener, first);
+  }, [first]);
 }

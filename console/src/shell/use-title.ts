@@ -1,10 +1,7 @@
 import { useEffect } from 'react';
 import { useReadable } from '../data/readable.ts';
 import { useData } from '../data/use-data.ts';
-
-/** `(2) Sessions – Telltale`: in front, how many reviews wait for a person. */
-export const titleOf = (page: string, waiting: number): string =>
-  `${waiting > 0 ? `(${waiting}) ` : ''}${page} – Telltale`;
+import { titleOf } from './title-of.ts';
 
 export function useTitle(page: string): void {
   const { open } = useReadable(useData().reviews);

@@ -1,16 +1,19 @@
 import type { ErrorJson } from '../../../telltale/src/kernel/runtime-error.ts';
 import { useNow } from '../data/use-now.ts';
 import { formatDuration } from '../format/format-duration.ts';
+import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
 export interface OfflineBannerProps {
   readonly error: ErrorJson;
-  readonly retryAt: number;
+  /** Undefined: it is not tried again. */
+  readonly retryAt: number | undefined;
 }
 
 /** Above every page while no events come. What is shown below it is what was last known. */
 export function OfflineBanner({ error, retryAt }: OfflineBannerProps) {
-  const left = Math.ceil((retryAt - useNow()) / 1_000) * 1_000;
+  const now = useNow();
+  const left = retryAt === undefined ? 0 : Math.ceil((retryAt - now) / 1_000) * 1_000;
   return (
     <div
       role="status"
@@ -20,13 +23,19 @@ export function OfflineBanner({ error, retryAt }: OfflineBannerProps) {
       <p className="min-w-0 flex-1">
         <span className="font-semibold">The connection to the server is lost.</span>{' '}
         <span className="text-ink-soft" title={`${error.message} (${error.code})`}>
-          What you see is what was last known.
+          {retryAt === undefined ? error.message : 'What you see is what was last known.'}
         </span>
       </p>
-      {/* The count would be read out each second. */}
-      <p aria-hidden="true" className="shrink-0 text-ink-soft tabular-nums">
-        {left > 0 ? `Next try in ${formatDuration(left)}` : 'Trying now…'}
-      </p>
+      {retryAt === undefined ? (
+        <Button size="small" icon="refresh" onClick={() => location.reload()}>
+          Load again
+        </Button>
+      ) : (
+        // The count would be read out each second.
+        <p aria-hidden="true" className="shrink-0 text-ink-soft tabular-nums">
+          {left > 0 ? `Next try in ${formatDuration(left)}` : 'Trying now…'}
+        </p>
+      )}
     </div>
   );
 }

@@ -10,7 +10,7 @@ export function StateChip({ field, value }: { readonly field: string; readonly v
   return (
     <span
       title={`${field}: ${label}`}
-      className="inline-flex h-5 max-w-44 min-w-0 items-center gap-1.5 rounded border border-line bg-surface pr-1.5 text-small text-ink"
+      className="inline-flex h-5 w-fit max-w-44 min-w-0 items-center gap-1.5 rounded border border-line bg-surface pr-1.5 text-small text-ink"
     >
       <span
         aria-hidden="true"

@@ -1,3 +1,4 @@
+import { Link } from 'wouter';
 import { useReadable } from '../data/readable.ts';
 import type { Toast } from '../data/toasts.ts';
 import { useData } from '../data/use-data.ts';
@@ -20,13 +21,22 @@ export function ToastRegion() {
       aria-live="polite"
       className="pointer-events-none fixed right-4 bottom-20 left-4 z-40 flex flex-col items-end gap-2 md:bottom-4 md:left-auto"
     >
-      {shown.map(({ id, kind, text }) => (
+      {shown.map(({ id, kind, text, path }) => (
         <div
           key={id}
           className="pointer-events-auto flex max-w-md items-center gap-2 rounded-lg border border-line bg-raised py-1.5 pr-1.5 pl-3 shadow-float"
         >
           <Icon name={LOOKS[kind][0]} className={LOOKS[kind][1]} />
-          <p className="min-w-0 flex-1 break-words">{text}</p>
+          <p className="line-clamp-3 min-w-0 flex-1 break-words">{text}</p>
+          {path === undefined ? null : (
+            <Link
+              href={path}
+              className="shrink-0 px-1 font-medium text-accent hover:underline"
+              onClick={() => toasts.dismiss(id)}
+            >
+              See it
+            </Link>
+          )}
           <IconButton icon="close" label="Dismiss" onClick={() => toasts.dismiss(id)} />
         </div>
       ))}

@@ -14,6 +14,8 @@ export interface CommandContext {
   run<Args extends readonly unknown[]>(
     action: (...args: Args) => Promise<ExitCode>,
   ): (...args: unknown[]) => Promise<void>;
+  /** For a command that goes on until it is told to stop: having been stopped is its success. */
+  endsWhenStopped(): void;
 }
 
 /**

@@ -23,8 +23,9 @@ export async function main(
   runtimes: RuntimePort = sessionRuntimes,
 ): Promise<number> {
   try {
-    const code = await runCommand(argv, io, commands ?? (await commandsFor(argv)), runtimes);
-    return io.signal.aborted ? await stopped(argv, io) : code;
+    const ended = await runCommand(argv, io, commands ?? (await commandsFor(argv)), runtimes);
+    const isInOrder = ended.endsWhenStopped && !(io.signal.reason instanceof RuntimeError);
+    return io.signal.aborted && !isInOrder ? await stopped(argv, io) : ended.code;
   } catch (thrown) {
     if (io.signal.aborted) return stopped(argv, io);
     const error = toRuntimeError(thrown);
@@ -47,9 +48,10 @@ async function runCommand(
   io: Io,
   commands: readonly RegisterCommand[],
   runtimes: RuntimePort,
-): Promise<ExitCode> {
+): Promise<{ readonly code: ExitCode; readonly endsWhenStopped: boolean }> {
   const printed: string[] = [];
   let exitCode: ExitCode = EXIT.ok;
+  let endsWhenStopped = false;
   const context: CommandContext = {
     io,
     runtimes,
@@ -58,6 +60,9 @@ async function runCommand(
       async (...args: unknown[]) => {
         exitCode = await action(...(args as unknown as Args));
       },
+    endsWhenStopped() {
+      endsWhenStopped = true;
+    },
   };
   const program = createProgram(io, (text) => printed.push(text));
   for (const register of commands) register(program, context);
@@ -70,7 +75,7 @@ async function runCommand(
     if (thrown.exitCode !== 0) throw usageOf(thrown, helpCommand(program, argv));
   }
   await io.stdout.write(printed.join(''));
-  return exitCode;
+  return { code: exitCode, endsWhenStopped };
 }
 
 /** commander with every door to the process shut: it prints through `print` and throws where it would exit. */

@@ -164,6 +164,11 @@ export interface ReviewInfo {
 
 export interface ReviewDetailsInfo extends ReviewInfo {
   readonly input?: JsonObject;
+  /** What would be executed, of a plan. */
+  readonly plan?: readonly JsonObject[];
+  /** The review in whose place it is asked, and what had changed. */
+  readonly replaces?: { readonly review: string; readonly changed: readonly string[] };
+  /** `approved`, `rejected` or `withdrawn`; absent while it is open. */
   readonly answer?: string;
   readonly choice?: string;
   readonly by?: string;
@@ -176,7 +181,54 @@ export interface AnswerReview {
   readonly answer?: 'approved' | 'rejected';
   /** One of the review's options. */
   readonly choice?: string;
+  /** An option in so many words; on an escalation, what the agent is told to try again with. */
+  readonly text?: string;
   readonly note?: string;
+}
+
+/** Events of a session or run behind one that is known, `limit` (10,000 at the most) at a time. */
+export interface EventQuery {
+  readonly after?: number;
+  readonly limit?: number;
+}
+
+export interface ResumeSession {
+  /** Goes on although the manifest is not the one that it started with. */
+  readonly accept_changes?: boolean;
+  /** Turns of the whole session at the most, in place of the limit it has had. */
+  readonly max_turns?: number;
+}
+
+export interface ResumeRun {
+  readonly accept_changes?: boolean;
+}
+
+export interface SignalRun {
+  readonly event: string;
+  readonly data?: JsonObject;
+}
+
+export interface RunQuery extends PageQuery {
+  /** Only runs that this session or run set off or called. */
+  readonly session?: string;
+  readonly workflow?: string;
+  readonly status?: readonly string[];
+}
+
+export interface WriteArtifact {
+  readonly source: string;
+  readonly methods: readonly string[];
+  readonly description?: string;
+}
+
+export interface CreateToken {
+  readonly name: string;
+  readonly role: Role;
+}
+
+/** The token itself is shown this once. */
+export interface CreatedToken extends TokenInfo {
+  readonly token: string;
 }
 
 export interface ArtifactInfo {

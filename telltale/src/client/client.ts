@@ -12,15 +12,20 @@ import type {
   ArtifactSource,
   ArtifactTestResult,
   AuditEntry,
+  CreatedToken,
+  CreateToken,
+  EventQuery,
   Health,
   MemoryQueryInfo,
   NotificationInfo,
   Page,
   PageQuery,
   Readiness,
+  ResumeRun,
+  ResumeSession,
   ReviewDetailsInfo,
   ReviewInfo,
-  Role,
+  RunQuery,
   SessionQuery,
   StartRun,
   StartSession,
@@ -29,6 +34,7 @@ import type {
   Whoami,
   WhyChain,
   WorkflowInfo,
+  WriteArtifact,
 } from './api.ts';
 
 export interface ClientOptions {
@@ -56,7 +62,8 @@ export interface LiveSnapshot {
 
 /**
  * What a follower of a stream is told. `open`: the connection stands (again), and everything behind `after` follows.
- * `lost`: it broke, and is tried again in so many milliseconds. `end`: nothing will come any more.
+ * `lost`: it broke, and is tried again in so many milliseconds: never (Infinity) where that would change nothing, and `end`
+ * follows. `end`: nothing will come any more. Of `followAll` nothing is resumed: whoever lists after `open` misses nothing.
  */
 export type Followed<Event> =
   | { readonly kind: 'open'; readonly after: number }
@@ -87,11 +94,7 @@ export interface TelltaleClient {
   session(id: string, options?: CallOptions): Promise<SessionSummary>;
   startSession(start: StartSession, options?: CallOptions): Promise<SessionSummary>;
   /** Committed events behind `after`, `limit` (10,000 at the most) at a time. */
-  sessionEvents(
-    id: string,
-    query?: { readonly after?: number; readonly limit?: number },
-    options?: CallOptions,
-  ): Promise<Page<SessionEvent>>;
+  sessionEvents(id: string, query?: EventQuery, options?: CallOptions): Promise<Page<SessionEvent>>;
   /** The folded state after `seq`, or now. */
   sessionState(id: string, seq?: number, options?: CallOptions): Promise<JsonObject>;
   /** Follows a session until it ends or the returned function is called: comes back by itself when it breaks. */
@@ -104,38 +107,21 @@ export interface TelltaleClient {
   /** The next message of a chat. */
   say(id: string, text: string, options?: CallOptions): Promise<void>;
   cancelSession(id: string, reason?: string, options?: CallOptions): Promise<void>;
-  resumeSession(
-    id: string,
-    resume?: { readonly accept_changes?: boolean; readonly max_turns?: number },
-    options?: CallOptions,
-  ): Promise<SessionSummary>;
+  resumeSession(id: string, resume?: ResumeSession, options?: CallOptions): Promise<SessionSummary>;
   /** A new session that begins as this one did, up to `seq`, and goes on from there. */
   fork(id: string, seq: number, options?: CallOptions): Promise<SessionSummary>;
   /** Why an event of a session or run happened. */
   why(stream: string, seq: number, options?: CallOptions): Promise<WhyChain>;
 
-  runs(
-    query?: PageQuery & {
-      readonly session?: string;
-      readonly workflow?: string;
-      readonly status?: readonly string[];
-    },
-    options?: CallOptions,
-  ): Promise<Page<RunSummary>>;
+  runs(query?: RunQuery, options?: CallOptions): Promise<Page<RunSummary>>;
   run(id: string, options?: CallOptions): Promise<RunSummary>;
   startRun(start: StartRun, options?: CallOptions): Promise<RunSummary>;
-  runEvents(
-    id: string,
-    query?: { readonly after?: number; readonly limit?: number },
-    options?: CallOptions,
-  ): Promise<Page<RunEvent>>;
+  /** The folded state after `seq`, or now. */
+  runState(id: string, seq?: number, options?: CallOptions): Promise<JsonObject>;
+  runEvents(id: string, query?: EventQuery, options?: CallOptions): Promise<Page<RunEvent>>;
   followRun(id: string, listener: (told: Followed<RunEvent>) => void, options?: FollowOptions): () => void;
   cancelRun(id: string, reason?: string, options?: CallOptions): Promise<void>;
-  resumeRun(
-    id: string,
-    resume?: { readonly accept_changes?: boolean },
-    options?: CallOptions,
-  ): Promise<RunSummary>;
+  resumeRun(id: string, resume?: ResumeRun, options?: CallOptions): Promise<RunSummary>;
   signalRun(id: string, event: string, data?: JsonObject, options?: CallOptions): Promise<void>;
 
   /** What changes any list: the events that summaries are folded from, of all sessions and runs. */
@@ -149,15 +135,11 @@ export interface TelltaleClient {
   /** Once: a second answer is refused with `review_answered` or its like. */
   answerReview(id: string, answer: AnswerReview, options?: CallOptions): Promise<ReviewDetailsInfo>;
 
-  artifacts(options?: CallOptions): Promise<Page<ArtifactInfo>>;
+  artifacts(query?: PageQuery, options?: CallOptions): Promise<Page<ArtifactInfo>>;
   /** All versions, newest first. */
   artifact(name: string, options?: CallOptions): Promise<Page<ArtifactSource>>;
   /** A new version. Needs `admin`. */
-  writeArtifact(
-    name: string,
-    draft: { readonly source: string; readonly methods: readonly string[]; readonly description?: string },
-    options?: CallOptions,
-  ): Promise<ArtifactSource>;
+  writeArtifact(name: string, draft: WriteArtifact, options?: CallOptions): Promise<ArtifactSource>;
   rollbackArtifact(name: string, to: number, options?: CallOptions): Promise<ArtifactSource>;
   testArtifact(name: string, test: TestArtifact, options?: CallOptions): Promise<ArtifactTestResult>;
 
@@ -172,10 +154,7 @@ export interface TelltaleClient {
   audit(query?: PageQuery, options?: CallOptions): Promise<Page<AuditEntry>>;
 
   tokens(options?: CallOptions): Promise<Page<TokenInfo>>;
-  createToken(
-    token: { readonly name: string; readonly role: Role },
-    options?: CallOptions,
-  ): Promise<TokenInfo & { readonly token: string }>;
+  createToken(token: CreateToken, options?: CallOptions): Promise<CreatedToken>;
   revokeToken(name: string, options?: CallOptions): Promise<void>;
 
   /** The OpenAPI 3.1 document. */

@@ -35,7 +35,7 @@ export interface Engine {
   wakeAt(kind: StreamKind, stream: string, due: number): void;
   /** Puts a message into a stream's inbox, durably, and has it worked on. */
   signal(kind: StreamKind, stream: string, message: Omit<InboxMessage, 'id' | 'at'>): Promise<void>;
-  /** Calls `fire` with the time that was due, each time once. What came due while nobody ran is not made up for. */
+  /** Calls `fire` with the time that was due, each time once. What came due while nobody ran is not made up for here: who places it does (`openTimetable`). */
   schedule(name: string, schedule: Schedule, fire: (due: number) => void): () => void;
   /** Resolves once nothing is being worked on and nothing is placed; what only waits for a time does not count. */
   idle(): Promise<void>;

@@ -398,6 +398,8 @@ export type LiveEvent =
       readonly session: string;
       readonly turn: number;
       readonly text: string;
+      /** Whether its opening tag means it to be the final one; what becomes of it is decided once all of it is there. */
+      readonly final?: boolean;
     }
   | {
       readonly type: 'action.progress';

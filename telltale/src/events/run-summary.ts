@@ -27,6 +27,30 @@ export interface RunSummary {
   readonly error?: ErrorJson;
 }
 
+/** The events that a summary says something of, apart from when it was last changed. */
+const SUMMED = [
+  'workflow.started',
+  'workflow.waiting',
+  'workflow.resumed',
+  'workflow.completed',
+  'workflow.failed',
+  'workflow.cancelled',
+  'state.entered',
+  'step.started',
+  'step.completed',
+  'step.failed',
+  'review.requested',
+  'review.resolved',
+  'model.used',
+] as const satisfies readonly RunEvent['type'][];
+
+/** Their types: what lists have to hear of. */
+export const RUN_SUMMARY_TYPES: ReadonlySet<string> = new Set(SUMMED);
+
+type SummedEvent = Extract<RunEvent, { readonly type: (typeof SUMMED)[number] }>;
+
+const isSummed = (event: RunEvent): event is SummedEvent => RUN_SUMMARY_TYPES.has(event.type);
+
 export const emptyRunSummary = (id: string): RunSummary => ({
   ...{ id, workflow: '', agent: '', status: 'running', startedAt: 0, updatedAt: 0, seq: 0, reviews: [] },
   ...{ steps: { completed: 0, failed: 0 }, cost_usd: 0 },
@@ -34,17 +58,24 @@ export const emptyRunSummary = (id: string): RunSummary => ({
 
 /** The summary after one more event. Never changes what it is given. */
 export function foldRunSummary(before: RunSummary, event: RunEvent): RunSummary {
-  const { waiting: _over, ...kept } = before;
-  return { ...kept, ...changesOf(before, event), seq: event.seq, updatedAt: event.at };
+  const { seq, at } = event;
+  const changes = isSummed(event) ? changesOf(before, event) : {};
+  const after: Growing = { ...before, ...changes, seq, updatedAt: at };
+  if (event.type === 'workflow.resumed') delete after.error;
+  if (after.status !== 'waiting') delete after.waiting;
+  return after;
 }
 
-function changesOf(before: RunSummary, event: RunEvent): Partial<RunSummary> {
+/** In the making: what is over goes. */
+type Growing = { -readonly [Key in keyof RunSummary]: RunSummary[Key] };
+
+function changesOf(before: RunSummary, event: SummedEvent): Partial<RunSummary> {
   switch (event.type) {
     case 'workflow.started': {
       const { workflow, manifest, origin } = event;
       const { session, parent, trigger } = origin;
       return {
-        ...{ workflow, agent: manifest.agent, startedAt: event.at, status: 'running' },
+        ...{ workflow, agent: manifest.agent, startedAt: event.at },
         ...(session === undefined ? {} : { session: session.id }),
         ...(parent === undefined ? {} : { parent: parent.run }),
         ...(trigger === undefined ? {} : { trigger: trigger.id }),
@@ -62,11 +93,14 @@ function changesOf(before: RunSummary, event: RunEvent): Partial<RunSummary> {
     case 'workflow.failed':
       return { status: 'failed', error: event.error };
     case 'workflow.cancelled':
-      return { status: 'cancelled' };
+      return {
+        status: 'cancelled',
+        error: { code: 'cancelled', message: event.reason, retryable: false },
+      };
     case 'state.entered':
       return { state: event.state };
     case 'step.started':
-      return { step: event.step, ...(before.status === 'waiting' ? { status: 'running' } : {}) };
+      return { step: event.step };
     case 'step.completed':
       return { steps: { ...before.steps, completed: before.steps.completed + 1 } };
     case 'step.failed':
@@ -77,7 +111,5 @@ function changesOf(before: RunSummary, event: RunEvent): Partial<RunSummary> {
       return { reviews: before.reviews.filter((review) => review !== event.review) };
     case 'model.used':
       return { cost_usd: before.cost_usd + event.cost_usd };
-    default:
-      return {};
   }
 }

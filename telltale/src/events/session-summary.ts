@@ -1,6 +1,8 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { SessionEvent } from './event.ts';
+import type { EventType, SessionEvent, Usage } from './event.ts';
+import { usedOutside } from './fold-turns.ts';
+import { LLM_USAGE } from './reduce.ts';
 import type { SessionStatus } from './state.ts';
 
 /** One value of an enum field of metadata, from `at` until the next one. */
@@ -43,6 +45,44 @@ export interface SessionSummary {
   readonly error?: ErrorJson;
 }
 
+/** The events that a summary says something of, apart from when it was last changed. */
+const SUMMED = [
+  'session.started',
+  'session.resumed',
+  'session.waiting',
+  'session.completed',
+  'session.failed',
+  'session.stalled',
+  'session.cancelled',
+  'turn.started',
+  'message.received',
+  'turn.completed',
+  'turn.failed',
+  'child.turn.completed',
+  'child.turn.failed',
+  'child.usage',
+  'custom',
+  'prompt.compacted',
+  'action.declared',
+  'action.completed',
+  'action.failed',
+  'action.interrupted',
+  'metadata.changed',
+  'review.requested',
+  'review.resolved',
+  'trigger.fired',
+  'workflow.completed',
+  'workflow.failed',
+  'workflow.cancelled',
+] as const satisfies readonly EventType[];
+
+/** Their types: what lists have to hear of. */
+export const SUMMARY_TYPES: ReadonlySet<string> = new Set(SUMMED);
+
+type SummedEvent = Extract<SessionEvent, { readonly type: (typeof SUMMED)[number] }>;
+
+const isSummed = (event: SessionEvent): event is SummedEvent => SUMMARY_TYPES.has(event.type);
+
 /** Spans of a band that are kept. */
 export const MAX_SPANS = 100;
 const MAX_TITLE = 200;
@@ -56,32 +96,44 @@ export const emptySummary = (id: string): SessionSummary => ({
 
 /** The summary after one more event; the same for whoever folds it, in whatever pieces. Never changes what it is given. */
 export function foldSummary(before: SessionSummary, event: SessionEvent): SessionSummary {
-  const { seq, at, turn } = event;
-  return { ...before, ...changesOf(before, event), seq, updatedAt: at, turn: Math.max(before.turn, turn) };
+  const { seq, at } = event;
+  // What is over goes; all else only adds.
+  if (event.type === 'session.resumed') return { ...goOn(before, event.chat === true), seq, updatedAt: at };
+  const changes = isSummed(event) ? changesOf(before, event) : {};
+  return { ...before, ...changes, seq, updatedAt: at };
 }
 
-function changesOf(before: SessionSummary, event: SessionEvent): Partial<SessionSummary> {
+/** An end that it had come to is none. What a session completed with is an answer only, once it goes on as a chat. */
+function goOn(before: SessionSummary, chat: boolean): SessionSummary {
+  const { error: _, ...kept } = before;
+  if (!chat) return { ...kept, status: 'running' };
+  const { result: __, ...open } = kept;
+  return { ...(before.status === 'completed' ? open : kept), status: 'running', chat: true };
+}
+
+function changesOf(
+  before: SessionSummary,
+  event: Exclude<SummedEvent, { readonly type: 'session.resumed' }>,
+): Partial<SessionSummary> {
   switch (event.type) {
     case 'session.started': {
       const { agent, input, model, chat, parent, forked, metadata = {}, states = [] } = event;
       const first = (field: string) => [{ value: metadata[field] ?? null, at: event.at, seq: event.seq }];
       return {
-        ...{ agent, model, metadata, status: 'running', startedAt: event.at },
-        title: input.slice(0, MAX_TITLE),
+        ...{ agent, model, metadata, startedAt: event.at },
+        title: beginning(input, MAX_TITLE),
         ...(chat === undefined ? {} : { chat }),
         ...(parent === undefined ? {} : { parent: parent.session }),
         ...(forked === undefined ? {} : { forked }),
         bands: Object.fromEntries(states.map((field) => [field, first(field)])),
       };
     }
-    case 'session.resumed':
-      return { status: 'running' };
     case 'session.waiting':
       return { status: 'waiting' };
     case 'session.completed': {
       const { result } = event;
       const text = typeof result === 'string' ? result : JSON.stringify(result);
-      return { status: 'completed', result: text.slice(0, MAX_RESULT) };
+      return { status: 'completed', result: beginning(text, MAX_RESULT) };
     }
     case 'session.failed':
       return { status: 'failed', error: event.error };
@@ -90,14 +142,24 @@ function changesOf(before: SessionSummary, event: SessionEvent): Partial<Session
     case 'session.cancelled':
       return { status: 'cancelled' };
     case 'turn.started':
+      return { status: 'running', turn: event.turn };
     case 'message.received':
       return before.status === 'waiting' ? { status: 'running' } : {};
     case 'turn.completed':
-      return spent(before, event.usage.input, event.usage.output, event.cost_usd);
+      return spent(before, event.usage, event.cost_usd);
     case 'turn.failed':
-    case 'child.usage':
     case 'prompt.compacted':
-      return spent(before, event.usage?.input ?? 0, event.usage?.output ?? 0, event.cost_usd ?? 0);
+      return event.usage === undefined ? {} : spent(before, event.usage, event.cost_usd);
+    case 'child.turn.completed':
+    case 'child.turn.failed':
+      return event.event.usage === undefined ? {} : spent(before, event.event.usage, event.event.cost_usd);
+    case 'child.usage':
+      return spent(before, event.usage, event.cost_usd);
+    case 'custom': {
+      if (event.name !== LLM_USAGE) return {};
+      const { usage, cost_usd } = usedOutside(event.data);
+      return spent(before, usage, cost_usd);
+    }
     case 'action.declared':
       return { actions: { ...before.actions, declared: before.actions.declared + 1 } };
     case 'action.completed':
@@ -109,7 +171,9 @@ function changesOf(before: SessionSummary, event: SessionEvent): Partial<Session
       const metadata = { ...before.metadata };
       const bands = { ...before.bands };
       for (const [field, { to }] of Object.entries(event.changes)) {
-        metadata[field] = to;
+        // A field that is not set and has no default is absent; on the log that is null.
+        if (to === null) delete metadata[field];
+        else metadata[field] = to;
         const band = bands[field];
         if (band === undefined) continue;
         bands[field] = [...band, { value: to, at: event.at, seq: event.seq }].slice(-MAX_SPANS);
@@ -129,13 +193,14 @@ function changesOf(before: SessionSummary, event: SessionEvent): Partial<Session
     case 'workflow.failed':
     case 'workflow.cancelled':
       return { runs: before.runs.filter((run) => run !== event.run) };
-    default:
-      return {};
   }
 }
 
-const spent = (before: SessionSummary, input: number, output: number, cost: number) => ({
-  input_tokens: before.input_tokens + input,
-  output_tokens: before.output_tokens + output,
+const spent = (before: SessionSummary, usage: Usage | undefined, cost = 0) => ({
+  input_tokens: before.input_tokens + (usage?.input ?? 0),
+  output_tokens: before.output_tokens + (usage?.output ?? 0),
   cost_usd: before.cost_usd + cost,
 });
+
+/** No character is cut in two. */
+const beginning = (text: string, most: number): string => text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '');

@@ -50,6 +50,13 @@ export function createIdSource({ clock, random = systemRandom }: IdSourceEdges):
   };
 }
 
+/** The id that a time and a digest give, the same each time: for what must not be made twice. The digest has 16 bytes or more. */
+export const derivedId = (prefix: string, timeMs: number, digest: Uint8Array): string =>
+  `${prefix}_${encodeTime(Math.max(0, Math.floor(timeMs)))}${Array.from(
+    digest.subarray(0, RANDOM_CHARS),
+    (byte) => ALPHABET[byte & 31],
+  ).join('')}`;
+
 function encodeTime(ms: number): string {
   let text = '';
   for (let rest = ms, i = 0; i < TIME_CHARS; i++) {

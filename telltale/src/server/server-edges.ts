@@ -1,19 +1,14 @@
 import type { HttpBindings } from '@hono/node-server';
-import type { Role } from '../client/api.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Runtime } from '../session/runtime-types.ts';
 import type { Audit } from './auth/audit.ts';
+import type { Caller } from './auth/caller.ts';
 import type { Tokens } from './auth/tokens.ts';
 import type { AgentCatalog } from './catalog/agent-catalog.ts';
 import type { Notifications } from './notify/notifications.ts';
 import type { Streams } from './stream/streams.ts';
 
-/** Who sent a request. */
-export interface Caller {
-  /** The token's name; `local` where none is needed. */
-  readonly name: string;
-  readonly role: Role;
-}
+export type { Caller };
 
 /** What every part of the server has at hand. */
 export interface ServerEdges {

@@ -52,7 +52,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       : given;
   const ids = createIdSource({ clock });
   const live = new Set<LiveSession>();
-  const here = new Map<string, LiveSession>();
+  const here = new Map<string, Session<unknown>>();
   const watchers = new Set<Watcher>();
   let closed = false;
 

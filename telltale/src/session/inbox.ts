@@ -18,6 +18,9 @@ export interface Inbox {
   close(): void;
 }
 
+/** Whose messages are nobody's in particular. */
+const USER = 'user';
+
 export function createInbox(
   writer: StreamWriter,
   {
@@ -46,6 +49,8 @@ export function createInbox(
     if (kind === 'steer' || kind === 'message') {
       const sender = kind === 'steer' ? 'steer' : 'user';
       last = log.append({ type: 'message.received', from: sender, text }, outside, consumed);
+      // Whose words they are, where that is not what the message itself says. In the same append: both, or none.
+      if (from !== USER) log.append({ type: 'audit', who: from, what: kind }, last);
       for (const then of waiting) then();
       waiting.clear();
     } else if (kind !== 'review' || !takeAnswer(reviews, from, body, [id]))

@@ -86,6 +86,10 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
       early.add(listener);
       return () => early.delete(listener);
     },
+    speech(told) {
+      if (log === undefined) told(undefined);
+      else log.speech(told);
+    },
     async steer(text) {
       await ready;
       await store.send(id, { kind: 'steer', from: 'user', body: text });

@@ -20,6 +20,7 @@ import type { ReviewDetails } from './reviews/read-review.ts';
 import type { OpenReview, ReviewFilter } from './reviews/review-table.ts';
 import type { ClientRuns, ClientRunsOptions } from './runs/client-types.ts';
 import type { Workflows } from './runs/run-types.ts';
+import type { OpenSpeech } from './turn/open-speech.ts';
 import type { DerivedTriggers } from './variables/derived-triggers.ts';
 
 /**
@@ -116,6 +117,11 @@ export interface Session<Output = Json> {
   readonly result: Promise<SessionResult<Output>>;
   /** As `events`, by call: cheaper. The returned function ends it. What a listener throws is uncaught, and harms no session. */
   subscribe(listener: (event: ObservedEvent) => void): () => void;
+  /**
+   * Tells what the model has said of elements that are still open, in its place among the events: what it holds was shown
+   * before, and what is shown afterwards comes behind it. For whoever joins in the middle. Undefined where nothing is open.
+   */
+  speech(told: (open: OpenSpeech | undefined) => void): void;
   steer(text: string): Promise<void>;
   /** The next message of a chat, from its user. */
   say(text: string): Promise<void>;

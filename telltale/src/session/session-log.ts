@@ -8,6 +8,7 @@ import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { StreamWriter } from '../store/store.ts';
 import { type Beside, createStreamBatches } from '../store/stream-batches.ts';
 import { tellAll } from '../store/tell-all.ts';
+import type { OpenSpeech } from './turn/open-speech.ts';
 
 /**
  * The one way in which a session changes: an event is folded at once, written in order behind those before it, and shown
@@ -24,6 +25,10 @@ export interface SessionLog {
   committed(seq: number, then: (error?: RuntimeError) => void): void;
   /** Shows what is never written, behind the events appended before it: nobody reads an answer before its question. */
   show(event: LiveEvent): void;
+  /** What the turn in hand has said of elements that are open: set by the turn. */
+  speaking: (() => OpenSpeech | undefined) | undefined;
+  /** Tells of it, once all that was said before was shown: in its place among the live events. */
+  speech(told: (open: OpenSpeech | undefined) => void): void;
   /** Whether anybody would see what is shown. */
   readonly watched: boolean;
   subscribe(listener: (event: ObservedEvent) => void): () => void;
@@ -66,8 +71,8 @@ export function createSessionLog({
 }: SessionLogEdges): SessionLog {
   const session = writer.stream;
   const listeners = new Set<(event: ObservedEvent) => void>();
-  /** Live events, each with the durable one that they came behind. */
-  let held: { readonly behind: number; readonly event: LiveEvent }[] = [];
+  /** Live events, and answers that stand among them, each with the durable one that they came behind. */
+  let held: { readonly behind: number; readonly show: LiveEvent | (() => void) }[] = [];
   let sealed = false;
   let origin: Cause = { stream: session, seq: 0, depth: 0 };
   let turnOrigin: Cause | undefined;
@@ -100,11 +105,19 @@ export function createSessionLog({
     if (held.length === 0) return;
     const due = held;
     let at = 0;
-    for (let live = due[at]; live !== undefined && live.behind <= through; live = due[++at]) tell(live.event);
+    for (let live = due[at]; live !== undefined && live.behind <= through; live = due[++at]) {
+      if (typeof live.show === 'function') live.show();
+      else tell(live.show);
+    }
     if (at > 0) held = due.slice(at);
   };
 
   const tell = (event: ObservedEvent) => tellAll(listeners, event);
+
+  const mayShow = () => {
+    if (held.length >= MAX_HELD) showHeld(state.seq); // all of them, so that none overtakes another
+    return batches.committedSeq() === state.seq;
+  };
 
   const batches = createStreamBatches<SessionEvent>({
     writer,
@@ -150,8 +163,14 @@ export function createSessionLog({
     here: () => turnOrigin ?? origin,
     committed: batches.committed,
     show(event) {
-      if (batches.committedSeq() === state.seq || held.length >= MAX_HELD) tell(event);
-      else held.push({ behind: state.seq, event });
+      if (mayShow()) tell(event);
+      else held.push({ behind: state.seq, show: event });
+    },
+    speaking: undefined,
+    speech(told) {
+      const open = log.speaking?.();
+      if (mayShow()) told(open);
+      else held.push({ behind: state.seq, show: () => told(open) });
     },
     subscribe(listener) {
       listeners.add(listener);

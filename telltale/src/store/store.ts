@@ -108,6 +108,18 @@ export interface StoredSnapshot {
   readonly body: string;
 }
 
+export interface StreamFilter {
+  readonly kind?: 'session' | 'run';
+  readonly status?: readonly string[];
+  /** The agent or workflow. */
+  readonly name?: string;
+  /** Only those that this stream called or set off. */
+  readonly parent?: string;
+  /** Only those that were made before this one, which may be gone meanwhile. */
+  readonly before?: Pick<StreamInfo, 'stream' | 'createdAt'>;
+  readonly limit?: number;
+}
+
 /** The log and its tables. One contract suite holds for every home of it. */
 export interface Store {
   /** Where it lives, for messages: `sqlite:./telltale.db`, `memory`. */
@@ -130,11 +142,7 @@ export interface Store {
   snapshots(stream: string): Promise<readonly StoredSnapshot[]>;
   info(stream: string): Promise<StreamInfo | undefined>;
   /** Streams, newest first. */
-  list(filter?: {
-    readonly kind?: 'session' | 'run';
-    readonly status?: readonly string[];
-    readonly limit?: number;
-  }): Promise<readonly StreamInfo[]>;
+  list(filter?: StreamFilter): Promise<readonly StreamInfo[]>;
   /** Puts a message into a stream's inbox and wakes its owner. Durable when it resolves. */
   send(stream: string, message: Omit<InboxMessage, 'id' | 'at'>): Promise<number>;
   /** Calls `moved` whenever a stream may have new committed events or messages, whoever wrote them. */

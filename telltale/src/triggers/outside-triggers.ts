@@ -1,10 +1,16 @@
 import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
 import { type TriggerManifest, triggersOf } from './compile-triggers.ts';
 
-/** Time comes again and again: in the shape the engine takes. `everyMs` is counted from when the runtime places it. */
+/** Time comes again and again. `everyMs` is counted from when the schedule was first kept. */
 export type TriggerSchedule =
   | { readonly cron: string; readonly timezone: string }
   | { readonly everyMs: number };
+
+/** None is made up for; one run stands for all; each has a run. */
+export type MissedPolicy = 'skip' | 'once' | 'all';
+
+/** How a sender of hooks signs. */
+export type HookSignature = 'standard' | 'github';
 
 interface Outside {
   /** `WORKFLOW#0`. */
@@ -22,9 +28,19 @@ interface Outside {
 
 /** What starts a workflow from outside of any session: no session watches for it. */
 export type OutsideTrigger =
-  | (Outside & { readonly type: 'schedule'; readonly schedule: TriggerSchedule })
-  /** `hook` is the name after `/hooks/`. */
-  | (Outside & { readonly type: 'webhook'; readonly hook: string; readonly secret: string })
+  | (Outside & {
+      readonly type: 'schedule';
+      readonly schedule: TriggerSchedule;
+      /** What becomes of times at which nobody ran. */
+      readonly missed: MissedPolicy;
+    })
+  | (Outside & {
+      readonly type: 'webhook';
+      /** The name after `/hooks/`. */
+      readonly hook: string;
+      readonly secret: string;
+      readonly signature: HookSignature;
+    })
   | (Outside & { readonly type: 'manual' });
 
 /** For whoever places schedules, serves hooks and lists what can be started by hand. */
@@ -39,12 +55,14 @@ function outsideTrigger(workflow: string, id: string, manifest: TriggerManifest)
   const of = { id, workflow, pacing: { ...paced, concurrency } };
   switch (manifest.type) {
     case 'schedule': {
-      const { cron, every, timezone } = manifest;
+      const { cron, every, timezone, missed } = manifest;
       const schedule = cron === undefined ? { everyMs: every?.ms ?? 0 } : { cron, timezone };
-      return { ...of, type: 'schedule', schedule };
+      return { ...of, type: 'schedule', schedule, missed };
     }
-    case 'webhook':
-      return { ...of, type: 'webhook', hook: manifest.hook ?? workflow, secret: manifest.secret };
+    case 'webhook': {
+      const { hook = workflow, secret, signature } = manifest;
+      return { ...of, type: 'webhook', hook, secret, signature };
+    }
     case 'manual':
       return { ...of, type: 'manual' };
     case 'metadata_match':

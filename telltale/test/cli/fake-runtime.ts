@@ -188,6 +188,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
       },
       result,
       subscribe: () => () => {},
+      speech: () => {},
       steer: async () => {},
       say: async (text) => void calls.push(['say', text]),
       breakOff: () => void calls.push(['breakOff']),

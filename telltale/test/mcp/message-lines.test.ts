@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSseReader, type SseEvent } from '../../src/mcp/http/sse-reader.ts';
+import { createSseReader, type SseEvent } from '../../src/kernel/sse-reader.ts';
 import { createMessageLines } from '../../src/mcp/message-lines.ts';
 
 const cut = (bytes: Buffer, sizes: readonly number[]): Buffer[] => {

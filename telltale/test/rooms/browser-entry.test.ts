@@ -46,6 +46,33 @@ describe('telltale/protocol in a realm without Node', () => {
   });
 });
 
+describe('telltale/client in a realm without Node', () => {
+  const client = here('../../dist/client/index.js');
+
+  test('is loaded from its own files alone', async () => {
+    const { modules } = await inBrowserRealm(
+      client,
+      "import * as entry from 'entry'; export const result = Object.keys(entry);",
+    );
+    expect(modules.length).toBeGreaterThan(0);
+    expect(modules.filter((path) => !/^dist[\\/](client|events|kernel)[\\/]/.test(path))).toEqual([]);
+  });
+
+  test('asks a server, and folds what comes from it', async () => {
+    const { result } = await inBrowserRealm(
+      client,
+      `import { createClient, emptySummary, foldSummary } from 'entry';
+       const event = { type: 'session.waiting', for: 'x', seq: 3, at: 5, session: 's', turn: 0, cause: {} };
+       const answer = { ok: true, status: 200, json: async () => ({ items: [event] }) };
+       const asked = [];
+       const fetch = async (url) => { asked.push(url); return answer; };
+       const { items } = await createClient({ url: 'http://here', fetch }).sessionEvents('s', { after: 2 });
+       export const result = { asked, status: foldSummary(emptySummary('s'), items[0]).status };`,
+    );
+    expect(result).toEqual({ asked: ['http://here/sessions/s/events?after=2'], status: 'waiting' });
+  });
+});
+
 describe('the realm', () => {
   let folder: string;
   beforeAll(() => {

@@ -16,4 +16,23 @@ describe('what a watcher sees', () => {
     });
     expect(seen.join('')).toBe('one action.declared two metadata.changed three');
   });
+
+  it('comes in that order also where more of it waits for the store than is kept waiting', async () => {
+    const pieces = Array.from({ length: 6_000 }, (_, at) => ` ${at}`);
+    const { observed } = await runAgent({
+      turns: [],
+      model: {
+        id: 'scripted:hasty',
+        async stream(_, sink) {
+          await undefined;
+          sink.text('<thought>x</thought><metadata>{}</metadata><response>');
+          for (const piece of pieces) sink.text(piece);
+          sink.text('</response>');
+          return { finish: 'stop' };
+        },
+      },
+    });
+    const said = observed.flatMap((event) => (event.type === 'response.delta' ? [event.text] : []));
+    expect(said.join('')).toBe(pieces.join(''));
+  });
 });

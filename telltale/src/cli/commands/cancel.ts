@@ -1,22 +1,22 @@
 import { readRun } from '../../engine/read-run.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { cancelUnowned } from '../../session/ending/cancel-unowned.ts';
+import { cancelUnownedRun } from '../../session/ending/cancel-unowned-run.ts';
+import { hasEnded } from '../../session/ending/has-ended.ts';
+import { runsOf } from '../../session/ending/runs-of.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
 import { RUN_CANCEL } from '../../session/runs/run-messages.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { startProgress } from '../progress.ts';
-import { cancelUnowned } from '../session/cancel-unowned.ts';
-import { cancelUnownedRun } from '../session/cancel-unowned-run.ts';
 import { findStream } from '../session/find-session.ts';
-import { runsOf } from '../session/runs-of.ts';
 import { STREAM_HELP } from '../session/session-help.ts';
 import { storeFlag } from '../session/store-location.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { streamToResume } from '../session/stream-to-resume.ts';
 import { withRuntime, withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
-import { hasEnded } from '../view/status.ts';
 
 export interface CancelOptions {
   readonly store?: string;

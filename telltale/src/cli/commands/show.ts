@@ -1,10 +1,10 @@
+import { runsOf } from '../../session/ending/runs-of.ts';
 import { eventUnknown } from '../../session/log/event-unknown.ts';
 import { readLog } from '../../session/log/read-log.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { findStream } from '../session/find-session.ts';
-import { runsOf } from '../session/runs-of.ts';
 import { STREAM_HELP } from '../session/session-help.ts';
 import { showRun } from '../session/show-run.ts';
 import { addStoreOption } from '../session/store-option.ts';

@@ -4,6 +4,7 @@ import type { Runtime, RuntimeOptions } from '../../session/runtime-types.ts';
 import type { CommandContext } from '../command.ts';
 import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
+import { exportTelemetry } from './export-telemetry.ts';
 import type { EarlyStore } from './open-early.ts';
 import { isInMemory, storeExists, storeLocation } from './store-location.ts';
 import type { StoreOption } from './store-option.ts';
@@ -13,15 +14,21 @@ type Context = Pick<CommandContext, 'io' | 'runtimes'>;
 /** Opens the store, works with it, closes it in any case. */
 export function withRuntime<T>(
   { io, runtimes }: Context,
-  options: StoreOption & Pick<RuntimeOptions, 'durability' | 'approve'> & { readonly early?: EarlyStore },
+  options: StoreOption &
+    Pick<RuntimeOptions, 'durability' | 'approve'> & {
+      readonly early?: EarlyStore;
+      /** The caller makes spans and metrics itself. */
+      readonly ownTelemetry?: true;
+    },
   work: (runtime: Runtime) => Promise<T>,
 ): Promise<T> {
-  const { store, early, ...rest } = options;
+  const { store, early, ownTelemetry, ...rest } = options;
   const location = storeLocation(store, io);
   const { env, cwd, clock } = io;
   const open = async () => {
     const opened = await early?.take();
-    const runtime = await runtimes.createRuntime({ ...rest, store: opened ?? location, env, cwd, clock });
+    const created = await runtimes.createRuntime({ ...rest, store: opened ?? location, env, cwd, clock });
+    const runtime = ownTelemetry ? created : await exportTelemetry(created, io);
     if (opened === undefined) return runtime;
     const close = async () => {
       await runtime.close();

@@ -1,5 +1,5 @@
-import type { SessionEvent } from '../../events/event.ts';
 import { compareTurn, type Deed, type ObservedTurn } from '../../events/compare-turn.ts';
+import type { SessionEvent } from '../../events/event.ts';
 
 /** What it was worth that actions did not wait for the end of the model's response. */
 export interface Overlap {

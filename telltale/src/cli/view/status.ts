@@ -30,6 +30,3 @@ const COLOURS: Readonly<Record<string, keyof Palette>> = {
 
 export const paintStatus = (status: string, text: string, paint: Palette): string =>
   Object.hasOwn(COLOURS, status) ? paint[COLOURS[status] ?? 'dim'](text) : text;
-
-const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'stalled', 'cancelled']);
-export const hasEnded = (status: string): boolean => ENDED.has(status);

@@ -1,5 +1,6 @@
 import { createSystemClock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { hasEnded } from '../../session/ending/has-ended.ts';
 import { postToRun } from '../../session/runs/post-to-run.ts';
 import { RUN_SIGNAL } from '../../session/runs/run-messages.ts';
 import type { CommandContext } from '../command.ts';
@@ -9,7 +10,6 @@ import { storeFlag } from '../session/store-location.ts';
 import { streamToResume } from '../session/stream-to-resume.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-line.ts';
-import { hasEnded } from '../view/status.ts';
 import { readObject } from './read-json.ts';
 
 export interface SignalOptions {

@@ -1,13 +1,10 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Schedule } from '../engine.ts';
+import { everyTimetable, openTimetable, type Timetable } from '../timetable.ts';
 import { createAlarm } from './alarm.ts';
 
-/** The first time after `after`; undefined where there is none. */
-type Next = (after: number) => number | undefined;
-
 interface Planned {
-  readonly next: Next;
+  readonly next: Timetable['next'];
   readonly fire: (due: number) => void;
 }
 
@@ -38,7 +35,7 @@ export function createSchedules(clock: Clock, onError: (thrown: unknown) => void
       const now = clock.now();
       let ended = false;
       let planned: Planned | undefined;
-      const begin = (next: Next) => {
+      const begin = ({ next }: Timetable) => {
         if (ended) return;
         planned = { next, fire };
         plan(planned, now);
@@ -48,11 +45,11 @@ export function createSchedules(clock: Clock, onError: (thrown: unknown) => void
         if (planned !== undefined) alarm.delete(planned);
         if (named.get(name) === end) named.delete(name);
       };
-      const every = 'everyMs' in schedule ? nextOf(name, schedule) : undefined;
+      const every = 'everyMs' in schedule ? everyTimetable(name, schedule) : undefined;
       named.get(name)?.();
       named.set(name, end);
       if (every !== undefined) begin(every);
-      else if ('cron' in schedule) loadCron(name, schedule).then(begin).catch(onError);
+      else openTimetable(name, schedule).then(begin).catch(onError);
       return end;
     },
     close() {
@@ -61,31 +58,3 @@ export function createSchedules(clock: Clock, onError: (thrown: unknown) => void
     },
   };
 }
-
-function nextOf(name: string, { everyMs, from }: Extract<Schedule, { readonly everyMs: number }>): Next {
-  if (!(Number.isFinite(everyMs) && everyMs >= 1 && Number.isFinite(from)))
-    throw scheduleMalformed(name, `every ${everyMs} ms from ${from} on`);
-  return (after) => from + (after < from ? 0 : Math.floor((after - from) / everyMs) + 1) * everyMs;
-}
-
-/** Loaded when the first schedule needs it. */
-async function loadCron(
-  name: string,
-  { cron, timezone }: Extract<Schedule, { readonly cron: string }>,
-): Promise<Next> {
-  const { Cron } = await import('croner');
-  try {
-    const pattern = new Cron(cron, { timezone, mode: '5-or-6-parts', paused: true });
-    const next: Next = (after) => pattern.nextRun(new Date(after))?.getTime();
-    next(0); // a time zone that does not exist is found out here
-    return next;
-  } catch (cause) {
-    throw scheduleMalformed(name, `"${cron}" in ${timezone}`, cause);
-  }
-}
-
-const scheduleMalformed = (name: string, found: string, cause?: unknown) =>
-  new RuntimeError('schedule_malformed', `The schedule "${name}" cannot be kept: ${found}.`, {
-    hint: 'Give a cron expression of five or six fields and the name of a time zone, or a time of at least a millisecond.',
-    cause,
-  });

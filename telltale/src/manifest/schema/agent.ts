@@ -12,6 +12,7 @@ import { memory } from './memory.ts';
 import { metadata } from './metadata.ts';
 import { modelRef } from './model-ref.ts';
 import { name, nonEmptyText, text, version } from './names.ts';
+import { notifications } from './notifications.ts';
 import { permissions } from './permissions.ts';
 import { models, prompts } from './prompts.ts';
 import { protocolOptions } from './protocol-options.ts';
@@ -54,6 +55,10 @@ export const agent = closed(
       states: 'States stand in a Workflow; "workflow: NAME" leads this agent through it.',
       output_schema: 'It is "output: { schema }".',
       templates: 'It is "action_templates".',
+      notify: 'It is "notifications".',
+      alerts: 'It is "notifications".',
+      webhooks:
+        'Webhooks that are sent stand under "notifications: { channels }"; those that start something are triggers of a Workflow.',
       on_sync: 'It stands under "protocol".',
       seal: 'It stands under "protocol".',
       fields: 'It stands under "metadata".',
@@ -86,6 +91,7 @@ export const agent = closed(
       .prefault([])
       .describe('Fragments of prompt that join the prompts of steps.'),
     hooks: hooks.prefault({}),
+    notifications: notifications.optional(),
     output: closed(
       {
         title: '"output"',

@@ -105,6 +105,9 @@ const triggers = () => ({
         schedule: 'It is "cron" or "every".',
         time_zone: 'It is "timezone".',
         tz: 'It is "timezone".',
+        catch_up: 'It is "missed".',
+        catchup: 'It is "missed".',
+        misfire: 'It is "missed".',
       },
     },
     {
@@ -114,6 +117,12 @@ const triggers = () => ({
       ).optional(),
       every: positiveDuration('How often.').optional(),
       timezone: timeZone('The time zone of cron.').default('UTC'),
+      missed: z
+        .enum(['skip', 'once', 'all'])
+        .default('once')
+        .describe(
+          'What becomes of times at which nothing ran: none is made up for, one run stands for all, or each has a run (the newest 100).',
+        ),
       ...pacing(),
     },
   ).describe('Time has come.'),
@@ -126,12 +135,21 @@ const triggers = () => ({
         name: 'It is "hook", the name after /hooks/.',
         url: 'It is "hook", the name after /hooks/.',
         token: 'It is "secret".',
+        key: 'It is "secret".',
+        scheme: 'It is "signature".',
+        provider: 'It is "signature".',
       },
     },
     {
       type: z.literal('webhook'),
       hook: name("The name after /hooks/; the workflow's own if absent.").optional(),
-      secret: nonEmptyText('The key of the HMAC signature; take it from the environment.'),
+      secret: nonEmptyText(
+        'The key of the HMAC signature, whsec_BASE64 or any text; take it from the environment.',
+      ),
+      signature: z
+        .enum(['standard', 'github'])
+        .default('standard')
+        .describe('How the sender signs: as Standard Webhooks say, or as GitHub does.'),
       ...pacing(),
     },
   ).describe('A signed POST to /hooks/NAME.'),

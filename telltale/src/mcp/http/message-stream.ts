@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { createSseReader } from './sse-reader.ts';
+import { createSseReader } from '../../kernel/sse-reader.ts';
 
 /** A response whose body is read as it comes. */
 export interface StreamedAnswer {

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { hostNameOf, isLoopback } from '../../kernel/host-name.ts';
 
 export interface GuardOptions {
   /** Whether the server listens on this machine only. */
@@ -16,10 +17,6 @@ export interface RequestRefusal {
 
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'POST', 'DELETE']);
 
-/** Whether a name or an address is this machine's for itself: every address of 127.0.0.0/8 is. */
-export const isLoopback = (host: string): boolean =>
-  /^(?:localhost|\[?::1\]?|127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/.test(host);
-
 /**
  * Why a request is not listened to. A page on the web can have a browser send requests to this machine, under a name of
  * its own that it points here: so the names in Host and Origin must be this machine's.
@@ -29,9 +26,13 @@ export function refuseRequest(
   { isOwnOnly, token, path }: GuardOptions,
 ): RequestRefusal | undefined {
   const { host = '', origin, authorization = '' } = headers;
-  if (isOwnOnly && !isLoopback(nameOf(`http://${host}`)))
+  if (isOwnOnly && !isLoopback(hostNameOf(`http://${host}`)))
     return { status: 403, message: 'Host is not this machine.' };
-  if (origin !== undefined && nameOf(origin) !== nameOf(`http://${host}`) && !isLoopback(nameOf(origin)))
+  if (
+    origin !== undefined &&
+    hostNameOf(origin) !== hostNameOf(`http://${host}`) &&
+    !isLoopback(hostNameOf(origin))
+  )
     return { status: 403, message: 'Origin is another site.' };
   if (token !== undefined && !isSame(authorization.replace(/^bearer /i, 'Bearer '), `Bearer ${token}`))
     return {
@@ -47,14 +48,6 @@ export function refuseRequest(
       headers: { allow: 'GET, POST, DELETE' },
     };
   return undefined;
-}
-
-function nameOf(origin: string): string {
-  try {
-    return new URL(origin).hostname;
-  } catch {
-    return '';
-  }
 }
 
 /** As hashes: how long it takes says nothing of how much of it is right. */

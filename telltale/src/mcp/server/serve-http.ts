@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { cannotListen } from '../../kernel/cannot-listen.ts';
+import { isLoopback, urlOf } from '../../kernel/host-name.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { McpServer } from './create-mcp-server.ts';
-import { isLoopback, refuseRequest } from './http-guard.ts';
+import { refuseRequest } from './http-guard.ts';
 import { readBody } from './read-body.ts';
 import { INVALID_REQUEST, refusal } from './read-message.ts';
 
@@ -94,7 +96,7 @@ export async function serveHttp(server: McpServer, options: HttpOptions): Promis
   http.on('error', onError);
   const { port: taken } = http.address() as AddressInfo;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}${PATH}`,
+    url: `${urlOf(host, taken)}${PATH}`,
     async close() {
       const closed = new Promise<void>((resolve) => http.close(() => resolve()));
       await Promise.all([...sessions.values()].map((transport) => transport.close()));
@@ -116,16 +118,3 @@ const needsToken = (host: string) =>
   new RuntimeError('usage', `Anybody who reaches ${host} could use this server.`, {
     hint: 'Set a token that clients have to send: --token, or TELLTALE_MCP_TOKEN. Or leave --host at 127.0.0.1.',
   });
-
-const cannotListen = (host: string, port: number, cause: NodeJS.ErrnoException) =>
-  new RuntimeError(
-    'cannot_listen',
-    `Nothing can be served at ${host}:${port} (${cause.code ?? cause.message}).`,
-    {
-      hint:
-        cause.code === 'EADDRINUSE'
-          ? 'Something else is there: name another port, or 0 for a free one.'
-          : 'Name another --host or port.',
-      cause,
-    },
-  );

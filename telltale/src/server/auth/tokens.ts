@@ -1,5 +1,5 @@
 import type { Role, TokenInfo } from '../../client/api.ts';
-import type { Caller } from '../server-edges.ts';
+import type { Caller } from './caller.ts';
 
 /** Bearer tokens of a store. Only their hashes are kept: a token is shown once, when it is made. */
 export interface Tokens {

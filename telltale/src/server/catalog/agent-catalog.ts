@@ -6,6 +6,8 @@ export interface CatalogEntry {
   readonly name: string;
   /** The file it was read from, absolute. */
   readonly path: string;
+  /** The file that led to it: its own, or one that imports it. */
+  readonly source: string;
   /** The last version that could be loaded; undefined where none could. */
   readonly agent?: LoadedAgent<unknown>;
   readonly loadedAt: number;

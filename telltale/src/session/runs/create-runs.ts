@@ -1,10 +1,12 @@
 import { readRun, readRunEvents } from '../../engine/read-run.ts';
+import { recoverRuns } from '../../engine/recover-runs.ts';
 import type { Cause } from '../../events/event.ts';
 import type { RunOrigin } from '../../events/run-event.ts';
 import type { StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Lead } from '../guide/lead.ts';
+import { type BegunRun, listen } from '../outside/listen.ts';
 import { createBeginnings } from './beginnings.ts';
 import { type CalledRun, callRun, cancelRun } from './call-run.ts';
 import { createClientRuns } from './client-runs.ts';
@@ -12,14 +14,13 @@ import type { ClientRuns, ClientRunsOptions } from './client-types.ts';
 import type { DriveRun } from './drive-run.ts';
 import { createLiveRun } from './live-run.ts';
 import { beginRun, createRun, type NewRun } from './open-run.ts';
-import { listen } from './outside-runs.ts';
 import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
 import { createRunBoard, type RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { runEnded, runLeads, runOfOther } from './run-errors.ts';
 import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
-import type { LoadedWorkflow, RunOptions, WorkflowRun, Workflows } from './run-types.ts';
+import type { Listening, LoadedWorkflow, RunOptions, Workflows } from './run-types.ts';
 import { endMessage } from './tell-end.ts';
 import { isOver, workOnRun } from './work-on-run.ts';
 import { workflowsOf } from './workflow-catalog.ts';
@@ -65,14 +66,14 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   const pass: Runs['pass'] = (run, event, data, from) =>
     engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
   const drive = makeDrive(edges, call);
-  const start = (
+  const begin = (
     { manifest, agent }: LoadedWorkflow<unknown>,
     { input: given = {}, vars, id: asked, signal, onWaiting }: RunOptions<unknown> = {},
     of: Pick<RunOrigin, 'trigger'> = {},
-  ): WorkflowRun => {
+  ): BegunRun => {
     const input = given as JsonObject;
     const id = asked ?? ids.next('run');
-    const begin = async () => {
+    const make = async () => {
       const run: NewRun = {
         ...{ id, workflow: manifest, ground: { agent }, input, vars },
         balance: agent.manifest.budget?.balance,
@@ -85,15 +86,20 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       engine.place('run', id);
       await held.made;
     };
-    return createLiveRun(edges, id, begin(), { onWaiting, signal });
+    const made = make();
+    return { run: createLiveRun(edges, id, made, { onWaiting, signal }), made };
   };
   const beginnings = createBeginnings(engine);
+  const listenings = new Set<Listening>();
   engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive }, run, signal));
 
   return {
     call,
     pass,
-    close: board.close,
+    close() {
+      for (const listening of listenings) listening.close();
+      return board.close();
+    },
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
     takeUp(run) {
       board.unpark(board.entry(run));
@@ -123,21 +129,29 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       engine.place('run', run);
       return undefined;
     }),
-    listen: (agent, options) =>
-      listen(
+    listen(agent, options) {
+      const listening = listen(
         {
           ...{ engine, clock },
-          start: (manifest, id, seen) =>
-            start({ manifest, agent }, { onWaiting: 'hold' }, { trigger: { id, seen } }),
+          ...{ tables: store.tables, crashPoint: edges.crashPoint, onError: edges.onError },
+          start: (manifest, trigger, seen, id) =>
+            begin({ manifest, agent }, { id, onWaiting: 'hold' }, { trigger: { id: trigger, seen } }),
         },
         agent,
         options,
-      ),
+      );
+      const close = () => {
+        listenings.delete(listening);
+        listening.close();
+      };
+      listenings.add(listening);
+      return { ...listening, close };
+    },
     start(workflow, options) {
       options?.signal?.throwIfAborted();
       const { manifest, agent } = workflow;
       const input = readInput(agent, manifest, (options?.input ?? {}) as JsonObject);
-      return start(workflow, { ...options, input });
+      return begin(workflow, { ...options, input }).run;
     },
     async resume(run, { workflow, acceptChanges, onWaiting, signal } = {}) {
       signal?.throwIfAborted();
@@ -162,6 +176,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     events: (run, from = 1, { signal } = {}) => readRunEvents(store, run, from, signal),
     state: (run, seq, { signal } = {}) => readRun(store, run, seq, signal),
     forClients: (options) => createClientRuns(edges, options),
+    recover: () => recoverRuns(engine, store, clock.now()),
     idle: beginnings.idle,
     under: beginnings.under,
   };

@@ -59,20 +59,39 @@ export type OutsideOutcome =
   | { readonly kind: 'started'; readonly run: string }
   /** It starts later: its `delay`, its `debounce`, or a run that goes first. */
   | { readonly kind: 'waiting' }
-  | { readonly kind: 'suppressed'; readonly reason: 'cooldown' | 'busy' };
+  /** `missed`: nobody ran at its time, and it is not made up for. */
+  | { readonly kind: 'suppressed'; readonly reason: 'cooldown' | 'busy' | 'missed' }
+  /** It came before, and started `run` if anything: this time it starts nothing. */
+  | { readonly kind: 'replayed'; readonly run?: string };
+
+/** A time that was due. */
+export interface DueTime {
+  readonly due: number;
+  /** How many times before it nobody ran at and none is made up for; 1,000 at most are counted. */
+  readonly missed: number;
+}
 
 export interface ListenOptions {
   /** Told of each time that a schedule was due. */
-  readonly onDue?: (trigger: string, outcome: OutsideOutcome) => void;
+  readonly onDue?: (trigger: string, outcome: OutsideOutcome, due: DueTime) => void;
+  /** Told where a schedule cannot be kept; it is tried again where that may help. What is not told here is uncaught. */
+  readonly onError?: (thrown: unknown) => void;
 }
+
+/** Of a request, with names in lower case. */
+export type HookHeaders = Readonly<Record<string, string | undefined>>;
 
 /** An agent whose workflows are started by time and by hooks, for as long as this is open. */
 export interface Listening {
+  /** The names after `/hooks/` that its workflows listen to. */
+  readonly hooks: readonly string[];
   /**
-   * Takes what was posted to `/hooks/NAME`. `signature` is the HMAC-SHA256 of the body with the trigger's secret, in
-   * hexadecimal, `sha256=` in front or not. Rejects with `hook_unknown` or `bad_signature`, and starts nothing then.
+   * Takes what was posted to `/hooks/NAME`: the body as it came, and its headers. Resolves once the run is on its log.
+   * What was taken before starts nothing and is `replayed`. Rejects with `hook_unknown`, `bad_signature`, `hook_stale`
+   * (its time is more than 5 minutes off), `hook_replayed` (its id stood for something else) or `hook_too_large`, and
+   * starts nothing then.
    */
-  deliver(hook: string, body: string | Uint8Array, signature: string): Promise<OutsideOutcome>;
+  deliver(hook: string, body: string | Uint8Array, headers: HookHeaders): Promise<OutsideOutcome>;
   close(): void;
 }
 
@@ -93,6 +112,8 @@ export interface Workflows {
   state(run: string, seq?: number, options?: { readonly signal?: AbortSignal }): Promise<RunState>;
   /** Starts an agent's workflows by their schedules and hooks, until it is closed. */
   listen(agent: LoadedAgent<unknown>, options?: ListenOptions): Listening;
+  /** Goes on with every run that was alive when its process stopped, and gives their ids. */
+  recover(): Promise<readonly string[]>;
   /** Resolves once every run that this process works on has ended or only waits. */
   idle(): Promise<void>;
   /** Ids of runs that are worked on here. */

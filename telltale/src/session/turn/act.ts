@@ -164,7 +164,7 @@ const IN_LOOP = 'complete_step stands in a <foreach>, so nothing of it was run: 
 function openResponse(hearing: Hearing, final: boolean): void {
   const { log, scheduler, state } = hearing.context;
   const show = (text: string) => {
-    if (log.watched) log.show({ type: 'response.delta', session: state.id, turn: state.turn, text });
+    if (log.watched) log.show({ type: 'response.delta', session: state.id, turn: state.turn, text, final });
   };
   hearing.responseFinal = final;
   hearing.response = createResponseStream(scheduler, show, hearing.responses.at(-1)?.stream);

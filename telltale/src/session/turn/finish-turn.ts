@@ -57,6 +57,7 @@ function concludeWith(context: SessionContext, text: string, source: string): Ne
   const undone = whyUndone(context, source);
   const output = undone === undefined ? context.checkOutput(text) : undefined;
   log.append({ type: 'response', text, final: output?.ok === true });
+  log.speaking = undefined; // a chat may wait for long, and need not keep the turn
   if (undone !== undefined) log.append({ type: 'fault', code: 'final_undone', message: undone });
   else if (output?.ok === false) log.append({ type: 'fault', code: 'bad_output', message: output.problem });
   if (output?.ok !== true) return { kind: 'turn' };

@@ -9,6 +9,7 @@ import { costWith, countUsage } from '../cost.ts';
 import { streamModel } from '../stream-model.ts';
 import { abandonHearing, endHearing, hear, heardIn } from './hearing.ts';
 import { type CutReason, createHearing, type Heard } from './hearing-state.ts';
+import { openSpeech } from './open-speech.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
 export type TurnEnd =
@@ -43,6 +44,7 @@ export async function runTurn(
     cut ??= reason;
     abort.abort(TURN_CUT);
   });
+  log.speaking = () => openSpeech(hearing);
   const forget = stop.onStop(() => abort.abort(TURN_CUT));
   const started = clock.monotonic();
   let firstMs: number | undefined;

@@ -120,12 +120,18 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
       const stream = home.streams.get(name);
       return stream === undefined ? undefined : infoOf(stream);
     },
-    async list({ kind, status, limit = Number.MAX_SAFE_INTEGER } = {}) {
+    async list({ kind, status, name, parent, before, limit = Number.MAX_SAFE_INTEGER } = {}) {
       refuse();
-      const fits = (stream: MemoryStream) =>
-        (kind === undefined || stream.head.kind === kind) &&
-        (status === undefined || status.includes(stream.status));
-      return [...home.streams.values()].reverse().filter(fits).slice(0, Math.max(0, limit)).map(infoOf);
+      const all = [...home.streams.values()].reverse();
+      const at = all.findIndex(({ stream }) => stream === before?.stream);
+      const older =
+        before === undefined ? all : at === -1 ? all.filter(madeBefore(before)) : all.slice(at + 1);
+      const fits = ({ head, status: own }: MemoryStream) =>
+        (kind === undefined || head.kind === kind) &&
+        (status === undefined || status.includes(own)) &&
+        (name === undefined || head.name === name) &&
+        (parent === undefined || head.parent === parent);
+      return older.filter(fits).slice(0, Math.max(0, limit)).map(infoOf);
     },
     async send(name, { kind, from, body }) {
       const stream = find(name);
@@ -146,3 +152,8 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     },
   };
 }
+
+const madeBefore =
+  (before: Pick<StreamInfo, 'createdAt'>) =>
+  ({ createdAt }: MemoryStream): boolean =>
+    createdAt < before.createdAt;

@@ -60,7 +60,10 @@ export type ReadRequest =
       readonly op: 'list';
       readonly kind: string | null;
       readonly status: readonly string[] | null;
-      readonly before: number | null;
+      readonly name: string | null;
+      readonly parent: string | null;
+      /** The row of the stream before; or, for the first of a list, that stream by name and time. */
+      readonly before: number | { readonly stream: string; readonly createdAt: number } | null;
       readonly limit: number;
     }
   | { readonly op: 'owners' }
@@ -80,6 +83,8 @@ export type ReadRequest =
       readonly last: number | null;
       readonly limit: number;
     };
+
+export type ListRequest = Extract<ReadRequest, { readonly op: 'list' }>;
 
 /** Whoever is noted as a stream's owner; whether he lives is not decided in the thread. */
 export interface NotedOwner {

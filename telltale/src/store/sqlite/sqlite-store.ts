@@ -7,7 +7,7 @@ import { storeClosed, streamOwned } from '../store-errors.ts';
 import { createCommitQueue, type Later } from './commit-queue.ts';
 import type { OpenGraphs } from './graph/graph-store.ts';
 import { createOpenOnce } from './graph/open-once.ts';
-import type { FromThread, ListedStream, NotedOwner, Results } from './messages.ts';
+import type { FromThread, ListedStream, ListRequest, NotedOwner, Results } from './messages.ts';
 import type { ProcessView } from './process-view.ts';
 import { readEvents } from './read-events.ts';
 import { createSqliteTables } from './sqlite-tables.ts';
@@ -140,14 +140,16 @@ export function createSqliteStore(edges: SqliteStoreEdges): Store {
       const found = await queue.read({ op: 'info', stream });
       return found === null ? undefined : toInfo(found);
     },
-    async list({ kind, status, limit = ALL } = {}) {
+    async list({ kind, status, name, parent, before: behind, limit = ALL } = {}) {
       const found: StreamInfo[] = [];
-      let before: number | null = null;
+      let before: ListRequest['before'] = behind ?? null;
       for (;;) {
         const chunk: readonly ListedStream[] = await queue.read({
           op: 'list',
           kind: kind ?? null,
           status: status ?? null,
+          name: name ?? null,
+          parent: parent ?? null,
           before,
           limit: Math.min(Math.max(0, limit - found.length), LIST_CHUNK),
         });

@@ -418,3 +418,74 @@ describe('a trigger of a derived variable', () => {
     expect(issues.map(({ code }) => code)).toEqual(['model_controlled']);
   });
 });
+
+describe('notifications', () => {
+  const channels = {
+    ops: { webhook: { url: 'https://ops.example.com/a', secret: 's' } },
+    pager: { command: ['page', '{message}'] },
+  };
+  const notes = (notifications: unknown) => said(agent({ notifications }));
+
+  it('name channels that there are', () => {
+    expect(notes({ channels, rules: [{ on: ['stuck'], to: ['ops', 'pagr'] }] })).toEqual([
+      'unknown_name notifications.rules.0.to.1: There is no channel "pagr". | Did you mean "pager"?',
+    ]);
+    expect(notes({ channels, rules: [{ on: ['stuck'], to: ['ops'] }, { on: ['session.failed'] }] })).toEqual(
+      [],
+    );
+  });
+
+  it('are about what can be told', () => {
+    expect(notes({ channels, rules: [{ on: ['sesion.failed'] }] })).toMatchObject([
+      expect.stringContaining('session.failed'),
+    ]);
+  });
+
+  it.each([
+    ['nowhere', 'is no address.'],
+    ['ftp://example.com', 'is no address that can be posted to.'],
+    ['https://me:pw@example.com', 'holds a name or a password.'],
+  ])('go to an address: not to %s', (url, why) => {
+    expect(notes({ channels: { ops: { webhook: { url, secret: 's' } } } })).toMatchObject([
+      expect.stringContaining(`bad_address notifications.channels.ops.webhook.url: "${url}" ${why}`),
+    ]);
+  });
+
+  it('set no header that is set already, and none of several lines', () => {
+    const headers = { 'Webhook-Id': 'x', 'a b': 'x', ok: 'x', two: 'x\ny' };
+    expect(
+      found(
+        agent({
+          notifications: { channels: { ops: { webhook: { url: 'http://a', secret: 's', headers } } } },
+        }),
+      ),
+    ).toEqual([
+      'not_allowed notifications.channels.ops.webhook.headers.Webhook-Id',
+      'not_allowed notifications.channels.ops.webhook.headers.a b',
+      'not_allowed notifications.channels.ops.webhook.headers.two',
+    ]);
+  });
+
+  it('fill in arguments, and never the program', () => {
+    const commands = {
+      a: { command: ['{message}'] },
+      b: { command: ['', 'x'] },
+      c: { command: ['x', '{mesage}', '{ok'] },
+    };
+    expect(notes({ channels: commands })).toEqual([
+      'bad_command notifications.channels.a.command.0: The program of a channel cannot be "{message}". | Write the program itself; only its arguments are filled in.',
+      'bad_command notifications.channels.b.command.0: The program of a channel cannot be "". | Write the program itself; only its arguments are filled in.',
+      'unknown_name notifications.channels.c.command.1: Nothing is filled in for "{mesage}". | Did you mean "message"?',
+    ]);
+  });
+
+  it('have one way a channel', () => {
+    expect(
+      found(
+        agent({
+          notifications: { channels: { a: { desktop: true, command: ['x'] }, b: { desktop: false } } },
+        }),
+      ),
+    ).toEqual(['exclusive notifications.channels.a.command', 'not_allowed notifications.channels.b.desktop']);
+  });
+});

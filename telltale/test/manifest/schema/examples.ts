@@ -78,6 +78,12 @@ hooks:
   before_action: [{ command: [node, guard.js], cwd: ., env: { MODE: strict }, timeout: 5s, fallback: true }]
   after_action: []
   on_error: []
+notifications:
+  channels:
+    ops: { webhook: { url: "https://ops.example.com/telltale", secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, headers: { x-team: core } } }
+    me: { desktop: true }
+    pager: { command: [page, --, "{agent}: {message}", "{url}"] }
+  rules: [{ on: [session.failed, stuck], to: [ops, pager] }, { on: [review.requested] }]
 output: { schema: { type: object, required: [answer], properties: { answer: { type: string } } } }
 internal_actions: { enabled: true, allowed_actions: [add_context_feed], blocked_actions: [rollback] }
 memory: { graph: ./, inject: 2000 }

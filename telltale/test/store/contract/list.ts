@@ -71,5 +71,30 @@ export function listContract(contract: Contract): void {
         expect(await names({ limit: 0 })).toEqual([]);
         expect(await names({ limit: -1 })).toEqual([]);
       }));
+
+    test('the list is narrowed by name, by parent and to those made before another', () =>
+      contract.alone(async (open) => {
+        const { clock } = contract;
+        const store = await open();
+        await store.create('a', { ...SESSION, name: 'coder' });
+        await store.create('b', { ...SESSION, kind: 'run', name: 'check', parent: 'a' });
+        await clock.advance(5);
+        await store.create('c', { ...SESSION, name: 'coder' });
+        await store.create('d', { ...SESSION, kind: 'run', name: 'check', parent: 'c' });
+        await store.create('e', { ...SESSION, name: 'writer', parent: 'a' });
+        const names = async (filter: Parameters<Store['list']>[0]) =>
+          (await store.list(filter)).map(({ stream }) => stream);
+        expect(await names({ name: 'coder' })).toEqual(['c', 'a']);
+        expect(await names({ parent: 'a' })).toEqual(['e', 'b']);
+        expect(await names({ parent: 'a', kind: 'run' })).toEqual(['b']);
+        expect(await names({ name: 'nobody' })).toEqual([]);
+        const c = await store.info('c');
+        expect(await names({ before: c! })).toEqual(['b', 'a']);
+        expect(await names({ before: c!, kind: 'session', limit: 1 })).toEqual(['a']);
+        await store.create('f', SESSION);
+        expect(await names({ before: c! })).toEqual(['b', 'a']);
+        expect(await names({ before: { ...c!, stream: 'gone' } })).toEqual(['b', 'a']);
+        expect(await names({ before: { stream: 'gone', createdAt: 0 } })).toEqual([]);
+      }));
   });
 }

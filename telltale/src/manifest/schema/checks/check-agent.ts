@@ -7,6 +7,7 @@ import { checkHooks } from './check-hooks.ts';
 import { checkMetadata } from './check-metadata.ts';
 import { checkModels } from './check-models.ts';
 import { checkNames } from './check-names.ts';
+import { checkNotifications } from './check-notifications.ts';
 import { checkUnique } from './check-unique.ts';
 import { checkVariables, type DeclaredVariable, declaredVariables, triggersOf } from './check-variables.ts';
 import { type DocumentNode, warningAt } from './document-node.ts';
@@ -50,6 +51,7 @@ export function checkAgent(agent: DocumentNode): readonly Issue[] {
     ...checkGuardedVariables([agent.at('permissions')], 'a permission', variables),
     ...checkHooks(agent.at('hooks')),
     ...checkInternalActions(agent.at('internal_actions')),
+    ...checkNotifications(agent.at('notifications')),
   ];
 }
 

@@ -40,7 +40,7 @@ export const sessionSteps = () => ({
     {
       type: z.literal('notify'),
       message: nonEmptyText('What is said.'),
-      to: text('Who is told; everyone who watches if absent.').optional(),
+      to: text("Who is told: a channel of the agent's notifications; all of them if absent.").optional(),
       data: jsonValue('What goes with it.').optional(),
     },
   ),

@@ -1,12 +1,10 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import type { ListedStream, ReadRequest } from '../messages.ts';
+import type { ListedStream, ListRequest } from '../messages.ts';
 import type { Ownership } from './ownership.ts';
 
 const COLUMNS = `s.id, s.stream, s.kind, s.name, s.title, s.parent, s.created_at,
   h.status, h.updated_at, h.head, h.epoch, h.owner,
   (SELECT count(*) FROM inbox i WHERE i.stream = s.id) AS messages FROM streams s JOIN heads h ON h.id = s.id`;
-
-type ListRequest = Extract<ReadRequest, { readonly op: 'list' }>;
 
 export interface ListStreams {
   info(stream: string): ListedStream | null;
@@ -16,6 +14,14 @@ export interface ListStreams {
 
 export function createListStreams(db: DatabaseSync, ownership: Ownership): ListStreams {
   const byName = db.prepare(`SELECT ${COLUMNS} WHERE s.stream = ?`);
+  const place = db.prepare('SELECT id FROM streams WHERE stream = ?');
+  // Of a stream that is gone: no index helps, and nobody asks twice.
+  const placeByTime = db.prepare('SELECT max(id) + 1 AS id FROM streams WHERE created_at < ?');
+  const placeOf = (before: ListRequest['before']): number => {
+    if (before === null) return Number.MAX_SAFE_INTEGER;
+    if (typeof before === 'number') return before;
+    return Number((place.get(before.stream) ?? placeByTime.get(before.createdAt))?.id ?? 0);
+  };
   const listed = (row: Record<string, SQLOutputValue>): ListedStream => ({
     id: Number(row.id),
     stream: String(row.stream),
@@ -35,12 +41,13 @@ export function createListStreams(db: DatabaseSync, ownership: Ownership): ListS
       const row = byName.get(stream);
       return row === undefined ? null : listed(row);
     },
-    list({ kind, status, before, limit }) {
+    list({ kind, status, name, parent, before, limit }) {
       const tests = ['s.id < ?'];
-      const values: (string | number)[] = [before ?? Number.MAX_SAFE_INTEGER];
-      if (kind !== null) {
-        tests.push('s.kind = ?');
-        values.push(kind);
+      const values: (string | number)[] = [placeOf(before)];
+      for (const [column, value] of Object.entries({ kind, name, parent })) {
+        if (value === null) continue;
+        tests.push(`s.${column} = ?`);
+        values.push(value);
       }
       if (status !== null) {
         tests.push(`h.status IN (${status.map(() => '?').join(', ')})`);

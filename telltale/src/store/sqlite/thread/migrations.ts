@@ -83,5 +83,12 @@ CREATE TABLE lists (
 ) WITHOUT ROWID;
 `;
 
+/** For lists of one kind, of one agent or workflow, and of what a stream called or set off, newest first. */
+const LISTS = `
+CREATE INDEX streams_by_name ON streams (kind, name, id);
+CREATE INDEX streams_by_kind ON streams (kind, id);
+CREATE INDEX streams_by_parent ON streams (parent, id) WHERE parent IS NOT NULL;
+`;
+
 /** The n-th brings a store from version n to n + 1. Only ever add to the end. */
-export const MIGRATIONS: readonly string[] = [FIRST];
+export const MIGRATIONS: readonly string[] = [FIRST, LISTS];

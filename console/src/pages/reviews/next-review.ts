@@ -1,0 +1,21 @@
+export interface InboxOrder {
+  readonly open: readonly string[];
+  readonly answered: readonly string[];
+}
+
+/**
+ * Where `j` and `k` lead. From one that was just answered, `j` leads to what took its place among the open ones:
+ * `place` is where it stood.
+ */
+export function nextReview(
+  key: 'j' | 'k',
+  chosen: string | undefined,
+  { open, answered }: InboxOrder,
+  place: number | undefined,
+): string | undefined {
+  if (chosen === answered[0] && place !== undefined && open.length > 0)
+    return key === 'j' ? (open[place] ?? open.at(-1)) : (open[place - 1] ?? open[0]);
+  const all = [...open, ...answered];
+  const at = chosen === undefined ? -1 : all.indexOf(chosen);
+  return all[key === 'j' ? at + 1 : at - 1];
+}

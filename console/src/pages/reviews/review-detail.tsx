@@ -1,0 +1,53 @@
+import { useReadable } from '../../data/readable.ts';
+import type { Resolution } from '../../data/review-inbox.ts';
+import { useData } from '../../data/use-data.ts';
+import { useLoaded } from '../../data/use-loaded.ts';
+import { ErrorState } from '../../ui/error-state.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { ReviewAnswer } from './review-answer.tsx';
+import { ReviewFacts } from './review-facts.tsx';
+import { ReviewOutcome } from './review-outcome.tsx';
+import { ReviewParameters } from './review-parameters.tsx';
+import { KIND_WORDS } from './review-words.ts';
+
+export function ReviewDetail({ review }: { readonly review: string }) {
+  const { reviews } = useData();
+  const view = useReadable(reviews);
+  const details = useLoaded(`review ${review}`, (client, signal) => client.review(review, { signal }));
+  if (details.kind === 'loading') return <Loading label="Reading the review" />;
+  if (details.kind === 'failed')
+    return (
+      <ErrorState title="The review could not be read." error={details.error} onRetry={details.reload} />
+    );
+  const info = details.value;
+  const { answer, by, choice, note, answeredAt } = info;
+  const told: Resolution | undefined =
+    answer === undefined
+      ? undefined
+      : {
+          ...{ answer, by: by ?? 'somebody', at: answeredAt ?? info.at },
+          ...(choice === undefined ? {} : { choice }),
+          ...(note === undefined ? {} : { note }),
+        };
+  const resolution = view.answered.find((one) => one.review === review)?.resolution ?? told;
+  return (
+    <article
+      aria-label={info.what}
+      className="flex min-h-0 flex-1 flex-col overflow-hidden rounded-lg border border-line bg-surface"
+    >
+      <div className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4 md:p-5">
+        <div>
+          <p className="text-small font-medium text-ink-faint">{KIND_WORDS[info.kind]}</p>
+          <p className="mt-0.5 text-title font-semibold break-words whitespace-pre-wrap">{info.what}</p>
+        </div>
+        <ReviewFacts review={info} />
+        <ReviewParameters review={info} />
+      </div>
+      {resolution === undefined ? (
+        <ReviewAnswer review={info} onLate={details.reload} />
+      ) : (
+        <ReviewOutcome resolution={resolution} />
+      )}
+    </article>
+  );
+}

@@ -1,0 +1,37 @@
+import { Link } from 'wouter';
+import type { SessionSummary } from '../../../../telltale/src/events/session-summary.ts';
+import { plural } from '../../format/format-number.ts';
+import { Icon } from '../../ui/icon.tsx';
+
+/** What waits for a person, what goes on beside it, or how it ended. */
+export function SessionWaits({ session }: { readonly session: SessionSummary }) {
+  const { reviews, runs, error, status } = session;
+  const [review] = reviews;
+  return (
+    <div className="flex min-w-0 flex-wrap items-center gap-x-3 gap-y-0.5 text-small">
+      {review === undefined ? null : (
+        <Link
+          href={`/reviews/${review}`}
+          className="relative z-10 mt-1 inline-flex items-center gap-1 font-medium text-wait hover:underline lg:mt-0"
+        >
+          <Icon name="person" size={14} />
+          {reviews.length === 1 ? 'Waits for you' : `${reviews.length} reviews wait`}
+        </Link>
+      )}
+      {runs.length === 0 ? null : (
+        <span className="mt-1 inline-flex items-center gap-1 text-ink-soft lg:mt-0">
+          <Icon name="workflows" size={14} />
+          {plural(runs.length, 'workflow')}
+        </span>
+      )}
+      {error !== undefined && (status === 'failed' || status === 'stalled') ? (
+        <code className="truncate text-ink-soft" title={error.message}>
+          {error.code}
+        </code>
+      ) : null}
+      {status === 'waiting' && reviews.length === 0 && session.chat === true ? (
+        <span className="text-ink-faint">for a message</span>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,16 @@
+import type { SessionSummary, StateSpan } from '../../../../telltale/src/events/session-summary.ts';
+
+/** Names that agents give to the one field that says what they are doing, best first. */
+const USUAL = ['status', 'state', 'phase', 'mode', 'stage', 'step'];
+
+export interface StatusField {
+  readonly field: string;
+  readonly spans: readonly StateSpan[];
+}
+
+/** Of the enum fields that a session declares, the one to show in a list. */
+export function statusField({ bands }: Pick<SessionSummary, 'bands'>): StatusField | undefined {
+  const fields = Object.keys(bands);
+  const field = USUAL.find((name) => fields.includes(name)) ?? fields[0];
+  return field === undefined ? undefined : { field, spans: bands[field] ?? [] };
+}

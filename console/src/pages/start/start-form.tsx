@@ -1,0 +1,96 @@
+import { type FormEvent, useState } from 'react';
+import { useLocation } from 'wouter';
+import { useBlocked } from '../../data/use-blocked.ts';
+import { useCall } from '../../data/use-call.ts';
+import { useLoaded } from '../../data/use-loaded.ts';
+import { Button } from '../../ui/button.tsx';
+import { ErrorState } from '../../ui/error-state.tsx';
+import { Kbd } from '../../ui/kbd.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { TextArea } from '../../ui/text-area.tsx';
+import { StartAgent } from './start-agent.tsx';
+import { declaredVariables, readVariables, type StartVariable } from './start-variables.ts';
+import { VariableFields } from './variable-fields.tsx';
+
+export function StartForm({ agent }: { readonly agent: string }) {
+  const details = useLoaded(`agent ${agent}`, (client, signal) => client.agent(agent, { signal }));
+  const [, navigate] = useLocation();
+  const [input, setInput] = useState('');
+  const [chat, setChat] = useState(false);
+  const [typed, setTyped] = useState<readonly StartVariable[]>();
+  const role = useBlocked('run');
+  const start = useCall((client, options, vars: ReturnType<typeof readVariables>) =>
+    client.startSession(
+      {
+        ...{ agent, input },
+        ...(Object.keys(vars).length === 0 ? {} : { vars }),
+        ...(chat ? { chat } : {}),
+      },
+      options,
+    ),
+  );
+  if (details.kind === 'loading') return <Loading label="Reading the agent" />;
+  if (details.kind === 'failed')
+    return (
+      <ErrorState title={`"${agent}" could not be read.`} error={details.error} onRetry={details.reload} />
+    );
+  const variables = typed ?? declaredVariables(details.value.manifest);
+  const unusable = details.value.usable ? undefined : 'No version of this agent could be loaded.';
+  const missing = input.trim() === '' ? 'Say first what it is to do.' : undefined;
+  const submit = async (event?: FormEvent) => {
+    event?.preventDefault();
+    if (role !== undefined || unusable !== undefined || missing !== undefined) return;
+    const session = await start.run(readVariables(variables));
+    if (session !== undefined) navigate(`/sessions/${session.id}`);
+  };
+  return (
+    <form
+      onSubmit={submit}
+      className="flex flex-col gap-5 rounded-lg border border-line bg-surface p-4 md:p-5"
+    >
+      <StartAgent agent={details.value} />
+      <TextArea
+        label="What is it to do?"
+        rows={5}
+        autoFocus
+        value={input}
+        onText={setInput}
+        onSubmit={() => void submit()}
+        placeholder="Add a --json flag to the export command."
+      />
+      <VariableFields variables={variables} onChange={setTyped} />
+      <label className="flex items-start gap-2">
+        <input
+          type="checkbox"
+          className="mt-0.5 size-4 accent-accent"
+          checked={chat}
+          onChange={(event) => setChat(event.target.checked)}
+        />
+        <span>
+          Keep it open as a chat
+          <span className="block text-small text-ink-faint">
+            After each answer it waits for your next message, until you end it.
+          </span>
+        </span>
+      </label>
+      {start.error === undefined ? null : (
+        <ErrorState title="The session was not started." error={start.error} onRetry={() => void submit()} />
+      )}
+      <div className="flex items-center gap-3">
+        <Button
+          kind="primary"
+          type="submit"
+          icon="play"
+          busy={start.busy}
+          blocked={unusable ?? role ?? missing}
+        >
+          Start
+        </Button>
+        <span className="hidden items-center gap-1 text-small text-ink-faint sm:flex">
+          <Kbd>Ctrl</Kbd>
+          <Kbd>Enter</Kbd>
+        </span>
+      </div>
+    </form>
+  );
+}

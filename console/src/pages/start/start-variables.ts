@@ -1,0 +1,48 @@
+import type { Json, JsonObject } from '../../../../telltale/src/kernel/json.ts';
+import { isJsonObject } from '../../../../telltale/src/kernel/json.ts';
+
+/** A variable that somebody may give at the start. */
+export interface StartVariable {
+  readonly name: string;
+  readonly value: string;
+  /** Of the manifest: what it is for, and what counts if nothing is given. */
+  readonly description?: string;
+  readonly fallback?: string;
+  readonly declared: boolean;
+}
+
+/** The variables that a manifest declares and that are not derived from others. */
+export function declaredVariables(manifest: JsonObject | null): readonly StartVariable[] {
+  const declared = manifest?.context_variables;
+  if (!isJsonObject(declared)) return [];
+  return ['defined', 'runtime'].flatMap((kind) => {
+    const list = declared[kind];
+    return Array.isArray(list) ? list.flatMap(variableOf) : [];
+  });
+}
+
+function variableOf(one: Json): readonly StartVariable[] {
+  if (!isJsonObject(one) || typeof one.name !== 'string') return [];
+  const { name, description, default: fallback } = one;
+  return [
+    {
+      ...{ name, value: '', declared: true },
+      ...(typeof description === 'string' ? { description } : {}),
+      ...(fallback === undefined ? {} : { fallback: JSON.stringify(fallback) }),
+    },
+  ];
+}
+
+/** What was typed, as values: JSON where it is JSON, else the text. Empty ones are not given. */
+export function readVariables(variables: readonly StartVariable[]): JsonObject {
+  const given = variables.filter(({ name, value }) => name.trim() !== '' && value.trim() !== '');
+  return Object.fromEntries(given.map(({ name, value }) => [name.trim(), readValue(value)]));
+}
+
+function readValue(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}

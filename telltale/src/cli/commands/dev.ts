@@ -1,0 +1,32 @@
+import type { RegisterCommand } from '../command.ts';
+import type { ServeOptions } from '../serve/serve.ts';
+import { addStoreOption } from '../session/store-option.ts';
+
+const EXAMPLES = `
+Serves the agents of a folder on this machine, with the console, and loads manifests anew
+when they change: one that is wrong shows what is wrong, and the one before it stays in
+force. Where the folder has no agent, one is there to try: no key is needed.
+
+Examples:
+  $ telltale dev
+  $ telltale dev agents/
+  $ telltale dev --port 0
+`;
+
+export const registerDev: RegisterCommand = (program, context) => {
+  addStoreOption(program.command('dev'))
+    .summary('the server and its console while you build agents')
+    .description('Serves a folder’s agents with the console, and reloads manifests when they change.')
+    .argument('[dir]', 'a folder of agents, or a manifest (default: this folder)')
+    .option(
+      '--port <number>',
+      'the port to listen on, 0 for a free one (default: 4800, or the next free one)',
+    )
+    .option('--json', 'print where it listens as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(
+      context.run(async (dir: string | undefined, options: ServeOptions) =>
+        (await import('../serve/serve.ts')).dev(dir, options, context),
+      ),
+    );
+};

@@ -1,0 +1,76 @@
+import { relative } from 'node:path';
+import type { Palette } from '../../manifest/palette.ts';
+import type { CatalogEntry } from '../../server/catalog/agent-catalog.ts';
+
+export interface Look {
+  readonly paint: Palette;
+  readonly cwd: string;
+}
+
+export interface Opened {
+  readonly url: string;
+  readonly version: string;
+  readonly isDev: boolean;
+  /** Whether the agent is the one that newcomers meet. */
+  readonly isTour: boolean;
+  readonly store: string;
+}
+
+/** What is said once the server listens. */
+export function openingText(opened: Opened, agents: readonly CatalogEntry[], look: Look): string {
+  const { paint } = look;
+  const { url, version, isDev, isTour, store } = opened;
+  const names = agents.filter(({ agent }) => agent !== undefined).map(({ name }) => name);
+  const what = isTour
+    ? `${names.join(', ')}, to try, in telltale-tour: this folder has no agent of its own`
+    : names.join(', ');
+  return [
+    `${paint.bold(`Telltale ${version}`)}${isDev ? paint.dim(' · reloads manifests when they change') : ''}`,
+    `  console  ${paint.cyan(url)}`,
+    `  agents   ${what === '' ? 'none that can be started' : what}`,
+    `  store    ${store}`,
+    ...agents.flatMap((entry) => problemLines(entry, look)),
+    paint.dim(isDev ? 'Open the console and start an agent. Ctrl-C ends it.' : 'Ctrl-C ends it.'),
+    '',
+  ].join('\n');
+}
+
+/** What an edit came to: which agents are new, other than before, broken or gone. Empty where nothing is to be told. */
+export function reloadText(
+  before: readonly CatalogEntry[],
+  now: readonly CatalogEntry[],
+  look: Look,
+): string {
+  const { paint } = look;
+  const old = new Map(before.map((entry) => [entry.name, entry]));
+  const lines = now.flatMap((entry) => {
+    const was = old.get(entry.name);
+    if (entry.problems.some(({ severity }) => severity === 'error')) return problemLines(entry, look);
+    if (was === undefined) return [`${paint.green('+')} ${entry.name}`];
+    return was.agent?.hash === entry.agent?.hash && was.problems.length === 0
+      ? []
+      : [`${paint.green('✓')} ${entry.name} is loaded anew`];
+  });
+  const gone = before.filter(({ name }) => !now.some((entry) => entry.name === name));
+  return [...lines, ...gone.map(({ name }) => `${paint.yellow('-')} ${name} is gone`)]
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+function problemLines({ name, agent, problems }: CatalogEntry, { paint, cwd }: Look): readonly string[] {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  const [first] = errors;
+  if (first === undefined) return [];
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+  return [
+    `${paint.red('✗')} ${name}: ${first.message}${more}`,
+    `  ${paint.dim(`${near(first.file, cwd)}:${first.line}:${first.column}`)}`,
+    ...(first.hint === undefined ? [] : [`  ${paint.cyan('→')} ${first.hint}`]),
+    agent === undefined ? '  It cannot be started.' : '  The version before this edit stays in force.',
+  ];
+}
+
+const near = (path: string, cwd: string): string => {
+  const shown = relative(cwd, path);
+  return shown.startsWith('..') ? path : shown;
+};

@@ -1,0 +1,58 @@
+import type { TokenInfo } from '../../client/api.ts';
+import { createTokens } from '../../server/auth/create-tokens.ts';
+import { paletteFor } from '../colour.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
+import { withSessions } from '../session/with-runtime.ts';
+import { agoText, timeText } from '../view/figures.ts';
+import { jsonText } from '../view/json-line.ts';
+import { type Column, tableLines } from '../view/table.ts';
+import type { TokenOptions } from './create-token.ts';
+
+const COLUMNS: readonly Column[] = [
+  { title: 'NAME', gives: true },
+  { title: 'ROLE' },
+  { title: 'CREATED' },
+  { title: 'LAST USED' },
+];
+
+/** `telltale token list`. */
+export async function listTokens(options: TokenOptions, context: CommandContext): Promise<ExitCode> {
+  const { io } = context;
+  const { stdout, clock } = io;
+  const location = storeLocation(options.store, io);
+  const found = storeExists(location, io)
+    ? await withSessions(context, options, ({ store }) => createTokens(store, clock).list())
+    : [];
+  if (options.json === true) {
+    await stdout.write(jsonText(found.map(tokenJson), 2));
+    return EXIT.ok;
+  }
+  if (found.length === 0) {
+    const flag = storeFlag(options.store);
+    await stdout.write(
+      `There are no tokens in ${location}. Make one: telltale token create NAME --role run${flag}\n`,
+    );
+    return EXIT.ok;
+  }
+  const now = clock.now();
+  const paint = paletteFor(stdout);
+  const rows = found.map(({ name, role, createdAt, lastUsedAt }) => [
+    name,
+    role,
+    agoText(now - createdAt),
+    lastUsedAt === undefined ? 'never' : agoText(now - lastUsedAt),
+  ]);
+  const lines = tableLines(COLUMNS, rows, {
+    columns: stdout.columns,
+    paint: (text, row) => (row === -1 ? paint.dim(text) : text),
+  });
+  await stdout.write(`${lines.join('\n')}\n`);
+  return EXIT.ok;
+}
+
+const tokenJson = ({ name, role, createdAt, lastUsedAt }: TokenInfo) => ({
+  ...{ name, role, created: timeText(createdAt) },
+  lastUsed: lastUsedAt === undefined ? null : timeText(lastUsedAt),
+});

@@ -1,0 +1,71 @@
+export type { ActionState, ActionStatus, DeclaredAction } from '../events/action.ts';
+export type {
+  Cause,
+  EventBody,
+  EventOf,
+  EventType,
+  LiveEvent,
+  SessionEvent,
+  Usage,
+} from '../events/event.ts';
+export { fold, reduce } from '../events/reduce.ts';
+export { foldRun, reduceRun } from '../events/reduce-run.ts';
+export type { ReviewKind } from '../events/review-kind.ts';
+export type { RunEvent, RunEventBody, RunEventOf, RunEventType } from '../events/run-event.ts';
+export { emptyRun, type RunState, type RunStatus, type StepState } from '../events/run-state.ts';
+export { emptyRunSummary, foldRunSummary, type RunSummary } from '../events/run-summary.ts';
+export {
+  emptySummary,
+  foldSummary,
+  type SessionSummary,
+  type StateSpan,
+} from '../events/session-summary.ts';
+export { emptyState, type SessionState, type SessionStatus } from '../events/state.ts';
+export type { Json, JsonObject } from '../kernel/json.ts';
+export { type ErrorJson, RuntimeError } from '../kernel/runtime-error.ts';
+export type {
+  AgentDetails,
+  AgentInfo,
+  AnswerReview,
+  ApiError,
+  ApiGraph,
+  ArtifactInfo,
+  ArtifactSource,
+  ArtifactTestResult,
+  AuditEntry,
+  CreatedToken,
+  CreateToken,
+  EventQuery,
+  Health,
+  ManifestProblem,
+  MemoryQueryInfo,
+  NotificationInfo,
+  Page,
+  PageQuery,
+  Readiness,
+  ResumeRun,
+  ResumeSession,
+  ReviewDetailsInfo,
+  ReviewInfo,
+  Role,
+  RunQuery,
+  SessionQuery,
+  SignalRun,
+  StartRun,
+  StartSession,
+  TestArtifact,
+  TokenInfo,
+  Whoami,
+  WhyChain,
+  WorkflowInfo,
+  WriteArtifact,
+} from './api.ts';
+export type {
+  CallOptions,
+  ClientOptions,
+  Followed,
+  FollowOptions,
+  LiveSnapshot,
+  TelltaleClient,
+} from './client.ts';
+export { createClient } from './create-client.ts';

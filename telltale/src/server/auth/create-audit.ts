@@ -1,0 +1,27 @@
+import type { AuditEntry } from '../../client/api.ts';
+import type { Store } from '../../store/store.ts';
+import type { Audit } from './audit.ts';
+
+const LIST = 'server.audit';
+
+export function createAudit({ tables }: Pick<Store, 'tables'>): Audit {
+  return {
+    async add(entry) {
+      await tables.push(LIST, { ...entry });
+    },
+    async list({ before, limit }) {
+      const most = Math.max(0, limit);
+      // Entries are numbered without a gap.
+      const rows =
+        before === undefined
+          ? await tables.entries(LIST, { last: most })
+          : await tables.entries(LIST, {
+              after: Math.max(0, before - 1 - most),
+              limit: Math.min(most, Math.max(0, before - 1)),
+            });
+      return rows
+        .map(({ n, at, value }) => ({ n, at, ...(value as unknown as Omit<AuditEntry, 'n' | 'at'>) }))
+        .reverse();
+    },
+  };
+}

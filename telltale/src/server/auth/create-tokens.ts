@@ -1,0 +1,147 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Role, TokenInfo } from '../../client/api.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Json } from '../../kernel/json.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Store } from '../../store/store.ts';
+import type { Caller } from './caller.ts';
+import type { Tokens } from './tokens.ts';
+
+/** By name; by hash; when each was last used. Relics' tables have names of another form: no manifest reaches these. */
+const NAMES = 'server.tokens';
+const HASHES = 'server.token_hashes';
+const USES = 'server.token_uses';
+
+/** Easy to find for whoever looks for secrets where none should be. */
+const PREFIX = 'tt_';
+const TOKEN = /^tt_[\w-]{43}$/;
+const TOKEN_BYTES = 32;
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
+/** Who calls where no token is needed. */
+const RESERVED = 'local';
+const MAX_TOKENS = 1_000;
+
+/** How long what was read counts as the store's: another process may revoke a token. */
+const FRESH_MS = 1_000;
+const MAX_FRESH = 1_000;
+const USE_EVERY_MS = 60_000;
+
+interface TokenRow {
+  readonly role: Role;
+  readonly hash: string;
+  readonly createdAt: number;
+}
+
+interface Known {
+  readonly caller: Caller | undefined;
+  readonly atMs: number;
+}
+
+/**
+ * The tokens of a store. A hash without salt and repetition is right here: a token has 256 random bits, which nobody
+ * tries out, unlike a password. It is looked up by its hash, so how long that takes says nothing of the token either.
+ */
+export function createTokens(
+  { tables }: Pick<Store, 'tables'>,
+  clock: Pick<Clock, 'now' | 'monotonic'>,
+  random: (size: number) => Buffer = randomBytes,
+): Tokens {
+  /** Known tokens only, in the order in which they were read. */
+  const fresh = new Map<string, Known>();
+  const usedAt = new Map<string, number>();
+
+  const read = async (hash: string): Promise<Caller | undefined> => {
+    const before = fresh.get(hash);
+    const atMs = clock.monotonic();
+    if (before !== undefined && atMs - before.atMs < FRESH_MS) return before.caller;
+    const row = (await tables.get(HASHES, hash)) as Caller | undefined;
+    fresh.delete(hash);
+    if (row === undefined) return undefined;
+    const caller = { name: row.name, role: row.role };
+    fresh.set(hash, { caller, atMs });
+    const [oldest] = fresh.keys();
+    if (fresh.size > MAX_FRESH && oldest !== undefined) fresh.delete(oldest);
+    return caller;
+  };
+
+  const noteUse = async (name: string): Promise<void> => {
+    const now = clock.now();
+    if (Math.abs(now - (usedAt.get(name) ?? Number.NEGATIVE_INFINITY)) < USE_EVERY_MS) return;
+    usedAt.set(name, now);
+    await tables.set(USES, name, now);
+  };
+
+  const infoOf = (name: string, { role, createdAt }: TokenRow, lastUsedAt?: Json): TokenInfo => ({
+    ...{ name, role, createdAt },
+    ...(typeof lastUsedAt === 'number' ? { lastUsedAt } : {}),
+  });
+
+  return {
+    async create(name, role) {
+      if (!NAME.test(name) || name === RESERVED) throw badTokenName(name);
+      if ((await tables.keys(NAMES, { limit: MAX_TOKENS })).length >= MAX_TOKENS) throw tokensFull();
+      const token = `${PREFIX}${random(TOKEN_BYTES).toString('base64url')}`;
+      const row: TokenRow = { role, hash: hashOf(token), createdAt: clock.now() };
+      const made = await tables.exchange(
+        [{ table: NAMES, key: name, value: undefined }],
+        [
+          { table: NAMES, key: name, value: { ...row } },
+          { table: HASHES, key: row.hash, value: { name, role } },
+          { table: USES, key: name, value: undefined },
+        ],
+      );
+      if (!made) throw tokenExists(name);
+      return { token, info: infoOf(name, row) };
+    },
+    async list() {
+      const names = await tables.keys(NAMES, { limit: MAX_TOKENS });
+      const found = await Promise.all(
+        names.map(async (name) => {
+          const [row, used] = await Promise.all([tables.get(NAMES, name), tables.get(USES, name)]);
+          return row === undefined ? [] : [infoOf(name, row as unknown as TokenRow, used)];
+        }),
+      );
+      return found.flat();
+    },
+    async revoke(name) {
+      if (!NAME.test(name)) return false;
+      const row = await tables.get(NAMES, name);
+      if (row === undefined) return false;
+      const { hash } = row as unknown as TokenRow;
+      fresh.delete(hash);
+      usedAt.delete(name);
+      return tables.exchange(
+        [{ table: NAMES, key: name, value: row }],
+        [
+          { table: NAMES, key: name, value: undefined },
+          { table: HASHES, key: hash, value: undefined },
+          { table: USES, key: name, value: undefined },
+        ],
+      );
+    },
+    async check(token) {
+      if (!TOKEN.test(token)) return undefined;
+      const caller = await read(hashOf(token));
+      if (caller !== undefined) await noteUse(caller.name);
+      return caller;
+    },
+    any: async () => (await tables.keys(NAMES, { limit: 1 })).length > 0,
+  };
+}
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+const badTokenName = (name: string) =>
+  new RuntimeError('name_malformed', `A token cannot be called "${name.slice(0, 100)}".`, {
+    hint: `Use 1 to 64 letters, digits, ".", "_", "@" or "-", and another name than "${RESERVED}".`,
+  });
+
+const tokenExists = (name: string) =>
+  new RuntimeError('token_exists', `There is a token named "${name}" already.`, {
+    hint: `Choose another name, or revoke that one first: telltale token revoke ${name}`,
+  });
+
+const tokensFull = () =>
+  new RuntimeError('tokens_full', `There are ${MAX_TOKENS} tokens already.`, {
+    hint: 'Revoke those that nobody uses: telltale token list shows when each was last used.',
+  });

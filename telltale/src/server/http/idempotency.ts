@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import type { Context, MiddlewareHandler } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Clock } from '../../kernel/clock.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Tables, TimedWrite } from '../../store/store.ts';
+import type { AppEnv } from '../server-edges.ts';
+import {
+  badIdempotencyKey,
+  idempotencyMismatch,
+  idempotencyNotKept,
+  idempotencyRunning,
+} from './http-errors.ts';
+import { bodyOf } from './read-body.ts';
+
+const TABLE = 'server.idempotency';
+const HEADER = 'idempotency-key';
+const KEY = /^[ -~]{1,255}$/;
+const KEEP_MS = 24 * 60 * 60 * 1_000;
+/** A claim is renewed as long as its process lives, and forgotten this long after it died. */
+const CLAIM_MS = 60_000;
+const RENEW_MS = 20_000;
+const MAX_KEPT_CHARS = 1024 * 1024;
+
+/** What was asked for, and by whose instance of the server it is being answered, or the answer. */
+interface Row {
+  /** Method, path and body, hashed. */
+  readonly asked: string;
+  readonly claim?: string;
+  readonly answer?: {
+    readonly status: number;
+    /** Undefined where it was too long to keep. */
+    readonly body?: string;
+    readonly type: string;
+    readonly location?: string;
+  };
+}
+
+export interface IdempotencyEdges {
+  readonly tables: Tables;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly onError: (thrown: unknown) => void;
+}
+
+/**
+ * Does a POST with an `Idempotency-Key` once: the same key of the same caller again gives the first answer. A claim is
+ * in the store before anything is done. Answers of 500 and above, of errors that say `retryable`, and streams are not
+ * kept: such a request may be made again. When the process dies in between, the key is free again a minute later.
+ */
+export function createIdempotency(edges: IdempotencyEdges): MiddlewareHandler<AppEnv> {
+  const { tables, clock, newId, onError } = edges;
+
+  /** Holds a claim until the returned function is called. */
+  const renew = (key: string, row: Row): (() => void) => {
+    let cancel = (): void => undefined;
+    const again = () => {
+      tables.exchange([at(key, row)], [at(key, row, CLAIM_MS)]).catch(onError);
+      cancel = clock.after(RENEW_MS, again);
+    };
+    cancel = clock.after(RENEW_MS, again);
+    return () => cancel();
+  };
+
+  return async (c, next) => {
+    const sent = c.req.header(HEADER);
+    if (sent === undefined || c.req.method !== 'POST') return next();
+    if (!KEY.test(sent)) throw badIdempotencyKey();
+    const key = hashOf(c.get('caller').name, sent);
+    const asked = hashOf(c.req.method, c.env.incoming.url ?? '', bodyOf(c.env.incoming));
+    const claim: Row = { asked, claim: newId() };
+    const isFirst = await tables.exchange([at(key, undefined)], [at(key, claim, CLAIM_MS)]);
+    if (!isFirst) return replay(c, (await tables.get(TABLE, key)) as Row | undefined, asked);
+    const release = renew(key, claim);
+    try {
+      await next();
+    } finally {
+      release();
+    }
+    const kept = await keptOf(c, asked);
+    const [write] = kept === undefined ? [at(key, undefined)] : [at(key, kept, KEEP_MS)];
+    // What was done is done: that its answer could not be kept is no reason to keep it from the client.
+    await tables.exchange([at(key, claim)], [write]).catch(onError);
+  };
+}
+
+const at = (key: string, row: Row | undefined, ttlMs?: number): TimedWrite => ({
+  table: TABLE,
+  key,
+  value: row === undefined ? undefined : JSON.parse(JSON.stringify(row)),
+  ...(ttlMs === undefined ? {} : { ttlMs }),
+});
+
+function replay(c: Context<AppEnv>, row: Row | undefined, asked: string): Response {
+  // Given up, or run out, since it was found.
+  if (row === undefined) throw idempotencyRunning();
+  if (row.asked !== asked) throw idempotencyMismatch();
+  if (row.answer === undefined) throw idempotencyRunning();
+  const { status, body, type, location } = row.answer;
+  if (body === undefined) throw idempotencyNotKept(MAX_KEPT_CHARS);
+  c.header('idempotency-replayed', 'true');
+  if (location !== undefined) c.header('location', location);
+  if (type === '') return c.body(null, status as 204);
+  return c.body(body, status as ContentfulStatusCode, { 'content-type': type });
+}
+
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
+
+/** What is to be kept of an answer, if it is to be. */
+async function keptOf(c: Context<AppEnv>, asked: string): Promise<Row | undefined> {
+  const { res, error } = c;
+  const type = res.headers.get('content-type') ?? '';
+  if (res.status >= 500 || (error instanceof RuntimeError && error.retryable)) return undefined;
+  if (c.env.outgoing.headersSent || (res.body !== null && !JSON_TYPE.test(type))) return undefined;
+  const body = await res.clone().text();
+  const location = res.headers.get('location') ?? undefined;
+  return {
+    asked,
+    answer: {
+      status: res.status,
+      type,
+      ...(body.length > MAX_KEPT_CHARS ? {} : { body }),
+      ...(location === undefined ? {} : { location }),
+    },
+  };
+}
+
+function hashOf(...parts: readonly (string | Buffer)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(`${part.length}\0`).update(part);
+  return hash.digest('hex');
+}

@@ -1,0 +1,17 @@
+export type { Audit } from './auth/audit.ts';
+export { createAudit } from './auth/create-audit.ts';
+export { createTokens } from './auth/create-tokens.ts';
+export type { Tokens } from './auth/tokens.ts';
+export type { AgentCatalog, CatalogEntry } from './catalog/agent-catalog.ts';
+export { type CatalogOptions, createCatalog, type LoadCatalogAgent } from './catalog/create-catalog.ts';
+export { createServer, type Mount, type Server, type ServerOptions } from './create-server.ts';
+export type { ServerLimits } from './http/limits.ts';
+export type { Notifications } from './notify/notifications.ts';
+export { mountProtocols } from './protocols/mount-protocols.ts';
+export type { Recovered } from './recovery/create-caretaker.ts';
+export { mountRoutes } from './routes/mount-routes.ts';
+export type { AppEnv, Caller, ServerEdges } from './server-edges.ts';
+export { type Daemon, type DaemonOptions, startDaemon } from './start-daemon.ts';
+export { createStreams, type StreamsEdges } from './stream/create-streams.ts';
+export type { StreamLimits } from './stream/stream-limits.ts';
+export type { Streams } from './stream/streams.ts';

@@ -1,0 +1,142 @@
+import type { Context, Hono } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import type { LoadedAgent } from '../../../session/loaded-agent.ts';
+import type { CatalogEntry } from '../../catalog/agent-catalog.ts';
+import type { AppEnv, ServerEdges } from '../../server-edges.ts';
+import { createExchange, type Exchange } from '../exchange/exchange.ts';
+import { createExchangeFold } from '../exchange/exchange-end.ts';
+import { addUsage, NO_USAGE } from '../exchange/usage.ts';
+import { readObject } from '../read-fields.ts';
+import { SESSION_HEADER, serveExchange } from '../serve-exchange.ts';
+import type { Completion, ModelInfo } from './completion.ts';
+import { completionUsage, createCompletionFold } from './create-completion-fold.ts';
+import { openAiAnswer, openAiError } from './openai-error.ts';
+import { type CompletionRequest, readCompletionRequest } from './read-completion-request.ts';
+
+const LAST = '[DONE]';
+/** An agent may have acted before it failed: a client must not ask again on its own. */
+const NO_RETRY = { 'x-should-retry': 'false' } as const;
+const GONE = 'The client went away.';
+
+/**
+ * `/v1/chat/completions` and `/v1/models`: agents as models. Each request is a session of its own, which is cancelled when
+ * its client goes away: nobody else would read the answer.
+ */
+export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
+  const { runtime, catalog, clock, closing } = edges;
+
+  const start = (agent: LoadedAgent<unknown>, { input, user }: CompletionRequest): Exchange => {
+    const session = runtime.start(agent, {
+      ...{ input, onWaiting: 'hold' },
+      ...(user === undefined ? {} : { user }),
+    });
+    const fold = createExchangeFold({ kind: 'session' }, [], false);
+    return createExchange(session, { since: 0, fold, replays: false, closing });
+  };
+  const cancel = ({ session }: Exchange) => void session.cancel(GONE).catch(edges.onError);
+  const headOf = ({ session }: Exchange, model: string) => ({
+    ...{ id: `chatcmpl-${session.id}`, created: Math.floor(clock.now() / 1_000), model },
+  });
+
+  const streamed = (
+    c: Context<AppEnv>,
+    agent: LoadedAgent<unknown>,
+    request: CompletionRequest,
+  ): Response => {
+    const exchange = start(agent, request);
+    const fold = createCompletionFold({
+      ...headOf(exchange, request.model),
+      includeUsage: request.includeUsage,
+      checked: agent.manifest.output !== undefined,
+    });
+    const options = { last: LAST, onGone: () => cancel(exchange) };
+    return serveExchange(c, edges, exchange, fold, options) ?? c.body(null, 204);
+  };
+
+  const whole = async (
+    c: Context<AppEnv>,
+    agent: LoadedAgent<unknown>,
+    request: CompletionRequest,
+  ): Promise<Response> => {
+    const { signal } = c.req.raw;
+    signal.throwIfAborted();
+    const exchange = start(agent, request);
+    const onGone = () => cancel(exchange);
+    signal.addEventListener('abort', onGone, { once: true });
+    let usage = NO_USAGE;
+    exchange.follow({
+      event(event) {
+        usage = addUsage(usage, event);
+      },
+      end: () => undefined,
+    });
+    const end = await exchange.over;
+    signal.removeEventListener('abort', onGone);
+    c.set('about', exchange.session.id);
+    const headers = { [SESSION_HEADER]: exchange.session.id };
+    if (end.kind === 'answered') {
+      const completion: Completion = {
+        ...{ ...headOf(exchange, request.model), object: 'chat.completion' },
+        choices: [
+          {
+            index: 0,
+            message: { role: 'assistant', content: end.text, refusal: null },
+            ...{ logprobs: null, finish_reason: 'stop' },
+          },
+        ],
+        usage: completionUsage(usage),
+      };
+      return c.json(completion, 200, headers);
+    }
+    const error =
+      end.kind === 'failed'
+        ? end.error
+        : {
+            code: 'session_cancelled',
+            message: end.kind === 'stopped' ? end.reason : 'It waits for people.',
+          };
+    const status = error.code === 'closing' ? 503 : 500;
+    return c.json(openAiError(error, 'server_error'), status, { ...headers, ...NO_RETRY });
+  };
+
+  const guarded =
+    (handle: (c: Context<AppEnv>) => Promise<Response> | Response) =>
+    async (c: Context<AppEnv>): Promise<Response> => {
+      try {
+        return await handle(c);
+      } catch (thrown) {
+        // A mistake of ours is answered like any other.
+        if (!(thrown instanceof RuntimeError) || thrown.code === 'internal') throw thrown;
+        const { status, body } = openAiAnswer(thrown);
+        return c.json(body, status as ContentfulStatusCode, NO_RETRY);
+      }
+    };
+
+  app.post(
+    '/v1/chat/completions',
+    guarded(async (c) => {
+      const request = readCompletionRequest(await readObject(c));
+      const agent = catalog.find(request.model);
+      return request.stream ? streamed(c, agent, request) : whole(c, agent, request);
+    }),
+  );
+  app.get('/v1/models', (c) =>
+    c.json({ object: 'list', data: catalog.list().filter(isUsable).map(modelOf) }),
+  );
+  app.get(
+    '/v1/models/:model',
+    guarded((c) => {
+      const name = c.req.param('model') ?? '';
+      catalog.find(name);
+      const entry = catalog.list().find((each) => each.name === name);
+      return c.json(entry === undefined ? null : modelOf(entry));
+    }),
+  );
+}
+
+const isUsable = ({ agent }: CatalogEntry): boolean => agent !== undefined;
+
+const modelOf = ({ name, loadedAt }: CatalogEntry): ModelInfo => ({
+  ...{ id: name, object: 'model', created: Math.floor(loadedAt / 1_000), owned_by: 'telltale' },
+});

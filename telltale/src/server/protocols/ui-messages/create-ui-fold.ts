@@ -1,0 +1,158 @@
+import type { ObservedEvent, ReviewRequest } from '../../../events/event.ts';
+import type { Json, JsonObject } from '../../../kernel/json.ts';
+import type { ExchangeEnd } from '../exchange/exchange-end.ts';
+import { type CallBeat, createCallFold } from '../exchange/fold-calls.ts';
+import { createSpeechFold, type SpeechBeat } from '../exchange/fold-speech.ts';
+import { newsOf } from '../exchange/news.ts';
+import { addUsage, NO_USAGE } from '../exchange/usage.ts';
+import type { UiChunk } from './ui-chunk.ts';
+
+/** Folds an exchange into a message of the AI SDK. Pure but for its own memory. */
+export interface UiFold {
+  begin(): readonly UiChunk[];
+  take(event: ObservedEvent): readonly UiChunk[];
+  end(end: ExchangeEnd): readonly UiChunk[];
+}
+
+export interface UiMessageRun {
+  readonly agent: string;
+  readonly session: string;
+  /** In front of the ids of parts. */
+  readonly exchange: string;
+  readonly messageId: string;
+  /** How the session stood before; a new one tells by itself. */
+  readonly metadata: JsonObject | undefined;
+  /** Where the client's last message goes on: the calls in it that have not ended, and what was asked about them. */
+  readonly joins?: { readonly open: readonly string[]; readonly reviews: readonly AskedReview[] } | undefined;
+}
+
+type AskedReview = Pick<ReviewRequest, 'review' | 'action'>;
+
+const BY_US = { dynamic: true, providerExecuted: true } as const;
+
+export function createUiFold(run: UiMessageRun): UiFold {
+  const { agent, session, exchange } = run;
+  const speech = createSpeechFold(run.joins !== undefined);
+  const calls = createCallFold(run.joins?.open);
+  /** The actions that reviews are about, and those reviews that this stream told of. */
+  const actions = new Map(run.joins?.reviews.map(({ review, action }) => [review, action]));
+  const asked = new Set<string>();
+  const denied = new Set<string>();
+  let metadata: Record<string, Json> = { ...run.metadata };
+  let usage = NO_USAGE;
+  let inStep = false;
+
+  const spoken = (beat: SpeechBeat): UiChunk => {
+    const id = `${exchange}-${beat.id}`;
+    const isThought = beat.voice === 'thought';
+    switch (beat.kind) {
+      case 'open':
+        return { type: isThought ? 'reasoning-start' : 'text-start', id };
+      case 'text':
+        return { type: isThought ? 'reasoning-delta' : 'text-delta', id, delta: beat.text };
+      case 'close':
+        if (isThought) return { type: 'reasoning-end', id };
+        return { type: 'text-end', id, providerMetadata: { telltale: { final: beat.final } } };
+    }
+  };
+  const called = (beat: CallBeat): UiChunk => {
+    const toolCallId = callId(session, beat.id);
+    switch (beat.kind) {
+      case 'open':
+        return { type: 'tool-input-start', toolCallId, toolName: beat.action.name, ...BY_US };
+      case 'input':
+        return { type: 'tool-input-available', toolCallId, toolName: beat.name, input: beat.input, ...BY_US };
+      case 'output':
+        return { type: 'tool-output-available', toolCallId, output: beat.output, ...BY_US };
+      case 'error':
+        if (denied.has(beat.id)) return { type: 'tool-output-denied', toolCallId };
+        return { type: 'tool-output-error', toolCallId, errorText: beat.error.message, ...BY_US };
+    }
+  };
+  const state = (): readonly UiChunk[] =>
+    Object.keys(metadata).length === 0
+      ? []
+      : [{ type: 'data-metadata', id: 'metadata', data: { ...metadata } }];
+  /** A part of an earlier step cannot be given its input any more. */
+  const endStep = (): readonly UiChunk[] => {
+    const ended = inStep;
+    inStep = false;
+    return [...calls.flush().map(called), ...(ended ? [{ type: 'finish-step' } as const] : [])];
+  };
+  const reviewed = (event: ObservedEvent): readonly UiChunk[] => {
+    if (event.type === 'review.requested') {
+      asked.add(event.review);
+      actions.set(event.review, event.action);
+      const reason = `${event.what} (${event.because})`;
+      const toolCallId = callId(session, event.action);
+      return [{ type: 'tool-approval-request', approvalId: event.review, toolCallId, reason }];
+    }
+    if (event.type !== 'review.resolved') return [];
+    const approved = event.answer === 'approved';
+    const action = actions.get(event.review);
+    if (!approved && action !== undefined) denied.add(action);
+    if (!asked.delete(event.review)) return [];
+    const reason = event.note === undefined ? {} : { reason: event.note };
+    return [{ type: 'tool-approval-response', approvalId: event.review, approved, ...reason }];
+  };
+  const other = (event: ObservedEvent): readonly UiChunk[] => {
+    switch (event.type) {
+      case 'session.started':
+        metadata = { ...event.metadata };
+        return state();
+      case 'metadata.changed':
+        for (const [field, { to }] of Object.entries(event.changes))
+          if (to === null) delete metadata[field];
+          else metadata[field] = to;
+        return [{ type: 'data-metadata', id: 'metadata', data: { ...metadata } }];
+      case 'turn.started':
+        inStep = true;
+        return [{ type: 'start-step' }];
+      default: {
+        const news = newsOf(event);
+        const told =
+          news && ({ type: 'data-event', data: { type: news.type, ...news.data }, transient: true } as const);
+        return told === undefined ? [] : [told];
+      }
+    }
+  };
+  const finished = (end: ExchangeEnd): readonly UiChunk[] => {
+    const messageMetadata = {
+      ...{ agent, session, cost_usd: usage.cost_usd, turns: usage.turns },
+      usage: {
+        inputTokens: usage.input,
+        outputTokens: usage.output,
+        totalTokens: usage.input + usage.output,
+      },
+    };
+    switch (end.kind) {
+      case 'answered':
+        return [{ type: 'finish', finishReason: 'stop', messageMetadata }];
+      case 'paused':
+        return [{ type: 'finish', finishReason: 'tool-calls', messageMetadata }];
+      case 'stopped':
+        return [{ type: 'abort', reason: end.reason }];
+      case 'failed': {
+        const { message, hint } = end.error;
+        return [{ type: 'error', errorText: hint === undefined ? message : `${message} ${hint}` }];
+      }
+    }
+  };
+
+  return {
+    begin: () => [
+      { type: 'start', messageId: run.messageId, messageMetadata: { agent, session } },
+      ...state(),
+    ],
+    take(event) {
+      usage = addUsage(usage, event);
+      const said = speech.take(event).map(spoken);
+      const before = event.type === 'turn.started' ? endStep() : [];
+      return [...said, ...before, ...calls.take(event).map(called), ...reviewed(event), ...other(event)];
+    },
+    end: (end) => [...speech.end().map(spoken), ...endStep(), ...finished(end)],
+  };
+}
+
+/** Unlike that of any other session: a conversation may go on in a new one. */
+export const callId = (session: string, action: string): string => `${session}.${action}`;

@@ -1,0 +1,130 @@
+import type { SessionEvent } from '../../events/event.ts';
+import type { RunEvent } from '../../events/run-event.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { Runtime } from '../../session/runtime-types.ts';
+import type { AgentCatalog } from '../catalog/agent-catalog.ts';
+import { takeUp as goOn } from './take-up.ts';
+
+/** Sees to it that what is alive is worked on: after a restart, and when what it waited for has come. */
+export interface Caretaker {
+  /** Takes up every session and run that was alive when its process stopped. */
+  recover(): Promise<Recovered>;
+  /** Goes on with a session that nobody works on; does nothing where somebody does. */
+  takeUp(session: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Recovered {
+  readonly sessions: readonly string[];
+  readonly runs: readonly string[];
+  /** What cannot go on here, and why. */
+  readonly left: readonly { readonly stream: string; readonly why: string }[];
+}
+
+export interface CaretakerEdges {
+  readonly runtime: Runtime;
+  readonly catalog: Pick<AgentCatalog, 'list'>;
+  readonly clock: Clock;
+  /** What cannot be taken up is told once. */
+  readonly onLeft: (stream: string, why: string) => void;
+}
+
+/** Sessions that wait and are looked after: those beyond go on when somebody resumes them. */
+const MAX_ATTENDED = 10_000;
+/** When a session is looked at again that somebody had. */
+const LOOKS_MS = [50, 200, 1_000];
+/** Sessions that are taken up side by side. */
+const AT_ONCE = 16;
+
+export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEdges): Caretaker {
+  const { store } = runtime;
+  /** Sessions that wait, and what ends watching them. */
+  const attended = new Map<string, () => void>();
+  const underWay = new Map<string, Promise<void>>();
+  let closed = false;
+
+  const takeUp = (session: string): Promise<void> => {
+    const running = underWay.get(session);
+    if (running !== undefined || closed) return running ?? Promise.resolve();
+    const work = resume(session).finally(() => underWay.delete(session));
+    underWay.set(session, work);
+    return work;
+  };
+
+  const resume = async (session: string): Promise<void> => {
+    try {
+      await goOn({ runtime, catalog, onError: () => undefined }, session); // its log has what went wrong
+      // What comes while it is let go of has nobody else to notice it.
+      const look = () => void attend(session).catch(() => undefined);
+      runtime.session(session)?.result.then(look, look);
+    } catch (thrown) {
+      const error = toRuntimeError(thrown);
+      if (error.code === 'runtime_closed') return;
+      forget(session);
+      onLeft(session, `${error.message} ${error.hint ?? ''}`.trim());
+    }
+  };
+
+  /** Watches a session that waits until something comes for it. */
+  const attend = async (session: string, look = 0): Promise<void> => {
+    const info = await store.info(session);
+    if (closed || info === undefined) return;
+    if (info.owner !== undefined) {
+      // Whoever wrote the answer holds the stream for a moment, and tells nobody when it lets go.
+      const delay = LOOKS_MS[look];
+      if (delay !== undefined)
+        clock.after(delay, () => void attend(session, look + 1).catch(() => undefined));
+      return;
+    }
+    if (info.status === 'running' || info.messages !== undefined) return takeUp(session);
+    if (info.status !== 'waiting') return forget(session);
+    if (attended.has(session) || attended.size >= MAX_ATTENDED) return;
+    attended.set(
+      session,
+      // A look that a store cannot answer is one look less: the next comes when something moves.
+      store.watch(session, () => void attend(session).catch(() => undefined)),
+    );
+  };
+
+  const forget = (session: string) => {
+    attended.get(session)?.();
+    attended.delete(session);
+  };
+
+  const observe = (event: SessionEvent | RunEvent) => {
+    if (event.type !== 'session.waiting' || !('session' in event)) return;
+    const look = () => void attend(event.session).catch(() => undefined);
+    const live = runtime.session(event.session);
+    if (live === undefined) look();
+    else live.result.then(look, look);
+  };
+  const unwatch = runtime.watch(observe);
+
+  return {
+    takeUp,
+    async recover() {
+      const alive = await store.list({ kind: 'session', status: ['running', 'waiting'] });
+      const left: { stream: string; why: string }[] = [];
+      const sessions: string[] = [];
+      const own = alive.filter(({ owner, parent }) => owner === undefined && parent === undefined).reverse();
+      for (let at = 0; at < own.length; at += AT_ONCE)
+        await Promise.all(
+          own.slice(at, at + AT_ONCE).map(async ({ stream, status, head, messages }) => {
+            if (head === 0) return;
+            if (status === 'waiting' && messages === undefined) return attend(stream);
+            await takeUp(stream);
+            if (runtime.session(stream) !== undefined) sessions.push(stream);
+            else left.push({ stream, why: 'See the message above.' });
+          }),
+        );
+      return { sessions, runs: await runtime.workflows.recover(), left };
+    },
+    async close() {
+      closed = true;
+      unwatch();
+      for (const session of [...attended.keys()]) forget(session);
+      await Promise.all(underWay.values());
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { decodeEvent } from '../../events/codec.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { leadRun } from '../../session/guide/lead-run.ts';
+import type { LoadedAgent } from '../../session/loaded-agent.ts';
+import type { ResumeOptions, Session } from '../../session/runtime-types.ts';
+import type { Store, StreamInfo } from '../../store/store.ts';
+import type { AgentCatalog } from '../catalog/agent-catalog.ts';
+import type { ServerEdges } from '../server-edges.ts';
+
+type Edges = Pick<ServerEdges, 'runtime' | 'onError'> & {
+  readonly catalog: Pick<AgentCatalog, 'list'>;
+};
+
+/** Of sessions and runs that called each other. */
+const MAX_ABOVE = 50;
+
+/**
+ * Has a session go on that something came for and that nobody works on: an answer, a message. Nothing is done where
+ * somebody does, or where it has ended. One that was called by another goes on with that one.
+ */
+export async function takeUp(edges: Edges, stream: string): Promise<void> {
+  const info = await whoGoesOn(edges.runtime.store, stream);
+  if (info === undefined || info.owner !== undefined || !GOES_ON.has(info.status)) return;
+  await unlessOwned(
+    info.kind === 'session'
+      ? resumeSession(edges, info.stream)
+      : edges.runtime.workflows.resume(info.stream, { onWaiting: 'release' }),
+  );
+}
+
+/** Somebody else was quicker: then it goes on. */
+export async function unlessOwned(resuming: Promise<unknown>): Promise<void> {
+  try {
+    await resuming;
+  } catch (thrown) {
+    if (!(thrown instanceof RuntimeError) || thrown.code !== 'stream_owned') throw thrown;
+  }
+}
+
+const GOES_ON: ReadonlySet<string> = new Set(['running', 'waiting', 'interrupted']);
+
+/** Takes a session over, with the agent as the catalog has it; else its manifest is read again. */
+export async function resumeSession(
+  { runtime, catalog, onError }: Edges,
+  id: string,
+  options: Omit<ResumeOptions<unknown>, 'agent' | 'onWaiting'> = {},
+): Promise<Session<unknown>> {
+  const agent = await agentOf({ runtime, catalog }, id);
+  const session = await runtime.resume(id, {
+    ...options,
+    ...(agent === undefined ? {} : { agent }),
+    onWaiting: 'release',
+  });
+  session.result.catch(onError);
+  return session;
+}
+
+/** The agent that a session was started with, where the catalog still has it at the same place. */
+async function agentOf(
+  { runtime, catalog }: Pick<Edges, 'runtime' | 'catalog'>,
+  id: string,
+): Promise<LoadedAgent<unknown> | undefined> {
+  const [line] = await runtime.store.read(id, { limit: 1 });
+  const first = line === undefined ? undefined : decodeEvent(line, id);
+  if (first?.type !== 'session.started') return undefined;
+  const known = catalog.list().find(({ name, path }) => name === first.agent && path === first.manifest.path);
+  return known?.agent;
+}
+
+/** What was called by another goes on with that one. A run that a trigger set off goes on without its session. */
+async function whoGoesOn(store: Store, stream: string): Promise<StreamInfo | undefined> {
+  let info = await store.info(stream);
+  for (let above = 0; info?.parent !== undefined && above < MAX_ABOVE; above++) {
+    const parent: StreamInfo | undefined = await store.info(info.parent);
+    const isCalled =
+      parent !== undefined &&
+      (info.kind === 'session' || parent.kind === 'run' || info.stream === leadRun(parent.stream));
+    if (!isCalled) return info;
+    info = parent;
+  }
+  return info;
+}

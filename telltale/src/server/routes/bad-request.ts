@@ -1,0 +1,27 @@
+import type { z } from '@hono/zod-openapi';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+
+/** Mistakes that are named at once. */
+const MAX_SHOWN = 3;
+
+/** `where` is the path, the query or the body of the operation. */
+export const badRequest = (operation: string, where: string, error: z.ZodError) => {
+  const { issues } = error;
+  const shown = issues.slice(0, MAX_SHOWN).map(mistake);
+  const more = issues.length > MAX_SHOWN ? [`and ${issues.length - MAX_SHOWN} more`] : [];
+  return new RuntimeError(
+    'bad_request',
+    `The ${where} of ${operation} does not fit: ${[...shown, ...more].join('; ')}.`,
+    { hint: `See what ${operation} takes: GET /openapi.json` },
+  );
+};
+
+const mistake = ({ path, message }: z.core.$ZodIssue): string => {
+  const said = `${message.slice(0, 1).toLowerCase()}${message.slice(1)}`.replace(/\.$/, '');
+  return path.length === 0 ? said : `"${path.join('.')}": ${said}`;
+};
+
+export const badCursor = (cursor: string) =>
+  new RuntimeError('bad_cursor', `"${cursor.slice(0, 80)}" is no cursor of this list.`, {
+    hint: 'Give what the page before has as "next", as it is, or leave it out to begin at the beginning.',
+  });

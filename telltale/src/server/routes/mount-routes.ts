@@ -1,0 +1,31 @@
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import { mountAgents } from './agents.ts';
+import { mountArtifacts } from './artifacts.ts';
+import { mountDaemon } from './daemon.ts';
+import { mountMemory } from './memory.ts';
+import { mountOpenApi } from './openapi.ts';
+import { mountReviews } from './reviews.ts';
+import { mountRuns } from './runs.ts';
+import { mountSessionActions } from './session-actions.ts';
+import { mountSessions } from './sessions.ts';
+import { mountStreams } from './streams.ts';
+import { createSummaries } from './summaries.ts';
+
+/**
+ * Puts all JSON routes and the document of them onto an app, whose frame has said who calls (`c.get('caller')`) and
+ * answers what they throw: `RuntimeError`s, always.
+ */
+export function mountRoutes(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void {
+  const summaries = createSummaries(edges.runtime.store);
+  mountDaemon(app, edges);
+  mountAgents(app, edges);
+  mountSessions(app, edges, summaries);
+  mountSessionActions(app, edges, summaries);
+  mountRuns(app, edges, summaries);
+  mountStreams(app, edges);
+  mountReviews(app, edges);
+  mountArtifacts(app, edges);
+  mountMemory(app, edges);
+  mountOpenApi(app, edges);
+}

@@ -1,0 +1,17 @@
+import { z } from '@hono/zod-openapi';
+import type { ApiError } from '../../../client/api.ts';
+import type { ErrorJson } from '../../../kernel/runtime-error.ts';
+import { answered, text } from './wire.ts';
+
+export const errorJson: z.ZodType<ErrorJson> = answered<ErrorJson>('Error', {
+  code: text.openapi({ description: 'A literal to switch on.', example: 'session_unknown' }),
+  message: text.openapi({ description: 'What was found.' }),
+  hint: text.optional().openapi({ description: 'What to do.' }),
+  retryable: z.boolean().openapi({ description: 'Whether the same request may succeed later.' }),
+  cause: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .openapi({ description: 'Another error that led to it.' }) as unknown as z.ZodType<ErrorJson>,
+});
+
+export const apiError = answered<ApiError>('ApiError', { error: errorJson });

@@ -1,0 +1,47 @@
+import { z } from '@hono/zod-openapi';
+import type { AnswerReview, ReviewDetailsInfo, ReviewInfo } from '../../../client/api.ts';
+import { answered, asked, jsonObject, pageOf, type Shape, text, time } from './wire.ts';
+
+const infoShape: Shape<ReviewInfo> = {
+  review: text,
+  kind: z.enum(['permission', 'approval', 'confirm', 'plan', 'escalation']),
+  of: z.enum(['session', 'run']),
+  session: text.openapi({ description: 'The id of the session or run.' }),
+  agent: text,
+  workflow: text.optional(),
+  parent: text.optional(),
+  action: text,
+  target: text,
+  what: text,
+  parameters: text.optional(),
+  because: text,
+  options: z.array(text).optional(),
+  assignee: text.optional(),
+  due: time.optional(),
+  at: time,
+};
+
+export const reviewPage = pageOf('ReviewPage', answered<ReviewInfo>('Review', infoShape));
+
+export const reviewDetails = answered<ReviewDetailsInfo>('ReviewDetails', {
+  ...infoShape,
+  input: jsonObject.optional(),
+  plan: z.array(jsonObject).optional(),
+  replaces: z.object({ review: text, changed: z.array(text) }).optional(),
+  answer: text.optional().openapi({
+    description: '`approved`, `rejected` or `withdrawn`; absent while it is open.',
+  }),
+  choice: text.optional(),
+  by: text.optional(),
+  note: text.optional(),
+  answeredAt: time.optional(),
+});
+
+export const answerReview = asked<AnswerReview>('AnswerReview', {
+  answer: z.enum(['approved', 'rejected']).optional(),
+  choice: text.optional().openapi({ description: "One of the review's options." }),
+  text: text.optional().openapi({
+    description: 'An option in so many words; on an escalation, what the agent is told to try again with.',
+  }),
+  note: text.optional(),
+});

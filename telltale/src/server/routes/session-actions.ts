@@ -1,0 +1,133 @@
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { hasEnded } from '../../session/ending/has-ended.ts';
+import { eventUnknown } from '../../session/log/event-unknown.ts';
+import type { StreamInfo } from '../../store/store.ts';
+import { resumeSession, takeUp, unlessOwned } from '../recovery/take-up.ts';
+import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import { cancelSession } from './cancel-session.ts';
+import { findStream } from './find-stream.ts';
+import { addOperation } from './operation.ts';
+import { cancelled, forked, resumeSession as resumed, said, sessionSummary } from './schemas/sessions.ts';
+import { byId } from './sessions.ts';
+import type { Summaries } from './summaries.ts';
+
+const tag = 'sessions';
+
+/** What people do with sessions. Who did it is on the session's own log. */
+export function mountSessionActions(
+  app: OpenAPIHono<AppEnv>,
+  edges: ServerEdges,
+  summaries: Summaries,
+): void {
+  const { runtime } = edges;
+  const { store } = runtime;
+  addOperation(
+    app,
+    {
+      ...{ method: 'post', path: '/sessions/{id}/steer', id: 'steer', tag, role: 'run' },
+      summary: 'Put a message before the agent',
+      description: 'It reads it at the beginning of its next turn.',
+      ...{ params: byId, body: said, status: 202 },
+    },
+    async ({ c, caller, params: { id }, body }) => {
+      c.set('about', id);
+      const { status } = await findStream(store, 'session', id);
+      if (status === 'completed') throw sessionCompleted(id);
+      await runtime.steer(id, body.text, caller.name);
+      await takeUp(edges, id);
+    },
+  );
+
+  addOperation(
+    app,
+    {
+      ...{ method: 'post', path: '/sessions/{id}/say', id: 'say', tag, role: 'run' },
+      summary: 'The next message of a chat',
+      ...{ params: byId, body: said, status: 202 },
+    },
+    async ({ c, caller, params: { id }, body }) => {
+      c.set('about', id);
+      const info = await findStream(store, 'session', id);
+      const { chat } = await summaries.session(info);
+      if (chat !== true) throw notAChat(id);
+      await store.send(id, { kind: 'message', from: caller.name, body: body.text });
+      if (isOver(info)) await unlessOwned(resumeSession(edges, id, { chat: true }));
+      else await takeUp(edges, id);
+    },
+  );
+
+  addOperation(
+    app,
+    {
+      ...{ method: 'post', path: '/sessions/{id}/cancel', id: 'cancelSession', tag, role: 'run' },
+      summary: 'End a session',
+      description: 'What runs is stopped. One that has been cancelled already stays so.',
+      ...{ params: byId, body: cancelled, bodyOptional: true, status: 202 },
+    },
+    async ({ c, caller, params: { id }, body: { reason } }) => {
+      c.set('about', id);
+      await cancelSession(edges, await findStream(store, 'session', id), caller.name, reason);
+    },
+  );
+
+  addOperation(
+    app,
+    {
+      ...{ method: 'post', path: '/sessions/{id}/resume', id: 'resumeSession', tag, role: 'run' },
+      summary: 'Go on with a session that was interrupted, failed, stalled or cancelled',
+      ...{ params: byId, body: resumed, bodyOptional: true, answer: sessionSummary },
+    },
+    async ({ c, params: { id }, body: { accept_changes, max_turns } }) => {
+      c.set('about', id);
+      await findStream(store, 'session', id);
+      await resumeSession(edges, id, {
+        ...(accept_changes === undefined ? {} : { acceptChanges: accept_changes }),
+        ...(max_turns === undefined ? {} : { maxTurns: max_turns }),
+      });
+      return summaries.session(await findStream(store, 'session', id));
+    },
+  );
+
+  addOperation(
+    app,
+    {
+      ...{ method: 'post', path: '/sessions/{id}/fork', id: 'fork', tag, role: 'run' },
+      summary: 'Branch off a new session, which goes on from an event of this one',
+      description: 'It goes on with the manifest as it is now.',
+      ...{ params: byId, body: forked, status: 201, answer: sessionSummary },
+    },
+    async ({ c, params: { id }, body: { seq } }) => {
+      const { head } = await findStream(store, 'session', id);
+      if (seq > head) throw eventUnknown(id, seq, head);
+      const { status } = await runtime.state(id, seq);
+      if (status === 'completed') throw forkedAtTheEnd(id, seq);
+      const made = await runtime.fork(id, seq);
+      c.set('about', made);
+      await resumeSession(edges, made, { acceptChanges: true });
+      c.header('location', `/sessions/${made}`);
+      return summaries.session(await findStream(store, 'session', made));
+    },
+  );
+}
+
+const isOver = ({ status, owner }: StreamInfo): boolean => hasEnded(status) && owner === undefined;
+
+const sessionCompleted = (session: string) =>
+  new RuntimeError('session_completed', `${session} has completed: nobody would read the message.`, {
+    hint: `Branch off from one of its events, and steer that: POST /sessions/${session}/fork`,
+  });
+
+const notAChat = (session: string) =>
+  new RuntimeError('not_a_chat', `${session} is no chat: its agent works on what it was started with.`, {
+    hint: `Put a message before it: POST /sessions/${session}/steer. Or start a chat: POST /sessions with "chat": true.`,
+  });
+
+const forkedAtTheEnd = (session: string, seq: number) =>
+  new RuntimeError(
+    'session_completed',
+    `${session} has completed by event ${seq}: nothing goes on from there.`,
+    {
+      hint: 'Branch off from an event before its end.',
+    },
+  );

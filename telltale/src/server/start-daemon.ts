@@ -1,0 +1,93 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { Runtime } from '../session/runtime-types.ts';
+import { createAudit } from './auth/create-audit.ts';
+import { createTokens } from './auth/create-tokens.ts';
+import type { AgentCatalog } from './catalog/agent-catalog.ts';
+import { createServer, type ServerOptions } from './create-server.ts';
+import { createListeners } from './hooks/create-listeners.ts';
+import { mountHooks } from './hooks/mount-hooks.ts';
+import { createNotifications } from './notify/create-notifications.ts';
+import { mountProtocols } from './protocols/mount-protocols.ts';
+import { createCaretaker, type Recovered } from './recovery/create-caretaker.ts';
+import { mountRoutes } from './routes/mount-routes.ts';
+import { createStreams } from './stream/create-streams.ts';
+
+export interface DaemonOptions
+  extends Pick<
+    ServerOptions,
+    'host' | 'port' | 'web' | 'requireToken' | 'origins' | 'allowHosts' | 'limits' | 'metrics' | 'onError'
+  > {
+  readonly runtime: Runtime;
+  readonly catalog: AgentCatalog;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly dev: boolean;
+  /** What whoever watches the process should know, a line each. */
+  readonly onNote: (text: string) => void;
+}
+
+/** A server that works on its own: HTTP, and all that goes on without anybody asking. */
+export interface Daemon {
+  readonly url: string;
+  readonly port: number;
+  /** Resolves once everything that was alive is worked on. */
+  readonly recovered: Promise<Recovered>;
+  /** Not ready first, then what is being answered, then the rest. Sessions go on at the next start. */
+  close(): Promise<void>;
+}
+
+/** Listens, then takes up what was alive: `/readyz` says so once that is done. */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { runtime, catalog, clock, env, onError, onNote } = options;
+  const { store } = runtime;
+  const streams = createStreams({ runtime, clock, onError });
+  let url: string | undefined;
+  const notifications = createNotifications({
+    ...{ store, catalog, clock, env, onError, random: Math.random },
+    pageOf: (kind, stream) => (url === undefined ? undefined : `${url}/#/${kind}s/${stream}`),
+  });
+  const unwatch = runtime.watch(notifications.observe);
+  const listeners = createListeners({ runtime, catalog, onError });
+  const caretaker = createCaretaker({
+    ...{ runtime, catalog, clock },
+    onLeft: (stream, why) => onNote(`${stream} cannot go on here: ${why}`),
+  });
+  let isRecovering = true;
+  const closeParts = async () => {
+    listeners.close();
+    await caretaker.close();
+    unwatch();
+    await notifications.close();
+  };
+  const server = await createServer({
+    ...options,
+    ...{ streams, notifications, tokens: createTokens(store, clock), audit: createAudit(store) },
+    notReady: () => (isRecovering ? 'recovering' : undefined),
+    mounts: [mountHooks(listeners), mountRoutes, mountProtocols],
+  }).catch(async (thrown) => {
+    await streams.close();
+    await closeParts();
+    throw thrown;
+  });
+  url = server.url;
+  const recovered = caretaker.recover().finally(() => {
+    isRecovering = false;
+  });
+  recovered.catch(onError);
+  let closing: Promise<void> | undefined;
+  const close = async () => {
+    await server.drain();
+    await closeParts();
+    await server.close();
+  };
+  return {
+    url: server.url,
+    port: server.port,
+    recovered,
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import { RUN_SUMMARY_TYPES } from '../../events/run-summary.ts';
+import { SUMMARY_TYPES } from '../../events/session-summary.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { isRunEvent, type StreamEvent, streamOf } from '../../session/log/stream-event.ts';
+import { createBroadcast } from './broadcast.ts';
+import type { Connection } from './connection.ts';
+import { noticeFrame, plainFrame } from './frames.ts';
+import { createNewsOfOthers } from './news-of-others.ts';
+import type { Pulse } from './pulse.ts';
+import type { StreamLimits } from './stream-limits.ts';
+import type { StreamRuntime } from './stream-source.ts';
+import type { Turnstile } from './turnstile.ts';
+
+export interface HeadlinesEdges {
+  readonly runtime: StreamRuntime;
+  readonly clock: Clock;
+  readonly limits: StreamLimits;
+  readonly pulse: Pulse;
+  readonly turnstile: Turnstile;
+  readonly onError: (thrown: unknown) => void;
+}
+
+/**
+ * What changes any list, over all sessions and runs of the store. Nothing is resumed: whoever lists after `ready` misses
+ * nothing, and may be told of an event that its list has already.
+ */
+export interface Headlines {
+  /** An event that was committed in this process. */
+  told(event: StreamEvent): void;
+  /** Serves one client, until it is gone. */
+  follow(connection: Connection): Promise<void>;
+  close(): void;
+}
+
+export function createHeadlines(edges: HeadlinesEdges): Headlines {
+  const { limits, pulse } = edges;
+  const broadcast = createBroadcast('', pulse, limits.maxClientBytes);
+  const push = (event: StreamEvent) => {
+    if (broadcast.size === 0) return;
+    const types: ReadonlySet<string> = isRunEvent(event) ? RUN_SUMMARY_TYPES : SUMMARY_TYPES;
+    if (types.has(event.type)) broadcast.push(plainFrame(JSON.stringify(event)), undefined);
+  };
+  const others = createNewsOfOthers(edges, push);
+  let clients = 0;
+
+  return {
+    told(event) {
+      if (clients === 0) return;
+      others.isKnown(streamOf(event), event.seq);
+      push(event);
+    },
+    async follow(connection) {
+      let wake: () => void = () => undefined;
+      const isLeft = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const follower = { connection, live: true, position: 0, onFull: () => wake() };
+      void connection.closed.then(() => wake());
+      clients++;
+      try {
+        await others.begun();
+        broadcast.add(follower);
+        connection.send(noticeFrame({ kind: 'ready' }));
+        await isLeft;
+        await connection.drained();
+        connection.end(noticeFrame({ kind: 'dropped', reason: 'Some of it was missed: list again.' }));
+      } finally {
+        broadcast.remove(follower);
+        clients--;
+        if (clients === 0) others.stop();
+      }
+    },
+    close: others.stop,
+  };
+}

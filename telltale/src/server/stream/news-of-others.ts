@@ -1,0 +1,125 @@
+import { decodeLine, type StreamEvent } from '../../session/log/stream-event.ts';
+import type { StreamInfo } from '../../store/store.ts';
+import type { HeadlinesEdges } from './headlines.ts';
+
+/** The streams that are looked at: those that are alive, and those that were made last, which may have ended since. */
+const MAX_ALIVE = 1_000;
+const MAX_NEWEST = 200;
+/** Streams that are looked at once more in a round since they are no longer among those. */
+const MAX_ENDED = 500;
+const MAX_KNOWN = 10_000;
+/** Of a stream that was not looked at before, so many events are told. */
+const LOOK_BACK = 200;
+/** Events that are read at a time, and in one round; the rest comes with the next. */
+const PAGE = 500;
+const MAX_EVENTS = 5_000;
+
+/** Events of streams that other processes work on. No store tells of them, so it is asked, while somebody wants to know. */
+export interface NewsOfOthers {
+  /** Resolves once everything that comes from now on will be told. */
+  begun(): Promise<void>;
+  /** An event of this process's own: it is not told again. */
+  isKnown(stream: string, seq: number): void;
+  stop(): void;
+}
+
+export function createNewsOfOthers(
+  { runtime, clock, limits, turnstile, onError }: HeadlinesEdges,
+  tell: (event: StreamEvent) => void,
+): NewsOfOthers {
+  const { store } = runtime;
+  /** The last event of each stream that was told of, or was there at the beginning. */
+  const known = new Map<string, number>();
+  let began: Promise<void> | undefined;
+  let beganAt = 0;
+  let stopTimer: (() => void) | undefined;
+  /** Counts beginnings: what an old one still brings is not told. */
+  let round = 0;
+
+  const listed = async (): Promise<ReadonlyMap<string, StreamInfo>> => {
+    const alive = await store.list({ status: ['running', 'waiting'], limit: MAX_ALIVE });
+    const newest = await store.list({ limit: MAX_NEWEST });
+    return new Map([...alive, ...newest].map((info) => [info.stream, info]));
+  };
+
+  /** Those that were alive in the round before: what they ended with is still to be told. */
+  const ended = async (alive: ReadonlyMap<string, StreamInfo>): Promise<readonly StreamInfo[]> => {
+    const gone = [...known.keys()].filter((stream) => !alive.has(stream) && isElsewhere(stream));
+    const found: StreamInfo[] = [];
+    for (const stream of gone.slice(0, MAX_ENDED)) {
+      const info = await store.info(stream);
+      if (info !== undefined) found.push(info);
+    }
+    return found;
+  };
+
+  const isElsewhere = (stream: string) => runtime.session(stream) === undefined;
+
+  const begin = async (own: number) => {
+    beganAt = clock.now();
+    for (const { stream, head } of (await listed()).values()) note(stream, head);
+    if (own === round) arm(own);
+  };
+
+  const note = (stream: string, seq: number) => known.set(stream, Math.max(seq, known.get(stream) ?? 0));
+
+  const arm = (own: number) => {
+    stopTimer = clock.after(limits.pollMs, () => {
+      look(own)
+        .catch(onError) // the next round may do better
+        .finally(() => {
+          if (own === round) arm(own);
+        });
+    });
+  };
+
+  const look = async (own: number) => {
+    const found = await listed();
+    const over = await ended(found);
+    let left = MAX_EVENTS;
+    for (const info of [...found.values(), ...over]) {
+      if (isElsewhere(info.stream)) left -= await readOn(info, left, own);
+      if (own !== round) return;
+    }
+    if (left > 0) for (const { stream } of over) known.delete(stream);
+    if (known.size > MAX_KNOWN)
+      for (const stream of known.keys()) if (!found.has(stream)) known.delete(stream);
+  };
+
+  /** How many events were read. */
+  const readOn = async (info: StreamInfo, most: number, own: number): Promise<number> => {
+    const { stream, head, createdAt } = info;
+    let count = 0;
+    if (!known.has(stream)) note(stream, createdAt >= beganAt ? 0 : Math.max(0, head - LOOK_BACK));
+    for (let seq = known.get(stream) ?? 0; seq < head && count < most; seq = known.get(stream) ?? head) {
+      const limit = Math.min(PAGE, most - count);
+      const lines = await turnstile(() => store.read(stream, { from: seq + 1, limit }));
+      if (lines.length === 0 || own !== round) break;
+      for (const line of lines) {
+        const event = decodeLine(line, info);
+        if (event.seq <= (known.get(stream) ?? 0)) continue;
+        note(stream, event.seq);
+        tell(event);
+      }
+      count += lines.length;
+    }
+    return count;
+  };
+
+  return {
+    begun() {
+      began ??= begin(++round).catch((thrown: unknown) => {
+        began = undefined;
+        throw thrown;
+      });
+      return began;
+    },
+    isKnown: note,
+    stop() {
+      round++;
+      began = undefined;
+      stopTimer?.();
+      known.clear();
+    },
+  };
+}

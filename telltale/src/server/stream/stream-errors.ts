@@ -1,0 +1,31 @@
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+
+/** Answered with 503. */
+export const tooManyStreams = (limit: number) =>
+  new RuntimeError('too_many_streams', `${limit} event streams are open: the server takes no more.`, {
+    hint: 'Close one that nobody reads, or come back later.',
+    retryable: true,
+  });
+
+/** Answered with 503. */
+export const serverClosing = () =>
+  new RuntimeError('closing', 'The server is shutting down and opens no event stream any more.', {
+    hint: 'Come back when it runs again, with the id of the last event: nothing will be missed.',
+    retryable: true,
+  });
+
+/** Answered with 404. */
+export const nothingToFollow = (kind: 'session' | 'run', stream: string, location: string) =>
+  kind === 'session'
+    ? new RuntimeError('session_unknown', `No session "${stream}" is in ${location}.`, {
+        hint: 'List them with: telltale sessions',
+      })
+    : new RuntimeError('run_unknown', `No workflow run "${stream}" is in ${location}.`, {
+        hint: 'List them with: telltale workflow list',
+      });
+
+/** An event was told of that cannot be read. */
+export const logTooShort = (stream: string, seq: number, head: number) =>
+  new RuntimeError('store_damaged', `Event ${seq} of ${stream} was written, but its log ends with ${head}.`, {
+    hint: 'Check the store: telltale store check',
+  });

@@ -1,0 +1,140 @@
+import type { Engine, Schedule } from '../../engine/engine.ts';
+import { openTimetable, type Timetable } from '../../engine/timetable.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { Tables } from '../../store/store.ts';
+import type { OutsideTrigger } from '../../triggers/outside-triggers.ts';
+import type { DueTime, OutsideOutcome } from '../runs/run-types.ts';
+import {
+  beginRow,
+  CLAIM_MS,
+  type Claims,
+  decideClaims,
+  nextDoubt,
+  type ScheduleRow,
+  withoutClaim,
+} from './schedule-row.ts';
+import { createScheduleTable } from './schedule-table.ts';
+
+export interface KeepEdges {
+  readonly engine: Pick<Engine, 'schedule'>;
+  readonly tables: Tables;
+  readonly clock: Clock;
+  readonly crashPoint?: ((name: string) => void) | undefined;
+  readonly onError: (thrown: unknown) => void;
+}
+
+export interface KeptSchedule {
+  readonly name: string;
+  readonly trigger: Extract<OutsideTrigger, { readonly type: 'schedule' }>;
+  /** Has the run of a time started, or says why not. `over`: it is on its log, or never will be; or what was thrown. */
+  readonly fire: (due: DueTime, over: (thrown?: unknown) => void) => OutsideOutcome;
+  readonly onDue: (outcome: OutsideOutcome, due: DueTime) => void;
+}
+
+/** A store that fails is asked again after that. */
+const RETRY_MS = 10_000;
+
+/**
+ * Starts a run for each time of a schedule, once over all processes of a store, whatever dies meanwhile: a time is
+ * claimed in the store first, and a claim that nobody makes good is another's after a while. The run's id follows from
+ * the time, so that the log refuses a second one. Returns what ends it.
+ */
+export function keepSchedule(edges: KeepEdges, kept: KeptSchedule): () => void {
+  const { engine, tables, clock, crashPoint, onError } = edges;
+  const { name, trigger, fire, onDue } = kept;
+  const { debounceMs = 0, delayMs = 0 } = trigger.pacing;
+  const claimMs = CLAIM_MS + debounceMs + delayMs;
+  const spec = JSON.stringify(trigger.schedule);
+  const table = createScheduleTable(tables, name);
+  const held = new Set<number>();
+  let timetable: Timetable | undefined;
+  let closed = false;
+  let endDoubt: () => void = () => undefined;
+  let endSchedule: () => void = () => undefined;
+  const retries = new Set<() => void>();
+
+  const attempt = (work: () => Promise<void>) => {
+    work().catch((thrown) => {
+      if (closed) return;
+      onError(thrown);
+      if (toRuntimeError(thrown).code === 'schedule_malformed') return;
+      const cancel = clock.after(RETRY_MS, () => {
+        retries.delete(cancel);
+        attempt(work);
+      });
+      retries.add(cancel);
+    });
+  };
+
+  const begin = async () => {
+    const now = clock.now();
+    const begun = await table.change((row) =>
+      row?.spec === spec ? undefined : { row: beginRow(spec, now, row) },
+    );
+    const row = begun?.row ?? (await table.read());
+    if (row === undefined || closed) return;
+    const schedule: Schedule =
+      'everyMs' in trigger.schedule ? { ...trigger.schedule, from: row.origin } : trigger.schedule;
+    timetable = await openTimetable(name, schedule);
+    if (closed) return;
+    endSchedule = engine.schedule(name, schedule, () => attempt(look));
+    attempt(look);
+  };
+
+  const decide = (row: ScheduleRow | undefined): Claims | undefined => {
+    // With other times, somebody has begun it anew since: theirs count.
+    if (row === undefined || row.spec !== spec || timetable === undefined || closed) return undefined;
+    const now = clock.now();
+    const dues = timetable.between(row.last, now);
+    return decideClaims({ row, now, dues, missed: trigger.missed, held, claimMs });
+  };
+
+  const look = async () => {
+    let doubt: number | undefined;
+    const claims = await table.change((row) => {
+      const decided = decide(row);
+      doubt = row === undefined ? undefined : nextDoubt(decided?.row ?? row, held, claimMs);
+      return decided;
+    });
+    endDoubt();
+    if (doubt !== undefined && !closed)
+      endDoubt = clock.after(Math.max(1, doubt - clock.now()), () => attempt(look));
+    if (claims === undefined || closed) return; // a claim that is left is taken up after the next start
+    crashPoint?.('schedule:claimed');
+    if (claims.missed > 0)
+      onDue({ kind: 'suppressed', reason: 'missed' }, dueOf(claims.row.last, claims.missed));
+    for (const { due, missed } of claims.refused)
+      onDue({ kind: 'suppressed', reason: 'busy' }, dueOf(due, missed));
+    for (const { due, missed } of claims.fire) {
+      held.add(due);
+      const time = dueOf(due, missed);
+      onDue(
+        fire(time, (thrown) => attempt(() => settle(due, thrown))),
+        time,
+      );
+    }
+  };
+
+  const settle = async (due: number, thrown: unknown) => {
+    if (thrown !== undefined && toRuntimeError(thrown).code !== 'stream_exists') {
+      // The claim stays, and is taken up again.
+      held.delete(due);
+      onError(thrown);
+      return look();
+    }
+    crashPoint?.('schedule:started');
+    await table.change((row) => (row === undefined ? undefined : { row: withoutClaim(row, due) }));
+    held.delete(due);
+  };
+
+  attempt(begin);
+  return () => {
+    closed = true;
+    endDoubt();
+    for (const cancel of retries) cancel();
+    endSchedule();
+  };
+}
+
+const dueOf = (due: number, missed: number): DueTime => ({ due, missed });

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import type { Engine } from '../../engine/engine.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { derivedId } from '../../kernel/ids.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import type { Tables } from '../../store/store.ts';
+import { type OutsideTrigger, outsideTriggers } from '../../triggers/outside-triggers.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
+import type { Listening, ListenOptions, OutsideOutcome, WorkflowRun } from '../runs/run-types.ts';
+import { workflowsOf } from '../runs/workflow-catalog.ts';
+import { hookTwice, hookUnknown } from './hook-errors.ts';
+import { createHookGuard } from './hook-guard.ts';
+import { keepSchedule } from './keep-schedule.ts';
+import { receiveHook, type Webhook } from './receive-hook.ts';
+import { createTurnstile } from './turnstile.ts';
+
+/** A run that was begun: `made` settles once it is on its log, and rejects with `stream_exists` where it was before. */
+export interface BegunRun {
+  readonly run: WorkflowRun;
+  readonly made: Promise<void>;
+}
+
+export interface OutsideEdges {
+  readonly engine: Pick<Engine, 'schedule'>;
+  readonly clock: Clock;
+  readonly tables: Tables;
+  readonly crashPoint?: ((name: string) => void) | undefined;
+  readonly onError: (thrown: unknown) => void;
+  readonly start: (workflow: WorkflowManifest, trigger: string, seen: JsonObject, id: string) => BegunRun;
+}
+
+export function listen(
+  edges: OutsideEdges,
+  agent: LoadedAgent<unknown>,
+  { onDue, onError = edges.onError }: ListenOptions = {},
+): Listening {
+  const { clock, tables, crashPoint } = edges;
+  const agentName = agent.manifest.name;
+  const workflows = workflowsOf(agent);
+  const triggers = outsideTriggers([...workflows.values()]);
+  const hooks = hooksOf(triggers);
+  const stiles = new Map(triggers.map((trigger) => [trigger.id, createTurnstile(clock, trigger.pacing)]));
+
+  /** `over`: it is on its log, or never will be; or what was thrown. */
+  const enter = (trigger: OutsideTrigger, seen: JsonObject, id: string, over: (thrown?: unknown) => void) => {
+    const workflow = workflows.get(trigger.workflow) as WorkflowManifest; // it is where the trigger stands
+    const named = { type: trigger.type, trigger: trigger.id, workflow: trigger.workflow, ...seen };
+    const entrant = {
+      start() {
+        const { run, made } = edges.start(workflow, trigger.id, named, id);
+        made.then(() => over(), over);
+        return run;
+      },
+      drop: () => over(),
+    };
+    return stiles.get(trigger.id)?.enter(entrant) ?? ({ kind: 'waiting' } as const);
+  };
+
+  const endings = triggers.flatMap((trigger) => {
+    if (trigger.type !== 'schedule') return [];
+    const name = `${agentName}:${trigger.id}`;
+    const digestOf = (due: number) => createHash('sha256').update(`${name} ${due}`).digest();
+    return [
+      keepSchedule(
+        { ...{ clock, tables, crashPoint, onError }, engine: edges.engine },
+        {
+          ...{ name, trigger },
+          fire: ({ due, missed }, over) =>
+            enter(
+              trigger,
+              { due, ...(missed === 0 ? {} : { missed }) },
+              derivedId('run', due, digestOf(due)),
+              over,
+            ),
+          onDue: (outcome, due) => onDue?.(trigger.id, outcome, due),
+        },
+      ),
+    ];
+  });
+
+  const guard = createHookGuard(tables, clock, agentName);
+  const enterHook = (trigger: Webhook, seen: JsonObject, run: string) => {
+    let outcome: OutsideOutcome = { kind: 'waiting' };
+    const made = new Promise<void>((resolve, reject) => {
+      const over = (thrown?: unknown) => (thrown === undefined ? resolve() : reject(thrown));
+      outcome = enter(trigger, seen, run, over);
+      if (outcome.kind === 'waiting') resolve();
+    });
+    return { outcome, made };
+  };
+  return {
+    hooks: [...hooks.keys()],
+    async deliver(hook, body, headers) {
+      const found = hooks.get(hook);
+      if (found === undefined) throw hookUnknown(hook, [...hooks.keys()]);
+      return receiveHook({ guard, now: clock.now, crashPoint, enter: enterHook }, found, body, headers);
+    },
+    close() {
+      for (const end of endings) end();
+      for (const stile of stiles.values()) stile.close();
+    },
+  };
+}
+
+function hooksOf(triggers: readonly OutsideTrigger[]): ReadonlyMap<string, Webhook> {
+  const hooks = new Map<string, Webhook>();
+  for (const trigger of triggers) {
+    if (trigger.type !== 'webhook') continue;
+    const other = hooks.get(trigger.hook);
+    if (other !== undefined) throw hookTwice(trigger.hook, [other.workflow, trigger.workflow]);
+    hooks.set(trigger.hook, trigger);
+  }
+  return hooks;
+}

@@ -1,0 +1,193 @@
+import { isShown } from '../../events/action.ts';
+import type { EventOf, SessionEvent } from '../../events/event.ts';
+import { usedOutside } from '../../events/fold-turns.ts';
+import { LLM_USAGE } from '../../events/reduce.ts';
+import type { SessionStatus } from '../../events/state.ts';
+import { modelName } from '../model-name.ts';
+import { createOpenStreams } from '../open-streams.ts';
+import type { Instruments } from './instruments.ts';
+import {
+  endAction,
+  endTurn,
+  type MeteredSession,
+  NO_USAGE,
+  NOT_TOLD,
+  seconds,
+  use,
+} from './metered-session.ts';
+import { createStateSpend } from './state-spend.ts';
+
+export interface SessionMeter {
+  add(event: SessionEvent): void;
+  /** Takes up a session in the middle of its life, with what its first event says. */
+  recall(first: EventOf<'session.started'>): void;
+  knows(session: string): boolean;
+}
+
+/** Sessions with their open actions, of which something is kept. */
+const MAX_OPEN = 100_000;
+
+export function createSessionMeter(meters: Instruments): SessionMeter {
+  const asked = meters.reviewsOpen.of('session');
+  const sessions = createOpenStreams<MeteredSession>(MAX_OPEN, ({ reviews }) => {
+    asked.value -= reviews.size;
+  });
+
+  const begin = (event: SessionEvent, first: EventOf<'session.started'> | undefined, isNew: boolean) =>
+    sessions.open(event.session, {
+      ...{ size: 1, at: event.at, turnAt: undefined, early: [], status: 'running', idle: false },
+      ...{ actions: new Map(), reviews: new Set(), startedAt: first?.at },
+      agent: first?.agent ?? NOT_TOLD,
+      model: modelName(first?.model ?? NOT_TOLD),
+      spend: createStateSpend(
+        meters,
+        first?.agent ?? NOT_TOLD,
+        first?.states ?? [],
+        isNew ? (first?.metadata ?? {}) : undefined,
+      ),
+    });
+
+  const end = (own: MeteredSession, { session, at }: SessionEvent, status: SessionStatus) => {
+    meters.sessionsEnded.of(own.agent, status).value++;
+    if (own.startedAt !== undefined)
+      meters.sessionDuration.record(seconds(at - own.startedAt), own.agent, status);
+    asked.value -= own.reviews.size;
+    sessions.close(session);
+  };
+
+  const fold = (own: MeteredSession, event: SessionEvent): void => {
+    switch (event.type) {
+      case 'session.completed':
+        end(own, event, 'completed');
+        break;
+      case 'session.failed':
+        end(own, event, 'failed');
+        break;
+      case 'session.stalled':
+        end(own, event, 'stalled');
+        break;
+      case 'session.cancelled':
+        end(own, event, 'cancelled');
+        break;
+      case 'session.resumed':
+        own.status = 'running';
+        break;
+      case 'session.waiting':
+        own.status = 'waiting';
+        own.idle ||= event.for === 'message';
+        break;
+      case 'message.received':
+        own.status = 'running';
+        own.idle = false;
+        break;
+      case 'turn.started':
+        own.status = 'running';
+        own.turnAt = event.at;
+        own.early = [];
+        own.spend.turnBegan();
+        break;
+      case 'turn.completed':
+      case 'turn.failed':
+        endTurn(meters, own, event);
+        break;
+      case 'prompt.compacted':
+        use(meters, own, event.usage ?? NO_USAGE, event.cost_usd ?? 0);
+        break;
+      case 'custom': {
+        if (event.name !== LLM_USAGE) return;
+        const { usage, cost_usd } = usedOutside(event.data);
+        use(meters, own, usage, cost_usd);
+        break;
+      }
+      case 'child.turn.completed':
+      case 'child.turn.failed': {
+        // Its cost was counted where it arose.
+        const { usage, cost_usd = 0 } = event.event;
+        if (usage !== undefined) own.spend.used(usage.input, usage.output, cost_usd);
+        break;
+      }
+      case 'child.usage':
+        own.spend.used(event.usage?.input ?? 0, event.usage?.output ?? 0, event.cost_usd ?? 0);
+        break;
+      case 'metadata.changed':
+        own.spend.changed(event.changes);
+        break;
+      case 'action.declared': {
+        const { id, kind, name } = event.action;
+        if (!isShown(event.action) || own.actions.has(id)) return;
+        own.actions.set(id, { kind, name });
+        sessions.grow(own, 1);
+        break;
+      }
+      case 'action.started': {
+        const action = own.actions.get(event.id);
+        if (action === undefined || action.startedAt !== undefined) return;
+        action.startedAt = event.at;
+        if (own.turnAt !== undefined) own.early.push(event.at);
+        break;
+      }
+      case 'action.completed':
+        if (endAction(meters, own, event.id, event.at, 'completed')) sessions.grow(own, -1);
+        break;
+      case 'action.failed':
+        if (endAction(meters, own, event.id, event.at, 'failed', event.error.code)) sessions.grow(own, -1);
+        break;
+      case 'action.skipped':
+        if (endAction(meters, own, event.id, event.at, 'skipped')) sessions.grow(own, -1);
+        break;
+      case 'action.cancelled':
+        if (endAction(meters, own, event.id, event.at, 'cancelled')) sessions.grow(own, -1);
+        break;
+      case 'action.interrupted':
+        if (endAction(meters, own, event.id, event.at, 'interrupted')) sessions.grow(own, -1);
+        break;
+      case 'review.requested':
+        if (own.reviews.has(event.review)) return;
+        own.reviews.add(event.review);
+        asked.value++;
+        break;
+      case 'review.resolved':
+        if (own.status === 'waiting') own.status = 'running';
+        if (own.reviews.delete(event.review)) asked.value--;
+        break;
+      case 'trigger.fired':
+        meters.triggersFired.of(own.agent, event.workflow).value++;
+        break;
+      case 'trigger.suppressed':
+        meters.triggersSuppressed.of(own.agent, event.workflow, event.reason).value++;
+        break;
+      case 'fault':
+        meters.faults.of(own.agent, event.code).value++;
+        break;
+      case 'invoke':
+        meters.invokes.of(event.artifact, event.fallback?.reason ?? 'decided').value++;
+        break;
+      default:
+        break;
+    }
+  };
+
+  return {
+    knows: (session) => sessions.get(session) !== undefined,
+    recall: (first) => void begin(first, first, false),
+    add(event) {
+      if (event.type === 'session.started') {
+        meters.sessionsStarted.of(event.agent).value++;
+        begin(event, event, true);
+        return;
+      }
+      let own = sessions.get(event.session);
+      if (own === undefined) {
+        // What follows an end, such as that of a run, opens nothing.
+        if (event.type !== 'session.resumed' && event.type !== 'turn.started') return;
+        own = begin(event, undefined, false);
+      }
+      const ms = event.at - own.at;
+      own.at = event.at;
+      const isAway =
+        event.type === 'session.resumed' || (event.type === 'review.resolved' && event.away === true);
+      if (ms > 0 && !isAway && own.status !== 'waiting' && !own.idle) own.spend.worked(ms);
+      fold(own, event);
+    },
+  };
+}

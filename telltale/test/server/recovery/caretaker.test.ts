@@ -1,0 +1,132 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createSystemClock } from '../../../src/kernel/clock.ts';
+import { createCaretaker } from '../../../src/server/recovery/create-caretaker.ts';
+import { createRuntime } from '../../../src/session/create-runtime.ts';
+import { loadAgent } from '../../../src/session/load-agent.ts';
+import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
+import { agentFolder, tool } from '../../session/run-agent.ts';
+
+const HEAD =
+  'permissions: { sandbox: "off" }\nimport: { tools: ["./tools/*.yml"], workflows: ["./*.flow.yml"] }\n';
+const FLOW = `kind: Workflow
+name: nap
+trigger: { type: manual }
+steps:
+  - { name: nap, type: wait, event: custom, match: { name: morning } }
+`;
+const SCRIPT = `turns:
+  - |
+    <action id="d">{"name":"deploy","parameters":{"to":"test"}}</action>
+    <response>Deployed: $d</response>
+  - |
+    <response>It was not to be.</response>
+`;
+
+/** A store that several runtimes use one after the other, or at once, as processes do. */
+async function scene() {
+  const folder = agentFolder(HEAD, {
+    ...tool('deploy', 'return `to ${input.to}`;', 'approval: always\n'),
+    'nap.flow.yml': FLOW,
+    'turns.yml': SCRIPT,
+    'slow.yml': `tokens_per_second: 1\n${SCRIPT}`,
+  });
+  const store = createMemoryStore({ clock: createSystemClock() });
+  const agent = await loadAgent('agent.yml', { cwd: folder });
+  const catalog = {
+    list: () => [
+      { name: agent.manifest.name, path: agent.path, source: agent.path, agent, loadedAt: 0, problems: [] },
+    ],
+  };
+  const left: string[] = [];
+  return {
+    agent,
+    store,
+    left,
+    async runtime() {
+      const runtime = await createRuntime({ store, cwd: folder, env: { PATH: process.env.PATH } });
+      onTestFinished(() => runtime.close());
+      return runtime;
+    },
+    caretaker(runtime: Awaited<ReturnType<typeof createRuntime>>) {
+      const caretaker = createCaretaker({
+        runtime,
+        catalog,
+        clock: createSystemClock(),
+        onLeft: (stream, why) => left.push(`${stream}: ${why}`),
+      });
+      onTestFinished(() => caretaker.close());
+      return caretaker;
+    },
+  };
+}
+
+const model = 'scripted:./turns.yml';
+/** Nothing comes of it while a test looks. */
+const SLOW = 'scripted:./slow.yml';
+
+describe('what is alive is worked on', () => {
+  it('when a review of a session that was let go of is answered by another process', async () => {
+    const { runtime: open, agent, caretaker, store } = await scene();
+    const [daemon, other] = [await open(), await open()];
+    caretaker(daemon);
+    const { session, reviews, status } = await daemon.start(agent, { input: 'Go.', model }).result;
+    expect(status).toBe('waiting');
+    await other.answer(reviews?.[0]?.review ?? '', { approved: true, by: 'ann' });
+    await expect.poll(async () => (await store.info(session))?.status).toBe('completed');
+    expect((await other.state(session)).result).toBe('Deployed: to test');
+  });
+
+  it('after a restart, once what a session waits for has come', async () => {
+    const { runtime: open, agent, caretaker, store } = await scene();
+    const first = await open();
+    const { session, reviews } = await first.start(agent, { input: 'Go.', model }).result;
+    await first.close();
+    const second = await open();
+    const recovered = await caretaker(second).recover();
+    expect(recovered).toMatchObject({ sessions: [], left: [] });
+    expect((await store.info(session))?.owner).toBeUndefined();
+    await second.answer(reviews?.[0]?.review ?? '', { approved: false, by: 'ann' });
+    await expect.poll(async () => (await store.info(session))?.status).toBe('completed');
+    expect((await second.state(session)).result).toBe('It was not to be.');
+  });
+
+  it('after a restart, at once, where it had been cut off: sessions and runs', async () => {
+    const { runtime: open, agent, caretaker, store } = await scene();
+    const first = await open();
+    const session = first.start(agent, { input: 'Go.', model: SLOW });
+    const { findWorkflow } = await import('../../../src/session/runs/find-workflow.ts');
+    const run = first.workflows.start(findWorkflow(agent, 'nap'));
+    await run.result;
+    await expect.poll(() => first.session(session.id)).toBeDefined();
+    await session.interrupt();
+    await first.close();
+    expect(await store.info(session.id)).toMatchObject({ status: 'running' });
+    const second = await open();
+    const recovered = await caretaker(second).recover();
+    expect(recovered).toMatchObject({ sessions: [session.id], runs: [run.id], left: [] });
+    await second.workflows.signal(run.id, 'custom', { name: 'morning' });
+    await expect.poll(async () => (await store.info(run.id))?.status).toBe('completed');
+  });
+
+  it('and what another process works on is left to it', async () => {
+    const { runtime: open, agent, caretaker, left } = await scene();
+    const [daemon, other] = [await open(), await open()];
+    const session = other.start(agent, { input: 'Go.', model, onWaiting: 'hold' });
+    await expect.poll(() => other.session(session.id)).toBeDefined();
+    expect(await caretaker(daemon).recover()).toMatchObject({ sessions: [], left: [] });
+    expect(left).toEqual([]);
+    await session.interrupt();
+  });
+
+  it('and what cannot go on here is told, with what to do about it', async () => {
+    const { runtime: open, agent, caretaker, left } = await scene();
+    const first = await open();
+    const changed = { ...agent, hash: 'another' };
+    const session = first.start(changed, { input: 'Go.', model: SLOW });
+    await expect.poll(() => first.session(session.id)).toBeDefined();
+    await first.close();
+    const recovered = await caretaker(await open()).recover();
+    expect(recovered.left).toMatchObject([{ stream: session.id }]);
+    expect(left).toEqual([expect.stringMatching(/is not the one that .* started with.*--accept-changes/)]);
+  });
+});

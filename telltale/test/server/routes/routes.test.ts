@@ -1,0 +1,604 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SessionSummary } from '../../../src/client/api.ts';
+import type { TelltaleClient } from '../../../src/client/client.ts';
+import { openReviews } from '../../../src/events/fold-reviews.ts';
+import { eventually } from '../../store/eventually.ts';
+import { openStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+let client: TelltaleClient;
+beforeAll(async () => {
+  stage = await openStage();
+  client = stage.client;
+});
+afterAll(() => stage.close());
+
+const start = (agent: string, more: object = {}): Promise<SessionSummary> =>
+  client.startSession({ agent, input: 'Do it.', ...more });
+
+const reached = (id: string, ...statuses: readonly string[]): Promise<SessionSummary> =>
+  eventually(async () => {
+    const session = await client.session(id);
+    expect(statuses).toContain(session.status);
+    return session;
+  });
+
+describe('agents', () => {
+  it('are listed with what is wrong with them, and shown with manifest and files', async () => {
+    const { items } = await client.agents();
+    expect(items.map(({ name, usable }) => [name, usable])).toEqual([
+      ['worker', true],
+      ['slow', true],
+      ['asker', true],
+      ['talker', true],
+      ['led', true],
+      ['broken', false],
+    ]);
+    expect(items[0]).toMatchObject({ description: 'Works.', model: 'scripted:./works.yml', workflows: [] });
+    expect(items[5]?.problems).toMatchObject([{ code: 'unknown_key', line: 3, severity: 'error' }]);
+    const asker = await client.agent('asker');
+    expect(asker.files.map(({ path }) => path.split('/').at(-1))).toEqual(
+      expect.arrayContaining(['asker.yml', 'deploy.yml', 'nap.flow.yml']),
+    );
+    expect(asker.manifest).toMatchObject({ name: 'asker' });
+    await expect(client.agent('wroker')).rejects.toMatchObject({
+      code: 'agent_unknown',
+      hint: expect.stringContaining('"worker"'),
+    });
+  });
+
+  it('are read again when they are asked to be', async () => {
+    const file = join(stage.folder, 'broken.yml');
+    const before = readFileSync(file, 'utf8');
+    writeFileSync(file, before.replace('modle', 'model').replace(': x', ': scripted:./works.yml'));
+    const { items } = await client.reloadAgents();
+    expect(items[5]).toMatchObject({ name: 'broken', usable: true, problems: [] });
+    writeFileSync(file, before);
+    expect((await client.reloadAgents()).items[5]).toMatchObject({ usable: true, problems: [{ line: 3 }] });
+  });
+
+  it('have workflows with graphs, and no secret of a hook', async () => {
+    const { items } = await client.workflows();
+    const names = items.map(({ agent, name }) => `${agent}/${name}`);
+    expect(names.sort()).toEqual(['asker/ask', 'asker/nap', 'led/lead']);
+    const nap = items.find(({ name }) => name === 'nap');
+    expect(nap).toMatchObject({ description: 'Sleeps.', input: { required: ['hours'] } });
+    expect(nap?.graph.nodes.map(({ name }) => name)).toContain('sleep');
+    expect(JSON.stringify(items)).not.toContain('very-secret');
+  });
+});
+
+describe('a session', () => {
+  it('starts, works and is shown by what it did', async () => {
+    const answer = await stage.ask('/sessions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ agent: 'worker', input: 'Do it.', user: 'ann', max_turns: 3 }),
+    });
+    const made = (await answer.json()) as SessionSummary;
+    expect([answer.status, answer.headers.get('location')]).toEqual([201, `/sessions/${made.id}`]);
+    const session = await reached(made.id, 'completed');
+    expect(session).toMatchObject({
+      ...{ agent: 'worker', title: 'Do it.', result: 'Done.', metadata: { status: 'CODING' } },
+      bands: { status: [{ value: 'IDLE' }, { value: 'CODING' }] },
+    });
+    const { items, next } = await client.sessionEvents(made.id);
+    expect(next).toBeUndefined();
+    expect(items).toEqual(await stage.runtime.events(made.id));
+    expect(items.at(-1)?.type).toBe('session.completed');
+    const { items: part, next: behind } = await client.sessionEvents(made.id, { after: 1, limit: 2 });
+    expect([part.map(({ seq }) => seq), behind]).toEqual([[2, 3], '3']);
+    expect(await client.sessionState(made.id)).toMatchObject({ status: 'completed', seq: session.seq });
+    expect(await client.sessionState(made.id, 1)).toMatchObject({ status: 'running', seq: 1 });
+    const why = await client.why(made.id, session.seq);
+    expect(why.events[0]).toEqual(items.at(-1));
+    await expect(client.why(made.id, 9_999)).rejects.toMatchObject({ code: 'event_unknown' });
+    await expect(client.why('ses_none', 1)).rejects.toMatchObject({ code: 'session_unknown' });
+  });
+
+  it('is followed from the first event to the last', async () => {
+    const { id } = await start('worker');
+    const told: string[] = [];
+    await new Promise<void>((resolve) =>
+      client.followSession(id, (each) => {
+        told.push(each.kind === 'event' ? each.event.type : each.kind);
+        if (each.kind === 'end') resolve();
+      }),
+    );
+    const types = (await stage.runtime.events(id)).map(({ type }) => type);
+    expect(told.filter((each) => !/delta|snapshot|progress/.test(each))).toEqual(['open', ...types, 'end']);
+    const rest: unknown[] = [];
+    await new Promise<void>((resolve) =>
+      client.followSession(
+        id,
+        (each) => {
+          rest.push(each.kind === 'event' ? each.event : each);
+          if (each.kind === 'end') resolve();
+        },
+        { after: types.length - 1, live: false },
+      ),
+    );
+    expect(rest).toMatchObject([
+      { kind: 'open', after: types.length - 1 },
+      { type: 'session.completed' },
+      { kind: 'end' },
+    ]);
+  });
+
+  it('is steered and cancelled by somebody, whose name is on its log', async () => {
+    const { id } = await start('slow');
+    const ann = await stage.as('ann', 'run');
+    await ann.steer(id, 'Be quick.');
+    await ann.cancelSession(id, 'too slow');
+    await reached(id, 'cancelled');
+    const events = await stage.runtime.events(id);
+    const at = events.findIndex(({ type }) => type === 'message.received');
+    expect(events.slice(at, at + 2)).toMatchObject([
+      { type: 'message.received', from: 'steer', text: 'Be quick.' },
+      { type: 'audit', who: 'ann', what: 'steer', cause: { seq: events[at]?.seq } },
+    ]);
+    expect(events.at(-1)).toMatchObject({ type: 'session.cancelled', by: 'ann', reason: 'too slow' });
+    await ann.cancelSession(id);
+    await expect(ann.say(id, 'Hello?')).rejects.toMatchObject({ code: 'not_a_chat' });
+  });
+
+  it('that has ended cannot be cancelled, nor one that has completed be steered', async () => {
+    const { id } = await start('worker');
+    await reached(id, 'completed');
+    await expect(client.cancelSession(id)).rejects.toMatchObject({ code: 'session_ended' });
+    await expect(client.steer(id, 'More.')).rejects.toMatchObject({ code: 'session_completed' });
+    await expect(client.resumeSession(id)).rejects.toMatchObject({ code: 'session_completed' });
+  });
+
+  it('goes on when it is resumed after its end', async () => {
+    const { id } = await start('slow');
+    await client.cancelSession(id);
+    await reached(id, 'cancelled');
+    const again = await client.resumeSession(id, { max_turns: 7, accept_changes: true });
+    expect(again.status).toBe('running');
+    expect(await client.sessionState(id)).toMatchObject({ maxTurns: 7 });
+    await expect(client.resumeSession(id)).rejects.toMatchObject({ code: 'stream_owned' });
+    await client.cancelSession(id);
+    await reached(id, 'cancelled');
+  });
+
+  it('goes on as another from any event of it but its end', async () => {
+    const { id, seq } = await start('worker');
+    expect(seq).toBeGreaterThan(0);
+    const { seq: last } = await reached(id, 'completed');
+    const forked = await client.fork(id, 2);
+    expect(forked).toMatchObject({ agent: 'worker', forked: { session: id, seq: 2 } });
+    await reached(forked.id, 'completed');
+    await expect(client.fork(id, last)).rejects.toMatchObject({ code: 'session_completed' });
+    await expect(client.fork(id, last + 1)).rejects.toMatchObject({ code: 'event_unknown' });
+  });
+
+  it('is talked to, also after nobody has worked on it for a while', async () => {
+    const { id } = await start('talker', { chat: true });
+    const heard = (text: string) =>
+      eventually(async () => {
+        const session = await client.session(id);
+        const said = (await stage.runtime.events(id)).flatMap((each) =>
+          each.type === 'response' ? [each.text] : [],
+        );
+        expect([session.status, said.at(-1)]).toEqual(['waiting', text]);
+        return session;
+      });
+    expect(await heard('One.')).toMatchObject({ chat: true });
+    await client.say(id, 'And?');
+    await heard('Two.');
+    await stage.runtime.session(id)?.interrupt();
+    await client.say(id, 'And then?');
+    await heard('Three.');
+    await client.cancelSession(id);
+    await reached(id, 'cancelled');
+  });
+
+  it('that waits and that nobody works on is cancelled at once, with its reviews', async () => {
+    const { id } = await start('asker');
+    const { reviews } = await reached(id, 'waiting');
+    await eventually(() => expect(stage.runtime.session(id)).toBeUndefined());
+    await client.cancelSession(id, 'never mind');
+    expect(await client.session(id)).toMatchObject({ status: 'cancelled', reviews: [] });
+    expect(await client.review(reviews[0]!)).toMatchObject({ answer: 'withdrawn', by: 'local' });
+  });
+});
+
+describe('a session that a run leads', () => {
+  it('waits for what the run waits for, and goes on with the answer', async () => {
+    const { id } = await start('led');
+    const { review } = await eventually(async () => {
+      const { items } = await client.reviews({ session: id });
+      expect(items).toMatchObject([{ of: 'run', agent: 'led', parent: id }]);
+      expect((await stage.runtime.store.info(id))?.owner).toBeUndefined();
+      return items[0]!;
+    });
+    await client.answerReview(review, { choice: 'go' });
+    await reached(id, 'completed');
+  });
+
+  it('ends with its run when either is cancelled, also where nobody works on them', async () => {
+    for (const cancel of [
+      (id: string) => client.cancelSession(id, 'no'),
+      (_id: string, run: string) => client.cancelRun(run, 'no'),
+    ]) {
+      const { id } = await start('led');
+      const run = await eventually(async () => {
+        const { items } = await client.runs({ session: id });
+        expect(items).toMatchObject([{ status: 'waiting' }]);
+        expect((await stage.runtime.store.info(id))?.owner).toBeUndefined();
+        return items[0]!;
+      });
+      await cancel(id, run.id);
+      await reached(id, 'cancelled');
+      await eventually(async () => expect((await client.run(run.id)).status).toBe('cancelled'));
+      expect((await client.reviews({ session: id })).items).toEqual([]);
+    }
+  });
+});
+
+describe('lists', () => {
+  it('are given in parts that do not move when something is put in front', async () => {
+    const made: string[] = [];
+    for (let n = 0; n < 5; n++) made.unshift((await start('worker')).id);
+    const first = await client.sessions({ limit: 2 });
+    expect(first.items.map(({ id }) => id)).toEqual(made.slice(0, 2));
+    await start('worker');
+    const second = await client.sessions({ limit: 2, cursor: first.next! });
+    expect(second.items.map(({ id }) => id)).toEqual(made.slice(2, 4));
+    const all: string[] = [];
+    for (let cursor: string | undefined, parts = 0; parts < 100; parts++) {
+      const page = await client.sessions({ limit: 3, ...(cursor === undefined ? {} : { cursor }) });
+      all.push(...page.items.map(({ id }) => id));
+      cursor = page.next;
+      if (cursor === undefined) break;
+    }
+    const known = await stage.runtime.store.list({ kind: 'session' });
+    expect(all).toEqual(known.map(({ stream }) => stream));
+  });
+
+  it('of sessions are narrowed by agent and by status', async () => {
+    const { id } = await start('slow');
+    const slow = await client.sessions({ agent: 'slow', status: ['running', 'waiting'] });
+    expect(slow.items.map((each) => each.id)).toEqual([id]);
+    await client.cancelSession(id);
+    await reached(id, 'cancelled');
+    expect((await client.sessions({ agent: 'slow', status: ['running'] })).items).toEqual([]);
+    expect((await client.sessions({ agent: 'nobody' })).items).toEqual([]);
+  });
+
+  it('read what came since, and nothing again', async () => {
+    const { store } = stage.runtime;
+    await eventually(async () => expect((await client.sessions({ status: ['running'] })).items).toEqual([]));
+    await client.sessions();
+    const reads: string[] = [];
+    const read = store.read;
+    Object.assign(store, {
+      read: (...args: Parameters<typeof read>) => {
+        reads.push(args[0]);
+        return read(...args);
+      },
+    });
+    try {
+      const { items } = await client.sessions();
+      expect(items.length).toBeGreaterThan(5);
+      expect(reads).toEqual([]);
+    } finally {
+      Object.assign(store, { read });
+    }
+  });
+
+  it('refuse cursors and limits that are none', async () => {
+    for (const cursor of [
+      'x',
+      '!!',
+      Buffer.from('[]').toString('base64url'),
+      Buffer.from('{"a":1}').toString('base64url'),
+    ])
+      for (const list of ['/sessions', '/runs', '/reviews', '/artifacts', '/notifications', '/audit']) {
+        const answer = await stage.ask(`${list}?cursor=${encodeURIComponent(cursor)}`);
+        expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code: 'bad_cursor' } }]);
+      }
+    for (const limit of ['0', '201', '-1', 'x', '1.5', '']) {
+      const answer = await stage.ask(`/sessions?limit=${limit}`);
+      expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code: 'bad_request' } }]);
+    }
+    await expect(client.sessions({ status: ['asleep'] })).rejects.toMatchObject({
+      code: 'bad_request',
+      message: expect.stringContaining('"status'),
+    });
+  });
+});
+
+describe('a review', () => {
+  it('of a session that nobody works on is answered, and the session goes on', async () => {
+    const { id } = await start('asker');
+    const { reviews } = await reached(id, 'waiting');
+    await eventually(() => expect(stage.runtime.session(id)).toBeUndefined());
+    const { items } = await client.reviews({ session: id });
+    expect(items).toMatchObject([
+      { review: reviews[0], of: 'session', session: id, agent: 'asker', kind: 'permission' },
+    ]);
+    const open = await client.review(reviews[0]!);
+    expect(open).toMatchObject({ input: { to: 'test' } });
+    expect(open).not.toHaveProperty('answer');
+    const bob = await stage.as('bob', 'run');
+    const answered = await bob.answerReview(reviews[0]!, { answer: 'approved', note: 'Go.' });
+    expect(answered).toMatchObject({
+      answer: 'approved',
+      by: 'bob',
+      note: 'Go.',
+      answeredAt: expect.any(Number),
+    });
+    expect((await reached(id, 'completed')).result).toBe('Deployed: to test');
+    await expect(bob.answerReview(reviews[0]!, { answer: 'rejected' })).rejects.toMatchObject({
+      code: 'review_answered',
+    });
+    expect(openReviews(await stage.runtime.state(id))).toEqual([]);
+  });
+
+  it('of a run is answered by one of its options', async () => {
+    const run = await client.startRun({ agent: 'asker', workflow: 'ask' });
+    const { reviews } = await eventually(async () => {
+      const seen = await client.run(run.id);
+      expect(seen).toMatchObject({ status: 'waiting', reviews: [expect.any(String)] });
+      return seen;
+    });
+    const review = reviews[0]!;
+    await expect(client.answerReview(review, {})).rejects.toMatchObject({ code: 'bad_request' });
+    await expect(client.answerReview(review, { choice: 'sink' })).rejects.toMatchObject({
+      code: 'bad_option',
+    });
+    expect(await client.answerReview(review, { choice: 'hold' })).toMatchObject({ choice: 'hold' });
+    await eventually(async () => expect((await client.run(run.id)).status).toBe('completed'));
+    await expect(client.review('rev_none')).rejects.toMatchObject({ code: 'review_unknown' });
+  });
+});
+
+describe('a run', () => {
+  it('starts, waits for a signal, and is followed to its end', async () => {
+    const run = await client.startRun({ agent: 'asker', workflow: 'nap', input: { hours: 8 } });
+    expect(run).toMatchObject({ workflow: 'nap', agent: 'asker' });
+    await eventually(async () =>
+      expect(await client.run(run.id)).toMatchObject({ status: 'waiting', step: 'sleep' }),
+    );
+    const told: string[] = [];
+    const over = new Promise<void>((resolve) =>
+      client.followRun(run.id, (each) => {
+        told.push(each.kind === 'event' ? each.event.type : each.kind);
+        if (each.kind === 'end') resolve();
+      }),
+    );
+    expect(await client.resumeRun(run.id)).toMatchObject({ status: 'waiting' });
+    const ann = await stage.as('ann', 'run');
+    await ann.signalRun(run.id, 'custom', { name: 'morning' });
+    await over;
+    expect(told).toEqual([
+      'open',
+      ...(await stage.runtime.workflows.events(run.id)).map(({ type }) => type),
+      'end',
+    ]);
+    const { items } = await client.runEvents(run.id);
+    expect(items).toEqual(await stage.runtime.workflows.events(run.id));
+    expect(items).toContainEqual(expect.objectContaining({ type: 'signal.received', from: 'ann' }));
+    expect(await client.runState(run.id)).toMatchObject({ status: 'completed', workflow: 'nap' });
+    await expect(client.signalRun(run.id, 'custom')).rejects.toMatchObject({ code: 'run_ended' });
+    await expect(client.resumeRun(run.id)).rejects.toMatchObject({ code: 'run_ended' });
+    await expect(client.cancelRun(run.id)).rejects.toMatchObject({ code: 'run_ended' });
+  });
+
+  it('is cancelled by somebody, whose name is on its log', async () => {
+    const run = await client.startRun({ agent: 'asker', workflow: 'nap', input: { hours: 8 } });
+    const ann = await stage.as('ann', 'run');
+    await ann.cancelRun(run.id, 'wide awake');
+    await eventually(async () => expect((await client.run(run.id)).status).toBe('cancelled'));
+    const events = await stage.runtime.workflows.events(run.id);
+    expect(events.at(-1)).toMatchObject({ type: 'workflow.cancelled', by: 'ann', reason: 'wide awake' });
+    await ann.cancelRun(run.id);
+    const { items } = await client.runs({ workflow: 'nap', status: ['cancelled'] });
+    expect(items.map(({ id }) => id)).toContain(run.id);
+    expect((await client.runs({ session: 'ses_none' })).items).toEqual([]);
+  });
+
+  it('is refused with what is wrong with its name or input', async () => {
+    const of = { agent: 'asker', workflow: 'nap' };
+    await expect(client.startRun({ ...of, input: {} })).rejects.toMatchObject({ code: 'bad_input' });
+    await expect(client.startRun({ ...of, workflow: 'npa' })).rejects.toMatchObject({
+      code: 'no_workflow',
+      hint: expect.stringContaining('"nap"'),
+    });
+  });
+});
+
+describe('artifacts', () => {
+  it('are written, tried, put back and listed', async () => {
+    const draft = { source: 'export function judge(n) { return n > 2; }', methods: ['judge'] };
+    const admin = await stage.as('chief', 'admin');
+    expect(await admin.writeArtifact('gate', draft)).toMatchObject({ version: 1, author: 'user:chief' });
+    await admin.writeArtifact('gate', { ...draft, source: draft.source.replace('2', '5') });
+    expect(await client.testArtifact('gate', { method: 'judge', args: [4] })).toMatchObject({
+      ok: true,
+      value: false,
+      meant: false,
+    });
+    expect(await client.testArtifact('gate', { method: 'judge', args: [4], version: 1 })).toMatchObject({
+      value: true,
+    });
+    const failed = await client.testArtifact('gate', {
+      ...{ method: 'judge', source: 'export function judge() { throw new Error("no") }' },
+      context: { agent_id: 'me' },
+    });
+    expect(failed).toMatchObject({ ok: false, reason: expect.any(String), context: { agent_id: 'me' } });
+    expect(await admin.rollbackArtifact('gate', 1)).toMatchObject({ version: 3, restores: 1 });
+    expect((await client.artifact('gate')).items.map(({ version }) => version)).toEqual([3, 2, 1]);
+    const first = await client.artifacts({ limit: 1 });
+    const rest = await client.artifacts({ cursor: first.next! });
+    expect([...first.items, ...rest.items].map(({ name }) => name)).toContain('gate');
+    await expect(client.artifact('none')).rejects.toMatchObject({ code: 'artifact_unknown' });
+    await expect(client.testArtifact('gate', { method: 'judge', version: 9 })).rejects.toMatchObject({
+      code: 'artifact_unknown',
+    });
+    await expect(admin.writeArtifact('gate', { ...draft, methods: ['other'] })).rejects.toMatchObject({
+      code: 'bad_artifact',
+    });
+  });
+});
+
+describe('memory', () => {
+  it('is asked about the folder of an agent', async () => {
+    await (await stage.runtime.memory(join(stage.folder, 'code'))).index();
+    expect(await client.queryMemory({ agent: 'worker', symbol: 'add' })).toMatchObject({
+      nodes: [{ name: 'add' }],
+    });
+    expect(await client.memoryStats('worker')).toMatchObject({ files: 1, symbols: 1 });
+    await expect(client.queryMemory({ agent: 'worker' })).rejects.toMatchObject({ code: 'bad_request' });
+    await expect(client.memoryStats('slow')).rejects.toMatchObject({ code: 'no_memory' });
+  });
+});
+
+describe('the daemon', () => {
+  it('says who one is, whether it is ready, and what it told people', async () => {
+    const ann = await stage.as('ann', 'read');
+    expect(await ann.whoami()).toEqual({
+      ...{ name: 'ann', role: 'read', version: '1.2.3', dev: true, store: stage.runtime.store.location },
+    });
+    expect(await client.health()).toMatchObject({ status: 'ok' });
+    expect(await client.ready()).toEqual({ ready: true });
+    const first = await client.notifications({ limit: 2, status: 'dead' });
+    expect(first.items.map(({ id }) => id)).toEqual(['ntf_2', 'ntf_1']);
+    expect((await client.notifications({ cursor: first.next! })).items.map(({ id }) => id)).toEqual([
+      'ntf_0',
+    ]);
+    expect(await client.retryNotification('ntf_1')).toMatchObject({ status: 'waiting' });
+    await expect(client.retryNotification('ntf_9')).rejects.toMatchObject({ code: 'notification_unknown' });
+  });
+
+  it('makes, lists and revokes tokens, and knows who did what', async () => {
+    const made = await client.createToken({ name: 'eve', role: 'run' });
+    expect(made).toMatchObject({ name: 'eve', role: 'run', token: expect.any(String) });
+    expect((await client.tokens()).items.map(({ name }) => name)).toContain('eve');
+    expect(JSON.stringify(await client.tokens())).not.toContain(made.token);
+    await client.revokeToken('eve');
+    await expect(client.revokeToken('eve')).rejects.toMatchObject({ code: 'token_unknown' });
+    await expect(client.createToken({ name: '../eve', role: 'run' })).rejects.toMatchObject({
+      code: 'bad_request',
+    });
+    const { items, next } = await client.audit({ limit: 3 });
+    expect(items).toHaveLength(3);
+    expect(items.map(({ what }) => what)).toContain('DELETE /tokens/eve');
+    expect((await client.audit({ limit: 1, cursor: next! })).items[0]?.n).toBeLessThan(items[2]!.n);
+  });
+
+  it('lets nobody do what their role does not allow', async () => {
+    const [read, run] = [await stage.as('reader', 'read'), await stage.as('runner', 'run')];
+    const needed = (role: string) => ({ code: 'role_needed', message: expect.stringContaining(`"${role}"`) });
+    await expect(read.startSession({ agent: 'worker', input: 'x' })).rejects.toMatchObject(needed('run'));
+    await expect(run.audit()).rejects.toMatchObject(needed('admin'));
+    await expect(run.tokens()).rejects.toMatchObject(needed('admin'));
+    await expect(run.reloadAgents()).rejects.toMatchObject(needed('admin'));
+    await expect(run.writeArtifact('x', { source: '', methods: ['a'] })).rejects.toMatchObject(
+      needed('admin'),
+    );
+    await expect(run.rollbackArtifact('x', 1)).rejects.toMatchObject(needed('admin'));
+    await expect(run.revokeToken('reader')).rejects.toMatchObject(needed('admin'));
+  });
+
+  it('tells the headlines of everything', async () => {
+    const told: { readonly kind: string; readonly type?: string }[] = [];
+    const stop = client.followAll((each) =>
+      told.push(each.kind === 'event' ? { kind: 'event', type: each.event.type } : each),
+    );
+    await eventually(() => expect(told).toMatchObject([{ kind: 'open' }]));
+    await start('worker');
+    await eventually(() => expect(told).toContainEqual({ kind: 'event', type: 'session.completed' }));
+    stop();
+  });
+});
+
+describe('what is wrong with a request', () => {
+  it('is said with its place', async () => {
+    await expect(client.startSession({ agent: 'worker' } as never)).rejects.toMatchObject({
+      ...{ code: 'bad_request', hint: expect.stringContaining('/openapi.json') },
+      message: expect.stringContaining('"input"'),
+    });
+    await expect(start('worker', { max_turns: 'three' })).rejects.toMatchObject({
+      message: expect.stringContaining('"max_turns"'),
+    });
+    await expect(start('worker', { modle: 'x' })).rejects.toMatchObject({
+      message: expect.stringContaining('modle'),
+    });
+    await expect(start('worker', { input: '' })).rejects.toMatchObject({ code: 'bad_request' });
+    await expect(start('nobody')).rejects.toMatchObject({ code: 'agent_unknown' });
+    const empty = await stage.ask('/sessions', { method: 'POST' });
+    expect([empty.status, await empty.json()]).toMatchObject([400, { error: { code: 'bad_request' } }]);
+  });
+
+  it('is said of ids that are none, or of something else', async () => {
+    const { id } = await start('worker');
+    for (const bad of ['ses_none', '..', 'a b', '%00', 'x'.repeat(500)]) {
+      await expect(client.session(bad)).rejects.toMatchObject({
+        code: expect.stringMatching(/session_unknown|bad_url|name_malformed/),
+      });
+      await expect(client.run(bad)).rejects.toMatchObject({
+        code: expect.stringMatching(/run_unknown|bad_url|name_malformed/),
+      });
+    }
+    await expect(client.run(id)).rejects.toMatchObject({
+      code: 'run_unknown',
+      message: expect.stringContaining('is a session'),
+    });
+    for (const method of [client.steer, client.say, client.cancelSession])
+      await expect(method('ses_none', 'x')).rejects.toMatchObject({ code: 'session_unknown' });
+    await expect(client.fork('ses_none', 1)).rejects.toMatchObject({ code: 'session_unknown' });
+    await expect(client.sessionEvents('ses_none')).rejects.toMatchObject({ code: 'session_unknown' });
+    expect((await stage.ask(`/sessions/${id}/events?after=-1`)).status).toBe(400);
+    expect((await stage.ask(`/sessions/${id}/events?limit=10001`)).status).toBe(400);
+    expect((await stage.ask(`/streams/${id}/events/0/why`)).status).toBe(400);
+    const head = await stage.ask('/events', { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+  });
+});
+
+describe('the document', () => {
+  it('is accepted by an independent validator', async () => {
+    const document = (await client.openapi()) as unknown as Record<string, unknown>;
+    expect(document.openapi).toBe('3.1.0');
+    expect(await new Validator().validate(document)).toMatchObject({ valid: true });
+  });
+
+  it('knows every method of the client, and the client every operation that is for it', () => {
+    const { paths } = stage.fit.document;
+    const all = Object.values(paths).flatMap((path) => Object.values(path));
+    const operations = all.filter(({ tags }) => !tags.includes('front ends') && !FOR_MACHINES.has(tags[0]!));
+    const ids = operations.map(({ operationId }) => operationId);
+    const streams = { followSession: 'sessionEvents', followRun: 'runEvents' };
+    const machines = ['health', 'ready', 'openapi'];
+    const methods = Object.keys(client).filter((name) => !Object.hasOwn(streams, name));
+    expect(methods.toSorted()).toEqual([...ids, ...machines].toSorted());
+    expect(ids).toEqual(expect.arrayContaining(Object.values(streams)));
+    expect(all.map(({ operationId }) => operationId)).toEqual(expect.arrayContaining(machines));
+    expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(all.length);
+  });
+
+  it('has every route that is served, and no other', () => {
+    const documented = Object.entries(stage.fit.document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const served = stage.served.map(
+      ({ method, path }) => `${method} ${path.replaceAll(/:(\w+)(?:\{[^}]*\})?/g, '{$1}')}`,
+    );
+    expect([...new Set(documented)].toSorted()).toEqual([...new Set(served)].toSorted());
+  });
+
+  it('was held against the answer of every operation that is for the client', () => {
+    const all = Object.values(stage.fit.document.paths).flatMap((path) => Object.values(path));
+    const ids = all.filter(({ tags }) => !tags.includes('front ends') && !FOR_MACHINES.has(tags[0]!));
+    expect(ids.map(({ operationId }) => operationId).filter((id) => !stage.fit.called.has(id))).toEqual([]);
+    expect(stage.errors).toEqual([]);
+  });
+});
+
+const FOR_MACHINES: ReadonlySet<string> = new Set(['machines']);

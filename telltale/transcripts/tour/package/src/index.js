@@ -1,0 +1,2 @@
+export { chunk } from './chunk.js';
+export { zip } from './zip.js';

@@ -37,6 +37,9 @@ export interface Daemon {
   close(): Promise<void>;
 }
 
+/** Sessions' modules are loaded once the first requests have been answered: they take longer than all the rest. */
+const PRELOAD_MS = 250;
+
 /** Listens, then takes up what was alive: `/readyz` says so once that is done. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { runtime, catalog, clock, env, onError, onNote } = options;
@@ -70,7 +73,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     },
   });
   let isRecovering = true;
+  let cancelPreload: (() => void) | undefined;
   const closeParts = async () => {
+    cancelPreload?.();
     listeners.close();
     await caretaker.close();
     unwatch();
@@ -89,6 +94,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   url = server.url;
   const recovered = caretaker.recover().finally(() => {
     isRecovering = false;
+    cancelPreload = clock.after(PRELOAD_MS, () => void runtime.preload().catch(onError));
   });
   recovered.catch(onError);
   let closing: Promise<void> | undefined;

@@ -34,6 +34,7 @@ import type {
   StartOptions,
   Watcher,
 } from './runtime-types.ts';
+import { createSessionParts } from './session-parts.ts';
 import { createTokenizer } from './tokenizer.ts';
 import { DEFAULT_USER } from './variables/variable-scope.ts';
 
@@ -61,7 +62,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const user = options.user ?? env.TELLTALE_USER ?? DEFAULT_USER;
   const tokenizer = createTokenizer();
   const memories = createMemories({ store, clock, tokenizer });
-  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox, derivedTriggers, tokenizer });
+  const parts = createSessionParts();
+  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox, derivedTriggers, tokenizer }, parts);
   // What no session or run can be told of: it surfaces in the program around.
   const onError = (thrown: unknown) =>
     queueMicrotask(() => {
@@ -101,7 +103,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   );
   const edges: RuntimeEdges = {
     ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
-    ...{ memories, tokenizer, watchers, here },
+    ...{ memories, tokenizer, watchers, here, parts },
   };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
@@ -147,6 +149,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       return () => watchers.delete(own);
     },
     session: (id) => here.get(id),
+    async preload() {
+      await parts();
+    },
     async why(stream, seq) {
       const info = await store.info(stream);
       if (info === undefined) throw streamUnknown(stream, store.location);

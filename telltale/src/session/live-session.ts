@@ -1,12 +1,11 @@
 import type { ObservedEvent } from '../events/event.ts';
 import type { StreamWriter } from '../store/store.ts';
-import { beginSession, choiceOf } from './begin-session.ts';
 import { createTalk } from './chat/talk.ts';
 import type { Begin, ChildSession } from './children/lineage.ts';
+import { choiceOf } from './choice-of.ts';
 import { createEventQueue } from './event-queue.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
-import { runSession } from './run-session.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
 import type { Session, SessionResult } from './runtime-types.ts';
 import type { SessionLog } from './session-log.ts';
@@ -40,6 +39,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
     let writer: StreamWriter | undefined;
     let prepared: PreparedAgent | undefined;
     try {
+      const { beginSession, runSession } = await edges.parts();
       prepared = await edges.shelf.prepare(begin.agent, choiceOf(begin).model);
       const opened = await beginSession(edges, begin, stop, prepared, (made) => {
         writer = made.writer;

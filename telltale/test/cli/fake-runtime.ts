@@ -248,6 +248,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         },
         watch: () => () => undefined,
         session: () => undefined,
+        preload: async () => undefined,
         why: async () => ({ events: [] }),
         artifacts: async () => {
           throw new Error('nothing here has artifacts');

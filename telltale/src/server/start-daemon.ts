@@ -48,10 +48,26 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     pageOf: (kind, stream) => (url === undefined ? undefined : `${url}/#/${kind}s/${stream}`),
   });
   const unwatch = runtime.watch(notifications.observe);
-  const listeners = createListeners({ runtime, catalog, onError });
+  const audit = createAudit(store);
+  const listeners = createListeners({
+    ...{ runtime, catalog, onError },
+    onDue(agent, trigger, _outcome, { missed }) {
+      if (missed > 0) onNote(`${agent}: ${trigger} had missed ${missed} of its times while nobody ran.`);
+    },
+  });
   const caretaker = createCaretaker({
     ...{ runtime, catalog, clock },
-    onLeft: (stream, why) => onNote(`${stream} cannot go on here: ${why}`),
+    onLeft(stream, why) {
+      onNote(`${stream} cannot go on here: ${why}`);
+      const entry = {
+        who: 'server',
+        role: 'admin' as const,
+        what: `cannot go on: ${why}`,
+        about: stream,
+        status: 409,
+      };
+      audit.add(entry).catch(onError);
+    },
   });
   let isRecovering = true;
   const closeParts = async () => {
@@ -62,7 +78,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   };
   const server = await createServer({
     ...options,
-    ...{ streams, notifications, tokens: createTokens(store, clock), audit: createAudit(store) },
+    ...{ streams, notifications, tokens: createTokens(store, clock), audit },
     notReady: () => (isRecovering ? 'recovering' : undefined),
     mounts: [mountHooks(listeners), mountRoutes, mountProtocols],
   }).catch(async (thrown) => {

@@ -7,14 +7,7 @@ import { answered, asked, count, json, jsonObject, oneOrMore, pageOf, text, time
 /** Characters of what an agent is told at once. */
 const MAX_TEXT = 1_000_000;
 
-const SESSION_STATUSES = [
-  'running',
-  'waiting',
-  'completed',
-  'failed',
-  'stalled',
-  'cancelled',
-] as const;
+const SESSION_STATUSES = ['running', 'waiting', 'completed', 'failed', 'stalled', 'cancelled'] as const;
 
 const span = answered<StateSpan>('StateSpan', { value: json, at: time, seq: count });
 

@@ -27,12 +27,15 @@ export function createIdleGaps(): IdleGaps {
   const running = new Set<string>();
   let runs = 0;
   let isSpeaking = false;
+  /** A person is asked; and nothing else is left to do. */
+  let isAsked = false;
   let isWaiting = false;
   let last: number | undefined;
 
   const whyIdle = (): Gap['why'] | undefined => {
+    if (isWaiting) return 'person';
     if (isSpeaking || running.size > 0) return undefined;
-    return isWaiting ? 'person' : 'idle';
+    return isAsked ? 'person' : 'idle';
   };
 
   const note = (event: SessionEvent): void => {
@@ -40,6 +43,7 @@ export function createIdleGaps(): IdleGaps {
       case 'turn.started':
         isSpeaking = true;
         isWaiting = false;
+        isAsked = false;
         break;
       case 'turn.completed':
       case 'turn.failed':
@@ -49,18 +53,21 @@ export function createIdleGaps(): IdleGaps {
         isWaiting = true;
         break;
       case 'review.requested':
-        isWaiting = true;
+        isAsked = true;
         break;
       case 'message.received':
       case 'review.resolved':
         isWaiting = false;
+        isAsked = false;
         break;
       case 'session.resumed':
         isSpeaking = false;
         isWaiting = false;
+        isAsked = false;
         running.clear();
         break;
       case 'action.started':
+        isWaiting = false;
         running.add(event.id);
         break;
       case 'action.retrying':

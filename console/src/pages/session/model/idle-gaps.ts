@@ -14,6 +14,9 @@ export const SHORTEST_GAP_MS = 3_000;
 /** The same while workflow runs are under way. */
 export const SHORTEST_GAP_BESIDE_RUNS_MS = 60_000;
 
+/** Who notes on a fork's log that it is one: what comes before it is of another session, and of another time. */
+const FORKED_BY = 'fork';
+
 export interface IdleGaps {
   add(event: SessionEvent): void;
   readonly gaps: readonly Gap[];
@@ -93,7 +96,10 @@ export function createIdleGaps(): IdleGaps {
   return {
     add(event) {
       const from = last ?? event.at;
-      const isBack = event.type === 'session.resumed' || ('away' in event && event.away === true);
+      const isBack =
+        event.type === 'session.resumed' ||
+        (event.type === 'review.resolved' && event.away === true) ||
+        (event.type === 'audit' && event.who === FORKED_BY);
       const why = isBack ? 'away' : whyIdle();
       const shortest = runs > 0 ? SHORTEST_GAP_BESIDE_RUNS_MS : SHORTEST_GAP_MS;
       if (why !== undefined && event.at - from > shortest)

@@ -16,6 +16,7 @@ export function TurnItem({ row }: { readonly row: TurnRow }) {
   if (end !== undefined) figures.push(formatDuration(end.spokeUntil - row.at));
   if (end?.cost !== undefined && end.cost > 0) figures.push(formatCost(end.cost));
   if (end?.finish === 'cut') figures.push('cut by the runtime');
+  if (end?.finish === 'interrupted') figures.push('cut short');
   if (end?.finish === 'length') figures.push('cut at its greatest length');
   return (
     <ItemFrame seq={row.seq} label={`Turn ${row.turn}`} className="pt-3">

@@ -267,6 +267,36 @@ describe('the waterfall', () => {
     ]);
   });
 
+  it('cuts the wait for an answer out, also where it holds up the turn', () => {
+    const log = logOf(
+      [0, started],
+      [10, turnStarted],
+      [20, declared('a', { mode: 'sync' })],
+      [25, review],
+      [26, { type: 'session.waiting', for: 'review r1' }],
+      [60_000, { type: 'review.resolved', review: 'r1', answer: 'approved', by: 'ann' }],
+      [60_001, begun('a')],
+    );
+    const waterfall = waterfallOf(log);
+    expect(waterfall.gaps).toEqual([{ from: 26, to: 60_000, seq: 6, why: 'person' }]);
+    expect(waterfallOf(log.slice(0, 4)).idleNow()).toBeUndefined();
+    expect(waterfallOf(log.slice(0, 5)).idleNow()).toBe('person');
+  });
+
+  it('does not call a turn failed whose process ended, and draws what it had said', () => {
+    const error = { code: 'interrupted', message: 'The runtime was restarted.', retryable: true };
+    const log = logOf(
+      [0, started],
+      [10, turnStarted],
+      [40, { type: 'model.output', offset: 0, text: 'x' }],
+      [50_000, { type: 'session.resumed', by: 'user' }],
+      [50_001, { type: 'turn.failed', error, retry_in: 0 }],
+    );
+    const waterfall = waterfallOf(log);
+    expect(waterfall.turns[0]?.end).toMatchObject({ finish: 'interrupted', spokeUntil: 40 });
+    expect(waterfall.gaps).toEqual([{ from: 40, to: 50_000, seq: 4, why: 'away' }]);
+  });
+
   it('saves what the command line says it does', () => {
     const { waitingMs, actualMs, early } = overlapOf(SMALL);
     const last = SMALL.at(-1) as SessionEvent;

@@ -35,7 +35,8 @@ export interface TurnRow extends Mark {
     readonly firstTokenMs?: number;
     readonly usage?: Usage;
     readonly cost?: number;
-    readonly finish: 'stop' | 'length' | 'cut' | 'failed';
+    /** `interrupted`: its process ended, or a person broke it off; nothing failed. */
+    readonly finish: 'stop' | 'length' | 'cut' | 'failed' | 'interrupted';
     readonly error?: ErrorJson;
     readonly retryInMs?: number;
   };

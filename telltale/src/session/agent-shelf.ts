@@ -2,8 +2,7 @@ import type { Model } from '../models/model.ts';
 import { createSandboxFinder } from '../targets/process/find-sandbox.ts';
 import { createAgentFamily } from './children/agent-family.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
-import type { PreparedAgent, PrepareEdges } from './prepare-agent.ts';
-import type { SessionParts } from './session-parts.ts';
+import type { PreparedAgent, PrepareEdges, prepareAgent } from './prepare-agent.ts';
 
 /**
  * Agents that no session uses and that are kept ready for the next one. A server that loads or defines its agent for
@@ -28,7 +27,7 @@ interface Kept {
 
 export function createAgentShelf(
   given: PrepareEdges,
-  parts: () => Promise<Pick<SessionParts, 'prepareAgent'>>,
+  parts: () => Promise<{ readonly prepareAgent: typeof prepareAgent }>,
 ): AgentShelf {
   const edges = {
     ...given,
@@ -47,7 +46,7 @@ export function createAgentShelf(
     if (variants?.size === 0) shelf.delete(agent);
   };
   const make = (agent: LoadedAgent<unknown>, model: string | Model | undefined): Kept => {
-    const made = parts().then(({ prepareAgent }) => prepareAgent(edges, agent, model));
+    const made = parts().then(({ prepareAgent: prepare }) => prepare(edges, agent, model));
     const kept: Kept = { agent, model, made, users: 0 };
     let variants = shelf.get(agent);
     if (variants === undefined) {

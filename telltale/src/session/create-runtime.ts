@@ -71,7 +71,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     });
   const engine = createEmbeddedEngine({ store, clock, onError });
   // Whoever called a sub-agent ends it.
-  const spawn: Spawn = (begin) => createLiveSession(edges, begin);
+  const spawn: Spawn = (begin) => createLiveSession(edges, begin, parts);
   const lateModel = createLateModels((ref, folder) => openModel(ref, { env, folder, clock }));
   const runs = createRuns(
     {
@@ -103,7 +103,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   );
   const edges: RuntimeEdges = {
     ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
-    ...{ memories, tokenizer, watchers, here, parts },
+    ...{ memories, tokenizer, watchers, here },
   };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
@@ -169,7 +169,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       if (typeof (start as Partial<StartOptions> | undefined)?.input !== 'string') throw noInput();
       start.signal?.throwIfAborted();
       const id = start.id ?? ids.next('ses');
-      const session = keep(createLiveSession(edges, { kind: 'start', id, agent, start }));
+      const session = keep(createLiveSession(edges, { kind: 'start', id, agent, start }, parts));
       return session as Session<unknown> as Session<Output>; // what readResult gives
     },
     async resume<Output>(id: string, resume: ResumeOptions<Output> = {}) {
@@ -186,7 +186,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       signal?.throwIfAborted();
       const model = resume.model ?? startedWith(state, agent);
       const choice = model === undefined ? resume : { ...resume, model };
-      const session = keep(createLiveSession(edges, { kind: 'resume', id, agent, resume: choice }));
+      const session = keep(createLiveSession(edges, { kind: 'resume', id, agent, resume: choice }, parts));
       await session.ready;
       return session as Session<unknown> as Session<Output>;
     },

@@ -8,7 +8,6 @@ import type { Spawn } from './children/lineage.ts';
 import type { Memories } from './memory/memories.ts';
 import type { Runs } from './runs/create-runs.ts';
 import type { OnWaiting, Session, Watcher } from './runtime-types.ts';
-import type { SessionParts } from './session-parts.ts';
 
 /** What every session of a runtime has at hand. */
 export interface RuntimeEdges {
@@ -18,8 +17,6 @@ export interface RuntimeEdges {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly shelf: AgentShelf;
-  /** Loads what a session is run with. */
-  readonly parts: () => Promise<SessionParts>;
   readonly approve?: Approve | undefined;
   readonly onWaiting?: OnWaiting | undefined;
   /** Whose variables of `key: user` sessions have that say nothing else. */

@@ -20,7 +20,7 @@ import type { ReviewDetails } from './reviews/read-review.ts';
 import type { OpenReview, ReviewFilter } from './reviews/review-table.ts';
 import type { ClientRuns, ClientRunsOptions } from './runs/client-types.ts';
 import type { Workflows } from './runs/run-types.ts';
-import type { OpenSpeech } from './turn/open-speech.ts';
+import type { OpenSpeech } from './speech.ts';
 import type { DerivedTriggers } from './variables/derived-triggers.ts';
 
 /**

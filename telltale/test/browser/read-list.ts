@@ -5,7 +5,7 @@ type Rows = readonly (readonly string[])[];
 
 /**
  * Only what is in view is in the document. Scrolls the element around a list from its start to its end, and gives the text
- * of the cells of all rows, each row once, in the order in which they stand.
+ * of all rows, cell by cell, each row once, in the order in which they stand.
  */
 const READ = inPage<unknown, Promise<Rows>>(`async (list) => {
   let scroller = list;
@@ -15,12 +15,11 @@ const READ = inPage<unknown, Promise<Rows>>(`async (list) => {
   scroller.scrollTop = 0;
   for (;;) {
     await frame();
-    for (const row of list.children) {
-      const box = row.getBoundingClientRect();
-      const top = Math.round(box.top - list.getBoundingClientRect().top);
-      if (row.textContent === '') continue;
-      const cells = row.firstElementChild?.tagName === 'BUTTON' ? row.firstElementChild.children : [row];
-      rows.set(top, [...cells].map((cell) => cell.textContent));
+    for (const row of list.querySelectorAll(':scope > li, :scope > [role=option]')) {
+      const top = Math.round(row.getBoundingClientRect().top - list.getBoundingClientRect().top);
+      const inside = row.firstElementChild;
+      const cells = inside?.tagName === 'BUTTON' ? [...inside.children].map((cell) => cell.textContent) : [];
+      rows.set(top, cells.length > 0 ? cells : [row.getAttribute('aria-label') ?? row.textContent]);
     }
     const end = scroller.scrollHeight - scroller.clientHeight;
     if (scroller.scrollTop >= end - 1) break;

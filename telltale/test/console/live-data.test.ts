@@ -219,6 +219,34 @@ describe('the inbox', () => {
     expect(inbox.get().answered.map(({ resolution }) => resolution.answer)).toEqual(['approved']);
   });
 
+  test('what vanished from the list is asked about, and shown with how it was answered', async () => {
+    let items = [review('rev_1')];
+    const { inbox, open } = inboxOf({
+      reviews: async () => ({ items }),
+      review: async (id) => review(id, 1, { answer: 'approved', by: 'ann', answeredAt: 4 }),
+    });
+    await inbox.refresh();
+    items = [];
+    await inbox.refresh();
+    expect(open()).toEqual([]);
+    await expect.poll(() => inbox.get().answered[0]?.resolution.by).toBe('ann');
+  });
+
+  test('a run that ends leaves the reviews of its session alone', async () => {
+    let reads = 0;
+    const { inbox } = inboxOf({
+      reviews: async () => {
+        reads++;
+        return { items: [review('rev_1')] };
+      },
+    });
+    await inbox.refresh();
+    inbox.accept(
+      event('ses_a', 5, { type: 'workflow.completed', run: 'run_1', workflow: 'w', output: null }),
+    );
+    expect(reads).toBe(1);
+  });
+
   test('a session that ends with an open review has it read again', async () => {
     let items = [review('rev_1')];
     const { inbox, open } = inboxOf({ reviews: async () => ({ items }) });

@@ -1,8 +1,87 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { useLiveList } from '../../data/live-lists.ts';
+import { useBlocked } from '../../data/use-blocked.ts';
+import { useData } from '../../data/use-data.ts';
 import { Page } from '../../shell/page.tsx';
+import { Button } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
+import { ErrorState } from '../../ui/error-state.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { GraphPanel } from './graph-panel.tsx';
+import { LiveGraph } from './live-graph.tsx';
+import { RecentRuns } from './recent-runs.tsx';
+import { StartRunDialog } from './start-run-dialog.tsx';
+import { TriggerList } from './trigger-list.tsx';
+import { useWorkflows } from './use-workflows.ts';
 
-export const WorkflowPage = ({ agent, name }: { readonly agent: string; readonly name: string }) => (
-  <Page title={`${agent} / ${name}`}>
-    <EmptyState icon="workflows" title="This page is not there yet." />
-  </Page>
-);
+/** One workflow: what it is, what starts it, and where its last run is. */
+export function WorkflowPage({ agent, name }: { readonly agent: string; readonly name: string }) {
+  const workflows = useWorkflows();
+  const runs = useLiveList(useData().runs, { workflow: name });
+  const blocked = useBlocked('run');
+  const [isStarting, setStarting] = useState(false);
+  const own = runs.rows.filter((run) => run.agent === agent);
+  const shown = own.find(({ status }) => status === 'running' || status === 'waiting') ?? own[0];
+  const workflow =
+    workflows.kind === 'ready'
+      ? workflows.value.find((one) => one.agent === agent && one.name === name)
+      : undefined;
+  const crumbs = (
+    <>
+      <Link href="/workflows" className="hover:underline">
+        Workflows
+      </Link>{' '}
+      /{' '}
+      <Link href={`/agents/${encodeURIComponent(agent)}`} className="hover:underline">
+        {agent}
+      </Link>
+    </>
+  );
+  if (workflow === undefined)
+    return (
+      <Page title={name} crumbs={crumbs}>
+        {workflows.kind === 'loading' ? (
+          <Loading label="Reading the workflow" />
+        ) : workflows.kind === 'failed' ? (
+          <ErrorState
+            title="The workflow could not be read."
+            error={workflows.error}
+            onRetry={workflows.reload}
+          />
+        ) : (
+          <EmptyState icon="workflows" title={`${agent} has no workflow "${name}".`}>
+            It may have been renamed, or its manifest may be broken:{' '}
+            <Link href={`/agents/${encodeURIComponent(agent)}`} className="text-accent underline">
+              look at the agent
+            </Link>
+            . Its runs are still below.
+          </EmptyState>
+        )}
+        {own.length > 0 ? <RecentRuns list={runs} title="Runs" agent={agent} /> : null}
+      </Page>
+    );
+  return (
+    <Page
+      title={name}
+      crumbs={crumbs}
+      actions={
+        <Button kind="primary" icon="play" blocked={blocked} onClick={() => setStarting(true)}>
+          Run it
+        </Button>
+      }
+    >
+      <div className="flex flex-col gap-2">
+        <p className="max-w-3xl text-lead text-ink-soft">{workflow.description ?? 'No description.'}</p>
+        <TriggerList triggers={workflow.triggers} />
+      </div>
+      {shown === undefined ? (
+        <GraphPanel graph={workflow.graph} className="h-[max(24rem,52vh)]" />
+      ) : (
+        <LiveGraph key={shown.id} graph={workflow.graph} run={shown} className="h-[max(24rem,52vh)]" />
+      )}
+      <RecentRuns list={runs} title="Runs" agent={agent} />
+      <StartRunDialog workflow={workflow} open={isStarting} onClose={() => setStarting(false)} />
+    </Page>
+  );
+}

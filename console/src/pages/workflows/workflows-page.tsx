@@ -1,8 +1,94 @@
+import { Link } from 'wouter';
+import type { WorkflowInfo } from '../../../../telltale/src/client/api.ts';
+import { useLiveList } from '../../data/live-lists.ts';
+import { useData } from '../../data/use-data.ts';
+import { useKept } from '../../data/use-kept.ts';
 import { Page } from '../../shell/page.tsx';
+import { Code } from '../../ui/code.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
+import { ErrorState } from '../../ui/error-state.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { SearchField } from '../../ui/search-field.tsx';
+import { RecentRuns } from './recent-runs.tsx';
+import { useWorkflows } from './use-workflows.ts';
+import { WorkflowLine } from './workflow-line.tsx';
 
-export const WorkflowsPage = () => (
-  <Page title="Workflows">
-    <EmptyState icon="workflows" title="This page is not there yet." />
-  </Page>
+const ALL = {};
+
+export function WorkflowsPage() {
+  const workflows = useWorkflows();
+  const runs = useLiveList(useData().runs, ALL);
+  const [search, setSearch] = useKept('workflows.search', '');
+  if (workflows.kind === 'loading')
+    return (
+      <Page title="Workflows">
+        <Loading label="Reading the workflows" rows={6} />
+      </Page>
+    );
+  if (workflows.kind === 'failed')
+    return (
+      <Page title="Workflows">
+        <ErrorState
+          title="The workflows could not be read."
+          error={workflows.error}
+          onRetry={workflows.reload}
+        />
+      </Page>
+    );
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = workflows.value.filter(({ agent, name, description }) =>
+    words.every((word) => `${agent} ${name} ${description ?? ''}`.toLowerCase().includes(word)),
+  );
+  return (
+    <Page title="Workflows">
+      {workflows.value.length === 0 ? (
+        <NoWorkflows />
+      ) : (
+        <>
+          <SearchField label="Search workflows" value={search} onChange={setSearch} />
+          {found.length === 0 ? <EmptyState icon="filter" title="No workflow matches." /> : null}
+          {byAgent(found).map(([agent, own]) => (
+            <Panel
+              key={agent}
+              title={
+                <Link href={`/agents/${encodeURIComponent(agent)}`} className="hover:underline">
+                  {agent}
+                </Link>
+              }
+              bodyClassName=""
+            >
+              <ul aria-label={`Workflows of ${agent}`} className="divide-y divide-line">
+                {own.map((workflow) => (
+                  <WorkflowLine
+                    key={workflow.name}
+                    workflow={workflow}
+                    runs={runs.rows.filter(
+                      (run) => run.workflow === workflow.name && run.agent === workflow.agent,
+                    )}
+                  />
+                ))}
+              </ul>
+            </Panel>
+          ))}
+        </>
+      )}
+      <RecentRuns list={runs} named />
+    </Page>
+  );
+}
+
+const byAgent = (workflows: readonly WorkflowInfo[]) => {
+  const agents = [...new Set(workflows.map(({ agent }) => agent))];
+  return agents.map((agent) => [agent, workflows.filter((one) => one.agent === agent)] as const);
+};
+
+const NoWorkflows = () => (
+  <EmptyState icon="workflows" title="No agent here has workflows.">
+    <p className="mb-2">
+      A workflow is a procedure of its own: steps or states, set off by what an agent declares, by time, by a
+      call, or by hand. An agent has those that it imports.
+    </p>
+    <Code text={'import:\n  workflows: [./workflows/release.yml]'} className="text-left" />
+  </EmptyState>
 );

@@ -15,7 +15,7 @@ const STATUSES: readonly Status[] = ['waiting', 'sent', 'dead'];
 const DAY_MS = 86_400_000;
 const KEPT_MS: Readonly<Record<'sent' | 'dead', number>> = { sent: 7 * DAY_MS, dead: 30 * DAY_MS };
 /** Rows of one kind that are kept; the oldest go. */
-export const MAX_KEPT = 1_000;
+const MAX_KEPT = 1_000;
 /** How often that is looked at: after so many. */
 const TRIM_AFTER = 100;
 

@@ -1,5 +1,5 @@
 /** What a channel takes in a minute; the rest is one message behind them. */
-export const PER_MINUTE = 20;
+const PER_MINUTE = 20;
 const WINDOW_MS = 60_000;
 /** Channels whose pace is remembered. */
 const MAX_CHANNELS = 1_000;

@@ -1,6 +1,6 @@
 import type { LiveSnapshot } from '../../client/client.ts';
 import type { LiveEvent } from '../../events/event.ts';
-import type { OpenSpeech } from '../../session/turn/open-speech.ts';
+import type { OpenSpeech } from '../../session/speech.ts';
 
 /** The first bytes of every stream: how soon a browser that lost it comes back. */
 export const BEGINNING = 'retry: 1000\n\n';

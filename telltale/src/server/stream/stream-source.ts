@@ -1,6 +1,6 @@
 import type { ObservedEvent } from '../../events/event.ts';
 import type { Runtime, Session } from '../../session/runtime-types.ts';
-import type { OpenSpeech } from '../../session/turn/open-speech.ts';
+import type { OpenSpeech } from '../../session/speech.ts';
 
 /** What is needed of a runtime. */
 export type StreamRuntime = Pick<Runtime, 'store' | 'watch' | 'session'>;

@@ -1,0 +1,24 @@
+import type { ApiGraph } from '../../../../../telltale/src/client/api.ts';
+
+/** Edges that are drawn. A machine of hundreds of states in which an artifact may choose any has tens of thousands. */
+const MAX_EDGES = 400;
+/** Boxes that are drawn. */
+export const MAX_NODES = 600;
+
+export interface DrawnGraph {
+  readonly graph: ApiGraph;
+  /** What was left out, in words. */
+  readonly note?: string;
+}
+
+/** The part of a graph that a person can still read: where there are too many ways, those that are only possible go first. */
+export function drawnGraph(graph: ApiGraph): DrawnGraph {
+  if (graph.edges.length <= MAX_EDGES) return { graph };
+  const firm = graph.edges.filter(({ kind, label }) => kind !== 'open' || label !== undefined);
+  const edges = firm.slice(0, MAX_EDGES);
+  const left = graph.edges.length - edges.length;
+  return {
+    graph: { ...graph, edges },
+    note: `${left.toLocaleString('en')} of ${graph.edges.length.toLocaleString('en')} ways are not drawn.`,
+  };
+}

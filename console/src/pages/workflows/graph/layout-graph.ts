@@ -1,0 +1,115 @@
+import type { ApiGraph } from '../../../../../telltale/src/client/api.ts';
+import { type Box, type Level, type LevelLink, layoutLevel, type Point, type Size } from './layout-level.ts';
+import { type Segment, segmentsOf } from './segments-of.ts';
+import { labelSize, nodeSize } from './text-size.ts';
+
+export interface Placed extends Size, Point {
+  readonly id: string;
+}
+
+export interface PlacedEdge {
+  /** Its place among the graph's edges. */
+  readonly at: number;
+  readonly points: readonly Point[];
+  readonly label?: Point;
+}
+
+/** Everything by its upper left corner. */
+export interface GraphLayout extends Size {
+  readonly nodes: readonly Placed[];
+  readonly groups: readonly Placed[];
+  readonly edges: readonly PlacedEdge[];
+}
+
+const GROUP_HEAD = 26;
+const GROUP_PAD = 14;
+/** Beside a box whose link leads back to itself. */
+const LOOP_ROOM = 26;
+
+/** Lays out a workflow's graph: each group on its own, as one box of the level around it. The same graph, the same drawing. */
+export function layoutGraph(graph: ApiGraph): GraphLayout {
+  const segments = segmentsOf(graph);
+  const loops = new Set(graph.edges.flatMap(({ from, to }) => (from === to ? [from] : [])));
+  const sizes = new Map<string, Size>(graph.nodes.map((node) => [node.id, nodeSize(node)]));
+  const levels = new Map<string | undefined, { level: Level; parts: readonly Segment[] }>();
+  const measure = (container: string | undefined): Size => {
+    const boxes: Box[] = [];
+    for (const { id, group } of graph.nodes) {
+      const { width, height } = sizes.get(id) ?? { width: 0, height: 0 };
+      if (group === container) boxes.push({ id, height, width: width + (loops.has(id) ? 2 * LOOP_ROOM : 0) });
+    }
+    for (const { id, group } of graph.groups) if (group === container) boxes.push({ id, ...measure(id) });
+    const parts = segments.filter((each) => each.container === container);
+    const gates = new Set(parts.flatMap(({ from, to }) => [from, to]));
+    for (const { id } of boxes) gates.delete(id);
+    for (const id of gates) boxes.push({ id, width: 2, height: 0 });
+    const level = layoutLevel(
+      boxes,
+      parts.map(({ from, to, edge, isMain }): LevelLink => {
+        const text = isMain ? graph.edges[edge]?.label : undefined;
+        return { from, to, ...(text === undefined || text === '' ? {} : { label: labelSize(text) }) };
+      }),
+    );
+    levels.set(container, { level, parts });
+    const room = container === undefined ? 0 : 2 * GROUP_PAD;
+    const size = { width: level.width + room, height: level.height + room + (room === 0 ? 0 : GROUP_HEAD) };
+    if (container !== undefined) sizes.set(container, size);
+    return size;
+  };
+  const whole = measure(undefined);
+
+  const nodes: Placed[] = [];
+  const groups: Placed[] = [];
+  const ways = new Map<Segment, Level['ways'][number]>();
+  const place = (container: string | undefined, origin: Point) => {
+    const found = levels.get(container);
+    const corner = (id: string): Placed | undefined => {
+      const at = found?.level.at.get(id);
+      const size = sizes.get(id);
+      if (at === undefined || size === undefined) return undefined;
+      return { id, ...size, x: origin.x + at.x - size.width / 2, y: origin.y + at.y - size.height / 2 };
+    };
+    const shift = ({ x, y }: Point): Point => ({ x: x + origin.x, y: y + origin.y });
+    found?.parts.forEach((part, at) => {
+      const { points = [], label } = found.level.ways[at] ?? {};
+      ways.set(part, {
+        points: points.map(shift),
+        ...(label === undefined ? {} : { label: shift(label) }),
+      });
+    });
+    for (const { id, group } of graph.nodes) {
+      const placed = group === container ? corner(id) : undefined;
+      if (placed !== undefined) nodes.push(placed);
+    }
+    for (const { id, group } of graph.groups) {
+      const placed = group === container ? corner(id) : undefined;
+      if (placed === undefined) continue;
+      groups.push(placed);
+      place(id, { x: placed.x + GROUP_PAD, y: placed.y + GROUP_PAD + GROUP_HEAD });
+    }
+  };
+  place(undefined, { x: 0, y: 0 });
+
+  const edges = graph.edges.map(({ from, to }, at): PlacedEdge => {
+    if (from === to) return { at, points: loopOf(nodes.find(({ id }) => id === from)) };
+    const own = segments.filter(({ edge }) => edge === at).map((part) => ways.get(part));
+    const label = own.find((way) => way?.label !== undefined)?.label;
+    return {
+      ...{ at, points: own.flatMap((way) => way?.points ?? []) },
+      ...(label === undefined ? {} : { label }),
+    };
+  });
+  return { nodes, groups, edges, ...whole };
+}
+
+/** Out of the right side, and in again. */
+function loopOf(node: Placed | undefined): readonly Point[] {
+  if (node === undefined) return [];
+  const { x, y, width, height } = node;
+  const right = x + width;
+  return [
+    { x: right, y: y + height * 0.75 },
+    { x: right + LOOP_ROOM - 6, y: y + height / 2 },
+    { x: right, y: y + height * 0.25 },
+  ];
+}

@@ -1,0 +1,95 @@
+import type { ApiGraph } from '../../../../../telltale/src/client/api.ts';
+import { stepName } from '../../../../../telltale/src/events/reduce-run.ts';
+import type { RunState, StepState } from '../../../../../telltale/src/events/run-state.ts';
+import type { Status } from '../../../ui/status-look.ts';
+
+/** How a run stands at a node. */
+export interface NodeMark {
+  readonly status: Status | 'skipped';
+  /** How often it was begun or entered. */
+  readonly times: number;
+}
+
+export interface RunPosition {
+  /** By the ids of nodes and groups; what the run has not come to is not there. */
+  readonly marks: ReadonlyMap<string, NodeMark>;
+  /** Edges that the run went along, by their place. */
+  readonly taken: ReadonlySet<number>;
+}
+
+const STEP_STATUS: Readonly<Record<StepState['status'], NodeMark['status']>> = {
+  ...{ running: 'running', retrying: 'waiting', completed: 'completed', failed: 'failed' },
+  ...{ skipped: 'skipped', cancelled: 'cancelled', interrupted: 'failed', compensated: 'cancelled' },
+};
+
+/** Where a run is in the graph of its workflow: a fold of its events, and of nothing else. */
+export function runPosition(graph: ApiGraph, run: RunState): RunPosition {
+  const steps = stepMarks(run);
+  const marks = new Map<string, NodeMark>();
+  const isMachine = graph.nodes.some(({ kind }) => kind === 'state' || kind === 'final');
+  const visits = new Map<string, number>();
+  for (const { state } of run.visited) visits.set(state, (visits.get(state) ?? 0) + 1);
+  for (const { id, kind, name, group } of graph.nodes) {
+    const mark =
+      kind === 'start'
+        ? begun(run)
+        : kind === 'end'
+          ? ended(run)
+          : kind === 'state' || kind === 'final'
+            ? stateMark(run, name, visits.get(name) ?? 0)
+            : steps.get(kind === 'split' ? (graph.groups.find((one) => one.id === group)?.name ?? '') : name);
+    if (mark !== undefined) marks.set(id, mark);
+  }
+  for (const { id, name } of graph.groups) {
+    const mark = steps.get(name);
+    if (mark !== undefined) marks.set(id, mark);
+  }
+  const isOver = (id: string) => {
+    const status = marks.get(id)?.status;
+    return status !== undefined && status !== 'skipped';
+  };
+  const went = new Set(
+    run.visited.map(({ state }, at) => JSON.stringify([run.visited[at - 1]?.state ?? '', state])),
+  );
+  const names = new Map(graph.nodes.map(({ id, name }) => [id, name]));
+  const taken = graph.edges.flatMap(({ from, to }, at) => {
+    const isTaken = isMachine
+      ? went.has(JSON.stringify([names.get(from) ?? '', names.get(to) ?? '']))
+      : isOver(from) && isOver(to);
+    return isTaken ? [at] : [];
+  });
+  return { marks, taken: new Set(taken) };
+}
+
+const begun = (run: RunState): NodeMark | undefined =>
+  run.seq === 0 ? undefined : { status: 'completed', times: 1 };
+
+const ended = (run: RunState): NodeMark | undefined =>
+  run.status === 'completed' ? { status: 'completed', times: 1 } : undefined;
+
+function stateMark(run: RunState, name: string, times: number): NodeMark | undefined {
+  if (times === 0) return undefined;
+  return { status: run.state === name ? run.status : 'completed', times };
+}
+
+/** By the steps' names: what is under way counts before what was, and of that the last. */
+function stepMarks(run: RunState): ReadonlyMap<string, NodeMark> {
+  const asked = new Set(run.reviews.flatMap(({ step, choice }) => (choice === undefined ? [step] : [])));
+  const marks = new Map<string, NodeMark>();
+  for (const step of run.steps.values()) {
+    const name = stepName(step.step);
+    const before = marks.get(name);
+    const times = (before?.times ?? 0) + 1;
+    const isOpen = step.status === 'running' || step.status === 'retrying';
+    const over = run.status === 'completed' || run.status === 'failed' || run.status === 'cancelled';
+    const status =
+      isOpen && over
+        ? run.status
+        : step.status === 'running' && (asked.has(step.step) || run.status === 'waiting')
+          ? 'waiting'
+          : STEP_STATUS[step.status];
+    const goesOn = before?.status === 'running' || before?.status === 'waiting';
+    marks.set(name, { status: goesOn && !isOpen ? before.status : status, times });
+  }
+  return marks;
+}

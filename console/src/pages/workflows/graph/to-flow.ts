@@ -1,0 +1,98 @@
+import type { Edge, Node } from '@xyflow/react';
+import type { ApiGraph } from '../../../../../telltale/src/client/api.ts';
+import { edgePath, loopPath } from './edge-path.ts';
+import type { GraphLayout } from './layout-graph.ts';
+import type { Point } from './layout-level.ts';
+import type { NodeMark, RunPosition } from './run-position.ts';
+import { shownLines } from './text-size.ts';
+
+export type GraphNodeInfo = ApiGraph['nodes'][number];
+
+export type DrawnNode = Node<
+  {
+    readonly node: GraphNodeInfo;
+    readonly lines: readonly string[];
+    readonly mark?: NodeMark;
+    readonly isChosen: boolean;
+    readonly onChoose?: (node: GraphNodeInfo) => void;
+  },
+  'box'
+>;
+
+export type DrawnGroup = Node<
+  { readonly name: string; readonly type: string; readonly mark?: NodeMark },
+  'group-box'
+>;
+
+export type DrawnEdge = Edge<
+  {
+    readonly path: string;
+    readonly kind: ApiGraph['edges'][number]['kind'];
+    readonly isTaken: boolean;
+    readonly text?: string;
+    readonly label?: Point;
+  },
+  'way'
+>;
+
+export interface FlowOptions {
+  readonly position?: RunPosition | undefined;
+  readonly chosen?: string | undefined;
+  readonly onChoose?: ((node: GraphNodeInfo) => void) | undefined;
+}
+
+const FIXED = { draggable: false, connectable: false, selectable: false, focusable: false } as const;
+
+/** A laid-out graph, with a run's position on it, as the drawing wants it. */
+export function toFlow(
+  graph: ApiGraph,
+  layout: GraphLayout,
+  { position, chosen, onChoose }: FlowOptions,
+): { readonly nodes: readonly (DrawnNode | DrawnGroup)[]; readonly edges: readonly DrawnEdge[] } {
+  const byId = new Map(graph.nodes.map((node) => [node.id, node]));
+  const groups = layout.groups.flatMap(({ id, x, y, width, height }): readonly DrawnGroup[] => {
+    const group = graph.groups.find((one) => one.id === id);
+    const mark = position?.marks.get(id);
+    return group === undefined
+      ? []
+      : [
+          {
+            ...{ id, type: 'group-box', position: { x, y }, width, height, zIndex: -1, ...FIXED },
+            data: { name: group.name, type: group.type, ...(mark === undefined ? {} : { mark }) },
+          },
+        ];
+  });
+  const nodes = layout.nodes.flatMap(({ id, x, y, width, height }): readonly DrawnNode[] => {
+    const node = byId.get(id);
+    const mark = position?.marks.get(id);
+    return node === undefined
+      ? []
+      : [
+          {
+            ...{ id, type: 'box', position: { x, y }, width, height, ...FIXED },
+            data: {
+              ...{ node, lines: shownLines(node), isChosen: chosen === node.name },
+              ...(mark === undefined ? {} : { mark }),
+              ...(onChoose === undefined ? {} : { onChoose }),
+            },
+          },
+        ];
+  });
+  const edges = layout.edges.flatMap(({ at, points, label }): readonly DrawnEdge[] => {
+    const edge = graph.edges[at];
+    if (edge === undefined || points.length === 0) return [];
+    const { from, to, kind, label: text } = edge;
+    return [
+      {
+        ...{ id: `e${at}`, type: 'way', source: from, target: to, ...FIXED },
+        data: {
+          ...{ kind, isTaken: position?.taken.has(at) ?? false },
+          path: from === to ? loopPath(points) : edgePath(points),
+          ...(text === undefined || text === '' ? {} : { text }),
+          ...(label === undefined ? {} : { label }),
+        },
+      },
+    ];
+  });
+  return { nodes: [...groups, ...nodes], edges };
+}

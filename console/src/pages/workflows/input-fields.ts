@@ -1,0 +1,93 @@
+import { isJsonObject, type Json, type JsonObject } from '../../../../telltale/src/kernel/json.ts';
+
+/** A field of a form for what a JSON Schema asks for. */
+export interface InputField {
+  readonly name: string;
+  readonly kind: 'text' | 'number' | 'flag' | 'choice' | 'json';
+  readonly required: boolean;
+  readonly description?: string;
+  readonly options?: readonly string[];
+  /** What counts where nothing is given. */
+  readonly fallback?: string;
+}
+
+/** Fields that a form has; a schema with more is written as JSON. */
+const MAX_FIELDS = 24;
+
+/** The fields of a simple schema (an object whose properties are named); undefined where only JSON does it justice. */
+export function inputFields(schema: JsonObject | undefined): readonly InputField[] | undefined {
+  if (schema === undefined) return [];
+  const { type, properties, required } = schema;
+  if (type !== 'object' && type !== undefined) return undefined;
+  const needed = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
+  const described = isJsonObject(properties) ? properties : {};
+  const names = [...new Set([...needed, ...Object.keys(described)])];
+  if (names.length === 0 || names.length > MAX_FIELDS) return undefined;
+  return names.map((name) => fieldOf(name, described[name], needed.includes(name)));
+}
+
+function fieldOf(name: string, schema: Json | undefined, required: boolean): InputField {
+  const { type, enum: options, description, default: fallback } = isJsonObject(schema) ? schema : {};
+  const choices =
+    Array.isArray(options) && options.every((one) => typeof one === 'string') ? options : undefined;
+  const kind =
+    choices !== undefined
+      ? 'choice'
+      : type === 'string'
+        ? 'text'
+        : type === 'number' || type === 'integer'
+          ? 'number'
+          : type === 'boolean'
+            ? 'flag'
+            : 'json';
+  return {
+    ...{ name, kind, required },
+    ...(typeof description === 'string' ? { description } : {}),
+    ...(choices === undefined ? {} : { options: choices as readonly string[] }),
+    ...(fallback === undefined ? {} : { fallback: JSON.stringify(fallback) }),
+  };
+}
+
+export interface ReadInput {
+  readonly input: JsonObject;
+  /** What is wrong, by field. */
+  readonly problems: Readonly<Record<string, string>>;
+}
+
+/** What was typed, as values. Empty fields are left out; a text that is no JSON counts as text where any value may stand. */
+export function readInput(fields: readonly InputField[], typed: Readonly<Record<string, string>>): ReadInput {
+  const input: Record<string, Json> = {};
+  const problems: Record<string, string> = {};
+  for (const { name, kind, required, fallback } of fields) {
+    const text = typed[name] ?? '';
+    if (kind === 'flag') {
+      if (text !== '') input[name] = text === 'true';
+    } else if (text.trim() === '') {
+      if (required && fallback === undefined) problems[name] = 'It is needed.';
+    } else if (kind === 'number') {
+      const value = Number(text);
+      if (Number.isFinite(value)) input[name] = value;
+      else problems[name] = 'It is to be a number.';
+    } else input[name] = kind === 'json' ? jsonOrText(text) : text;
+  }
+  return { input, problems };
+}
+
+const jsonOrText = (text: string): Json => {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+};
+
+/** A JSON object that was typed; a text says what is wrong with it. */
+export function readObject(text: string): JsonObject | string {
+  if (text.trim() === '') return {};
+  try {
+    const value = JSON.parse(text) as Json;
+    return isJsonObject(value) ? value : 'It is to be a JSON object: { … }.';
+  } catch (thrown) {
+    return `It is no JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}.`;
+  }
+}

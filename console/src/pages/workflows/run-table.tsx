@@ -1,0 +1,62 @@
+import { Link } from 'wouter';
+import type { RunSummary } from '../../../../telltale/src/events/run-summary.ts';
+import { plural } from '../../format/format-number.ts';
+import { Duration } from '../../ui/duration.tsx';
+import { RelativeTime } from '../../ui/relative-time.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { runPath, sessionPath } from './paths.ts';
+
+export interface RunTableProps {
+  readonly runs: readonly RunSummary[];
+  /** Whether each says which workflow it is of. */
+  readonly named?: boolean;
+}
+
+/** Runs, newest first, a line each. */
+export const RunTable = ({ runs, named = false }: RunTableProps) => (
+  <ul aria-label="Runs" className="divide-y divide-line">
+    {runs.map((run) => (
+      <li
+        key={run.id}
+        className="relative flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2 hover:bg-hover has-[a:focus-visible]:bg-hover"
+      >
+        <span className="w-26 shrink-0">
+          <StatusBadge status={run.status} />
+        </span>
+        <Link
+          href={runPath(run.id)}
+          className="min-w-0 truncate font-medium -outline-offset-1 after:absolute after:inset-0"
+        >
+          {named ? `${run.agent} / ${run.workflow}` : <span className="font-mono text-small">{run.id}</span>}
+        </Link>
+        <span className="min-w-0 flex-1 basis-40 truncate text-small text-ink-soft">{whereOf(run)}</span>
+        <span className="text-small text-ink-faint">
+          {run.session === undefined ? (
+            run.parent === undefined ? (
+              'by hand'
+            ) : (
+              <Link href={runPath(run.parent)} className="relative z-10 hover:underline">
+                called by a run
+              </Link>
+            )
+          ) : (
+            <Link href={sessionPath(run.session)} className="relative z-10 text-accent hover:underline">
+              {run.trigger === undefined ? 'by its session' : 'set off by a session'}
+            </Link>
+          )}
+        </span>
+        <span className="w-16 text-right text-small text-ink-faint">
+          <Duration from={run.startedAt} to={run.status === 'running' ? undefined : run.updatedAt} />
+        </span>
+        <RelativeTime at={run.startedAt} className="w-20 text-right text-small text-ink-faint" />
+      </li>
+    ))}
+  </ul>
+);
+
+function whereOf({ status, waiting, error, state, step, steps }: RunSummary): string {
+  if (status === 'waiting') return `waits for ${waiting?.for ?? 'something'}`;
+  if (error !== undefined) return error.message;
+  if (status === 'running') return step === undefined ? '' : `at ${step}`;
+  return state === undefined ? plural(steps.completed, 'step') : `ended in ${state}`;
+}

@@ -1,0 +1,15 @@
+import type { WorkflowInfo } from '../../../../telltale/src/client/api.ts';
+import type { Loadable } from '../../data/loadable.ts';
+import { useLoaded } from '../../data/use-loaded.ts';
+import { useSame } from '../../data/use-same.ts';
+import { useFreshAgents } from '../agents/use-fresh-agents.ts';
+
+const NONE: readonly WorkflowInfo[] = [];
+
+/** All workflows of all agents; where manifests are reloaded, as they are now. */
+export function useWorkflows(): Loadable<readonly WorkflowInfo[]> & { readonly reload: () => void } {
+  const loaded = useLoaded('workflows', (client, signal) => client.workflows({ signal }));
+  useFreshAgents(loaded.reload);
+  const items = useSame(loaded.kind === 'ready' ? loaded.value.items : NONE);
+  return loaded.kind === 'ready' ? { ...loaded, value: items } : loaded;
+}

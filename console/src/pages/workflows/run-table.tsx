@@ -20,9 +20,7 @@ export const RunTable = ({ runs, named = false }: RunTableProps) => (
         key={run.id}
         className="relative flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2 hover:bg-hover has-[a:focus-visible]:bg-hover"
       >
-        <span className="w-26 shrink-0">
-          <StatusBadge status={run.status} />
-        </span>
+        <StatusBadge status={run.status} {...(named ? {} : { bare: true })} />
         <Link
           href={runPath(run.id)}
           className="min-w-0 truncate font-medium -outline-offset-1 after:absolute after:inset-0"

@@ -19,10 +19,12 @@ export function GraphNode({ data }: NodeProps<DrawnNode>) {
       <div
         title={node.kind === 'start' ? 'The run begins' : 'The run ends'}
         className={cx(
-          'size-full rounded-full border-2',
-          node.kind === 'start' ? 'bg-ink-soft' : 'bg-surface ring-2 ring-surface outline-2 outline-ink-soft',
-          mark === undefined ? 'border-ink-soft' : 'border-done outline-done',
-          mark !== undefined && node.kind === 'start' && 'bg-done',
+          'size-full rounded-full',
+          node.kind === 'start'
+            ? mark === undefined
+              ? 'bg-ink-soft'
+              : 'bg-done'
+            : cx('border-4 border-double bg-surface', mark === undefined ? 'border-ink-soft' : 'border-done'),
         )}
       >
         <span className="sr-only">{node.kind === 'start' ? 'Start' : 'End'}</span>

@@ -7,7 +7,7 @@ type Node = ApiGraph['nodes'][number];
 export const MAX_LINES = 4;
 /** Characters of a label; its tooltip has all of them. */
 const MAX_LABEL = 34;
-const MAX_WIDTH = 250;
+const MAX_WIDTH = 270;
 const MIN_WIDTH = 110;
 const DOT: Size = { width: 18, height: 18 };
 
@@ -16,7 +16,7 @@ export function nodeSize({ kind, name, lines }: Pick<Node, 'kind' | 'name' | 'li
   if (kind === 'start' || kind === 'end') return DOT;
   const shown = shownLines({ kind, lines });
   // Beside the name there is room for a status and a count.
-  const title = name.length * 7.4 + 62;
+  const title = name.length * 8.1 + (kind === 'final' ? 70 : 62);
   const widest = Math.max(title, ...shown.map((line) => line.length * 6.3 + 26));
   return {
     width: Math.round(Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, widest))),

@@ -25,7 +25,6 @@ export interface WorkflowGraphProps {
 
 const NODE_TYPES = { box: GraphNode, 'group-box': GroupBox };
 const EDGE_TYPES = { way: GraphEdge };
-const FIT = { padding: 0.06, maxZoom: 1 };
 const ignore = () => undefined;
 
 /** A workflow as its manifest has it, to pan and zoom, with where a run is. Scrolling scrolls the page. */
@@ -37,7 +36,7 @@ export function WorkflowGraph({ graph: whole, position, chosen, onChoose }: Work
     () => (layout === undefined ? undefined : toFlow(graph, layout, { position, chosen, onChoose })),
     [graph, layout, position, chosen, onChoose],
   );
-  if (flow === undefined)
+  if (flow === undefined || layout === undefined)
     return (
       <EmptyState icon="workflows" title="This graph is too large to be drawn.">
         It has {plural(graph.nodes.length, 'box', 'boxes')}; {MAX_NODES} are drawn at the most.
@@ -53,8 +52,6 @@ export function WorkflowGraph({ graph: whole, position, chosen, onChoose }: Work
         nodeTypes={NODE_TYPES}
         edgeTypes={EDGE_TYPES}
         onNodesChange={ignore}
-        fitView
-        fitViewOptions={FIT}
         minZoom={0.1}
         maxZoom={1.75}
         nodesDraggable={false}
@@ -67,7 +64,7 @@ export function WorkflowGraph({ graph: whole, position, chosen, onChoose }: Work
         preventScrolling={false}
         proOptions={{ hideAttribution: true }}
       >
-        <GraphControls />
+        <GraphControls width={layout.width} height={layout.height} />
       </ReactFlow>
       {note === undefined ? null : (
         <p className="absolute bottom-2 left-3 text-small text-ink-faint">{note}</p>

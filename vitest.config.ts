@@ -10,6 +10,7 @@ const PACKAGING_TIMEOUT_MS = 180_000;
 const rooms = 'telltale/test/rooms/**/*.test.ts';
 const packaging = 'telltale/test/packaging/**/*.test.ts';
 const examples = 'telltale/test/examples/**/*.test.ts';
+const browser = 'telltale/test/browser/**/*.test.ts';
 
 /**
  * The files of unit tests share a process, and the sources are loaded once for all of them, which saves a quarter of the
@@ -45,9 +46,18 @@ export default defineConfig({
         test: {
           name: 'unit-shared',
           include: ['telltale/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
-          exclude: [rooms, packaging, examples, ...isolated],
+          exclude: [rooms, packaging, examples, browser, ...isolated],
           isolate: false,
           globalSetup: ['telltale/test/servers/global-setup.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'unit-browser',
+          include: [browser],
+          // A browser takes a core: one file at a time, in one process, which loads the server once.
+          isolate: false,
+          fileParallelism: false,
         },
       },
       {

@@ -1,58 +1,48 @@
-// The clients' side of one measurement, in a process of its own: `clients.ts PORT SCENE`. Talks to its parent by IPC.
+// The clients' side of one measurement, in a process of its own: `clients.ts PORT SCENE PATH`. Talks to its parent by IPC.
 import { connect } from 'node:net';
+import { createDelays } from './delays.ts';
 import { type ClientFigures, followed, type Scene, sharedMs } from './scene.ts';
 
-const [port = '0', given = '{}'] = process.argv.slice(2);
+const [port = '0', given = '{}', path = '/ID'] = process.argv.slice(2);
 const scene = JSON.parse(given) as Scene;
-const MARK = Buffer.from('"text":"');
-const DIGIT_0 = 0x30;
-const DOT = 0x2e;
+const TIME = /@([\d.]+) /g;
+const AT = /"at":(\d+)/;
 
-/** Delays by tenths of a millisecond, up to ten seconds. */
-const delays = new Uint32Array(100_000);
-let received = 0;
+const live = createDelays();
+const onLog = createDelays();
 let isMeasuring = false;
 
-/** Every event holds the time at which it was said. Those that two reads share between them are left out of the delays. */
-function read(data: Buffer): void {
-  if (!isMeasuring) return;
-  const now = sharedMs();
-  for (let at = data.indexOf(MARK); at !== -1; at = data.indexOf(MARK, at)) {
-    at += MARK.length;
-    received++;
-    let time = 0;
-    for (let byte = data[at]; byte !== undefined && byte >= DIGIT_0 && byte <= DIGIT_0 + 9; byte = data[++at])
-      time = time * 10 + byte - DIGIT_0;
-    if (data[at] === DOT && at + 4 < data.length) time += (data[at + 1]! - DIGIT_0) / 10;
-    else if (at >= data.length) continue;
-    delays[Math.min(delays.length - 1, Math.max(0, Math.round((now - time) * 10)))]!++;
+/** A delta tells when each of its pieces was said; what is on the log, when it was written. */
+function read(frame: string, now: number): void {
+  if (frame.includes('.delta"')) for (const [, time] of frame.matchAll(TIME)) live.add(now - Number(time));
+  else {
+    const at = AT.exec(frame)?.[1];
+    if (at !== undefined) onLog.add(Date.now() - Number(at));
   }
-}
-
-function quantile(part: number): number {
-  const total = delays.reduce((sum, count) => sum + count, 0);
-  let seen = 0;
-  for (let at = 0; at < delays.length; at++) {
-    seen += delays[at]!;
-    if (seen >= total * part) return at / 10;
-  }
-  return Number.NaN;
 }
 
 let open = 0;
 for (let client = 0; client < scene.clients; client++) {
   const socket = connect(Number(port), '127.0.0.1');
+  let rest = '';
   let isAnswered = false;
+  const target = path.replace('ID', followed(client, scene));
   socket.write(
-    `GET /${followed(client, scene)} HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n\r\n`,
+    `GET ${target} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\naccept: text/event-stream\r\nlast-event-id: 0\r\n\r\n`,
   );
-  socket.on('data', (data) => {
+  socket.setEncoding('latin1');
+  socket.on('data', (text: string) => {
     if (!isAnswered) {
       isAnswered = true;
+      if (!text.startsWith('HTTP/1.1 200')) throw new Error(text.slice(0, 500));
       open++;
       if (open === scene.clients) process.send?.('open');
     }
-    read(data);
+    if (!isMeasuring) return;
+    const now = sharedMs();
+    const frames = (rest + text).split('\n\n');
+    rest = frames.pop() ?? '';
+    for (const frame of frames) read(frame, now);
   });
   socket.on('error', () => undefined);
 }
@@ -61,6 +51,11 @@ process.on('message', (message) => {
   if (message === 'measure') isMeasuring = true;
   if (message !== 'stop') return;
   isMeasuring = false;
-  const figures: ClientFigures = { received, p50: quantile(0.5), p99: quantile(0.99) };
+  const figures: ClientFigures = {
+    received: live.count + onLog.count,
+    p50: live.quantile(0.5),
+    p99: live.quantile(0.99),
+    logged: { received: onLog.count, p50: onLog.quantile(0.5), p99: onLog.quantile(0.99) },
+  };
   process.send?.(figures);
 });

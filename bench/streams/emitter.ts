@@ -3,7 +3,7 @@ import { type Scene, sessionName, sharedMs } from './scene.ts';
 
 export type Emitted = LiveEvent | SessionEvent;
 
-/** Sessions that talk: deltas of a response, then the response as it stands on the log, and so on. Each text begins with the time it was said. */
+/** Sessions that talk: deltas of a response, then the response as it stands on the log, and so on. Each text begins with an @ and the time it was said. */
 export interface Emitter {
   subscribe(session: string, listener: (event: Emitted) => void): () => void;
   start(): void;
@@ -27,7 +27,7 @@ export function createEmitter({ sessions, eventsPerSecond }: Scene): Emitter {
 
   const emit = (n: number) => {
     const session = names[n]!;
-    const text = `${sharedMs()} ${WORDS}`;
+    const text = `@${sharedMs()} ${WORDS}`;
     const count = ++said[n]!;
     const event: Emitted =
       count % LOGGED_EVERY === 0

@@ -17,13 +17,20 @@ export interface Pace {
   readonly measureMs: number;
 }
 
+/** A way of streaming, on sessions that only talk. */
+export const runScene = (contestant: string, scene: Scene, pace: Pace): Promise<Figures> =>
+  run(fork(at('./server.ts'), [at(contestant), JSON.stringify(scene)]), '/ID', scene, pace);
+
+/** The whole daemon, on sessions of a real runtime. */
+export const runDaemon = (scene: Scene, pace: Pace): Promise<Figures> =>
+  run(fork(at('./daemon.ts'), [JSON.stringify(scene)]), '/sessions/ID/events', scene, pace);
+
 /** Clients and server in a process each: what is counted of CPU time is the server's alone. */
-export async function runScene(contestant: string, scene: Scene, pace: Pace): Promise<Figures> {
-  const server = fork(at('./server.ts'), [at(contestant), JSON.stringify(scene)]);
+async function run(server: ChildProcess, path: string, scene: Scene, pace: Pace): Promise<Figures> {
   let clients: ChildProcess | undefined;
   try {
     const { port } = (await answer(server)) as { readonly port: number };
-    clients = fork(at('./clients.ts'), [String(port), JSON.stringify(scene)]);
+    clients = fork(at('./clients.ts'), [String(port), JSON.stringify(scene), path]);
     await answer(clients);
     server.send('talk');
     await pass(pace.warmUpMs);

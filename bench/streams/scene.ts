@@ -21,8 +21,14 @@ export interface ServerFigures {
   readonly rssMb: number;
 }
 
-export interface ClientFigures {
+interface DelayFigures {
   readonly received: number;
+  /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
+}
+
+/** Of live events; and, apart from them, of those on the log, from when they were made. */
+export interface ClientFigures extends DelayFigures {
+  readonly logged: DelayFigures;
 }

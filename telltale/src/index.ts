@@ -144,6 +144,8 @@ export type { OpenReview, ReviewFilter } from './session/reviews/review-table.ts
 export { findWorkflow } from './session/runs/find-workflow.ts';
 export type { LoadWorkflowOptions } from './session/runs/load-workflow.ts';
 export type {
+  DueTime,
+  HookHeaders,
   Listening,
   ListenOptions,
   LoadedWorkflow,

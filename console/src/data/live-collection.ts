@@ -3,9 +3,9 @@ import { compareRows, type LiveRow } from './live-row.ts';
 import type { Readable } from './readable.ts';
 
 /** Rows that are kept; the oldest go first. */
-export const MAX_ROWS = 20_000;
+const MAX_ROWS = 20_000;
 /** Events that may come while a list is being read. */
-export const MAX_HELD = 20_000;
+const MAX_HELD = 20_000;
 /** Changes within this time are shown at once: a thousand events a second are twelve renderings. */
 const BATCH_MS = 80;
 

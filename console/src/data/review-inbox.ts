@@ -33,8 +33,12 @@ export interface ReviewInbox extends Readable<InboxView> {
 const PAGE = 200;
 const MAX_OPEN = 2_000;
 const MAX_ANSWERED = 50;
-const ENDS: ReadonlySet<string> = new Set([
+/** Reviews that went away without an event of theirs, and are asked about one by one. */
+const MAX_ASKED_AFTER = 20;
+const SESSION_ENDS: ReadonlySet<string> = new Set([
   ...['session.completed', 'session.failed', 'session.cancelled'],
+]);
+const RUN_ENDS: ReadonlySet<string> = new Set([
   ...['workflow.completed', 'workflow.failed', 'workflow.cancelled'],
 ]);
 
@@ -49,11 +53,11 @@ export function createReviewInbox(
   /** What was answered while the list was being read, and may stand on it still. */
   const gone = new Set<string>();
 
-  const resolve = (review: string, resolution: Resolution) => {
+  const resolve = (review: string, resolution: Resolution, told?: ReviewInfo) => {
     const { open, answered, ...rest } = view.get();
     gone.add(review);
-    const info = open.find((one) => one.review === review);
-    if (info === undefined) return;
+    const info = open.find((one) => one.review === review) ?? told;
+    if (info === undefined || answered.some((one) => one.review === review)) return;
     view.set({
       ...rest,
       open: open.filter((one) => one !== info),
@@ -80,7 +84,12 @@ export function createReviewInbox(
         } while (cursor !== undefined && items.length < MAX_OPEN);
         if (reading !== readings) return;
         const open = items.filter(({ review }) => !gone.has(review)).sort(byAge);
-        view.set({ kind: 'ready', open, answered: view.get().answered });
+        const before = view.get();
+        view.set({ kind: 'ready', open, answered: before.answered });
+        const known = new Set(open.map(({ review }) => review));
+        const missing = before.open.filter(({ review }) => !known.has(review)).slice(0, MAX_ASKED_AFTER);
+        // What cannot be read is not shown as answered: the inbox is right without it.
+        for (const { review } of missing) client.review(review).then(inbox.answered, () => undefined);
       } catch (thrown) {
         if (reading !== readings) return;
         const { kind, open, answered } = view.get();
@@ -91,19 +100,22 @@ export function createReviewInbox(
     accept(event) {
       if (event.type === 'review.requested') client.review(event.review).then(add, () => inbox.refresh());
       else if (event.type === 'review.resolved') resolve(event.review, resolutionOf(event));
-      else if (ENDS.has(event.type)) {
-        const stream = 'turn' in event ? event.session : event.run;
+      else {
+        const isSession = 'turn' in event;
+        if (!(isSession ? SESSION_ENDS : RUN_ENDS).has(event.type)) return;
+        const stream = isSession ? event.session : event.run;
         if (view.get().open.some(({ session }) => session === stream)) void inbox.refresh();
       }
     },
     answered(details) {
       const { review, answer, choice, by, note, answeredAt } = details;
       if (answer === undefined || by === undefined || answeredAt === undefined) return;
-      resolve(review, {
+      const resolution = {
         ...{ answer, by, at: answeredAt },
         ...(choice === undefined ? {} : { choice }),
         ...(note === undefined ? {} : { note }),
-      });
+      };
+      resolve(review, resolution, details);
     },
   };
   return inbox;

@@ -16,7 +16,7 @@ export function formatRelative(at: number, now: number): string {
 }
 
 /** `2026-11-15` in the reader's time zone. */
-export const formatDate = (at: number): string => {
+const formatDate = (at: number): string => {
   const date = new Date(at);
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 };

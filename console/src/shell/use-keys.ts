@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'react';
 const TYPED_IN = 'input, textarea, select, [contenteditable="true"]';
 
 /** Whether a key is meant for what it was pressed in, and not for the page. */
-export const isForControl = (event: KeyboardEvent): boolean =>
+const isForControl = (event: KeyboardEvent): boolean =>
   event.defaultPrevented ||
   event.ctrlKey ||
   event.metaKey ||

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { formatWhole } from '../format/format-number.ts';
 import { cx } from './class-names.ts';
 
 /** Characters that are shown before somebody asks for more. */
@@ -26,7 +27,7 @@ export function Code({ text, className }: CodeProps) {
           className="px-2.5 pb-2 text-small font-medium text-accent hover:underline"
           onClick={() => setShown(shown + STEP)}
         >
-          Show {Math.min(rest, STEP).toLocaleString('en')} more of {rest.toLocaleString('en')} characters
+          Show {formatWhole(Math.min(rest, STEP))} more of {formatWhole(rest)} characters
         </button>
       ) : null}
     </div>

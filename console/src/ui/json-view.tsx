@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import { isJsonObject, type Json } from '../../../telltale/src/kernel/json.ts';
+import { formatWhole } from '../format/format-number.ts';
 import { cx } from './class-names.ts';
 import { Icon } from './icon.tsx';
 
@@ -69,7 +70,7 @@ function Entries({ name, level, entries, list = false }: EntriesProps) {
       </div>
     );
   const rest = entries.length - shown;
-  const count = `${entries.length.toLocaleString('en')} ${list ? 'items' : 'keys'}`;
+  const count = `${formatWhole(entries.length)} ${list ? 'items' : 'keys'}`;
   return (
     <div className="min-w-0">
       {level === 0 && name === undefined ? null : (
@@ -103,9 +104,7 @@ function Text({ text }: { readonly text: string }) {
     <span className="min-w-0 break-words whitespace-pre-wrap text-done">
       {rest > 0 ? text.slice(0, shown) : text === '' ? '""' : text}
       {rest > 0 ? (
-        <More onClick={() => setShown(shown + MORE_CHARACTERS)}>
-          … {rest.toLocaleString('en')} more characters
-        </More>
+        <More onClick={() => setShown(shown + MORE_CHARACTERS)}>… {formatWhole(rest)} more characters</More>
       ) : null}
     </span>
   );

@@ -2,6 +2,7 @@ import type { ErrorJson } from '../../../telltale/src/kernel/runtime-error.ts';
 import { useNow } from '../data/use-now.ts';
 import { formatDuration } from '../format/format-duration.ts';
 import { Button } from './button.tsx';
+import { cx } from './class-names.ts';
 import { Icon } from './icon.tsx';
 
 export interface OfflineBannerProps {
@@ -22,7 +23,10 @@ export function OfflineBanner({ error, retryAt }: OfflineBannerProps) {
       <Icon name="offline" className="text-wait" />
       <p className="min-w-0 flex-1">
         <span className="font-semibold">The connection to the server is lost.</span>{' '}
-        <span className="text-ink-soft" title={`${error.message} (${error.code})`}>
+        <span
+          className={cx('text-ink-soft', retryAt !== undefined && 'max-sm:sr-only')}
+          title={`${error.message} (${error.code})`}
+        >
           {retryAt === undefined ? error.message : 'What you see is what was last known.'}
         </span>
       </p>

@@ -58,7 +58,7 @@ export function Tabs<Id extends string>(props: TabsProps<Id>) {
           >
             {text}
             {count === undefined ? null : (
-              <span className="ml-1.5 text-small font-normal text-ink-faint tabular-nums">{count}</span>
+              <span className="ml-1 text-small font-normal text-ink-faint tabular-nums"> {count}</span>
             )}
           </button>
         ))}

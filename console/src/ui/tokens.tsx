@@ -1,4 +1,4 @@
-import { formatCount } from '../format/format-number.ts';
+import { formatCount, formatWhole } from '../format/format-number.ts';
 
 export interface TokensProps {
   readonly input: number;
@@ -9,7 +9,7 @@ export interface TokensProps {
 export const Tokens = ({ input, output, className }: TokensProps) => (
   <span
     className={className ?? 'tabular-nums'}
-    title={`${input.toLocaleString('en')} tokens in, ${output.toLocaleString('en')} out`}
+    title={`${formatWhole(input)} tokens in, ${formatWhole(output)} out`}
   >
     {formatCount(input + output)}
     <span className="sr-only"> tokens</span>

@@ -62,7 +62,8 @@ export interface LiveSnapshot {
 
 /**
  * What a follower of a stream is told. `open`: the connection stands (again), and everything behind `after` follows.
- * `lost`: it broke, and is tried again in so many milliseconds. `end`: nothing will come any more.
+ * `lost`: it broke, and is tried again in so many milliseconds: never (Infinity) where that would change nothing, and `end`
+ * follows. `end`: nothing will come any more. Of `followAll` nothing is resumed: whoever lists after `open` misses nothing.
  */
 export type Followed<Event> =
   | { readonly kind: 'open'; readonly after: number }

@@ -17,9 +17,9 @@ export interface Dues {
 }
 
 /** Of the times that came due, how many are given by name. */
-export const MAX_DUES = 100;
+const MAX_DUES = 100;
 /** A time of cron takes about 70 µs to find: nobody waits for a year of minutes to be counted. */
-export const MAX_COUNTED = 1_000;
+const MAX_COUNTED = 1_000;
 
 export const openTimetable = async (name: string, schedule: Schedule): Promise<Timetable> =>
   'everyMs' in schedule ? everyTimetable(name, schedule) : cronTimetable(name, schedule);

@@ -6,7 +6,7 @@ import type { AgentCatalog } from './catalog/agent-catalog.ts';
 import { createServer, type ServerOptions } from './create-server.ts';
 import { createListeners } from './hooks/create-listeners.ts';
 import { mountHooks } from './hooks/mount-hooks.ts';
-import type { Notifications } from './notify/notifications.ts';
+import { createNotifications } from './notify/create-notifications.ts';
 import { mountProtocols } from './protocols/mount-protocols.ts';
 import { createCaretaker, type Recovered } from './recovery/create-caretaker.ts';
 import { mountRoutes } from './routes/mount-routes.ts';
@@ -37,20 +37,45 @@ export interface Daemon {
   close(): Promise<void>;
 }
 
+/** Sessions' modules are loaded once the first requests have been answered: they take longer than all the rest. */
+const PRELOAD_MS = 250;
+
 /** Listens, then takes up what was alive: `/readyz` says so once that is done. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { runtime, catalog, clock, onError, onNote } = options;
+  const { runtime, catalog, clock, env, onError, onNote } = options;
   const { store } = runtime;
   const streams = createStreams({ runtime, clock, onError });
-  const notifications = quiet;
+  let url: string | undefined;
+  const notifications = createNotifications({
+    ...{ store, catalog, clock, env, onError, random: Math.random },
+    pageOf: (kind, stream) => (url === undefined ? undefined : `${url}/#/${kind}s/${stream}`),
+  });
   const unwatch = runtime.watch(notifications.observe);
-  const listeners = createListeners({ runtime, catalog, onError });
+  const audit = createAudit(store);
+  const listeners = createListeners({
+    ...{ runtime, catalog, onError },
+    onDue(agent, trigger, _outcome, { missed }) {
+      if (missed > 0) onNote(`${agent}: ${trigger} had missed ${missed} of its times while nobody ran.`);
+    },
+  });
   const caretaker = createCaretaker({
     ...{ runtime, catalog, clock },
-    onLeft: (stream, why) => onNote(`${stream} cannot go on here: ${why}`),
+    onLeft(stream, why) {
+      onNote(`${stream} cannot go on here: ${why}`);
+      const entry = {
+        who: 'server',
+        role: 'admin' as const,
+        what: `cannot go on: ${why}`,
+        about: stream,
+        status: 409,
+      };
+      audit.add(entry).catch(onError);
+    },
   });
   let isRecovering = true;
+  let cancelPreload: (() => void) | undefined;
   const closeParts = async () => {
+    cancelPreload?.();
     listeners.close();
     await caretaker.close();
     unwatch();
@@ -58,7 +83,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   };
   const server = await createServer({
     ...options,
-    ...{ streams, notifications, tokens: createTokens(store, clock), audit: createAudit(store) },
+    ...{ streams, notifications, tokens: createTokens(store, clock), audit },
     notReady: () => (isRecovering ? 'recovering' : undefined),
     mounts: [mountHooks(listeners), mountRoutes, mountProtocols],
   }).catch(async (thrown) => {
@@ -66,8 +91,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     await closeParts();
     throw thrown;
   });
+  url = server.url;
   const recovered = caretaker.recover().finally(() => {
     isRecovering = false;
+    cancelPreload = clock.after(PRELOAD_MS, () => void runtime.preload().catch(onError));
   });
   recovered.catch(onError);
   let closing: Promise<void> | undefined;
@@ -86,12 +113,3 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     },
   };
 }
-
-const quiet: Notifications = {
-  observe: () => undefined,
-  list: async () => [],
-  retry: async () => {
-    throw new Error('none');
-  },
-  close: async () => undefined,
-};

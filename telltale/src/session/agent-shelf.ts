@@ -2,7 +2,7 @@ import type { Model } from '../models/model.ts';
 import { createSandboxFinder } from '../targets/process/find-sandbox.ts';
 import { createAgentFamily } from './children/agent-family.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
-import { type PreparedAgent, type PrepareEdges, prepareAgent } from './prepare-agent.ts';
+import type { PreparedAgent, PrepareEdges, prepareAgent } from './prepare-agent.ts';
 
 /**
  * Agents that no session uses and that are kept ready for the next one. A server that loads or defines its agent for
@@ -25,7 +25,10 @@ interface Kept {
   users: number;
 }
 
-export function createAgentShelf(given: PrepareEdges): AgentShelf {
+export function createAgentShelf(
+  given: PrepareEdges,
+  parts: () => Promise<{ readonly prepareAgent: typeof prepareAgent }>,
+): AgentShelf {
   const edges = {
     ...given,
     findSandbox: given.findSandbox ?? createSandboxFinder(given.env),
@@ -43,7 +46,8 @@ export function createAgentShelf(given: PrepareEdges): AgentShelf {
     if (variants?.size === 0) shelf.delete(agent);
   };
   const make = (agent: LoadedAgent<unknown>, model: string | Model | undefined): Kept => {
-    const kept: Kept = { agent, model, made: prepareAgent(edges, agent, model), users: 0 };
+    const made = parts().then(({ prepareAgent: prepare }) => prepare(edges, agent, model));
+    const kept: Kept = { agent, model, made, users: 0 };
     let variants = shelf.get(agent);
     if (variants === undefined) {
       variants = new Map();

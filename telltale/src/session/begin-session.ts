@@ -8,6 +8,7 @@ import type { Model } from '../models/model.ts';
 import type { StreamWriter } from '../store/store.ts';
 import type { Invoke } from '../targets/artifacts/invoker.ts';
 import type { Begin, Lineage } from './children/lineage.ts';
+import { choiceOf } from './choice-of.ts';
 import { sessionContext } from './decision-context.ts';
 import { firstEvent, writerOf } from './first-event.ts';
 import type { Lead } from './guide/lead.ts';
@@ -24,9 +25,6 @@ import {
   seedMissing,
   setGiven,
 } from './variables/session-variables.ts';
-
-/** What whoever begins a session asked for. */
-export const choiceOf = (begin: Begin) => (begin.kind === 'start' ? begin.start : begin.resume);
 
 interface Opened {
   readonly prepared: PreparedAgent;

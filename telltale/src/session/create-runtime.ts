@@ -34,6 +34,7 @@ import type {
   StartOptions,
   Watcher,
 } from './runtime-types.ts';
+import { createSessionParts } from './session-parts.ts';
 import { createTokenizer } from './tokenizer.ts';
 import { DEFAULT_USER } from './variables/variable-scope.ts';
 
@@ -52,7 +53,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       : given;
   const ids = createIdSource({ clock });
   const live = new Set<LiveSession>();
-  const here = new Map<string, LiveSession>();
+  const here = new Map<string, Session<unknown>>();
   const watchers = new Set<Watcher>();
   let closed = false;
 
@@ -61,7 +62,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const user = options.user ?? env.TELLTALE_USER ?? DEFAULT_USER;
   const tokenizer = createTokenizer();
   const memories = createMemories({ store, clock, tokenizer });
-  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox, derivedTriggers, tokenizer });
+  const parts = createSessionParts();
+  const shelf = createAgentShelf({ store, clock, env, mcp, sandbox, derivedTriggers, tokenizer }, parts);
   // What no session or run can be told of: it surfaces in the program around.
   const onError = (thrown: unknown) =>
     queueMicrotask(() => {
@@ -69,7 +71,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     });
   const engine = createEmbeddedEngine({ store, clock, onError });
   // Whoever called a sub-agent ends it.
-  const spawn: Spawn = (begin) => createLiveSession(edges, begin);
+  const spawn: Spawn = (begin) => createLiveSession(edges, begin, parts);
   const lateModel = createLateModels((ref, folder) => openModel(ref, { env, folder, clock }));
   const runs = createRuns(
     {
@@ -147,6 +149,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       return () => watchers.delete(own);
     },
     session: (id) => here.get(id),
+    async preload() {
+      await parts();
+    },
     async why(stream, seq) {
       const info = await store.info(stream);
       if (info === undefined) throw streamUnknown(stream, store.location);
@@ -164,7 +169,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       if (typeof (start as Partial<StartOptions> | undefined)?.input !== 'string') throw noInput();
       start.signal?.throwIfAborted();
       const id = start.id ?? ids.next('ses');
-      const session = keep(createLiveSession(edges, { kind: 'start', id, agent, start }));
+      const session = keep(createLiveSession(edges, { kind: 'start', id, agent, start }, parts));
       return session as Session<unknown> as Session<Output>; // what readResult gives
     },
     async resume<Output>(id: string, resume: ResumeOptions<Output> = {}) {
@@ -181,7 +186,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       signal?.throwIfAborted();
       const model = resume.model ?? startedWith(state, agent);
       const choice = model === undefined ? resume : { ...resume, model };
-      const session = keep(createLiveSession(edges, { kind: 'resume', id, agent, resume: choice }));
+      const session = keep(createLiveSession(edges, { kind: 'resume', id, agent, resume: choice }, parts));
       await session.ready;
       return session as Session<unknown> as Session<Output>;
     },

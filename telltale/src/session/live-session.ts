@@ -1,12 +1,13 @@
 import type { ObservedEvent } from '../events/event.ts';
 import type { StreamWriter } from '../store/store.ts';
-import { beginSession, choiceOf } from './begin-session.ts';
+import type { beginSession } from './begin-session.ts';
 import { createTalk } from './chat/talk.ts';
 import type { Begin, ChildSession } from './children/lineage.ts';
+import { choiceOf } from './choice-of.ts';
 import { createEventQueue } from './event-queue.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
-import { runSession } from './run-session.ts';
+import type { runSession } from './run-session.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
 import type { Session, SessionResult } from './runtime-types.ts';
 import type { SessionLog } from './session-log.ts';
@@ -17,8 +18,18 @@ export interface LiveSession extends Session<unknown>, ChildSession {
   readonly ready: Promise<void>;
 }
 
+/** What a session is run with, loaded when the first one begins. */
+export interface LiveParts {
+  readonly beginSession: typeof beginSession;
+  readonly runSession: typeof runSession;
+}
+
 /** A session that this process works on, from the moment it is asked for. */
-export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSession {
+export function createLiveSession(
+  edges: RuntimeEdges,
+  begin: Begin,
+  parts: () => Promise<LiveParts>,
+): LiveSession {
   const { store } = edges;
   const { id } = begin;
   const stop = createStop();
@@ -40,6 +51,7 @@ export function createLiveSession(edges: RuntimeEdges, begin: Begin): LiveSessio
     let writer: StreamWriter | undefined;
     let prepared: PreparedAgent | undefined;
     try {
+      const { beginSession, runSession } = await parts();
       prepared = await edges.shelf.prepare(begin.agent, choiceOf(begin).model);
       const opened = await beginSession(edges, begin, stop, prepared, (made) => {
         writer = made.writer;

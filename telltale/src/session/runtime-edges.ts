@@ -5,10 +5,9 @@ import type { Store } from '../store/store.ts';
 import type { Approve } from '../targets/target.ts';
 import type { AgentShelf } from './agent-shelf.ts';
 import type { Spawn } from './children/lineage.ts';
-import type { LiveSession } from './live-session.ts';
 import type { Memories } from './memory/memories.ts';
 import type { Runs } from './runs/create-runs.ts';
-import type { OnWaiting, Watcher } from './runtime-types.ts';
+import type { OnWaiting, Session, Watcher } from './runtime-types.ts';
 
 /** What every session of a runtime has at hand. */
 export interface RuntimeEdges {
@@ -30,6 +29,6 @@ export interface RuntimeEdges {
   readonly ids: IdSource;
   readonly watchers: ReadonlySet<Watcher>;
   /** The sessions that are worked on here, by id. */
-  readonly here: Map<string, LiveSession>;
+  readonly here: Map<string, Session<unknown>>;
   readonly crashPoint?: ((name: string) => void) | undefined;
 }

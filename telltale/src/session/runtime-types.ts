@@ -20,7 +20,7 @@ import type { ReviewDetails } from './reviews/read-review.ts';
 import type { OpenReview, ReviewFilter } from './reviews/review-table.ts';
 import type { ClientRuns, ClientRunsOptions } from './runs/client-types.ts';
 import type { Workflows } from './runs/run-types.ts';
-import type { OpenSpeech } from './turn/open-speech.ts';
+import type { OpenSpeech } from './speech.ts';
 import type { DerivedTriggers } from './variables/derived-triggers.ts';
 
 /**
@@ -158,6 +158,8 @@ export interface Runtime {
   watch(watcher: Watcher): () => void;
   /** A session that is worked on here, sub-agents' included. */
   session(id: string): Session<unknown> | undefined;
+  /** Loads what sessions are run with ahead of the first one, which else waits for it. */
+  preload(): Promise<void>;
   /** Why an event happened: the events that led to it, across streams. */
   why(stream: string, seq: number): Promise<CauseChain>;
   /** The artifacts of the store. */

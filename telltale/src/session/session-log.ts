@@ -8,7 +8,7 @@ import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { StreamWriter } from '../store/store.ts';
 import { type Beside, createStreamBatches } from '../store/stream-batches.ts';
 import { tellAll } from '../store/tell-all.ts';
-import type { OpenSpeech } from './turn/open-speech.ts';
+import type { OpenSpeech } from './speech.ts';
 
 /**
  * The one way in which a session changes: an event is folded at once, written in order behind those before it, and shown

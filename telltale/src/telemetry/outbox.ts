@@ -18,8 +18,6 @@ export interface OutboxOptions {
 
 /** What goes to a collector, if anything does. */
 export interface Outbox {
-  /** Something has happened: from here on there is something to send. */
-  open(): void;
   span(span: SpanRecord): void;
   close(): Promise<void>;
 }
@@ -36,7 +34,6 @@ export function createOutbox(options: OutboxOptions): Outbox {
   const isOn = settings.traces !== undefined || settings.metrics !== undefined;
   const startedAt = clock.now();
   const waiting: SpanRecord[] = [];
-  let opening: Promise<Exporters | undefined> | undefined;
   let exporters: Exporters | undefined;
   let closing: Promise<void> | undefined;
   let toldAt: number | undefined;
@@ -67,20 +64,20 @@ export function createOutbox(options: OutboxOptions): Outbox {
     }
   };
 
+  // At once, while sessions are still to begin: it takes the thread for a tenth of a second, which a stream would notice.
+  const opening = isOn ? load() : Promise.resolve(undefined);
+
   const flush = async () => {
     const ended = await within(
       clock,
       CLOSE_MS,
-      (opening ?? Promise.resolve(undefined)).then((all) => all?.close()),
+      opening.then((all) => all?.close()),
     );
     if (ended.kind === 'late') tell(notFlushed(CLOSE_MS));
     else if (ended.kind === 'failed') tell(exporterBroken(ended.error));
   };
 
   return {
-    open() {
-      if (isOn && closing === undefined) opening ??= load();
-    },
     span(span) {
       if (exporters !== undefined) exporters.span(span);
       else if (waiting.length < MAX_WAITING) waiting.push(span);

@@ -135,6 +135,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
       [...logs.keys(), ...runs.keys()]
         .flatMap((stream) => info(stream) ?? [])
         .filter(({ kind }) => filter?.kind === undefined || kind === filter.kind)
+        .filter(({ parent }) => filter?.parent === undefined || parent === filter.parent)
         .toSorted((a, b) => b.createdAt - a.createdAt)
         .slice(0, filter?.limit),
     read: async (stream, { from = 1, limit = 1000 } = {}) =>
@@ -247,6 +248,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         },
         watch: () => () => undefined,
         session: () => undefined,
+        preload: async () => undefined,
         why: async () => ({ events: [] }),
         artifacts: async () => {
           throw new Error('nothing here has artifacts');

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { allows } from '../../../console/src/data/allows.ts';
 import { bandLook } from '../../../console/src/format/band-look.ts';
 import { formatDuration } from '../../../console/src/format/format-duration.ts';
-import { formatCost, formatCount } from '../../../console/src/format/format-number.ts';
+import { formatCost, formatCount, formatWhole } from '../../../console/src/format/format-number.ts';
 import { formatRelative } from '../../../console/src/format/format-time.ts';
 import { placeSpans } from '../../../console/src/format/place-spans.ts';
 import { healthOf } from '../../../console/src/pages/agents/health-of.ts';
@@ -41,6 +41,10 @@ describe('figures', () => {
     [34_400, '34k'],
     [999_900, '1M'],
   ])('%d tokens are told as %s', (count, told) => expect(formatCount(count)).toBe(told));
+
+  test('whole numbers are grouped by thousands', () => {
+    fc.assert(fc.property(fc.nat(), (count) => formatWhole(count) === count.toLocaleString('en')));
+  });
 
   test('a cost that is not nothing is never told as nothing', () => {
     expect([0, 0.00001, 0.0042, 0.124, 13.4].map(formatCost)).toEqual([

@@ -6,7 +6,7 @@ import { changesUntil, numericFields } from '../../../console/src/pages/session/
 import type { LogSource } from '../../../console/src/pages/session/model/session-log.ts';
 import { createSessionModel } from '../../../console/src/pages/session/model/session-model.ts';
 import { createStateTimeline } from '../../../console/src/pages/session/model/state-timeline.ts';
-import { itemsUntil, liveItems } from '../../../console/src/pages/session/model/stream.ts';
+import { itemsUntil, withLive } from '../../../console/src/pages/session/model/stream.ts';
 import { createTimeAxis, fitScale, GAP_PX } from '../../../console/src/pages/session/model/time-axis.ts';
 import { createSavingTimeline } from '../../../console/src/pages/session/model/turn-saving.ts';
 import { createWaterfall } from '../../../console/src/pages/session/model/waterfall.ts';
@@ -267,6 +267,36 @@ describe('the waterfall', () => {
     ]);
   });
 
+  it('cuts the wait for an answer out, also where it holds up the turn', () => {
+    const log = logOf(
+      [0, started],
+      [10, turnStarted],
+      [20, declared('a', { mode: 'sync' })],
+      [25, review],
+      [26, { type: 'session.waiting', for: 'review r1' }],
+      [60_000, { type: 'review.resolved', review: 'r1', answer: 'approved', by: 'ann' }],
+      [60_001, begun('a')],
+    );
+    const waterfall = waterfallOf(log);
+    expect(waterfall.gaps).toEqual([{ from: 26, to: 60_000, seq: 6, why: 'person' }]);
+    expect(waterfallOf(log.slice(0, 4)).idleNow()).toBeUndefined();
+    expect(waterfallOf(log.slice(0, 5)).idleNow()).toBe('person');
+  });
+
+  it('does not call a turn failed whose process ended, and draws what it had said', () => {
+    const error = { code: 'interrupted', message: 'The runtime was restarted.', retryable: true };
+    const log = logOf(
+      [0, started],
+      [10, turnStarted],
+      [40, { type: 'model.output', offset: 0, text: 'x' }],
+      [50_000, { type: 'session.resumed', by: 'user' }],
+      [50_001, { type: 'turn.failed', error, retry_in: 0 }],
+    );
+    const waterfall = waterfallOf(log);
+    expect(waterfall.turns[0]?.end).toMatchObject({ finish: 'interrupted', spokeUntil: 40 });
+    expect(waterfall.gaps).toEqual([{ from: 40, to: 50_000, seq: 4, why: 'away' }]);
+  });
+
   it('saves what the command line says it does', () => {
     const { waitingMs, actualMs, early } = overlapOf(SMALL);
     const last = SMALL.at(-1) as SessionEvent;
@@ -327,14 +357,37 @@ describe('the conversation', () => {
       [5, declared('b')],
       [6, { type: 'thought', text: 'next', depth: 0 }],
     );
+    log.push(
+      event(declared('c', { in: 'thought' }), 8),
+      event({ type: 'thought', text: 'with c', depth: 0 }, 9),
+      event({ type: 'thought', text: 'without', depth: 0 }, 10),
+    );
     const model = modelOf(serverWith(log, 100).source);
     model.open();
-    await expect.poll(() => model.events.length).toBe(7);
+    await expect.poll(() => model.events.length).toBe(10);
     expect(model.stream.items.map(({ kind, seq }) => `${kind} ${seq}`)).toEqual([
       ...['message 1', 'turn 2', 'thought 5', 'thought 4', 'action 3', 'action 6', 'thought 7'],
+      ...['thought 9', 'action 8', 'thought 10'],
     ]);
     expect(itemsUntil(model.stream.items, 4).map(({ seq }) => seq)).toEqual([1, 2, 4, 3]);
-    expect(itemsUntil(model.stream.items, 7)).toBe(model.stream.items);
+    expect(itemsUntil(model.stream.items, 10)).toBe(model.stream.items);
+  });
+
+  /** What is told that is not on the log yet. */
+  const open = (model: ReturnType<typeof modelOf>) =>
+    withLive(model.stream, model.live(), { first: 0, at: 0 }).filter(({ seq }) => seq === 0);
+
+  it('tells a thought that still comes where it will stand', async () => {
+    const log = logOf([0, started], [1, turnStarted], [2, declared('a', { in: 'thought' })]);
+    const server = serverWith(log, 100);
+    const model = modelOf(server.source);
+    model.open();
+    await expect.poll(() => server.follows()).toBe(true);
+    server.tell(delta('First this'));
+    const told = () => withLive(model.stream, model.live(), { first: 0, at: 0 }).map(({ kind }) => kind);
+    expect(told()).toEqual(['message', 'turn', 'thought', 'action']);
+    server.tell({ kind: 'event', event: event({ type: 'thought', text: 'First this', depth: 0 }, 4) });
+    expect(told()).toEqual(['message', 'turn', 'thought', 'action']);
   });
 
   it('lets pieces grow until the element is on the log, and then tells it once', async () => {
@@ -344,16 +397,16 @@ describe('the conversation', () => {
     await expect.poll(() => server.follows()).toBe(true);
     server.tell(delta('Let me '));
     server.tell(delta('see'));
-    expect(liveItems(model.live(), 0)).toMatchObject([{ kind: 'thought', text: 'Let me see', open: true }]);
+    expect(open(model)).toMatchObject([{ kind: 'thought', text: 'Let me see', open: true }]);
     server.tell({ kind: 'event', event: event({ type: 'thought', text: 'Let me see', depth: 0 }, 3) });
-    expect(liveItems(model.live(), 0)).toEqual([]);
+    expect(open(model)).toEqual([]);
     expect(model.stream.items.filter(({ kind }) => kind === 'thought')).toHaveLength(1);
     server.tell(said('First. '));
     server.tell(said('Second'));
     server.tell({ kind: 'event', event: event({ type: 'response', text: 'First.', final: false }, 4) });
-    expect(liveItems(model.live(), 0)).toMatchObject([{ kind: 'response', text: 'Second', final: 'open' }]);
+    expect(open(model)).toMatchObject([{ kind: 'response', text: 'Second', final: 'open' }]);
     server.tell({ kind: 'event', event: event(turnStarted, 5, 50, 2) });
-    expect(liveItems(model.live(), 0)).toEqual([]);
+    expect(open(model)).toEqual([]);
   });
 
   it('shows whoever joins in the middle what has come so far', async () => {
@@ -368,7 +421,7 @@ describe('the conversation', () => {
       event: { type: 'live.snapshot', session: 's', turn: 1, thoughts, response: '' },
     });
     server.tell(delta(' so far'));
-    expect(liveItems(model.live(), 0)).toMatchObject([{ text: 'All of it so far' }]);
+    expect(open(model)).toMatchObject([{ text: 'All of it so far' }]);
   });
 });
 

@@ -3,19 +3,20 @@ import { expect, test } from 'vitest';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import type { WorkflowManifest } from '../../src/manifest/schema/kinds.ts';
 import { compileTriggers } from '../../src/triggers/compile-triggers.ts';
+import { outsideTriggers } from '../../src/triggers/outside-triggers.ts';
 
 const page = readFileSync(new URL('../../../docs/triggers.md', import.meta.url), 'utf8');
 const manifests = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
 
-test('every workflow of docs/triggers.md is right, and its triggers can be watched for', async () => {
-  expect(manifests).toHaveLength(3);
+test('every workflow of docs/triggers.md is right, and its triggers can be watched or listened for', async () => {
+  expect(manifests).toHaveLength(5);
   for (const text of manifests) {
     const source = { label: 'triggers.md', bytes: Buffer.from(text), folder: '/' };
     const { diagnostics, projects } = await loadManifests([source], { env: {}, root: '/', cwd: '/' });
     expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
-    const { all } = compileTriggers(
-      projects.flatMap(({ manifests: found }) => found.map(({ manifest }) => manifest as WorkflowManifest)),
+    const workflows = projects.flatMap(({ manifests: found }) =>
+      found.map(({ manifest }) => manifest as WorkflowManifest),
     );
-    expect(all.length).toBeGreaterThan(0);
+    expect(compileTriggers(workflows).all.length + outsideTriggers(workflows).length).toBeGreaterThan(0);
   }
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cloneState } from '../../src/events/clone-state.ts';
+import { cloneState, reduceShared } from '../../src/events/clone-state.ts';
 import { decodeEvent, encodeEvent } from '../../src/events/codec.ts';
 import type { EventBody, SessionEvent } from '../../src/events/event.ts';
 import { fold, reduce } from '../../src/events/reduce.ts';
@@ -55,8 +55,11 @@ describe('folding', () => {
         const before = structuredClone(state);
         const clone = cloneState(state);
         expect(clone).toEqual(state);
-        expect(fold(log.slice(cut), clone)).toEqual(fold(log));
+        for (const event of log.slice(cut)) reduceShared(clone, event);
+        expect(clone).toEqual(fold(log));
         expect(state).toEqual(before);
+        for (const event of log.slice(cut)) reduceShared(state, event);
+        expect(state).toEqual(fold(log));
       }),
     );
   });

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { createAgentShelf } from '../../src/session/agent-shelf.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
+import { createSessionParts } from '../../src/session/session-parts.ts';
 import { createTokenizer } from '../../src/session/tokenizer.ts';
 import type { OpenMcpServer } from '../../src/targets/mcp/mcp-server.ts';
 import { createMemoryStore } from '../../src/testing/memory-store.ts';
@@ -24,13 +25,8 @@ function shelfWithServers() {
     };
   };
   const clock = createSystemClock();
-  const shelf = createAgentShelf({
-    store: createMemoryStore(),
-    clock,
-    env: {},
-    mcp,
-    tokenizer: createTokenizer(),
-  });
+  const edges = { store: createMemoryStore(), clock, env: {}, mcp, tokenizer: createTokenizer() };
+  const shelf = createAgentShelf(edges, createSessionParts());
   const make = (name = 'x') =>
     defineAgent({
       name,

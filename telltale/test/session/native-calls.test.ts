@@ -9,6 +9,7 @@ import { createScriptedModel, type ScriptedModelOptions } from '../../src/models
 import { createConversation } from '../../src/prompt/conversation.ts';
 import { createAgentShelf } from '../../src/session/agent-shelf.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
+import { createSessionParts } from '../../src/session/session-parts.ts';
 import { createTokenizer } from '../../src/session/tokenizer.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { type Ran, type RunOptions, runAgent, tool } from './run-agent.ts';
@@ -392,10 +393,8 @@ describe.each(['tools', 'step'] as const)('a conversation in the dialect %s', (d
 
   const opening = async (folder: string) => {
     const clock = createSystemClock();
-    const shelf = createAgentShelf({
-      ...{ store: createMemoryStore({ clock }), clock, env: {} },
-      tokenizer: createTokenizer(),
-    });
+    const edges = { store: createMemoryStore({ clock }), clock, env: {}, tokenizer: createTokenizer() };
+    const shelf = createAgentShelf(edges, createSessionParts());
     const agent = await loadAgent('agent.yml', { cwd: folder });
     const { face } = await shelf.prepare(agent, createScriptedModel({ turns: [] }));
     return face(false).opening(undefined);

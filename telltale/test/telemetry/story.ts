@@ -18,8 +18,8 @@ const FILES = {
   ...tool('broken', "throw new Error('secret words');"),
   ...tool(
     'flaky',
-    `globalThis.telltaleFlaky = (globalThis.telltaleFlaky ?? 0) + 1;
-     if (globalThis.telltaleFlaky % 2 === 1) throw Object.assign(new Error('not yet'), { retryable: true });
+    `run.calls = (run.calls ?? 0) + 1;
+     if (run.calls === 1) throw Object.assign(new Error('not yet'), { retryable: true });
      return 'at last';`,
   ),
   'team/helper.yml': 'kind: Agent\nname: helper\nmodel: scripted:./helper.json\n',

@@ -33,7 +33,12 @@ export function ReviewDetail({ review }: { readonly review: string }) {
   return (
     <article
       aria-label={info.what}
-      className="flex min-h-0 flex-1 flex-col overflow-hidden rounded-lg border border-line bg-surface"
+      tabIndex={-1}
+      ref={(element) => {
+        // On a narrow screen the list is gone, and the focus with it.
+        if (document.activeElement === document.body) element?.focus({ preventScroll: true });
+      }}
+      className="flex min-h-0 flex-1 flex-col overflow-hidden rounded-lg border border-line bg-surface outline-none"
     >
       <div className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4 md:p-5">
         <div>

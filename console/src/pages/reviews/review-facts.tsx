@@ -20,7 +20,7 @@ export const ReviewFacts = ({ review }: { readonly review: ReviewInfo }) => (
       </dd>
     </div>
     <div>
-      <dt>What would run</dt>
+      <dt>{review.kind === 'permission' ? 'What would run' : 'About'}</dt>
       <dd className="font-mono text-small leading-5 break-words">{review.target}</dd>
     </div>
     <div>

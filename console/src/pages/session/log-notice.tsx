@@ -1,6 +1,9 @@
+import { useNow } from '../../data/use-now.ts';
+import { formatDuration } from '../../format/format-duration.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useSessionView } from './session-view.ts';
+import { SILENT_AFTER_MS } from './use-moment.ts';
 
 /** That what is shown may no longer be all there is. */
 export function LogNotice() {
@@ -13,7 +16,7 @@ export function LogNotice() {
         Reading the log: {model.events.length.toLocaleString('en')} events so far…
       </p>
     );
-  if (status.kind !== 'lost' && status.kind !== 'failed') return null;
+  if (status.kind !== 'lost' && status.kind !== 'failed') return <Silence />;
   return (
     <div
       role="status"
@@ -28,5 +31,20 @@ export function LogNotice() {
         Try again now
       </Button>
     </div>
+  );
+}
+
+/** A session that seems to go on, but of which nothing was heard: its process may be gone. */
+function Silence() {
+  const { model } = useSessionView();
+  const now = useNow();
+  const state = model.stateAt(model.events.length);
+  if (state.status !== 'running' || now - state.at < SILENT_AFTER_MS) return null;
+  return (
+    <p role="status" className="flex shrink-0 items-center gap-2 text-small text-ink-soft">
+      <Icon name="clock" size={14} className="text-wait" />
+      Nothing was heard of this session for {formatDuration(now - state.at)}. If the process that worked on it
+      is gone, resume it.
+    </p>
   );
 }

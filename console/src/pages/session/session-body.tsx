@@ -26,10 +26,10 @@ export function SessionBody() {
     return (
       <div className="grid min-h-0 flex-1 grid-cols-[minmax(0,1fr)_minmax(22rem,28rem)] gap-3">
         <div className="flex min-h-0 min-w-0 flex-col gap-3">
-          <WaterfallPanel className="min-h-0 flex-[3_1_0]" />
+          <WaterfallPanel className="min-h-0 flex-[5_1_0]" />
           <section
             aria-label="Details"
-            className="flex min-h-0 flex-[2_1_0] flex-col rounded-lg border border-line bg-surface"
+            className="flex min-h-0 flex-[3_1_0] flex-col rounded-lg border border-line bg-surface"
           >
             <Tabs
               label="Details"

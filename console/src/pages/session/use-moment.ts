@@ -4,6 +4,9 @@ import type { Moment } from './model/action-phases.ts';
 import type { SessionModel } from './model/session-model.ts';
 import { useClock } from './use-clock.ts';
 
+/** Nothing was heard for so long: nobody can say that it still goes on, and bars do not grow any more. */
+export const SILENT_AFTER_MS = 10 * 60_000;
+
 /** Browsers refuse to write an address too often: it follows once the slider rests. */
 const ADDRESS_AFTER_MS = 300;
 
@@ -36,8 +39,9 @@ export function useMoment(model: SessionModel): MomentState {
   const isMoving = isLive && status === 'running' && (turnOpen || open.size > 0);
   const now = useClock(isMoving && model.waterfall.idleNow() === undefined);
   const { end } = model.waterfall;
+  const isHeard = now - end < SILENT_AFTER_MS;
   const moment = isLive
-    ? { seq: last, at: isMoving ? Math.max(end, now) : end }
+    ? { seq: last, at: isMoving && isHeard ? Math.max(end, now) : end }
     : { seq: at, at: model.events[at - 1]?.at ?? end };
   return { moment, isLive, seek };
 }

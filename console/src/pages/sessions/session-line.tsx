@@ -1,3 +1,4 @@
+import { memo } from 'react';
 import { Link } from 'wouter';
 import { cx } from '../../ui/class-names.ts';
 import { Cost } from '../../ui/cost.tsx';
@@ -17,7 +18,8 @@ export interface SessionLineProps {
   readonly measure: (element: Element | null) => void;
 }
 
-export function SessionLine({ row, at, of, top, measure }: SessionLineProps) {
+/** Drawn again only when something of it changed: scrolling draws the rows that come into view. */
+export const SessionLine = memo(({ row, at, of, top, measure }: SessionLineProps) => {
   const { session, depth, children } = row;
   const figure = 'hidden text-right text-ink-soft lg:block';
   return (
@@ -30,7 +32,7 @@ export function SessionLine({ row, at, of, top, measure }: SessionLineProps) {
       style={{ transform: `translateY(${top}px)` }}
       className={cx(
         'absolute top-0 left-0 w-full border-b border-line px-3 py-2 hover:bg-hover lg:h-15 lg:py-0',
-        'has-[a:focus-visible]:bg-hover',
+        'focus-within:bg-hover',
         SESSION_GRID,
       )}
     >
@@ -79,4 +81,4 @@ export function SessionLine({ row, at, of, top, measure }: SessionLineProps) {
       </p>
     </li>
   );
-}
+});

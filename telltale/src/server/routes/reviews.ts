@@ -96,7 +96,7 @@ function replyOf({ answer, choice, text, note }: AnswerReview, by: string): Revi
   };
 }
 
-export function wireReview(details: ReviewDetails): ReviewDetailsInfo {
+function wireReview(details: ReviewDetails): ReviewDetailsInfo {
   const {
     input,
     plan,

@@ -21,6 +21,7 @@ export async function serveEvents(
   info: StreamInfo,
   { after, limit = DEFAULT_EVENTS, live = '1' }: EventsQuery,
 ): Promise<Response> {
+  c.header('vary', 'accept');
   if (wantsStream(c)) {
     const { stream, kind } = info;
     const from = lastEventId(c) ?? after ?? 0;
@@ -35,7 +36,7 @@ export async function serveEvents(
   return answerJson(c, `{"items":[${items}]${next}}`);
 }
 
-export const wantsStream = (c: Context<AppEnv>): boolean =>
+const wantsStream = (c: Context<AppEnv>): boolean =>
   /(?:^|,)\s*text\/event-stream\b/i.test(c.req.header('accept') ?? '');
 
 /** What a client that comes back has; anything but a number is nothing that we gave. */
@@ -53,6 +54,7 @@ export async function handOver(
   serve: (request: Bare['incoming'], response: Bare['outgoing']) => Promise<void>,
 ): Promise<Response> {
   const { incoming, outgoing } = c.env;
+  if (incoming.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' });
   try {
     await serve(incoming, outgoing);
   } catch (thrown) {

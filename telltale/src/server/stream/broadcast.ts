@@ -1,4 +1,6 @@
+import type { LiveEvent } from '../../events/event.ts';
 import type { Connection } from './connection.ts';
+import { createMergedDeltas } from './merged-deltas.ts';
 import type { Gatherer, Pulse } from './pulse.ts';
 
 /** A client that gets events as they come. */
@@ -20,12 +22,15 @@ export interface Broadcast {
   followers(): readonly Follower[];
   /** `seq` is undefined for what is not on the log. */
   push(frame: string, seq: number | undefined): void;
+  pushLive(event: LiveEvent): void;
   /** Writes what was gathered now. */
   flush(): void;
 }
 
-export function createBroadcast(pulse: Pulse, maxGathered: number): Broadcast {
+/** `stream`: whose deltas they are. At most `maxGathered` characters wait to be written. */
+export function createBroadcast(stream: string, pulse: Pulse, maxGathered: number): Broadcast {
   const followers = new Set<Follower>();
+  const deltas = createMergedDeltas(stream);
   /** Those that do not want what is live. */
   let sober = 0;
   let all = '';
@@ -38,6 +43,7 @@ export function createBroadcast(pulse: Pulse, maxGathered: number): Broadcast {
   };
 
   const flush = () => {
+    all += deltas.close();
     if (all === '') return;
     const shared = followers.size - sober > 1 ? Buffer.from(all) : all;
     const sharedOnLog = sober > 1 ? Buffer.from(onLog) : onLog;
@@ -57,6 +63,11 @@ export function createBroadcast(pulse: Pulse, maxGathered: number): Broadcast {
   };
   const gatherer: Gatherer = { flushedAt: Number.NEGATIVE_INFINITY, isDue: false, flush };
 
+  const soon = () => {
+    if (all.length + deltas.length > maxGathered) flush();
+    else pulse.soon(gatherer, followers.size);
+  };
+
   const broadcast: Broadcast & { size: number } = {
     size: 0,
     add(follower) {
@@ -69,13 +80,17 @@ export function createBroadcast(pulse: Pulse, maxGathered: number): Broadcast {
     remove,
     followers: () => [...followers],
     push(frame, at) {
+      all += deltas.close();
       all += frame;
       if (at !== undefined) {
         seq = at;
         if (sober > 0) onLog += frame;
       }
-      if (all.length > maxGathered) flush();
-      else pulse.soon(gatherer, followers.size);
+      soon();
+    },
+    pushLive(event) {
+      all += deltas.add(event);
+      soon();
     },
     flush,
   };

@@ -49,6 +49,7 @@ export function openConnection(
   response: ServerResponse,
   { clock, limits, waiting }: ConnectionEdges,
 ): Connection {
+  /** Bytes that its socket has not taken yet. */
   let own = 0;
   let wake: (() => void) | undefined;
   let over: () => void = () => undefined;
@@ -67,11 +68,12 @@ export function openConnection(
   const put = (data: string | Uint8Array) => (response.socket ?? response).write(data);
   const write = (data: string | Uint8Array, most: number): boolean => {
     connection.writtenAt = clock.monotonic();
-    if (put(data) && own === 0) return true;
+    const willDrain = !put(data);
     const waits = response.writableLength;
+    if (waits === 0 && own === 0) return true;
     count(waits);
     if (waiting.bytes > limits.maxWaitingBytes) connection.destroy();
-    if (waits <= most) return true;
+    if (!willDrain || waits <= most) return true;
     connection.fullSince ??= connection.writtenAt;
     return false;
   };
@@ -85,7 +87,7 @@ export function openConnection(
     over();
   };
 
-  const connection: Connection & { isOpen: boolean; writtenAt: number; fullSince: number | undefined } = {
+  const connection: { -readonly [Key in keyof Connection]: Connection[Key] } = {
     isOpen: true,
     writtenAt: clock.monotonic(),
     fullSince: undefined,

@@ -72,12 +72,13 @@ export function createStreams({ runtime, clock, limits: given, onError }: Stream
 
   const forget = (channel: Channel) => {
     channel.close();
-    if (channels.get(channel.stream)?.channel === channel) channels.delete(channel.stream);
+    const { stream } = channel.place;
+    if (channels.get(stream)?.channel === channel) channels.delete(stream);
   };
 
   const enter = (ref: StreamRef): KeptChannel => {
     const found = channels.get(ref.stream);
-    if (found?.channel.kind === ref.kind) return found;
+    if (found?.channel.place.kind === ref.kind) return found;
     if (found !== undefined) throw nothingToFollow(ref.kind, ref.stream, runtime.store.location);
     const channel = createChannel({ runtime, limits, pulse, turnstile, onError }, ref);
     const kept = { channel, clients: 0 };
@@ -111,7 +112,7 @@ export function createStreams({ runtime, clock, limits: given, onError }: Stream
       await follow(connection);
     } catch (thrown) {
       onError(thrown);
-      connection.end(noticeFrame({ kind: 'dropped', reason: 'The log could not be read.' }));
+      connection.end(noticeFrame({ kind: 'failed', reason: 'The log could not be read.' }));
     }
     await connection.closed;
     connections.delete(connection);
@@ -175,8 +176,8 @@ const isGone = (request: IncomingMessage, response: ServerResponse) =>
  * A browser's EventSource comes back by itself whenever a stream ends: 204 is how it is told not to. Only one that has all
  * of a stream that is over hears that.
  */
-const hasAll = ({ headers }: IncomingMessage, after: number, { head, isOver }: Channel) =>
-  headers['last-event-id'] !== undefined && isOver && after >= head;
+const hasAll = ({ headers }: IncomingMessage, after: number, { place }: Channel) =>
+  headers['last-event-id'] !== undefined && place.isOver && after >= place.head;
 
 const tooSlow = (patienceMs: number) =>
   ({

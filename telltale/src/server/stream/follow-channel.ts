@@ -25,7 +25,7 @@ export async function followChannel(
   const follower: Follower = {
     connection,
     live,
-    position: Math.min(after, channel.head),
+    position: Math.min(after, channel.place.head),
     onFull: () => wake(),
   };
   void connection.closed.then(() => wake());
@@ -48,11 +48,11 @@ export async function followChannel(
 async function readUp(channel: Channel, follower: Follower): Promise<void> {
   const { connection } = follower;
   const page = channel.pages();
-  while (connection.isOpen && follower.position < channel.head) {
+  while (connection.isOpen && follower.position < channel.place.head) {
     const lines = await page(follower.position + 1);
     // What is behind the head comes to all followers alike.
-    const mine = lines.slice(0, channel.head - follower.position);
-    if (mine.length === 0) throw logTooShort(channel.stream, follower.position + 1, follower.position);
+    const mine = lines.slice(0, channel.place.head - follower.position);
+    if (mine.length === 0) throw logTooShort(channel.place.stream, follower.position + 1, follower.position);
     let frames = '';
     for (const line of mine) frames += channel.frameOf(++follower.position, line);
     await feed(connection, frames);

@@ -1,6 +1,6 @@
 import type { LiveSnapshot } from '../../client/client.ts';
 import type { LiveEvent } from '../../events/event.ts';
-import type { OpenSpeech } from '../../session/turn/open-speech.ts';
+import type { OpenSpeech } from '../../session/speech.ts';
 
 /** The first bytes of every stream: how soon a browser that lost it comes back. */
 export const BEGINNING = 'retry: 1000\n\n';
@@ -11,7 +11,10 @@ export const END = 'event: end\ndata: {}\n\n';
 /** What the server says of the stream itself. `ready`: from here on no headline is missed. */
 export type Notice =
   | { readonly kind: 'ready' }
+  /** The client was too slow, and may come back at once. */
   | { readonly kind: 'dropped'; readonly reason: string }
+  /** It may come back, but not at once. */
+  | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'closing' };
 
 export const noticeFrame = (notice: Notice): string => `event: notice\ndata: ${JSON.stringify(notice)}\n\n`;

@@ -1,24 +1,11 @@
 import { RUN_SUMMARY_TYPES } from '../../events/run-summary.ts';
 import { SUMMARY_TYPES } from '../../events/session-summary.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { isRunEvent, type StreamEvent, streamOf } from '../../session/log/stream-event.ts';
 import { createBroadcast } from './broadcast.ts';
 import type { Connection } from './connection.ts';
 import { noticeFrame, plainFrame } from './frames.ts';
+import type { HeadlinesEdges } from './headlines-edges.ts';
 import { createNewsOfOthers } from './news-of-others.ts';
-import type { Pulse } from './pulse.ts';
-import type { StreamLimits } from './stream-limits.ts';
-import type { StreamRuntime } from './stream-source.ts';
-import type { Turnstile } from './turnstile.ts';
-
-export interface HeadlinesEdges {
-  readonly runtime: StreamRuntime;
-  readonly clock: Clock;
-  readonly limits: StreamLimits;
-  readonly pulse: Pulse;
-  readonly turnstile: Turnstile;
-  readonly onError: (thrown: unknown) => void;
-}
 
 /**
  * What changes any list, over all sessions and runs of the store. Nothing is resumed: whoever lists after `ready` misses
@@ -34,7 +21,7 @@ export interface Headlines {
 
 export function createHeadlines(edges: HeadlinesEdges): Headlines {
   const { limits, pulse } = edges;
-  const broadcast = createBroadcast(pulse, limits.maxClientBytes);
+  const broadcast = createBroadcast('', pulse, limits.maxClientBytes);
   const push = (event: StreamEvent) => {
     if (broadcast.size === 0) return;
     const types: ReadonlySet<string> = isRunEvent(event) ? RUN_SUMMARY_TYPES : SUMMARY_TYPES;

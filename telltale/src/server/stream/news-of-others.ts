@@ -1,6 +1,6 @@
 import { decodeLine, type StreamEvent } from '../../session/log/stream-event.ts';
 import type { StreamInfo } from '../../store/store.ts';
-import type { HeadlinesEdges } from './headlines.ts';
+import type { HeadlinesEdges } from './headlines-edges.ts';
 
 /** The streams that are looked at: those that are alive, and those that were made last, which may have ended since. */
 const MAX_ALIVE = 1_000;

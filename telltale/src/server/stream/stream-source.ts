@@ -1,6 +1,6 @@
 import type { ObservedEvent } from '../../events/event.ts';
 import type { Runtime, Session } from '../../session/runtime-types.ts';
-import type { OpenSpeech } from '../../session/turn/open-speech.ts';
+import type { OpenSpeech } from '../../session/speech.ts';
 
 /** What is needed of a runtime. */
 export type StreamRuntime = Pick<Runtime, 'store' | 'watch' | 'session'>;
@@ -8,7 +8,7 @@ export type StreamRuntime = Pick<Runtime, 'store' | 'watch' | 'session'>;
 /** Where a stream's events come from: the session, where it is worked on here, else the store. */
 export interface StreamSource {
   /** Whether it is worked on here: only then are there deltas. */
-  readonly isHere: boolean;
+  isHere(): boolean;
   /** Tells what is said of elements that are still open; nothing where it is not worked on here. */
   speech(told: (open: OpenSpeech | undefined) => void): void;
   /** To be called when it may have been taken up here. */
@@ -49,9 +49,7 @@ export function createStreamSource({ runtime, kind, stream, told, moved }: Strea
   attach();
 
   return {
-    get isHere() {
-      return session !== undefined;
-    },
+    isHere: () => session !== undefined,
     speech(told) {
       session?.speech(told);
     },

@@ -22,7 +22,7 @@ export interface Delivery {
 }
 
 /** How far the sender's clock may be off, either way, the way of the message included. */
-export const TOLERANCE_MS = 5 * 60_000;
+const TOLERANCE_MS = 5 * 60_000;
 /** While a sender changes its secret it signs with both. */
 const MAX_SIGNATURES = 16;
 /** Printable, and short enough to be kept. */

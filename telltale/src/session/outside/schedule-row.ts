@@ -24,11 +24,11 @@ export interface ClaimedDue {
 }
 
 /** A run that comes later than that after its time makes up for what was missed. */
-export const ON_TIME_MS = 60_000;
+const ON_TIME_MS = 60_000;
 /** How long whoever claimed a time has for starting its run before another takes it to be dead. */
 export const CLAIM_MS = 10_000;
 /** Times that are claimed and not yet started: of one more it is said that the schedule is busy. */
-export const MAX_PENDING = 1_000;
+const MAX_PENDING = 1_000;
 
 export const beginRow = (spec: string, now: number, before?: ScheduleRow): ScheduleRow => ({
   ...{ spec, origin: now, last: now },

@@ -1,13 +1,5 @@
+import type { OpenSpeech } from '../speech.ts';
 import type { Hearing } from './hearing-state.ts';
-
-/** What the model has said of elements that are still open. */
-export interface OpenSpeech {
-  readonly turn: number;
-  /** From the outermost to the innermost. */
-  readonly thoughts: readonly { readonly depth: number; readonly text: string }[];
-  /** What has gone out of responses that are not on the log yet. */
-  readonly response: string;
-}
 
 /** Undefined where nothing is open. */
 export function openSpeech({ context, spoken, responses, response }: Hearing): OpenSpeech | undefined {

@@ -98,13 +98,12 @@ export function openExporters(edges: ExportersEdges): Exporters {
       forceFlush: () => inner.forceFlush(),
     };
     const ours = {
-      collect: async () => ({
-        resourceMetrics: {
-          resource,
-          scopeMetrics: [{ scope, metrics: readings.read(edges.metrics(), edges.now()) }],
-        },
-        errors: [],
-      }),
+      async collect() {
+        const read = readings.read(edges.metrics(), edges.now());
+        // Without any the reader sends nothing.
+        const scopeMetrics = read.length === 0 ? [] : [{ scope, metrics: read }];
+        return { resourceMetrics: { resource, scopeMetrics }, errors: [] };
+      },
     };
     const reader = new PeriodicExportingMetricReader({
       ...{ exporter, exportIntervalMillis: metrics.intervalMs, metricProducers: [ours] },

@@ -58,7 +58,7 @@ export interface Registry {
 }
 
 /** Distinct label sets of a metric; what comes after them is counted together, with `other` for each label. */
-export const MAX_SERIES = 500;
+const MAX_SERIES = 500;
 const MAX_LABEL = 128;
 const OTHER = 'other';
 

@@ -3,7 +3,7 @@ import type { Json } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { ATTR, OPERATION } from '../conventions.ts';
 import { contentOf, describe, ended, note, type OpenSpan, openSpan } from './open-span.ts';
-import type { SpanFoldEdges } from './span-fold.ts';
+import type { SpanFoldEdges } from './span-edges.ts';
 import { partSpanId } from './span-ids.ts';
 import type { TracedAction, TracedSession } from './traced-stream.ts';
 

@@ -2,7 +2,7 @@ import type { Cause } from '../../events/event.ts';
 import type { RunEvent, RunEventOf, RunOrigin } from '../../events/run-event.ts';
 import { ATTR, OPERATION } from '../conventions.ts';
 import { openSpan } from './open-span.ts';
-import type { SpanFoldEdges } from './span-fold.ts';
+import type { SpanFoldEdges } from './span-edges.ts';
 import { type Caller, callerIn, callerSpanId, eventSpanId, streamSpanId, traceIdOf } from './span-ids.ts';
 import type { SpanLink } from './span-record.ts';
 import type { TracedRun } from './traced-stream.ts';

@@ -2,7 +2,7 @@ import type { EventOf, SessionEvent } from '../../events/event.ts';
 import { ATTR, OPERATION } from '../conventions.ts';
 import { modelName } from '../model-name.ts';
 import { messageOf, openSpan, plain } from './open-span.ts';
-import type { SpanFoldEdges } from './span-fold.ts';
+import type { SpanFoldEdges } from './span-edges.ts';
 import { type Caller, callerIn, callerSpanId, streamSpanId, traceIdOf } from './span-ids.ts';
 import type { AttributeValue, SpanLink } from './span-record.ts';
 import type { TracedSession } from './traced-stream.ts';

@@ -3,7 +3,7 @@ import { ATTR } from '../conventions.ts';
 import { invokeSpan } from './invoke-span.ts';
 import { openRun } from './open-run.ts';
 import { describe, ended, note, type SpanEnd } from './open-span.ts';
-import type { SpanFoldEdges } from './span-fold.ts';
+import type { SpanFoldEdges } from './span-edges.ts';
 import { addUsage, endStep, startStep } from './step-spans.ts';
 import type { TracedRun } from './traced-stream.ts';
 

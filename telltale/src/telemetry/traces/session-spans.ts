@@ -6,7 +6,7 @@ import { declareAction, endAction, retryAction, startAction } from './action-spa
 import { invokeSpan } from './invoke-span.ts';
 import { openSession } from './open-session.ts';
 import { describe, ended, messageOf, note, openSpan, plain, type SpanEnd } from './open-span.ts';
-import type { SpanFoldEdges } from './span-fold.ts';
+import type { SpanFoldEdges } from './span-edges.ts';
 import { eventSpanId } from './span-ids.ts';
 import type { TracedSession } from './traced-stream.ts';
 import { endTurn, hearTurn, startTurn, use } from './turn-spans.ts';

@@ -1,24 +1,11 @@
 import type { SessionEvent } from '../../events/event.ts';
 import type { RunEvent } from '../../events/run-event.ts';
-import { createOpenStreams, type OpenStreams } from '../open-streams.ts';
+import { createOpenStreams } from '../open-streams.ts';
 import { createRunSpans } from './run-spans.ts';
 import { createSessionSpans } from './session-spans.ts';
+import type { SpanFoldEdges, SpanFoldOptions } from './span-edges.ts';
 import { rootIn } from './span-ids.ts';
-import type { SpanRecord } from './span-record.ts';
 import type { TracedStream } from './traced-stream.ts';
-
-export interface SpanFoldOptions {
-  readonly emit: (span: SpanRecord) => void;
-  /** Whether spans quote what was said and done: prompts, parameters, results, messages of errors. */
-  readonly contents: boolean;
-}
-
-/** What sessions and runs need of each other. */
-export interface SpanFoldEdges extends SpanFoldOptions {
-  readonly streams: OpenStreams<TracedStream>;
-  /** The session or run at the top of a stream's trace. */
-  rootOf(stream: string): string;
-}
 
 /** Makes spans of events. Pure: the same events give the same spans, ids and all. */
 export interface SpanFold {

@@ -2,7 +2,7 @@ import type { RunEventOf } from '../../events/run-event.ts';
 import { ATTR } from '../conventions.ts';
 import { modelName } from '../model-name.ts';
 import { describe, ended, note, type OpenSpan, openSpan, type SpanEnd } from './open-span.ts';
-import type { SpanFoldEdges } from './span-fold.ts';
+import type { SpanFoldEdges } from './span-edges.ts';
 import { partSpanId } from './span-ids.ts';
 import type { Attributes } from './span-record.ts';
 import type { TracedRun } from './traced-stream.ts';

@@ -1,7 +1,7 @@
 import type { EventOf, SessionEvent, Usage } from '../../events/event.ts';
 import { ATTR, OPERATION } from '../conventions.ts';
 import { describe, ended, messageOf, type OpenSpan, openSpan } from './open-span.ts';
-import type { SpanFoldEdges } from './span-fold.ts';
+import type { SpanFoldEdges } from './span-edges.ts';
 import { turnSpanId } from './span-ids.ts';
 import type { TracedSession } from './traced-stream.ts';
 

@@ -44,6 +44,14 @@ async function streamOf(client: OpenAI, model: string): Promise<Streamed> {
 }
 
 describe('chat completions', () => {
+  it('take any key where none is needed, unless it looks like a token and is none', async () => {
+    stage = await openStage({ helper: { turns: [final('Hello.')] } });
+    const ask = (token: string) =>
+      clientOf({ ...stage, token }).chat.completions.create({ model: 'helper', messages: [user('Hi.')] });
+    expect((await ask('sk-whatever')).choices[0]?.message.content).toBe('Hello.');
+    await expect(ask(`tt_${'x'.repeat(43)}`)).rejects.toMatchObject({ status: 401 });
+  });
+
   it('answer with the final response and what it took, by a session of its own', async () => {
     const usage = { input: 20, output: 4, cached: 8 };
     stage = await openStage({

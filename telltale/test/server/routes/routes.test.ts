@@ -34,10 +34,11 @@ describe('agents', () => {
       ['slow', true],
       ['asker', true],
       ['talker', true],
+      ['led', true],
       ['broken', false],
     ]);
     expect(items[0]).toMatchObject({ description: 'Works.', model: 'scripted:./works.yml', workflows: [] });
-    expect(items[4]?.problems).toMatchObject([{ code: 'unknown_key', line: 3, severity: 'error' }]);
+    expect(items[5]?.problems).toMatchObject([{ code: 'unknown_key', line: 3, severity: 'error' }]);
     const asker = await client.agent('asker');
     expect(asker.files.map(({ path }) => path.split('/').at(-1))).toEqual(
       expect.arrayContaining(['asker.yml', 'deploy.yml', 'nap.flow.yml']),
@@ -54,14 +55,15 @@ describe('agents', () => {
     const before = readFileSync(file, 'utf8');
     writeFileSync(file, before.replace('modle', 'model').replace(': x', ': scripted:./works.yml'));
     const { items } = await client.reloadAgents();
-    expect(items[4]).toMatchObject({ name: 'broken', usable: true, problems: [] });
+    expect(items[5]).toMatchObject({ name: 'broken', usable: true, problems: [] });
     writeFileSync(file, before);
-    expect((await client.reloadAgents()).items[4]).toMatchObject({ usable: true, problems: [{ line: 3 }] });
+    expect((await client.reloadAgents()).items[5]).toMatchObject({ usable: true, problems: [{ line: 3 }] });
   });
 
   it('have workflows with graphs, and no secret of a hook', async () => {
     const { items } = await client.workflows();
-    expect(items.map(({ agent, name }) => `${agent}/${name}`).sort()).toEqual(['asker/ask', 'asker/nap']);
+    const names = items.map(({ agent, name }) => `${agent}/${name}`);
+    expect(names.sort()).toEqual(['asker/ask', 'asker/nap', 'led/lead']);
     const nap = items.find(({ name }) => name === 'nap');
     expect(nap).toMatchObject({ description: 'Sleeps.', input: { required: ['hours'] } });
     expect(nap?.graph.nodes.map(({ name }) => name)).toContain('sleep');
@@ -202,6 +204,39 @@ describe('a session', () => {
     await client.cancelSession(id, 'never mind');
     expect(await client.session(id)).toMatchObject({ status: 'cancelled', reviews: [] });
     expect(await client.review(reviews[0]!)).toMatchObject({ answer: 'withdrawn', by: 'local' });
+  });
+});
+
+describe('a session that a run leads', () => {
+  it('waits for what the run waits for, and goes on with the answer', async () => {
+    const { id } = await start('led');
+    const { review } = await eventually(async () => {
+      const { items } = await client.reviews({ session: id });
+      expect(items).toMatchObject([{ of: 'run', agent: 'led', parent: id }]);
+      expect((await stage.runtime.store.info(id))?.owner).toBeUndefined();
+      return items[0]!;
+    });
+    await client.answerReview(review, { choice: 'go' });
+    await reached(id, 'completed');
+  });
+
+  it('ends with its run when either is cancelled, also where nobody works on them', async () => {
+    for (const cancel of [
+      (id: string) => client.cancelSession(id, 'no'),
+      (_id: string, run: string) => client.cancelRun(run, 'no'),
+    ]) {
+      const { id } = await start('led');
+      const run = await eventually(async () => {
+        const { items } = await client.runs({ session: id });
+        expect(items).toMatchObject([{ status: 'waiting' }]);
+        expect((await stage.runtime.store.info(id))?.owner).toBeUndefined();
+        return items[0]!;
+      });
+      await cancel(id, run.id);
+      await reached(id, 'cancelled');
+      await eventually(async () => expect((await client.run(run.id)).status).toBe('cancelled'));
+      expect((await client.reviews({ session: id })).items).toEqual([]);
+    }
   });
 });
 
@@ -522,6 +557,8 @@ describe('what is wrong with a request', () => {
     expect((await stage.ask(`/sessions/${id}/events?after=-1`)).status).toBe(400);
     expect((await stage.ask(`/sessions/${id}/events?limit=10001`)).status).toBe(400);
     expect((await stage.ask(`/streams/${id}/events/0/why`)).status).toBe(400);
+    const head = await stage.ask('/events', { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
   });
 });
 
@@ -544,6 +581,16 @@ describe('the document', () => {
     expect(ids).toEqual(expect.arrayContaining(Object.values(streams)));
     expect(all.map(({ operationId }) => operationId)).toEqual(expect.arrayContaining(machines));
     expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(all.length);
+  });
+
+  it('has every route that is served, and no other', () => {
+    const documented = Object.entries(stage.fit.document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const served = stage.served.map(
+      ({ method, path }) => `${method} ${path.replaceAll(/:(\w+)(?:\{[^}]*\})?/g, '{$1}')}`,
+    );
+    expect([...new Set(documented)].toSorted()).toEqual([...new Set(served)].toSorted());
   });
 
   it('was held against the answer of every operation that is for the client', () => {

@@ -10,7 +10,9 @@ import { createAudit } from '../../../src/server/auth/create-audit.ts';
 import { createTokens } from '../../../src/server/auth/create-tokens.ts';
 import { createCatalog } from '../../../src/server/catalog/create-catalog.ts';
 import { createServer, type Server } from '../../../src/server/create-server.ts';
+import { mountHooks } from '../../../src/server/hooks/mount-hooks.ts';
 import type { Notifications } from '../../../src/server/notify/notifications.ts';
+import { mountProtocols } from '../../../src/server/protocols/mount-protocols.ts';
 import { mountRoutes } from '../../../src/server/routes/mount-routes.ts';
 import { createStreams } from '../../../src/server/stream/create-streams.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
@@ -53,6 +55,13 @@ const FILES = {
     'permissions: { sandbox: "off" }\nimport: { tools: ["./tools/*.yml"], workflows: ["./*.flow.yml"] }\n',
   ),
   'talker.yml': agent('talker', 'chats.yml'),
+  'led.yml': agent('led', 'works.yml', 'workflow: lead\nimport: { workflows: ["./lead.yml"] }\n'),
+  'lead.yml': `kind: Workflow
+name: lead
+steps:
+  - { name: note, type: set_metadata, values: { status: CODING } }
+  - { name: sure, type: approval, prompt: "Sure?", options: [go, stop] }
+`,
   'broken.yml': 'kind: Agent\nname: broken\nmodle: x\n',
   'works.yml': WORKS,
   'slow-turns.yml': SLOW,
@@ -85,6 +94,8 @@ export interface Stage {
   readonly client: TelltaleClient;
   readonly errors: readonly unknown[];
   readonly fit: FitCheck;
+  /** Every route that there is. */
+  readonly served: readonly { readonly method: string; readonly path: string }[];
   /** A client with a token of that role, of that name. */
   as(name: string, role: 'read' | 'run' | 'admin'): Promise<TelltaleClient>;
   ask(path: string, init?: RequestInit): Promise<Response>;
@@ -102,7 +113,7 @@ export async function openStage(): Promise<Stage> {
     ...{ cwd: folder, env, clock, durability: 'process' },
     store: `sqlite:${join(mkdtempSync(join(tmpdir(), 'telltale-routes-')), 'store.db')}`,
   });
-  const names = ['worker', 'slow', 'asker', 'talker', 'broken'];
+  const names = ['worker', 'slow', 'asker', 'talker', 'led', 'broken'];
   const catalog = await createCatalog({
     find: async () => names.map((name) => join(folder, `${name}.yml`)),
     load: (path, name) => loadAgent(path, { cwd: folder, env, ...(name === undefined ? {} : { name }) }),
@@ -110,18 +121,25 @@ export async function openStage(): Promise<Stage> {
     cwd: folder,
   });
   const tokens = createTokens(runtime.store, clock);
+  const served: { readonly method: string; readonly path: string }[] = [];
   const server = await createServer({
     ...{ runtime, catalog, tokens, clock, onError, version: '1.2.3', dev: true, host: '127.0.0.1', port: 0 },
     streams: createStreams({ runtime, clock, onError }),
     audit: createAudit(runtime.store),
     notifications: fewNotifications(),
-    mounts: [mountRoutes],
+    mounts: [
+      mountRoutes,
+      mountProtocols,
+      mountHooks({ deliver: async () => ({ kind: 'waiting' }) }),
+      (app) => served.push(...app.routes.filter(({ method }) => method !== 'ALL')),
+    ],
+    metrics: () => '',
   });
   const fit = await createFitCheck(server.url);
   const clientWith = (token?: string) =>
     createClient({ url: server.url, fetch: fit.fetch, ...(token === undefined ? {} : { token }) });
   return {
-    ...{ folder, runtime, server, errors, fit },
+    ...{ folder, runtime, server, errors, fit, served },
     client: clientWith(),
     async as(name, role) {
       const known = (await tokens.list()).some((each) => each.name === name);

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { encodeEvent } from '../../../src/events/codec.ts';
 import type { EventBody } from '../../../src/events/event.ts';
 import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
+import { createMergedDeltas } from '../../../src/server/stream/merged-deltas.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { defineAgent } from '../../../src/session/define/define-agent.ts';
 import type { Runtime, StartOptions } from '../../../src/session/runtime-types.ts';
@@ -195,18 +196,17 @@ describe('followers of one session', () => {
     expect(types(third)).not.toContain('live.snapshot');
   });
 
-  it('hear it also after the last of them had left for a moment', async () => {
-    const { runtime, server } = await stage();
+  it('hear all that is open of it also where nobody had followed before', async () => {
+    const { runtime, server } = await stage('SQLite');
     const { model, session } = await speaking(runtime);
+    await model.say('<thought>Well.</thought><response final="false">One.</response><response final="true">All of ');
     const first = await server.follow(session.id);
-    await model.say('<response final="true">All of ');
-    await first.until((seen) => spoken(seen) !== '');
-    first.abort();
-    await expect.poll(() => server.streams.clients).toBe(0);
-    await model.say('this ');
-    const second = await server.follow(session.id, { after: seqs(first).at(-1) ?? 0 });
-    await second.until((seen) => types(seen).includes('live.snapshot'));
-    expect(second.events().at(-1)).toMatchObject({ response: 'All of this ' });
+    await first.until((seen) => types(seen).includes('live.snapshot'));
+    expect(first.events().at(-1)).toMatchObject({ thoughts: [], response: 'All of ' });
+    expect(types(first)).toContain('response');
+    await model.say('this.</response>');
+    await first.ended;
+    expect(spoken(first)).toBe('this.');
   });
 
   it('get no deltas where they want none', async () => {
@@ -407,20 +407,46 @@ describe('silence', () => {
 });
 
 describe('load', () => {
-  it('has the events of a channel gathered: many events, few writes, none lost', async () => {
+  it('has what a channel is told gathered into few writes, and deltas that follow each other into one', async () => {
     const clock = createSimulatedClock();
     const runtime = await runtimeOn('memory');
-    const server = await serverOf({ runtime, clock, limits: { quietEvents: 10 } });
-    const { text } = await writtenBy(runtime, 'busy');
-    await text('first');
-    const client = await server.follow('busy', { after: 1 });
-    for (let n = 2; n <= 100; n++) await text(`${n}`);
-    await client.until((seen) => seqs(seen).length > 0);
-    const atOnce = seqs(client).length;
-    expect(atOnce).toBeLessThan(99);
+    const server = await serverOf({ runtime, clock, limits: { quietEvents: 5 } });
+    const { model, session } = await speaking(runtime);
+    const client = await server.follow(session.id);
+    await client.until((seen) => types(seen).includes('turn.started'));
+    await model.say('<response final="true">');
+    const pieces = Array.from({ length: 100 }, (_, n) => `${n} `);
+    for (const piece of pieces) await model.say(piece);
+    await client.until((seen) => spoken(seen) !== '');
+    expect(spoken(client).length).toBeLessThan(pieces.join('').length / 2);
     await clock.advance(60);
-    await client.until((seen) => seqs(seen).length === 99);
-    expect(seqs(client)).toEqual(upTo(100).slice(1));
+    await client.until((seen) => spoken(seen) === pieces.join(''));
+    expect(types(client).filter((type) => type === 'response.delta').length).toBeLessThan(20);
+  });
+
+  it('keeps deltas of different elements, and events between them, apart and in order', () => {
+    const merged = createMergedDeltas('s');
+    const thought = (depth: number, text: string) =>
+      ({ type: 'thought.delta', session: 's', turn: 1, depth, text }) as const;
+    const response = (turn: number, text: string) =>
+      ({ type: 'response.delta', session: 's', turn, text }) as const;
+    const progress = { type: 'action.progress', session: 's', turn: 2, id: 'a', data: 1 } as const;
+    const told = [
+      thought(0, 'a'),
+      thought(0, 'b'),
+      thought(1, 'c'),
+      response(1, 'd'),
+      response(2, 'e'),
+      progress,
+    ];
+    const frames =
+      told.map((event) => merged.add(event)).join('') + merged.add(response(2, 'f')) + merged.close();
+    expect(
+      frames.split('\n\n').flatMap((frame) => (frame === '' ? [] : [JSON.parse(frame.slice(6))])),
+    ).toEqual([
+      ...[thought(0, 'ab'), thought(1, 'c'), response(1, 'd'), response(2, 'e'), progress, response(2, 'f')],
+    ]);
+    expect(merged.close()).toBe('');
   });
 });
 
@@ -513,7 +539,7 @@ describe('a store that fails', () => {
     isAway = true;
     await text('two');
     await client.ended;
-    expect(JSON.parse(client.frames.at(-1)?.data ?? '')).toMatchObject({ kind: 'dropped' });
+    expect(JSON.parse(client.frames.at(-1)?.data ?? '')).toMatchObject({ kind: 'failed' });
     expect(server.errors).toHaveLength(1);
     isAway = false;
     const again = await server.follow('shaky', { after: 1 });

@@ -4,8 +4,10 @@ import type { SessionStatus } from '../../../../../telltale/src/events/state.ts'
 import { useBlocked } from '../../../data/use-blocked.ts';
 import { useCall } from '../../../data/use-call.ts';
 import { useData } from '../../../data/use-data.ts';
+import { useNow } from '../../../data/use-now.ts';
 import { Button } from '../../../ui/button.tsx';
 import { useSessionView } from '../session-view.ts';
+import { SILENT_AFTER_MS } from '../use-moment.ts';
 import { CancelDialog } from './cancel-dialog.tsx';
 
 const RESUMABLE: ReadonlySet<SessionStatus> = new Set(['failed', 'stalled', 'cancelled']);
@@ -16,6 +18,7 @@ export function SessionActions({ status }: { readonly status: SessionStatus }) {
   const { id, model, moment, isLive } = useSessionView();
   const { toasts } = useData();
   const blocked = useBlocked('run');
+  const now = useNow();
   const [, navigate] = useLocation();
   const [isAsking, setAsking] = useState(false);
   const resume = useCall((client, options) => client.resumeSession(id, {}, options));
@@ -33,6 +36,7 @@ export function SessionActions({ status }: { readonly status: SessionStatus }) {
     navigate(`/sessions/${encodeURIComponent(summary.id)}`);
   };
   const error = resume.error ?? fork.error;
+  const isSilent = status === 'running' && now - model.waterfall.end > SILENT_AFTER_MS;
   return (
     <>
       {error === undefined ? null : (
@@ -40,7 +44,7 @@ export function SessionActions({ status }: { readonly status: SessionStatus }) {
           {error.message}
         </p>
       )}
-      {RESUMABLE.has(status) ? (
+      {RESUMABLE.has(status) || isSilent ? (
         <Button size="small" icon="play" busy={resume.busy} blocked={blocked} onClick={onResume}>
           Resume
         </Button>

@@ -3,6 +3,7 @@ import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error
 import { formatDuration } from '../../../format/format-duration.ts';
 import { brief, quoted } from './brief-value.ts';
 import { childClause } from './child-clause.ts';
+import { isInterruption } from './note-turn.ts';
 
 /** What happened, as a sentence. */
 export const describeEvent = (event: SessionEvent): string => {
@@ -34,8 +35,10 @@ export function eventClause(event: SessionEvent): string {
     case 'turn.completed':
       return `turn ${event.turn} ended after ${formatDuration(event.ms)}`;
     case 'turn.failed': {
-      const next = event.retry_in === undefined ? '' : `, tried again in ${formatDuration(event.retry_in)}`;
-      return `turn ${event.turn} failed: ${errorClause(event.error)}${next}`;
+      const next =
+        (event.retry_in ?? 0) === 0 ? '' : `, tried again in ${formatDuration(event.retry_in ?? 0)}`;
+      const how = isInterruption(event.error) ? 'was cut short' : 'failed';
+      return `turn ${event.turn} ${how}: ${errorClause(event.error)}${next}`;
     }
     case 'model.output':
       return `the model wrote ${quoted(event.text)}`;

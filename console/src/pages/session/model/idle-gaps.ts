@@ -14,6 +14,9 @@ export const SHORTEST_GAP_MS = 3_000;
 /** The same while workflow runs are under way. */
 export const SHORTEST_GAP_BESIDE_RUNS_MS = 60_000;
 
+/** Who notes on a fork's log that it is one: what comes before it is of another session, and of another time. */
+const FORKED_BY = 'fork';
+
 export interface IdleGaps {
   add(event: SessionEvent): void;
   readonly gaps: readonly Gap[];
@@ -27,12 +30,15 @@ export function createIdleGaps(): IdleGaps {
   const running = new Set<string>();
   let runs = 0;
   let isSpeaking = false;
+  /** A person is asked; and nothing else is left to do. */
+  let isAsked = false;
   let isWaiting = false;
   let last: number | undefined;
 
   const whyIdle = (): Gap['why'] | undefined => {
+    if (isWaiting) return 'person';
     if (isSpeaking || running.size > 0) return undefined;
-    return isWaiting ? 'person' : 'idle';
+    return isAsked ? 'person' : 'idle';
   };
 
   const note = (event: SessionEvent): void => {
@@ -40,6 +46,7 @@ export function createIdleGaps(): IdleGaps {
       case 'turn.started':
         isSpeaking = true;
         isWaiting = false;
+        isAsked = false;
         break;
       case 'turn.completed':
       case 'turn.failed':
@@ -49,18 +56,21 @@ export function createIdleGaps(): IdleGaps {
         isWaiting = true;
         break;
       case 'review.requested':
-        isWaiting = true;
+        isAsked = true;
         break;
       case 'message.received':
       case 'review.resolved':
         isWaiting = false;
+        isAsked = false;
         break;
       case 'session.resumed':
         isSpeaking = false;
         isWaiting = false;
+        isAsked = false;
         running.clear();
         break;
       case 'action.started':
+        isWaiting = false;
         running.add(event.id);
         break;
       case 'action.retrying':
@@ -86,7 +96,10 @@ export function createIdleGaps(): IdleGaps {
   return {
     add(event) {
       const from = last ?? event.at;
-      const isBack = event.type === 'session.resumed' || ('away' in event && event.away === true);
+      const isBack =
+        event.type === 'session.resumed' ||
+        (event.type === 'review.resolved' && event.away === true) ||
+        (event.type === 'audit' && event.who === FORKED_BY);
       const why = isBack ? 'away' : whyIdle();
       const shortest = runs > 0 ? SHORTEST_GAP_BESIDE_RUNS_MS : SHORTEST_GAP_MS;
       if (why !== undefined && event.at - from > shortest)

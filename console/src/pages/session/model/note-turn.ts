@@ -1,4 +1,6 @@
 import type { EventOf, SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import { TURN_BROKEN_OFF, TURN_CUT_SHORT } from '../../../../../telltale/src/events/fold-turns.ts';
+import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error.ts';
 import type { Tag, TurnRow } from './waterfall-rows.ts';
 
 /** Labels of tags are cut to this: they stand in a tip. */
@@ -12,14 +14,21 @@ export function endTurn(row: TurnRow | undefined, event: EventOf<'turn.completed
       ...{ seq, at, spokeUntil: Math.min(at, row.at + event.ms), firstTokenMs: event.first_token_ms },
       ...{ usage: event.usage, cost: event.cost_usd, finish: event.finish },
     };
-  else
+  else {
+    const isCut = isInterruption(event.error);
+    const spokeUntil = isCut ? (row.lastOutput?.at ?? row.at) : at;
     row.end = {
-      ...{ seq, at, spokeUntil: at, finish: 'failed', error: event.error },
+      ...{ seq, at, spokeUntil, finish: isCut ? 'interrupted' : 'failed', error: event.error },
       ...(event.usage === undefined ? {} : { usage: event.usage }),
       ...(event.cost_usd === undefined ? {} : { cost: event.cost_usd }),
       ...(event.retry_in === undefined ? {} : { retryInMs: event.retry_in }),
     };
+  }
 }
+
+/** Whether a turn ended because its process did, or a person wanted it to. */
+export const isInterruption = ({ code }: ErrorJson): boolean =>
+  code === TURN_CUT_SHORT || code === TURN_BROKEN_OFF;
 
 /** The tag that an event stands for on the bar of its turn, if the model wrote one. */
 export function tagOf(turn: TurnRow, event: SessionEvent): Tag | undefined {

@@ -41,6 +41,8 @@ export function rowFacts(row: WaterfallRow, sources: FactSources): RowFacts {
 
 const since = (at: number, start: number): string => `+${formatDuration(at - start)}`;
 
+const TURN_STATUS: Readonly<Record<string, ActionStatus>> = { failed: 'failed', interrupted: 'interrupted' };
+
 function turnFacts(row: TurnRow, { moment, start }: FactSources): RowFacts {
   const end = row.end !== undefined && row.end.seq <= moment.seq ? row.end : undefined;
   const spoke = (end?.spokeUntil ?? moment.at) - row.at;
@@ -69,8 +71,8 @@ function turnFacts(row: TurnRow, { moment, start }: FactSources): RowFacts {
   lines.push(['Prompt', plural(row.tokens, 'token')]);
   if (end?.usage !== undefined) lines.push(['Answer', plural(end.usage.output, 'token')]);
   if (end?.cost !== undefined && end.cost > 0) lines.push(['Cost', formatCost(end.cost)]);
-  if (end?.error !== undefined) lines.push(['Error', end.error.message]);
-  const status = end === undefined ? 'running' : end.finish === 'failed' ? 'failed' : 'completed';
+  if (end?.error !== undefined) lines.push(['Because', end.error.message]);
+  const status = end === undefined ? 'running' : (TURN_STATUS[end.finish] ?? 'completed');
   return { title: `Turn ${row.turn}`, about: 'the model’s stream', status, lines };
 }
 

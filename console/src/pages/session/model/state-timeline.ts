@@ -1,6 +1,5 @@
-import { cloneState } from '../../../../../telltale/src/events/clone-state.ts';
+import { cloneState, reduceShared } from '../../../../../telltale/src/events/clone-state.ts';
 import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import { reduce } from '../../../../../telltale/src/events/reduce.ts';
 import { emptyState, type SessionState } from '../../../../../telltale/src/events/state.ts';
 
 /** Events between two checkpoints: folding so many takes under a millisecond. */
@@ -28,14 +27,14 @@ export function createStateTimeline(events: readonly SessionEvent[]): StateTimel
     while (state.seq < seq) {
       const event = events[state.seq];
       if (event === undefined) break;
-      reduce(state, event);
+      reduceShared(state, event);
     }
     return state;
   };
 
   return {
     add(event) {
-      reduce(head, event);
+      reduceShared(head, event);
       if (event.seq % CHECKPOINT_EVERY === 0) checkpoints.push(cloneState(head));
     },
     at(seq) {

@@ -1,5 +1,6 @@
 import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
 import { describeEvent } from './event-clause.ts';
+import { isInterruption } from './note-turn.ts';
 import type { NoteTone, StreamItem } from './stream-items.ts';
 import type { Waterfall } from './waterfall.ts';
 
@@ -60,6 +61,7 @@ export function itemOf(event: SessionEvent, waterfall: Waterfall): StreamItem | 
     case 'session.cancelled':
       return { ...place, kind: 'end', tone: 'plain', text: describeEvent(event) };
     case 'turn.failed':
+      if (isInterruption(event.error)) return note('plain');
       return { ...place, kind: 'note', tone: 'fail', text: describeEvent(event), error: event.error };
     case 'session.waiting':
       return note('wait');

@@ -46,7 +46,15 @@ export type StreamItem = Place &
     | { readonly kind: 'end'; readonly tone: NoteTone; readonly text: string; readonly error?: ErrorJson }
   );
 
-export type StreamKind = StreamItem['kind'];
-
 /** What stays the same of an item while more becomes known of it: live and logged forms of an element share it. */
 export const itemKey = (item: StreamItem): string => `${item.kind} ${item.seq}`;
+
+/** Whether an event is told by an item: an action's item tells all of its events. */
+export function isItemOf(item: StreamItem, seq: number): boolean {
+  if (item.seq === seq) return true;
+  if (item.kind === 'action')
+    return (
+      item.row.end?.seq === seq || item.row.attempts.some((each) => each.seq === seq || each.end?.seq === seq)
+    );
+  return item.kind === 'turn' && item.row.end?.seq === seq;
+}

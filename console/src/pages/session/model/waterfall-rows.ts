@@ -21,6 +21,8 @@ export interface Tag extends Mark {
 export interface TurnRow extends Mark {
   readonly kind: 'turn';
   readonly turn: number;
+  /** Its place among the rows. */
+  readonly index: number;
   readonly tokens: number;
   readonly tags: Tag[];
   /** Those that it declared. */
@@ -33,7 +35,8 @@ export interface TurnRow extends Mark {
     readonly firstTokenMs?: number;
     readonly usage?: Usage;
     readonly cost?: number;
-    readonly finish: 'stop' | 'length' | 'cut' | 'failed';
+    /** `interrupted`: its process ended, or a person broke it off; nothing failed. */
+    readonly finish: 'stop' | 'length' | 'cut' | 'failed' | 'interrupted';
     readonly error?: ErrorJson;
     readonly retryInMs?: number;
   };
@@ -90,14 +93,3 @@ export interface RunRow extends Mark {
 }
 
 export type WaterfallRow = TurnRow | ActionRow | RunRow;
-
-export const rowKey = (row: WaterfallRow): string => {
-  switch (row.kind) {
-    case 'turn':
-      return `turn ${row.seq}`;
-    case 'action':
-      return `action ${row.action.id}`;
-    case 'run':
-      return `run ${row.run}`;
-  }
-};

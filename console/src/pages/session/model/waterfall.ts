@@ -49,7 +49,8 @@ export function createWaterfall(): Waterfall {
   };
 
   const beginTurn = ({ seq, at, turn, prompt }: EventOf<'turn.started'>): void => {
-    const row: TurnRow = { kind: 'turn', seq, at, turn, tokens: prompt.tokens, tags: [], actions: [] };
+    const { tokens } = prompt;
+    const row: TurnRow = { kind: 'turn', seq, at, turn, index: rows.length, tokens, tags: [], actions: [] };
     rows.push(row);
     turns.push(row);
   };

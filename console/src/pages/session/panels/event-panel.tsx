@@ -39,13 +39,13 @@ export function EventPanel() {
   return (
     <div className="flex flex-col gap-3 p-3">
       <div className="flex flex-wrap items-center gap-2">
-        <h3 className="min-w-0 flex-1 basis-60 text-body break-words">
+        <h2 className="min-w-0 flex-1 basis-60 text-body break-words">
           <span className="font-semibold">Event {event.seq}</span>{' '}
           <code className="text-small text-ink-soft">{event.type}</code>
           <span className="block text-small text-ink-faint">
             {formatDateTime(event.at)}, turn {event.turn}
           </span>
-        </h3>
+        </h2>
         <IconButton
           icon="arrowLeft"
           label="The event before"
@@ -71,10 +71,10 @@ export function EventPanel() {
       )}
       <p className="text-body break-words">{describeEvent(event)}.</p>
       <WhyChainView key={event.seq} id={id} seq={event.seq} select={select} />
-      <section aria-label="The event as it is on the log">
-        <h4 className="mb-1.5 text-small font-semibold">On the log</h4>
+      <div>
+        <h3 className="mb-1.5 text-small font-semibold">On the log</h3>
         <JsonView value={event as unknown as JsonObject} label="Event" />
-      </section>
+      </div>
     </div>
   );
 }

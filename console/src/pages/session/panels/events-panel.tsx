@@ -4,13 +4,15 @@ import { plural } from '../../../format/format-number.ts';
 import { EmptyState } from '../../../ui/empty-state.tsx';
 import { filterEvents, groupsOf } from '../model/event-filter.ts';
 import { useSessionView } from '../session-view.ts';
+import { useRested } from '../use-rested.ts';
 import { EventRow } from './event-row.tsx';
 
 const ROW = 28;
 
 /** The raw log up to the moment, however long it is. */
 export function EventsPanel() {
-  const { model, moment, version, selected, select } = useSessionView();
+  const { model, moment, isLive, version, selected, select } = useSessionView();
+  const seq = useRested(moment.seq, isLive);
   const [group, setGroup] = useState('');
   const [text, setText] = useState('');
   const wanted = useDeferredValue(text);
@@ -18,11 +20,11 @@ export function EventsPanel() {
   const scroller = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that the events, which stay one list, are more.
   const passed = useMemo(
-    () => filterEvents(model.events, { group, text: wanted }, moment.seq),
-    [model, group, wanted, moment.seq, version],
+    () => filterEvents(model.events, { group, text: wanted }, seq),
+    [model, group, wanted, seq, version],
   );
   // biome-ignore lint/correctness/useExhaustiveDependencies: as above.
-  const groups = useMemo(() => [...groupsOf(model.events, moment.seq)].sort(), [model, moment.seq, version]);
+  const groups = useMemo(() => [...groupsOf(model.events, seq)].sort(), [model, seq, version]);
   const virtual = useVirtualizer({
     count: passed.length,
     getScrollElement: () => scroller.current,

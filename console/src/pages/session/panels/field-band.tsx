@@ -6,6 +6,9 @@ import { StateStrip } from '../../../ui/state-strip.tsx';
 import type { Change } from '../model/field-history.ts';
 import { useSessionView } from '../session-view.ts';
 
+/** Bands that are drawn. */
+const MAX_SPANS = 60;
+
 export interface FieldBandProps {
   readonly field: string;
   readonly changes: readonly Change[];
@@ -15,20 +18,29 @@ export interface FieldBandProps {
 /** An enum field: its values over time, and what was spent in each. */
 export function FieldBand({ field, changes, metrics }: FieldBandProps) {
   const { model, moment, select } = useSessionView();
-  const spans = changes.map(({ to, at, seq }) => ({ value: to, at, seq }));
+  const spans = changes.slice(-MAX_SPANS).map(({ to, at, seq }) => ({ value: to, at, seq }));
+  const isWhole = spans.length === changes.length;
   return (
     <section aria-label={`${field} over time`}>
-      <h3 className="mb-1.5 text-small font-semibold">{field}</h3>
+      <h2 className="mb-1.5 text-small font-semibold">
+        {field}
+        {isWhole ? null : <span className="font-normal text-ink-faint"> · the last {MAX_SPANS} changes</span>}
+      </h2>
       <StateStrip
         field={field}
         spans={spans}
-        from={model.waterfall.start}
+        from={isWhole ? model.waterfall.start : (spans[0]?.at ?? 0)}
         to={moment.at}
         kind="labelled"
         onSpan={({ seq }) => select(seq)}
       />
       {metrics === undefined ? null : (
-        <div className="mt-2 overflow-x-auto">
+        <section
+          aria-label={`What was spent in each ${field}`}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard.
+          tabIndex={0}
+          className="mt-2 overflow-x-auto"
+        >
           <table className="w-full text-small tabular-nums">
             <thead>
               <tr className="text-left text-ink-faint">
@@ -55,7 +67,7 @@ export function FieldBand({ field, changes, metrics }: FieldBandProps) {
               ))}
             </tbody>
           </table>
-        </div>
+        </section>
       )}
     </section>
   );

@@ -3,8 +3,8 @@ import { JsonView } from '../../../ui/json-view.tsx';
 
 /** The metadata as it was at the moment. */
 export const FieldTable = ({ metadata }: { readonly metadata: Readonly<Record<string, Json>> }) => (
-  <section aria-label="Metadata">
-    <h3 className="mb-1.5 text-small font-semibold">Metadata</h3>
+  <div>
+    <h2 className="mb-1.5 text-small font-semibold">Metadata</h2>
     <JsonView value={metadata} label="Metadata" />
-  </section>
+  </div>
 );

@@ -19,7 +19,7 @@ export function LimitsTable() {
   ];
   return (
     <section aria-label="Used so far">
-      <h3 className="mb-1.5 text-small font-semibold">Used so far</h3>
+      <h2 className="mb-1.5 text-small font-semibold">Used so far</h2>
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-6 gap-y-1 text-small">
         {rows.map(([label, value]) => (
           <div key={label} className="contents">

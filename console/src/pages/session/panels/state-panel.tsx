@@ -1,8 +1,9 @@
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useMemo } from 'react';
 import { EmptyState } from '../../../ui/empty-state.tsx';
 import { Loading } from '../../../ui/loading.tsx';
 import { changesUntil, numericFields } from '../model/field-history.ts';
 import { useSessionView } from '../session-view.ts';
+import { useRested } from '../use-rested.ts';
 import { FieldBand } from './field-band.tsx';
 import { FieldTable } from './field-table.tsx';
 import { LimitsTable } from './limits-table.tsx';
@@ -12,12 +13,15 @@ const NumberChart = lazy(async () => ({ default: (await import('./number-chart.t
 
 /** What the agent declared of itself: now, over time, and what it spent in each state. */
 export function StatePanel() {
-  const { model, moment } = useSessionView();
+  const { model, moment, isLive, version } = useSessionView();
   const { history } = model;
   const { metadata } = model.stateAt(moment.seq);
+  // Going back folds the metrics anew: that waits until the slider rests.
+  const seq = useRested(moment.seq, isLive);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that there are more events.
+  const metrics = useMemo(() => model.metrics.at(seq), [model, seq, version]);
   const states = history.states.filter((field) => history.fields.has(field));
   const numbers = numericFields(history, moment.seq);
-  const metrics = model.metrics.at(moment.seq);
   if (Object.keys(metadata).length === 0 && states.length === 0)
     return <EmptyState icon="tokens" title="This agent has declared nothing of itself." />;
   return (

@@ -24,10 +24,10 @@ export function WhyChainView({ id, seq, select }: WhyChainViewProps) {
   const { summary, links, origin } = whyStory(chain.value);
   return (
     <section aria-label="Why this happened" className="rounded-lg border border-line bg-canvas p-3">
-      <h4 className="mb-1 flex items-center gap-1.5 text-small font-semibold">
+      <h3 className="mb-1 flex items-center gap-1.5 text-small font-semibold">
         <Icon name="why" size={14} className="text-accent" />
         Why
-      </h4>
+      </h3>
       <p className="text-body break-words">{summary}</p>
       <ol className="mt-2.5 flex flex-col">
         {links.map((link, index) => (

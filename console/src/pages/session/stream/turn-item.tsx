@@ -6,8 +6,9 @@ import { ItemFrame } from './item-frame.tsx';
 
 /** Where a turn begins, with what it took. */
 export function TurnItem({ row }: { readonly row: TurnRow }) {
-  const { moment } = useSessionView();
+  const { model, moment } = useSessionView();
   const end = row.end !== undefined && row.end.seq <= moment.seq ? row.end : undefined;
+  const isWaiting = end === undefined && model.stateAt(moment.seq).status === 'waiting';
   const figures: string[] = [];
   if (end?.usage !== undefined)
     figures.push(`${formatCount(end.usage.input)} + ${formatCount(end.usage.output)} tokens`);
@@ -15,6 +16,7 @@ export function TurnItem({ row }: { readonly row: TurnRow }) {
   if (end !== undefined) figures.push(formatDuration(end.spokeUntil - row.at));
   if (end?.cost !== undefined && end.cost > 0) figures.push(formatCost(end.cost));
   if (end?.finish === 'cut') figures.push('cut by the runtime');
+  if (end?.finish === 'interrupted') figures.push('cut short');
   if (end?.finish === 'length') figures.push('cut at its greatest length');
   return (
     <ItemFrame seq={row.seq} label={`Turn ${row.turn}`} className="pt-3">
@@ -22,7 +24,7 @@ export function TurnItem({ row }: { readonly row: TurnRow }) {
         <span className="shrink-0 font-semibold">Turn {row.turn}</span>
         <span aria-hidden="true" className="h-px min-w-3 flex-1 bg-line" />
         <span className="truncate text-micro text-ink-faint tabular-nums">
-          {end === undefined ? 'the model speaks…' : figures.join(' · ')}
+          {end === undefined ? (isWaiting ? 'waits for a person' : 'the model speaks…') : figures.join(' · ')}
         </span>
       </p>
     </ItemFrame>

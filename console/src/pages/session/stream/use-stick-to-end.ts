@@ -30,6 +30,11 @@ export function useStickToEnd(scroller: RefObject<HTMLElement | null>, height: n
   }, [scroller, height]);
   return {
     isAway,
+    /** Something above is to be looked at. */
+    leave() {
+      isStuck.current = false;
+      setAway(true);
+    },
     toEnd() {
       isStuck.current = true;
       setAway(false);

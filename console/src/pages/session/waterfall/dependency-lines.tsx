@@ -1,8 +1,8 @@
-import type { Virtualizer } from '@tanstack/react-virtual';
 import type { Moment } from '../model/action-phases.ts';
 import type { TimeAxis } from '../model/time-axis.ts';
 import type { Waterfall } from '../model/waterfall.ts';
 import { ROW_HEIGHT } from './layout.ts';
+import type { ShownRow } from './use-row-window.ts';
 
 export interface DependencyLinesProps {
   readonly waterfall: Waterfall;
@@ -10,14 +10,14 @@ export interface DependencyLinesProps {
   readonly gutter: number;
   readonly moment: Moment;
   readonly height: number;
-  readonly virtual: Virtualizer<HTMLDivElement, Element>;
+  readonly shown: readonly ShownRow[];
 }
 
 /** From the end of an action down to what waited for it; only between rows that are in view. */
-export function DependencyLines({ waterfall, axis, gutter, moment, height, virtual }: DependencyLinesProps) {
+export function DependencyLines({ waterfall, axis, gutter, moment, height, shown }: DependencyLinesProps) {
   const tops = new Map<string, number>();
   let path = '';
-  for (const { index, start } of virtual.getVirtualItems()) {
+  for (const { index, top: start } of shown) {
     const row = waterfall.rows[index];
     if (row?.kind !== 'action') continue;
     tops.set(row.action.id, start);

@@ -27,7 +27,7 @@ export function EndMark({ status, left, seq, text }: EndMarkProps) {
   return (
     <span
       data-seq={seq}
-      className="absolute top-0 flex h-full items-center gap-1 pl-1.5 text-micro whitespace-nowrap text-ink-faint tabular-nums"
+      className="absolute top-0 z-[6] flex h-full items-center gap-1 pl-1.5 text-micro whitespace-nowrap text-ink-faint tabular-nums"
       style={{ left }}
     >
       <Icon name={icon} size={11} className={cx(ink)} />

@@ -16,7 +16,7 @@ export function RowLabel({ row, width }: { readonly row: WaterfallRow; readonly 
     'sticky left-0 z-10 flex h-full shrink-0 items-center gap-1.5 border-r border-line bg-surface pr-2';
   if (row.kind === 'turn')
     return (
-      <span className={cx(frame, 'pl-3 text-small font-semibold')} style={{ width }}>
+      <span aria-hidden="true" className={cx(frame, 'pl-3 text-small font-semibold')} style={{ width }}>
         <span className="truncate">Turn {row.turn}</span>
         <span className="ml-auto truncate text-micro font-normal text-ink-faint">model</span>
       </span>
@@ -25,7 +25,7 @@ export function RowLabel({ row, width }: { readonly row: WaterfallRow; readonly 
   const name = isRun ? row.workflow : row.action.name;
   const icon = isRun ? 'workflows' : ICONS[row.action.kind];
   return (
-    <span className={cx(frame, isRun ? 'pl-3' : 'pl-5', 'text-small')} style={{ width }}>
+    <span aria-hidden="true" className={cx(frame, isRun ? 'pl-3' : 'pl-5', 'text-small')} style={{ width }}>
       {icon === undefined ? null : (
         <Icon name={icon} size={12} className={isRun ? 'text-stall' : 'text-accent'} />
       )}

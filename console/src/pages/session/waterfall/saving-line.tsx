@@ -12,14 +12,16 @@ export function SavingLine() {
   return (
     <p
       title={told}
-      className="mr-1 hidden min-w-0 items-center gap-1.5 truncate text-small text-ink-soft sm:flex"
+      className="mr-1 hidden min-w-0 flex-[5_1_0] items-center justify-end gap-1.5 text-small text-ink-soft sm:flex"
     >
       <Icon name="bolt" size={13} className="text-accent" />
       <span className="truncate">
-        <strong className="font-semibold text-ink">{formatDuration(savedMs)} saved</strong>
-        <span className="hidden xl:inline">
-          {' '}
-          · {early} of {started} actions began before the model had finished
+        {savedMs < 1 ? null : (
+          <strong className="mr-1 font-semibold text-ink">{formatDuration(savedMs)} saved ·</strong>
+        )}
+        <span className={savedMs < 1 ? '' : 'hidden xl:inline'}>
+          {early.toLocaleString('en')} of {started.toLocaleString('en')} actions began before the model had
+          finished
         </span>
       </span>
       <span className="sr-only">{told}</span>

@@ -1,33 +1,36 @@
-import type { Virtualizer } from '@tanstack/react-virtual';
-import { type RefObject, useEffect, useRef } from 'react';
+import { type RefObject, useLayoutEffect, useRef } from 'react';
+import type { RowWindow } from './use-row-window.ts';
 
 /** So near to its end somebody counts as looking at it. */
 const NEAR_PX = 60;
 
-/** Keeps the end of a list in view as it grows or shrinks, until somebody scrolls away from it. */
+/**
+ * Keeps the end of a list in view as it grows or shrinks, until somebody scrolls away from it. `isMoving`: the end is
+ * where things happen, so it is gone to at once.
+ */
 export function useFollow(
   scroller: RefObject<HTMLElement | null>,
-  virtual: Pick<Virtualizer<HTMLDivElement, Element>, 'scrollToIndex'>,
+  scrollTo: RowWindow['scrollTo'],
   count: number,
+  isMoving: boolean,
 ): void {
-  const isAtEnd = useRef(false);
+  const isAtEnd = useRef(isMoving);
   const before = useRef(count);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return;
     const onScroll = () => {
       isAtEnd.current = element.scrollTop + element.clientHeight >= element.scrollHeight - NEAR_PX;
     };
-    onScroll();
     element.addEventListener('scroll', onScroll, { passive: true });
     return () => element.removeEventListener('scroll', onScroll);
   }, [scroller]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const shrank = count < before.current;
     before.current = count;
     if ((isAtEnd.current || shrank) && count > 0) {
-      virtual.scrollToIndex(count - 1, { align: 'end' });
+      scrollTo(count - 1, 'end');
       isAtEnd.current = true;
     }
-  }, [count, virtual]);
+  }, [count, scrollTo]);
 }

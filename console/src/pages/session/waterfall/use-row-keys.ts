@@ -1,10 +1,10 @@
-import type { Virtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useState } from 'react';
+import type { RowWindow } from './use-row-window.ts';
 import type { Zoom } from './use-zoom.ts';
 
 export interface RowKeysOptions {
   readonly count: number;
-  readonly virtual: Virtualizer<HTMLDivElement, Element>;
+  readonly view: RowWindow;
   readonly zoom: Zoom;
   readonly onOpen: (index: number) => void;
 }
@@ -14,16 +14,16 @@ const STEP = 1.5;
 const PAN = 0.2;
 
 /** The waterfall by keyboard: rows up and down, time left and right, closer and farther. */
-export function useRowKeys({ count, virtual, zoom, onOpen }: RowKeysOptions) {
+export function useRowKeys({ count, view, zoom, onOpen }: RowKeysOptions) {
   const [chosen, setActive] = useState<number>();
   const [isFocused, setFocused] = useState(false);
   const active = chosen === undefined ? undefined : Math.min(chosen, count - 1);
   const go = (to: number) => {
     const next = Math.max(0, Math.min(count - 1, to));
     setActive(next);
-    virtual.scrollToIndex(next, { align: 'auto' });
+    view.scrollTo(next, 'near');
   };
-  const from = active ?? virtual.getVirtualItems()[0]?.index ?? 0;
+  const from = active ?? view.shown[0]?.index ?? 0;
   const keys: Readonly<Record<string, () => void>> = {
     ArrowDown: () => go(active === undefined ? from : from + 1),
     ArrowUp: () => go(from - 1),

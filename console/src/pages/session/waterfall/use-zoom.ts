@@ -15,17 +15,19 @@ export interface Zoom {
 }
 
 export interface ZoomFrame {
+  /** The scale to begin with, where it is closer than all of it. */
+  readonly natural: number;
   readonly scroller: RefObject<HTMLElement | null>;
   /** What the axis has of the viewport. */
   readonly width: number;
   readonly gutter: number;
 }
 
-/** The scale of the axis: all of it in view until somebody goes closer. */
-export function useZoom(span: AxisSpan, { scroller, width, gutter }: ZoomFrame): Zoom {
-  const [scale, setScale] = useState<number>();
+/** The scale of the axis: its natural one, until somebody goes closer or farther. */
+export function useZoom(span: AxisSpan, { scroller, width, gutter, natural }: ZoomFrame): Zoom {
+  const [scale, setScale] = useState<number | 'fit'>();
   const fitted = fitScale(span, width);
-  const pxPerMs = scale === undefined ? fitted : Math.max(fitted, scale);
+  const pxPerMs = scale === 'fit' ? fitted : Math.max(fitted, scale ?? natural);
   const axis = createTimeAxis(span, pxPerMs);
   /** The time that has to stay where it is on the screen. */
   const kept = useRef<{ at: number; place: number } | undefined>(undefined);
@@ -47,11 +49,11 @@ export function useZoom(span: AxisSpan, { scroller, width, gutter }: ZoomFrame):
       const middle = place ?? (element.clientWidth - gutter) / 2;
       kept.current = { at: now.at(element.scrollLeft + middle), place: middle };
       const next = Math.min(MAX_PX_PER_MS, now.pxPerMs * factor);
-      setScale(next <= least ? undefined : next);
+      setScale(next <= least ? 'fit' : next);
     },
     [scroller, gutter],
   );
-  const fit = useCallback(() => setScale(undefined), []);
+  const fit = useCallback(() => setScale('fit'), []);
   const pan = useCallback(
     (share: number) => scroller.current?.scrollBy({ left: share * scroller.current.clientWidth }),
     [scroller],
@@ -69,5 +71,5 @@ export function useZoom(span: AxisSpan, { scroller, width, gutter }: ZoomFrame):
     element.addEventListener('wheel', onWheel, { passive: false });
     return () => element.removeEventListener('wheel', onWheel);
   }, [scroller, gutter, by]);
-  return { axis, isFit: scale === undefined, by, fit, pan };
+  return { axis, isFit: pxPerMs === fitted, by, fit, pan };
 }

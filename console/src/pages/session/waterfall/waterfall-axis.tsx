@@ -29,7 +29,7 @@ export function WaterfallAxis({ axis, gutter, width, from, to }: WaterfallAxisPr
   return (
     <div
       aria-hidden="true"
-      className="sticky top-0 z-20 flex h-7 border-b border-line bg-surface/95 text-micro text-ink-faint tabular-nums"
+      className="sticky top-0 z-20 flex h-7 border-b border-line bg-surface text-micro text-ink-faint tabular-nums"
       style={{ width: gutter + width }}
     >
       <span

@@ -1,11 +1,13 @@
-import { useRef } from 'react';
+import { useCallback, useRef, useState } from 'react';
 import { EmptyState } from '../../../ui/empty-state.tsx';
 import { IconButton } from '../../../ui/icon-button.tsx';
 import { Panel } from '../../../ui/panel.tsx';
+import { fitScale } from '../model/time-axis.ts';
 import { useSessionView } from '../session-view.ts';
 import { useMedia } from '../use-media.ts';
 import { END_ROOM, rowsUntil } from './layout.ts';
 import { Legend } from './legend.tsx';
+import { naturalScale } from './natural-scale.ts';
 import { SavingLine } from './saving-line.tsx';
 import { useSize } from './use-size.ts';
 import { useZoom } from './use-zoom.ts';
@@ -21,13 +23,21 @@ export function WaterfallPanel({ className }: { readonly className?: string }) {
   const { waterfall } = model;
   const gutter = useMedia('(min-width: 40rem)') ? WIDE_GUTTER : NARROW_GUTTER;
   const scroller = useRef<HTMLDivElement>(null);
+  // Rows look at what they scroll in as soon as they are there: it has to be there first.
+  const [isReady, setReady] = useState(false);
+  const attach = useCallback((element: HTMLDivElement | null) => {
+    scroller.current = element;
+    setReady(element !== null);
+  }, []);
   const { width } = useSize(scroller);
   const span = {
     start: waterfall.start,
     end: Math.max(isLive ? moment.at : waterfall.end, waterfall.start + 1),
     gaps: waterfall.gaps,
   };
-  const zoom = useZoom(span, { scroller, gutter, width: Math.max(60, width - gutter - END_ROOM) });
+  const room = Math.max(60, width - gutter - END_ROOM);
+  const natural = naturalScale(waterfall.turns, fitScale(span, room), room);
+  const zoom = useZoom(span, { scroller, gutter, natural, width: room });
   const count = rowsUntil(waterfall.rows, moment.seq);
   return (
     <Panel
@@ -44,10 +54,9 @@ export function WaterfallPanel({ className }: { readonly className?: string }) {
       bodyClassName="relative flex min-h-0"
       {...(className === undefined ? {} : { className })}
     >
-      <div ref={scroller} className="min-h-0 flex-1 overflow-auto rounded-b-lg" tabIndex={-1}>
-        {count === 0 ? (
-          <EmptyState icon="activity" title="No turn has begun yet." />
-        ) : (
+      <div ref={attach} className="min-h-0 flex-1 overflow-auto rounded-b-lg" tabIndex={-1}>
+        {count === 0 ? <EmptyState icon="activity" title="No turn has begun yet." /> : null}
+        {count === 0 || !isReady ? null : (
           <WaterfallRows scroller={scroller} count={count} gutter={gutter} zoom={zoom} width={width} />
         )}
       </div>

@@ -37,7 +37,6 @@ export function WaterfallRow(props: WaterfallRowProps) {
       aria-selected={isSelected}
       aria-posinset={index + 1}
       aria-setsize={count}
-      aria-label={factsText(facts)}
       data-index={index}
       className={cx(
         'group absolute left-0 flex w-full',
@@ -46,8 +45,9 @@ export function WaterfallRow(props: WaterfallRowProps) {
       )}
       style={style}
     >
+      <span className="sr-only">{factsText(facts)}</span>
       <RowLabel row={row} width={gutter} />
-      <span className="relative h-full flex-1">
+      <span aria-hidden="true" className="relative h-full flex-1">
         {turn === undefined ? null : <Speech turn={turn} axis={axis} moment={moment} isBar={row === turn} />}
         {row.kind === 'turn' ? <TurnBar row={row} axis={axis} moment={moment} /> : null}
         {row.kind === 'action' ? (

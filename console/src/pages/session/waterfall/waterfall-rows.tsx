@@ -1,16 +1,15 @@
-import { useVirtualizer } from '@tanstack/react-virtual';
 import { type RefObject, useEffect, useId, useState } from 'react';
 import { rowFacts } from '../model/row-facts.ts';
-import { rowKey, type TurnRow } from '../model/waterfall-rows.ts';
 import { useSessionView } from '../session-view.ts';
 import { DependencyLines } from './dependency-lines.tsx';
 import { GapMarks } from './gap-marks.tsx';
-import { END_ROOM, rowHeight } from './layout.ts';
+import { END_ROOM, isEventOf } from './layout.ts';
 import { PlayHead } from './play-head.tsx';
 import { tagNear } from './tag-marks.tsx';
-import { isEventOf, turnOfRow } from './turn-of-row.ts';
+import { useAutoPan } from './use-auto-pan.ts';
 import { useFollow } from './use-follow.ts';
 import { useRowKeys } from './use-row-keys.ts';
+import { useRowWindow } from './use-row-window.ts';
 import type { Zoom } from './use-zoom.ts';
 import { WaterfallAxis } from './waterfall-axis.tsx';
 import { WaterfallRow } from './waterfall-row.tsx';
@@ -33,30 +32,18 @@ interface Pointed {
 }
 
 export function WaterfallRows({ scroller, count, gutter, zoom, width }: WaterfallRowsProps) {
-  const { model, moment, selected, select } = useSessionView();
+  const { model, moment, isLive, selected, select } = useSessionView();
   const { waterfall } = model;
   const { axis } = zoom;
   const base = useId();
   const [pointed, setPointed] = useState<Pointed>();
-  const virtual = useVirtualizer({
-    count,
-    getScrollElement: () => scroller.current,
-    estimateSize: (index) => rowHeight(waterfall.rows[index]),
-    getItemKey: (index) => {
-      const row = waterfall.rows[index];
-      return row === undefined ? index : rowKey(row);
-    },
-    overscan: 6,
-    paddingEnd: 12,
-    scrollPaddingStart: 34,
-  });
-  useFollow(scroller, virtual, count);
-  const keys = useRowKeys({ count, virtual, zoom, onOpen: (index) => select(waterfall.rows[index]?.seq) });
+  const view = useRowWindow(scroller, waterfall.turns, count);
+  useFollow(scroller, view.scrollTo, count, !isLive || waterfall.turns.at(-1)?.end === undefined);
+  useAutoPan({ scroller, indexAt: view.indexAt, rows: waterfall.rows, axis, gutter });
+  const keys = useRowKeys({ count, view, zoom, onOpen: (index) => select(waterfall.rows[index]?.seq) });
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was pointed at lies elsewhere then.
   useEffect(() => setPointed(undefined), [moment.seq, axis.pxPerMs]);
-  const shown = virtual.getVirtualItems();
-  const height = virtual.getTotalSize();
-  const left = scroller.current?.scrollLeft ?? 0;
+  const { shown, height, left } = view;
   const pointedRow = pointed === undefined ? undefined : waterfall.rows[pointed.index];
   const onPoint = (event: React.PointerEvent | React.MouseEvent): Pointed | undefined => {
     const element = (event.target as Element).closest<HTMLElement>('[data-index]');
@@ -69,7 +56,6 @@ export function WaterfallRows({ scroller, count, gutter, zoom, width }: Waterfal
     pointed !== undefined && pointedRow?.kind === 'turn'
       ? tagNear(pointedRow.tags, axis, moment, pointed.place)
       : undefined;
-  let turn: TurnRow | undefined = turnOfRow(waterfall, shown[0]?.index ?? 0);
   return (
     <div className="relative" style={{ width: Math.max(width, gutter + axis.width + END_ROOM) }}>
       <WaterfallAxis
@@ -100,22 +86,22 @@ export function WaterfallRows({ scroller, count, gutter, zoom, width }: Waterfal
           select(Math.min(moment.seq, tag?.seq ?? Number(own ?? row.seq)));
         }}
       >
-        {shown.map(({ index, start, size, key }) => {
+        {shown.map(({ index, top, height: size }, slot) => {
           const row = waterfall.rows[index];
-          if (row === undefined) return null;
-          if (row.kind === 'turn') turn = row;
-          return (
+          return row === undefined ? null : (
             <WaterfallRow
-              key={String(key)}
+              // biome-ignore lint/suspicious/noArrayIndexKey: rows have no state; elements that stay are cheaper than new ones.
+              key={slot}
               id={`${base}-${index}`}
-              {...{ row, turn, index, count, axis, moment, waterfall, gutter }}
+              {...{ row, index, count, axis, moment, waterfall, gutter }}
+              turn={view.turnOf(index)}
               isActive={keys.isFocused && keys.active === index}
               isSelected={selected !== undefined && isEventOf(row, selected)}
-              style={{ top: start, height: size }}
+              style={{ top, height: size }}
             />
           );
         })}
-        <DependencyLines {...{ waterfall, axis, gutter, moment, height, virtual }} />
+        <DependencyLines {...{ waterfall, axis, gutter, moment, height, shown }} />
         <GapMarks axis={axis} gutter={gutter} height={height} />
         <PlayHead x={gutter + axis.x(moment.at)} height={height} />
       </div>

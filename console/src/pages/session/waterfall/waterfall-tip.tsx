@@ -30,7 +30,7 @@ export function WaterfallTip({ facts, tag, x, y }: WaterfallTipProps) {
         </p>
       )}
       <p className="flex items-center gap-1.5">
-        <span className="truncate font-semibold">{facts.title}</span>
+        <span className="max-w-[55%] shrink-0 truncate font-semibold">{facts.title}</span>
         <span className="truncate text-ink-faint">{facts.about}</span>
         <StatusWord status={facts.status} />
       </p>

@@ -13,11 +13,11 @@ const cause = z
 
 const head = { seq: z.int().positive(), at: time, type: text, cause };
 
-export const sessionEvent = z.looseObject({ ...head, session: text, turn: count }).openapi('SessionEvent', {
+const sessionEvent = z.looseObject({ ...head, session: text, turn: count }).openapi('SessionEvent', {
   description: 'An event of a session; by `type` it has more keys.',
 }) as unknown as z.ZodType<SessionEvent>;
 
-export const runEvent = z.looseObject({ ...head, run: text }).openapi('RunEvent', {
+const runEvent = z.looseObject({ ...head, run: text }).openapi('RunEvent', {
   description: 'An event of a workflow run; by `type` it has more keys.',
 }) as unknown as z.ZodType<RunEvent>;
 

@@ -5,16 +5,9 @@ import { errorJson } from './error.ts';
 import { answered, asked, count, json, jsonObject, oneOrMore, pageOf, text, time } from './wire.ts';
 
 /** Characters of what an agent is told at once. */
-export const MAX_TEXT = 1_000_000;
+const MAX_TEXT = 1_000_000;
 
-export const SESSION_STATUSES = [
-  'running',
-  'waiting',
-  'completed',
-  'failed',
-  'stalled',
-  'cancelled',
-] as const;
+const SESSION_STATUSES = ['running', 'waiting', 'completed', 'failed', 'stalled', 'cancelled'] as const;
 
 const span = answered<StateSpan>('StateSpan', { value: json, at: time, seq: count });
 

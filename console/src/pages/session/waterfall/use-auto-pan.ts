@@ -1,0 +1,43 @@
+import { type RefObject, useEffect, useRef } from 'react';
+import type { TimeAxis } from '../model/time-axis.ts';
+import type { WaterfallRow } from '../model/waterfall-rows.ts';
+import type { RowWindow } from './use-row-window.ts';
+
+/** Where in the view the rows in its middle begin, and how far they may be from there before it follows. */
+const PLACE = 0.3;
+const NEAREST = 0.04;
+const FARTHEST = 0.75;
+
+export interface AutoPanOptions {
+  readonly scroller: RefObject<HTMLElement | null>;
+  readonly indexAt: RowWindow['indexAt'];
+  readonly rows: readonly WaterfallRow[];
+  readonly axis: TimeAxis;
+  readonly gutter: number;
+}
+
+/** Scrolling down is going on in time: the axis comes along, so that what is in view is never empty. */
+export function useAutoPan(options: AutoPanOptions): void {
+  const latest = useRef(options);
+  latest.current = options;
+  const { scroller } = options;
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    let top = element.scrollTop;
+    const onScroll = () => {
+      if (element.scrollTop === top) return;
+      top = element.scrollTop;
+      const { indexAt, rows, axis, gutter } = latest.current;
+      const view = element.clientWidth - gutter;
+      if (axis.width <= view) return;
+      const row = rows[indexAt(top + element.clientHeight * PLACE)];
+      if (row === undefined) return;
+      const x = axis.x(row.at);
+      const away = (x - element.scrollLeft) / view;
+      if (away < NEAREST || away > FARTHEST) element.scrollLeft = x - view * PLACE;
+    };
+    element.addEventListener('scroll', onScroll, { passive: true });
+    return () => element.removeEventListener('scroll', onScroll);
+  }, [scroller]);
+}

@@ -1,0 +1,74 @@
+import { type RefObject, useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import type { TurnRow } from '../model/waterfall-rows.ts';
+import { rowPlaces } from './layout.ts';
+
+export interface ShownRow {
+  readonly index: number;
+  readonly top: number;
+  readonly height: number;
+}
+
+/** The rows that are in view, of however many there are. */
+export interface RowWindow {
+  readonly shown: readonly ShownRow[];
+  /** Of all rows. */
+  readonly height: number;
+  readonly left: number;
+  readonly indexAt: (y: number) => number;
+  readonly turnOf: (index: number) => TurnRow | undefined;
+  /** `end`: the row is the last in view; `near`: it is moved only as far as it has to be. */
+  readonly scrollTo: (index: number, place: 'end' | 'near') => void;
+}
+
+/** Rows above and below that are drawn, too. */
+const SPARE = 4;
+const AXIS = 28;
+const PADDING = 12;
+
+export function useRowWindow(
+  scroller: RefObject<HTMLElement | null>,
+  turns: readonly TurnRow[],
+  count: number,
+): RowWindow {
+  const places = useMemo(() => rowPlaces(turns), [turns]);
+  const [view, setView] = useState({ top: 0, left: 0, height: 0 });
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const look = () =>
+      setView({ top: element.scrollTop, left: element.scrollLeft, height: element.clientHeight });
+    look();
+    element.addEventListener('scroll', look, { passive: true });
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    return () => {
+      element.removeEventListener('scroll', look);
+      observer.disconnect();
+    };
+  }, [scroller]);
+  const height = places.top(count) + PADDING;
+  const top = Math.min(view.top, Math.max(0, height + AXIS - view.height));
+  const first = Math.max(0, places.indexAt(top - AXIS, count) - SPARE);
+  const last = Math.min(count, places.indexAt(top + view.height, count) + 1 + SPARE);
+  const shown: ShownRow[] = [];
+  for (let index = first; index < last; index++)
+    shown.push({ index, top: places.top(index), height: places.height(index) });
+
+  const latest = useRef(count);
+  latest.current = count;
+  const scrollTo = useCallback(
+    (index: number, place: 'end' | 'near') => {
+      const element = scroller.current;
+      if (element === null) return;
+      const from = places.top(index);
+      const least = from + places.height(index) + AXIS + PADDING - element.clientHeight;
+      if (place === 'end') element.scrollTop = least;
+      else element.scrollTop = Math.max(least, Math.min(element.scrollTop, from));
+    },
+    [scroller, places],
+  );
+  return {
+    ...{ shown, height, scrollTo, left: view.left, turnOf: places.turnOf },
+    indexAt: (y) => Math.min(latest.current - 1, places.indexAt(y, latest.current)),
+  };
+}

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import { type Clock, sleep } from '../../kernel/clock.ts';
+import { MAX_TRIES, pauseAfter } from './back-off.ts';
+import type { Delivered } from './delivery.ts';
+import type { Outbox } from './outbox.ts';
+import type { OutboxRow } from './outbox-row.ts';
+
+export interface DispatcherEdges {
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly deliver: (row: OutboxRow, signal: AbortSignal) => Delivered | Promise<Delivered>;
+  readonly onError: (thrown: unknown) => void;
+}
+
+/** Sends what is in the outbox when it is due. Of several processes on one store, one sends each. */
+export interface Dispatcher {
+  /** Takes up what waits in the store. */
+  begin(): Promise<void>;
+  /** Hears of a row that was put there. */
+  add(row: OutboxRow): void;
+  isFull(): boolean;
+  /** Whether a channel turned out not to work on this machine at all. */
+  isUnusable(agent: string, channel: string): boolean;
+  /** Stops what is being sent, and puts it back. */
+  close(): Promise<void>;
+}
+
+const MAX_WAITING = 1_000;
+const AT_ONCE = 8;
+/** Longer than any try takes: whoever claimed a row and has not settled it by then is dead. */
+const LEASE_MS = 45_000;
+/** After a store that failed, and after a race that was lost. */
+const AGAIN_MS = 2_000;
+
+export function createDispatcher({ outbox, clock, random, deliver, onError }: DispatcherEdges): Dispatcher {
+  /** Ids that wait, each with when it is to be looked at. */
+  const due = new Map<string, number>();
+  const sending = new Set<Promise<void>>();
+  const unusable = new Set<string>();
+  const closing = new AbortController();
+  const me = randomUUID();
+  let disarm: () => void = () => undefined;
+
+  const arm = () => {
+    disarm();
+    if (closing.signal.aborted || due.size === 0 || sending.size >= AT_ONCE) return;
+    const waitMs = Math.min(...due.values()) - clock.now();
+    if (waitMs > 0) disarm = clock.after(waitMs, pump);
+    else pump();
+  };
+  const pump = () => {
+    const now = clock.now();
+    for (const [id, at] of due) {
+      if (sending.size >= AT_ONCE || closing.signal.aborted) break;
+      if (at > now) continue;
+      due.delete(id);
+      const done = attempt(id)
+        .catch((thrown) => {
+          if (closing.signal.aborted) return;
+          onError(thrown);
+          due.set(id, clock.now() + AGAIN_MS);
+        })
+        .finally(() => {
+          sending.delete(done);
+          arm();
+        });
+      sending.add(done);
+    }
+    arm();
+  };
+
+  const attempt = async (id: string): Promise<void> => {
+    const row = await outbox.get(id, 'waiting');
+    if (row === undefined) return; // somebody else has sent it
+    const now = clock.now();
+    const heldUntil = row.lease !== undefined && row.lease.by !== me ? row.lease.until : 0;
+    const later = Math.max(row.nextAt, heldUntil);
+    if (later > now) {
+      due.set(id, later);
+      return;
+    }
+    const leased: OutboxRow = { ...row, lease: { by: me, until: now + LEASE_MS } };
+    if (!(await outbox.replace(row, leased))) {
+      due.set(id, now + AGAIN_MS);
+      return;
+    }
+    const delivered = await deliver(leased, closing.signal);
+    await settle(leased, delivered);
+  };
+
+  /** What was sent and is not known to be would be sent again: it is tried until it is written down. */
+  const settle = async (leased: OutboxRow, delivered: Delivered): Promise<void> => {
+    for (;;) {
+      try {
+        await write(leased, delivered);
+        return;
+      } catch (thrown) {
+        if (closing.signal.aborted) throw thrown;
+        onError(thrown);
+        await sleep(clock, AGAIN_MS, closing.signal);
+      }
+    }
+  };
+
+  const write = async (leased: OutboxRow, delivered: Delivered): Promise<void> => {
+    const { lease: _lease, error: _before, ...row } = leased;
+    const tried = { ...row, attempts: row.attempts + 1, tries: row.tries + 1 };
+    const now = clock.now();
+    if (delivered.kind === 'sent') {
+      unusable.delete(`${row.agent} ${row.channel}`);
+      await outbox.move(leased, 'waiting', { ...tried, endedAt: now }, 'sent');
+      return;
+    }
+    if (closing.signal.aborted) {
+      await outbox.replace(leased, row); // it was we who ended it
+      return;
+    }
+    const { error } = delivered;
+    if (delivered.kind === 'unusable') unusable.add(`${row.agent} ${row.channel}`);
+    const pause =
+      delivered.kind === 'failed' ? pauseAfter(tried.tries, random(), delivered.afterMs) : undefined;
+    if (pause === undefined) {
+      const given = tried.tries >= MAX_TRIES && delivered.kind === 'failed';
+      const why = given ? `${error} It was tried ${tried.tries} times.` : error;
+      await outbox.move(leased, 'waiting', { ...tried, error: why, endedAt: now }, 'dead');
+      return;
+    }
+    const next = { ...tried, error, nextAt: now + pause };
+    if (await outbox.replace(leased, next)) due.set(row.id, next.nextAt);
+  };
+
+  const add = ({ id, nextAt }: OutboxRow) => {
+    due.set(id, nextAt);
+    arm();
+  };
+
+  return {
+    async begin() {
+      for (const row of await outbox.waiting(MAX_WAITING)) add(row);
+    },
+    add,
+    isFull: () => due.size >= MAX_WAITING,
+    isUnusable: (agent, channel) => unusable.has(`${agent} ${channel}`),
+    async close() {
+      disarm();
+      closing.abort(new Error('The server closes.'));
+      await Promise.all(sending);
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import type { NotificationInfo } from '../../client/api.ts';
+import type { Json } from '../../kernel/json.ts';
+import type { Tables } from '../../store/store.ts';
+import { asJson, asRow, infoOf, type OutboxRow } from './outbox-row.ts';
+
+type Status = NotificationInfo['status'];
+
+const TABLES: Readonly<Record<Status, string>> = {
+  waiting: 'notify.waiting',
+  sent: 'notify.sent',
+  dead: 'notify.dead',
+};
+const STATUSES: readonly Status[] = ['waiting', 'sent', 'dead'];
+
+const DAY_MS = 86_400_000;
+const KEPT_MS: Readonly<Record<'sent' | 'dead', number>> = { sent: 7 * DAY_MS, dead: 30 * DAY_MS };
+/** Rows of one kind that are kept; the oldest go. */
+const MAX_KEPT = 1_000;
+/** How often that is looked at: after so many. */
+const TRIM_AFTER = 100;
+
+/** Notifications in the store's tables: each is in one of them, and moves in one transaction. */
+export interface Outbox {
+  /** Puts it in, unless it is known. */
+  add(row: OutboxRow, status?: 'waiting' | 'dead'): Promise<boolean>;
+  get(id: string, status: Status): Promise<OutboxRow | undefined>;
+  isKnown(id: string): Promise<boolean>;
+  /** Puts one in the place of another; false where it is no longer what it was. */
+  replace(row: OutboxRow, by: OutboxRow): Promise<boolean>;
+  /** Moves it; false where it is no longer what it was. */
+  move(row: OutboxRow, from: Status, by: OutboxRow, to: Status): Promise<boolean>;
+  waiting(limit: number): Promise<readonly OutboxRow[]>;
+  /** Newest first, behind `before`. */
+  list(
+    status: Status | undefined,
+    before: string | undefined,
+    limit: number,
+  ): Promise<readonly NotificationInfo[]>;
+}
+
+export function createOutbox(tables: Tables): Outbox {
+  let moved = 0;
+  const at = (status: Status, id: string, value: Json | undefined) => ({
+    table: TABLES[status],
+    key: id,
+    value,
+  });
+  const kept = (status: Status, row: OutboxRow) => ({
+    ...at(status, row.id, asJson(row)),
+    ...(status === 'waiting' ? {} : { ttlMs: KEPT_MS[status] }),
+  });
+  const get: Outbox['get'] = async (id, status) => asRow(await tables.get(TABLES[status], id));
+  const trim = async (status: Status) => {
+    if (status === 'waiting' || ++moved % TRIM_AFTER !== 0) return;
+    const keys = await tables.keys(TABLES[status], { limit: MAX_KEPT + 2 * TRIM_AFTER });
+    for (const key of keys.slice(MAX_KEPT)) await tables.delete(TABLES[status], key);
+  };
+  return {
+    get,
+    async add(row, status = 'waiting') {
+      const isNew = STATUSES.map((each) => at(each, row.id, undefined));
+      const added = await tables.exchange(isNew, [kept(status, row)]);
+      if (added) await trim(status);
+      return added;
+    },
+    async isKnown(id) {
+      const found = await Promise.all(STATUSES.map((status) => tables.get(TABLES[status], id)));
+      return found.some((value) => value !== undefined);
+    },
+    replace: (row, by) =>
+      tables.exchange([at('waiting', row.id, asJson(row))], [at('waiting', row.id, asJson(by))]),
+    async move(row, from, by, to) {
+      const isMoved = await tables.exchange(
+        [at(from, row.id, asJson(row))],
+        [at(from, row.id, undefined), kept(to, by)],
+      );
+      if (isMoved) await trim(to);
+      return isMoved;
+    },
+    async waiting(limit) {
+      const keys = await tables.keys(TABLES.waiting, { limit });
+      const rows = await Promise.all(keys.map((key) => get(key, 'waiting')));
+      return rows.flatMap((row) => row ?? []);
+    },
+    async list(status, before, limit) {
+      const chosen = status === undefined ? STATUSES : [status];
+      const keys = await Promise.all(
+        chosen.map(async (each) =>
+          (
+            await tables.keys(TABLES[each], { limit, ...(before === undefined ? {} : { after: before }) })
+          ).map((id) => ({ id, status: each })),
+        ),
+      );
+      const first = keys
+        .flat()
+        .sort((a, b) => (a.id < b.id ? -1 : 1))
+        .slice(0, limit);
+      const rows = await Promise.all(
+        first.map(async ({ id, status: found }) => {
+          const row = await get(id, found);
+          return row === undefined ? [] : [infoOf(row, found)];
+        }),
+      );
+      return rows.flat();
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { type RouteConfig, z } from '@hono/zod-openapi';
+import { health, readiness } from './schemas/daemon.ts';
+import { apiError } from './schemas/error.ts';
+import { jsonObject } from './schemas/wire.ts';
+
+const errors = {
+  '4XX': {
+    description: 'What is wrong with the request.',
+    content: { 'application/json': { schema: apiError } },
+  },
+  '5XX': {
+    description: 'What is wrong with the server.',
+    content: { 'application/json': { schema: apiError } },
+  },
+} as const;
+
+const json = (schema: z.ZodType) => ({ 'application/json': { schema } });
+const stream = (description: string) => ({
+  'text/event-stream': { schema: z.string().openapi({ description }) },
+});
+const body = { body: { required: true, content: json(jsonObject) } };
+const open = { security: [] };
+const guarded = { security: [{ bearer: [] }, {}] };
+
+/** The same for the only agent, and for the one that is named in the path. */
+const ofAgent = (
+  path: string,
+  describe: (path: string, id: string, params: { readonly params?: z.ZodObject }) => RouteConfig,
+): readonly RouteConfig[] => {
+  const id = path.slice(1).replace(/-(\w)/, (_, letter: string) => letter.toUpperCase());
+  return [
+    describe(path, id, {}),
+    describe(`${path}/{agent}`, `${id}OfAgent`, { params: z.object({ agent: z.string() }) }),
+  ];
+};
+
+/** What other parts of the server serve, for the document. */
+export const BESIDE: readonly RouteConfig[] = [
+  {
+    ...{ method: 'get', path: '/healthz', operationId: 'health', tags: ['machines'], ...open },
+    summary: 'Whether the process answers',
+    responses: { 200: { description: 'It does.', content: json(health) }, ...errors },
+  },
+  {
+    ...{ method: 'get', path: '/readyz', operationId: 'ready', tags: ['machines'], ...open },
+    summary: 'Whether work is taken',
+    responses: {
+      200: { description: 'It is.', content: json(readiness) },
+      503: { description: 'Not yet, or not any more.', content: json(readiness) },
+      '4XX': errors['4XX'],
+    },
+  },
+  {
+    ...{ method: 'get', path: '/metrics', operationId: 'metrics', tags: ['machines'], ...guarded },
+    summary: 'Metrics in the text format of Prometheus',
+    responses: {
+      200: { description: 'Metrics.', content: { 'text/plain': { schema: z.string() } } },
+      ...errors,
+    },
+  },
+  {
+    ...{ method: 'get', path: '/openapi.json', operationId: 'openapi', tags: ['machines'], ...guarded },
+    summary: 'This document',
+    responses: { 200: { description: 'OpenAPI 3.1.', content: json(jsonObject) }, ...errors },
+  },
+  {
+    ...{ method: 'post', path: '/hooks/{name}', operationId: 'hook', tags: ['machines'], ...open },
+    summary: 'Start the workflow whose webhook trigger has this name',
+    description: 'Signed: HMAC-SHA256 of time stamp and body with the secret of the trigger.',
+    request: { params: z.object({ name: z.string() }), ...body },
+    responses: {
+      200: { description: 'It came before, and nothing was started.', content: json(jsonObject) },
+      202: { description: 'It was taken.', content: json(jsonObject) },
+      ...errors,
+    },
+  },
+  ...ofAgent('/ag-ui', (path, operationId, params) => ({
+    ...{ method: 'post', path, operationId, tags: ['front ends'], ...guarded },
+    summary: 'AG-UI: runs an agent for a front end that speaks it',
+    request: { ...params, ...body },
+    responses: { 200: { description: 'Events of AG-UI.', content: stream('Events of AG-UI.') }, ...errors },
+  })),
+  ...ofAgent('/chat', (path, operationId, params) => ({
+    ...{ method: 'post', path, operationId, tags: ['front ends'], ...guarded },
+    summary: 'The UI message stream of the AI SDK, for useChat',
+    request: { ...params, ...body },
+    responses: {
+      200: { description: 'A UI message stream.', content: stream('Parts of a message.') },
+      ...errors,
+    },
+  })),
+  ...[
+    { path: '/chat/{id}/stream', operationId: 'chatStream', params: ['id'] },
+    { path: '/chat/{agent}/{id}/stream', operationId: 'chatStreamOfAgent', params: ['agent', 'id'] },
+  ].map(
+    ({ path, operationId, params }): RouteConfig => ({
+      ...{ method: 'get', path, operationId, tags: ['front ends'], ...guarded },
+      summary: 'The answer that is under way, for a page that was loaded again',
+      request: { params: z.object(Object.fromEntries(params.map((name) => [name, z.string()]))) },
+      responses: {
+        200: { description: 'The rest of a UI message stream.', content: stream('Parts of a message.') },
+        204: { description: 'None is under way.' },
+        ...errors,
+      },
+    }),
+  ),
+  {
+    ...{ method: 'post', path: '/v1/chat/completions', operationId: 'chatCompletions', tags: ['front ends'] },
+    ...guarded,
+    summary: "OpenAI's chat completions: each agent is a model",
+    request: body,
+    responses: {
+      200: { description: 'A completion.', content: { ...json(jsonObject), ...stream('Chunks.') } },
+      ...errors,
+    },
+  },
+  {
+    ...{ method: 'get', path: '/v1/models', operationId: 'models', tags: ['front ends'], ...guarded },
+    summary: 'The agents as models',
+    responses: { 200: { description: 'A list of models.', content: json(jsonObject) }, ...errors },
+  },
+  {
+    ...{ method: 'get', path: '/v1/models/{model}', operationId: 'model', tags: ['front ends'], ...guarded },
+    summary: 'An agent as a model',
+    request: { params: z.object({ model: z.string() }) },
+    responses: { 200: { description: 'A model.', content: json(jsonObject) }, ...errors },
+  },
+];

@@ -1,0 +1,27 @@
+import type { beginSession } from './begin-session.ts';
+import type { prepareAgent } from './prepare-agent.ts';
+import type { runSession } from './run-session.ts';
+
+/** What sessions are run with: half of all modules, which whoever only looks or listens has no use for. */
+export interface SessionParts {
+  readonly beginSession: typeof beginSession;
+  readonly runSession: typeof runSession;
+  readonly prepareAgent: typeof prepareAgent;
+}
+
+/** Loads them at the first call. */
+export function createSessionParts(): () => Promise<SessionParts> {
+  let loading: Promise<SessionParts> | undefined;
+  const load = async (): Promise<SessionParts> => {
+    const [begin, run, prepare] = await Promise.all([
+      import('./begin-session.ts'),
+      import('./run-session.ts'),
+      import('./prepare-agent.ts'),
+    ]);
+    return { ...begin, ...run, ...prepare };
+  };
+  return () => {
+    loading ??= load();
+    return loading;
+  };
+}

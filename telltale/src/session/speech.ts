@@ -1,0 +1,8 @@
+/** What the model has said of elements that are still open. */
+export interface OpenSpeech {
+  readonly turn: number;
+  /** From the outermost to the innermost. */
+  readonly thoughts: readonly { readonly depth: number; readonly text: string }[];
+  /** What has gone out of responses that are not on the log yet. */
+  readonly response: string;
+}

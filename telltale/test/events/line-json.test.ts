@@ -1,0 +1,36 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeEvent, encodeEvent } from '../../src/events/codec.ts';
+import { createLineJson } from '../../src/events/line-json.ts';
+import { decodeRunEvent, encodeRunEvent } from '../../src/events/run-codec.ts';
+import type { Json } from '../../src/kernel/json.ts';
+
+const name = fc.string({ minLength: 1, unit: 'grapheme' });
+const count = fc.nat();
+const data = fc.jsonValue() as fc.Arbitrary<Json>;
+
+describe('a line of the log as JSON', () => {
+  it('is its event, whatever the names, the cause and the data', () => {
+    fc.assert(
+      fc.property(name, name, fc.boolean(), count, data, (stream, other, isOther, seq, value) => {
+        const cause = { stream: isOther ? other : stream, seq, depth: 3 };
+        const line = encodeEvent(
+          { seq, at: 1_700_000_000_000, session: stream, turn: 2, cause },
+          { type: 'custom', name: other, data: value },
+        );
+        expect(JSON.parse(createLineJson('session', stream)(line))).toEqual(decodeEvent(line, stream));
+        const ofRun = encodeRunEvent(
+          { seq, at: 12.5, run: stream, cause },
+          { type: 'workflow.completed', output: value },
+        );
+        expect(JSON.parse(createLineJson('run', stream)(ofRun))).toEqual(decodeRunEvent(ofRun, stream));
+      }),
+    );
+  });
+
+  it('is refused like an event where it is none', () => {
+    const json = createLineJson('session', 's');
+    expect(() => json('{"v":1,"seq":1}')).toThrow('no event');
+    expect(() => json('{"v":9,"seq":1,"at":1,"turn":0,"cause":[0,0],"type":"text"}')).toThrow('form 9');
+  });
+});

@@ -21,7 +21,7 @@ const WEB = fileURLToPath(new URL('../../web', import.meta.url));
 const BATCH = 2_000;
 
 export interface StageOptions {
-  /** Files of the agents; those that end with `.agent.yml` are served. */
+  /** Files of the agents; those called `agent.yml` or `NAME.agent.yml` are served. */
   readonly files: Readonly<Record<string, string>>;
   readonly requireToken?: boolean;
   /** Whether manifests are reloaded when they change. */
@@ -115,7 +115,7 @@ export async function openStage({ files, requireToken = false, dev = false }: St
   };
 }
 
-const isAgent = (name: string): boolean => name.endsWith('.agent.yml');
+const isAgent = (name: string): boolean => /(^|[./])agent\.yml$/.test(name);
 
 function bodyOf({ seq: _, at: _at, session: _session, turn: _turn, cause: _cause, ...body }: SessionEvent) {
   return body as Parameters<typeof encodeEvent>[1];

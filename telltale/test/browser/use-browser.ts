@@ -17,6 +17,9 @@ const CANARIES = `
     console.error('policy violated: ' + event.violatedDirective + ' ' + event.blockedURI));
 `;
 
+/** What stays on this machine. */
+const OWN = /^(http:\/\/127\.0\.0\.1:\d+\/|data:|blob:|about:)/;
+
 /** A page of a person of their own: nothing is shared with other tabs. */
 export interface Tab {
   readonly page: Page;
@@ -64,7 +67,6 @@ export function useBrowser(): Browsing {
     const requests: string[] = [];
     const complaints: string[] = [];
     const forgiven: RegExp[] = [];
-    const { origin } = new URL(url);
     page.on('request', (request) => requests.push(request.url()));
     page.on('pageerror', (error) => complaints.push(`thrown: ${error.message}`));
     page.on('console', (message) => {
@@ -76,7 +78,7 @@ export function useBrowser(): Browsing {
     });
     judges.push(() => [
       ...complaints.filter((each) => !forgiven.some((what) => what.test(each))),
-      ...requests.filter((each) => !each.startsWith(`${origin}/`) && !/^(data|blob):/.test(each)),
+      ...requests.filter((each) => !OWN.test(each)),
     ]);
     await page.goto(url);
     return { page, context, requests, forgive: (what) => void forgiven.push(what) };

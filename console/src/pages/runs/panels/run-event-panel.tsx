@@ -22,11 +22,11 @@ export function RunEventPanel() {
   return (
     <div className="flex flex-col gap-3 p-3">
       <div className="flex flex-wrap items-center gap-2">
-        <h3 className="min-w-0 flex-1 basis-52 break-words">
+        <h2 className="min-w-0 flex-1 basis-52 break-words">
           <span className="font-semibold">Event {event.seq}</span>{' '}
           <code className="text-small text-ink-soft">{event.type}</code>
           <span className="block text-small text-ink-faint">{formatDateTime(event.at)}</span>
-        </h3>
+        </h2>
         <IconButton
           icon="arrowLeft"
           label="The event before"
@@ -43,10 +43,10 @@ export function RunEventPanel() {
       </div>
       <p className="break-words">{`${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`}</p>
       <WhyChainView key={event.seq} id={id} seq={event.seq} select={select} />
-      <section aria-label="The event as it is on the log">
-        <h4 className="mb-1.5 text-small font-semibold">On the log</h4>
+      <div>
+        <h3 className="mb-1.5 text-small font-semibold">On the log</h3>
         <JsonView value={event as unknown as JsonObject} label="Event" />
-      </section>
+      </div>
     </div>
   );
 }

@@ -91,7 +91,7 @@ function Provenance({ card: { kind, session, commit, atMs, stale = [] } }: { rea
       {session === undefined ? null : (
         <span>
           {kind === 'session' ? '' : 'learned in '}
-          <Link href={sessionPath(session)} className="text-accent hover:underline">
+          <Link href={sessionPath(session)} className="text-accent underline">
             {session}
           </Link>
         </span>

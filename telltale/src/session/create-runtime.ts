@@ -184,6 +184,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
         throw manifestChanged(id, state.manifest);
       mustBeOpen(); // it may have been closed meanwhile
       signal?.throwIfAborted();
+      await resume.first?.();
       const model = resume.model ?? startedWith(state, agent);
       const choice = model === undefined ? resume : { ...resume, model };
       const session = keep(createLiveSession(edges, { kind: 'resume', id, agent, resume: choice }, parts));

@@ -89,6 +89,8 @@ export interface ResumeOptions<Output = Json> {
   readonly signal?: AbortSignal;
   /** Goes on as a conversation, also where the session was none or has completed. */
   readonly chat?: boolean;
+  /** Done once nothing stands in the way of going on, before the session does: what a refusal has to leave undone. */
+  readonly first?: () => Promise<unknown>;
 }
 
 /** For what only reads: rejects with the signal's reason when it is aborted. */

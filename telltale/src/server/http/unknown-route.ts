@@ -10,11 +10,13 @@ interface Route {
 export function unknownRoute(path: string, routes: readonly Route[]): RuntimeError {
   if (path === '/' || path === '/index.html') return consoleMissing();
   const asked = path.split('/');
-  const known = new Set(
-    routes
-      .filter(({ method, path: pattern }) => method !== 'ALL' && !pattern.includes('*'))
-      .map((route) => filled(route.path, asked)),
-  );
+  const patterns = routes
+    .filter(({ method, path: pattern }) => method !== 'ALL' && !pattern.includes('*'))
+    .map((route) => route.path);
+  // What is filled in is always like what was asked for: only the fixed parts say whether a route is near.
+  const beside = patterns.filter((pattern) => pattern.split('/')[1] === asked[1]);
+  const known = new Set((beside.length > 0 ? beside : patterns).map((pattern) => filled(pattern, asked)));
+  known.delete(path);
   return routeUnknown(path, [...known]);
 }
 

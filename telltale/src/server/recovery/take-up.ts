@@ -16,16 +16,17 @@ const MAX_ABOVE = 50;
 
 /**
  * Has a session go on that something came for and that nobody works on: an answer, a message. Nothing is done where
- * somebody does, or where it has ended. One that was called by another goes on with that one.
+ * somebody does, or where it has ended. One that was called by another goes on with that one. What came is sent by
+ * `first`, where that is given: not where going on is refused, so that whoever tries again says nothing twice.
  */
-export async function takeUp(edges: Edges, stream: string): Promise<void> {
+export async function takeUp(edges: Edges, stream: string, first?: () => Promise<unknown>): Promise<void> {
   const info = await whoGoesOn(edges.runtime.store, stream);
-  if (info === undefined || info.owner !== undefined || !GOES_ON.has(info.status)) return;
-  await unlessOwned(
-    info.kind === 'session'
-      ? resumeSession(edges, info.stream)
-      : edges.runtime.workflows.resume(info.stream, { onWaiting: 'release' }),
-  );
+  if (info === undefined || info.owner !== undefined || !GOES_ON.has(info.status))
+    return void (await first?.());
+  if (info.kind === 'session')
+    return unlessOwned(resumeSession(edges, info.stream, first === undefined ? {} : { first }));
+  await first?.();
+  await unlessOwned(edges.runtime.workflows.resume(info.stream, { onWaiting: 'release' }));
 }
 
 /** Somebody else was quicker: then it goes on. */

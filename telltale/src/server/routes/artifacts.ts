@@ -98,9 +98,13 @@ export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerEdge
     },
     async ({ c, params: { name }, body }) => {
       const { method, args, context, seed, version } = body;
-      const source = body.source ?? (await versionOf(await runtime.artifacts(), name, version)).source;
+      const { source, methods } =
+        body.source === undefined
+          ? await versionOf(await runtime.artifacts(), name, version)
+          : { source: body.source };
       const tested = await runtime.testArtifact({
         ...{ source, method, name, signal: c.req.raw.signal },
+        ...(methods === undefined ? {} : { methods }),
         ...(args === undefined ? {} : { args }),
         ...(context === undefined ? {} : { context: context as Partial<DecisionContext> }),
         ...(seed === undefined ? {} : { seed }),

@@ -16,7 +16,9 @@ export const badRequest = (operation: string, where: string, error: z.ZodError) 
   );
 };
 
-const mistake = ({ path, message }: z.core.$ZodIssue): string => {
+const mistake = ({ path, message, code }: z.core.$ZodIssue): string => {
+  if (code === 'invalid_type' && message.endsWith('received undefined'))
+    return path.length === 0 ? 'there is none' : `"${path.join('.')}" is missing`;
   const said = `${message.slice(0, 1).toLowerCase()}${message.slice(1)}`.replace(/\.$/, '');
   return path.length === 0 ? said : `"${path.join('.')}": ${said}`;
 };

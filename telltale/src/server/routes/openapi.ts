@@ -8,7 +8,8 @@ export function mountOpenApi(app: OpenAPIHono<AppEnv>, { version }: ServerEdges)
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', {
     type: 'http',
     scheme: 'bearer',
-    description: 'A token with a role: read, run or admin. None is needed on loopback until one is made.',
+    description:
+      'A token with a role: read, run or admin. On loopback none is needed, unless the server was started so.',
   });
   for (const path of BESIDE) app.openAPIRegistry.registerPath(path);
   let document: string | undefined;

@@ -32,6 +32,8 @@ export interface Operation<
   readonly bodyOptional?: true;
   /** 200 by default; without `answer` there is no body. */
   readonly status?: 200 | 201 | 202 | 204;
+  /** When it is 202 instead, with the same answer. */
+  readonly laterWhen?: string;
   readonly answer?: z.ZodType<Answer>;
   /** What the same path gives with `accept: text/event-stream`. */
   readonly stream?: string;
@@ -100,6 +102,21 @@ async function bodyOf(c: Context<AppEnv>, optional: true | undefined): Promise<u
   return text === '' ? (optional === true ? {} : undefined) : JSON.parse(text);
 }
 
+const idempotencyKey = z.object({
+  'idempotency-key': z
+    .string()
+    .max(255)
+    .optional()
+    .openapi({ description: 'For a day the same key gives the same answer, and does nothing twice.' }),
+});
+
+const lastEventId = z.object({
+  'last-event-id': z
+    .string()
+    .optional()
+    .openapi({ description: 'Of a stream: the last `id` that came. It counts before `after`.' }),
+});
+
 const ERRORS = {
   '4XX': {
     description: 'What is wrong with the request.',
@@ -124,6 +141,7 @@ function described({
   body,
   bodyOptional,
   status = 200,
+  laterWhen,
   answer,
   stream,
 }: Operation<unknown, z.ZodObject, z.ZodObject, unknown>): RouteConfig {
@@ -135,6 +153,8 @@ function described({
     request: {
       ...(params === undefined ? {} : { params }),
       ...(query === undefined ? {} : { query }),
+      ...(method === 'post' ? { headers: idempotencyKey } : {}),
+      ...(stream === undefined || answer === undefined ? {} : { headers: lastEventId }),
       ...(body === undefined
         ? {}
         : { body: { required: bodyOptional !== true, content: { 'application/json': { schema: body } } } }),
@@ -156,6 +176,9 @@ function described({
               },
             }),
       },
+      ...(laterWhen === undefined || answer === undefined
+        ? {}
+        : { 202: { description: laterWhen, content: { 'application/json': { schema: answer } } } }),
       ...ERRORS,
     },
   };

@@ -1,6 +1,7 @@
 import { type RouteConfig, z } from '@hono/zod-openapi';
+import type { Role } from '../../client/api.ts';
 import { health, readiness } from './schemas/daemon.ts';
-import { apiError } from './schemas/error.ts';
+import { apiError, openAiError } from './schemas/error.ts';
 import { jsonObject } from './schemas/wire.ts';
 
 const errors = {
@@ -21,6 +22,15 @@ const stream = (description: string) => ({
 const body = { body: { required: true, content: json(jsonObject) } };
 const open = { security: [] };
 const guarded = { security: [{ bearer: [] }, {}] };
+const needs = (role: Role, said = '') => ({
+  description: `${said === '' ? '' : `${said} `}Needs the role \`${role}\`.`,
+});
+
+/** What a handler of `/v1` refuses has OpenAI's form; what is refused before one is asked has ours. Both have these. */
+const openAiErrors = {
+  '4XX': { description: errors['4XX'].description, content: json(openAiError) },
+  '5XX': { description: errors['5XX'].description, content: json(openAiError) },
+} as const;
 
 /** The same for the only agent, and for the one that is named in the path. */
 const ofAgent = (
@@ -52,6 +62,7 @@ export const BESIDE: readonly RouteConfig[] = [
   },
   {
     ...{ method: 'get', path: '/metrics', operationId: 'metrics', tags: ['machines'], ...guarded },
+    ...needs('read'),
     summary: 'Metrics in the text format of Prometheus',
     responses: {
       200: { description: 'Metrics.', content: { 'text/plain': { schema: z.string() } } },
@@ -60,14 +71,19 @@ export const BESIDE: readonly RouteConfig[] = [
   },
   {
     ...{ method: 'get', path: '/openapi.json', operationId: 'openapi', tags: ['machines'], ...guarded },
+    ...needs('read'),
     summary: 'This document',
     responses: { 200: { description: 'OpenAPI 3.1.', content: json(jsonObject) }, ...errors },
   },
   {
     ...{ method: 'post', path: '/hooks/{name}', operationId: 'hook', tags: ['machines'], ...open },
     summary: 'Start the workflow whose webhook trigger has this name',
-    description: 'Signed: HMAC-SHA256 of time stamp and body with the secret of the trigger.',
-    request: { params: z.object({ name: z.string() }), ...body },
+    description:
+      'Signed: HMAC-SHA256 of time stamp and body with the secret of the trigger. The body may be of any type.',
+    request: {
+      params: z.object({ name: z.string() }),
+      body: { required: true, content: { '*/*': { schema: z.string() } } },
+    },
     responses: {
       200: { description: 'It came before, and nothing was started.', content: json(jsonObject) },
       202: { description: 'It was taken.', content: json(jsonObject) },
@@ -76,12 +92,14 @@ export const BESIDE: readonly RouteConfig[] = [
   },
   ...ofAgent('/ag-ui', (path, operationId, params) => ({
     ...{ method: 'post', path, operationId, tags: ['front ends'], ...guarded },
+    ...needs('run'),
     summary: 'AG-UI: runs an agent for a front end that speaks it',
     request: { ...params, ...body },
     responses: { 200: { description: 'Events of AG-UI.', content: stream('Events of AG-UI.') }, ...errors },
   })),
   ...ofAgent('/chat', (path, operationId, params) => ({
     ...{ method: 'post', path, operationId, tags: ['front ends'], ...guarded },
+    ...needs('run'),
     summary: 'The UI message stream of the AI SDK, for useChat',
     request: { ...params, ...body },
     responses: {
@@ -95,6 +113,7 @@ export const BESIDE: readonly RouteConfig[] = [
   ].map(
     ({ path, operationId, params }): RouteConfig => ({
       ...{ method: 'get', path, operationId, tags: ['front ends'], ...guarded },
+      ...needs('read'),
       summary: 'The answer that is under way, for a page that was loaded again',
       request: { params: z.object(Object.fromEntries(params.map((name) => [name, z.string()]))) },
       responses: {
@@ -107,22 +126,25 @@ export const BESIDE: readonly RouteConfig[] = [
   {
     ...{ method: 'post', path: '/v1/chat/completions', operationId: 'chatCompletions', tags: ['front ends'] },
     ...guarded,
+    ...needs('run'),
     summary: "OpenAI's chat completions: each agent is a model",
     request: body,
     responses: {
       200: { description: 'A completion.', content: { ...json(jsonObject), ...stream('Chunks.') } },
-      ...errors,
+      ...openAiErrors,
     },
   },
   {
     ...{ method: 'get', path: '/v1/models', operationId: 'models', tags: ['front ends'], ...guarded },
+    ...needs('read'),
     summary: 'The agents as models',
-    responses: { 200: { description: 'A list of models.', content: json(jsonObject) }, ...errors },
+    responses: { 200: { description: 'A list of models.', content: json(jsonObject) }, ...openAiErrors },
   },
   {
     ...{ method: 'get', path: '/v1/models/{model}', operationId: 'model', tags: ['front ends'], ...guarded },
+    ...needs('read'),
     summary: 'An agent as a model',
     request: { params: z.object({ model: z.string() }) },
-    responses: { 200: { description: 'A model.', content: json(jsonObject) }, ...errors },
+    responses: { 200: { description: 'A model.', content: json(jsonObject) }, ...openAiErrors },
   },
 ];

@@ -62,8 +62,8 @@ export function mountReviews(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void
     {
       ...{ method: 'post', path: '/reviews/{id}', id: 'answerReview', tag, role: 'run' },
       summary: 'Answer a review, once',
-      description:
-        'By `answer`, `choice` or `text`. Its session or run goes on with it. 202 where the process that works on it has not taken the answer yet.',
+      description: 'By `answer`, `choice` or `text`. Its session or run goes on with it.',
+      laterWhen: 'The process that works on it has not taken the answer yet.',
       ...{ params: byId, body: answerReview, answer: reviewDetails },
     },
     async ({ c, caller, params: { id }, body }) => {

@@ -36,8 +36,22 @@ export async function serveEvents(
   return answerJson(c, `{"items":[${items}]${next}}`);
 }
 
-const wantsStream = (c: Context<AppEnv>): boolean =>
-  /(?:^|,)\s*text\/event-stream\b/i.test(c.req.header('accept') ?? '');
+/** Where the client names it, and likes JSON no better. */
+function wantsStream(c: Context<AppEnv>): boolean {
+  const accept = c.req.header('accept') ?? '';
+  const stream = weightOf(accept, 'text/event-stream');
+  return stream > 0 && stream >= weightOf(accept, 'application/json');
+}
+
+function weightOf(accept: string, type: string): number {
+  for (const part of accept.split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((each) => each.trim().toLowerCase());
+    if (name !== type) continue;
+    const q = parameters.find((each) => each.startsWith('q='));
+    return q === undefined ? 1 : Number(q.slice(2)) || 0;
+  }
+  return 0;
+}
 
 /** What a client that comes back has; anything but a number is nothing that we gave. */
 function lastEventId(c: Context<AppEnv>): number | undefined {

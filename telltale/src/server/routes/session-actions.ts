@@ -34,8 +34,7 @@ export function mountSessionActions(
       c.set('about', id);
       const { status } = await findStream(store, 'session', id);
       if (status === 'completed') throw sessionCompleted(id);
-      await runtime.steer(id, body.text, caller.name);
-      await takeUp(edges, id);
+      await takeUp(edges, id, () => runtime.steer(id, body.text, caller.name));
     },
   );
 
@@ -51,9 +50,9 @@ export function mountSessionActions(
       const info = await findStream(store, 'session', id);
       const { chat } = await summaries.session(info);
       if (chat !== true) throw notAChat(id);
-      await store.send(id, { kind: 'message', from: caller.name, body: body.text });
-      if (isOver(info)) await unlessOwned(resumeSession(edges, id, { chat: true }));
-      else await takeUp(edges, id);
+      const first = () => store.send(id, { kind: 'message', from: caller.name, body: body.text });
+      if (isOver(info)) await unlessOwned(resumeSession(edges, id, { chat: true, first }));
+      else await takeUp(edges, id, first);
     },
   );
 

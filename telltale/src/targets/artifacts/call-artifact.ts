@@ -92,7 +92,7 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallEdges): Ca
         const error = toRuntimeError(thrown);
         return failed(REASONS[error.code] ?? 'unavailable', readable(error.message));
       }
-      if ('no_method' in said) return failed('no_method', noMethod(found, method));
+      if ('no_method' in said) return failed('no_method', notDefined(found, method));
       if (!('wanted' in said))
         return said.value === undefined
           ? failed('wrong_type', `The method "${method}" of "${artifact}" returned nothing.`)
@@ -156,6 +156,9 @@ const readable = (message: string): string => message.replace('"/value"', 'it').
 
 const noMethod = ({ name, methods }: ArtifactVersion, method: string): string =>
   `The artifact "${name}" has no method "${method}". ${suggest(method, methods, 'It has')}`;
+
+const notDefined = ({ name }: ArtifactVersion, method: string): string =>
+  `The source of the artifact "${name}" defines no function "${method}".`;
 
 /** A number of 48 bits: what the sandbox seeds `Math.random` with. */
 const seedOf = (seed: string): number => Number.parseInt(hash('sha256', seed, 'hex').slice(0, 12), 16);

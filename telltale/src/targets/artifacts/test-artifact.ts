@@ -9,6 +9,8 @@ import { unwrapAnswer } from './unwrap-answer.ts';
 export interface ArtifactTest {
   readonly source: string;
   readonly method: string;
+  /** Those that may be asked; of a draft whatever the source defines. */
+  readonly methods?: readonly string[];
   readonly args?: readonly Json[];
   /** In place of what the context says by default. */
   readonly context?: Partial<DecisionContext>;
@@ -46,8 +48,8 @@ export async function testArtifact(
   test: ArtifactTest,
   edges: { readonly sandbox: Sandbox; readonly clock: Clock },
 ): Promise<ArtifactTested> {
-  const { source, method, args = [], name = 'artifact', seed = 'test', others } = test;
-  const own = { name, version: 1, language: 'js', source, methods: [method], author: 'user', at: 0 } as const;
+  const { source, method, methods = [method], args = [], name = 'artifact', seed = 'test', others } = test;
+  const own = { name, version: 1, language: 'js', source, methods, author: 'user', at: 0 } as const;
   const call = createCallArtifact({
     ...edges,
     artifacts: {

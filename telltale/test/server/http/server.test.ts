@@ -46,6 +46,8 @@ describe('routes', () => {
       },
     });
     expect((await errorOf(await ask('/thing/abc'))).hint).toContain('/things/abc');
+    expect((await errorOf(await ask('/things/'))).hint).toContain('/things?');
+    expect((await errorOf(await ask('/other/abc'))).hint).not.toContain('Did you mean');
     const wrong = await ask('/things/1', { method: 'PUT' });
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, DELETE']);
     expect(await codeOf(wrong)).toBe('method_not_allowed');

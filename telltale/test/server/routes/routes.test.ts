@@ -145,6 +145,20 @@ describe('a session', () => {
     await expect(ann.say(id, 'Hello?')).rejects.toMatchObject({ code: 'not_a_chat' });
   });
 
+  it('that was cancelled twice goes on when it is resumed', async () => {
+    const { id } = await start('slow');
+    await Promise.all([client.cancelSession(id), client.cancelSession(id)]);
+    await reached(id, 'cancelled');
+    await stage.runtime.cancel(id, 'once more'); // as one that came too late for its end
+    await client.resumeSession(id);
+    await eventually(async () =>
+      expect((await stage.runtime.events(id)).map(({ type }) => type).slice(-2)).toContain('turn.started'),
+    );
+    expect(await client.session(id)).toMatchObject({ status: 'running' });
+    await client.cancelSession(id);
+    await reached(id, 'cancelled');
+  });
+
   it('that has ended cannot be cancelled, nor one that has completed be steered', async () => {
     const { id } = await start('worker');
     await reached(id, 'completed');
@@ -195,6 +209,28 @@ describe('a session', () => {
     await heard('Three.');
     await client.cancelSession(id);
     await reached(id, 'cancelled');
+  });
+
+  it('is told nothing where it cannot go on: what is said again is not said twice', async () => {
+    const file = join(stage.folder, 'talker.yml');
+    const before = readFileSync(file, 'utf8');
+    const { id } = await start('talker', { chat: true });
+    await reached(id, 'waiting');
+    await stage.runtime.session(id)?.interrupt();
+    writeFileSync(file, `${before}instructions: Be kind.\n`);
+    await client.reloadAgents();
+    await expect(client.say(id, 'And?')).rejects.toMatchObject({ code: 'manifest_changed' });
+    await expect(client.steer(id, 'Be brief.')).rejects.toMatchObject({ code: 'manifest_changed' });
+    writeFileSync(file, before);
+    await client.reloadAgents();
+    await client.say(id, 'And?');
+    await eventually(async () => {
+      const told = (await stage.runtime.events(id)).flatMap((each) =>
+        each.type === 'message.received' || each.type === 'response' ? [each.text] : [],
+      );
+      expect(told).toEqual(['One.', 'And?', 'Two.']);
+    });
+    await client.cancelSession(id);
   });
 
   it('that waits and that nobody works on is cancelled at once, with its reviews', async () => {
@@ -447,6 +483,25 @@ describe('artifacts', () => {
   });
 });
 
+describe('a trial of an artifact', () => {
+  it('is refused what a run would be refused: a method that is none, a context that no run has', async () => {
+    const source = 'export function judge(n) { return n > 2; }\nexport function own() { return 1; }';
+    await client.writeArtifact('judge', { source, methods: ['judge'] });
+    expect(await client.testArtifact('judge', { method: 'own' })).toMatchObject({
+      ok: false,
+      reason: 'no_method',
+      message: 'The artifact "judge" has no method "own". It has: judge.',
+    });
+    expect(await client.testArtifact('judge', { method: 'jugde', source })).toMatchObject({
+      reason: 'no_method',
+      message: 'The source of the artifact "judge" defines no function "jugde".',
+    });
+    await expect(
+      client.testArtifact('judge', { method: 'judge', context: { agent: 'me' } }),
+    ).rejects.toMatchObject({ code: 'bad_request', message: expect.stringContaining('"agent"') });
+  });
+});
+
 describe('memory', () => {
   it('is asked about the folder of an agent', async () => {
     await (await stage.runtime.memory(join(stage.folder, 'code'))).index();
@@ -522,7 +577,7 @@ describe('what is wrong with a request', () => {
   it('is said with its place', async () => {
     await expect(client.startSession({ agent: 'worker' } as never)).rejects.toMatchObject({
       ...{ code: 'bad_request', hint: expect.stringContaining('/openapi.json') },
-      message: expect.stringContaining('"input"'),
+      message: 'The body of POST /sessions does not fit: "input" is missing.',
     });
     await expect(start('worker', { max_turns: 'three' })).rejects.toMatchObject({
       message: expect.stringContaining('"max_turns"'),
@@ -533,7 +588,10 @@ describe('what is wrong with a request', () => {
     await expect(start('worker', { input: '' })).rejects.toMatchObject({ code: 'bad_request' });
     await expect(start('nobody')).rejects.toMatchObject({ code: 'agent_unknown' });
     const empty = await stage.ask('/sessions', { method: 'POST' });
-    expect([empty.status, await empty.json()]).toMatchObject([400, { error: { code: 'bad_request' } }]);
+    expect([empty.status, await empty.json()]).toMatchObject([
+      400,
+      { error: { code: 'bad_request', message: 'The body of POST /sessions does not fit: there is none.' } },
+    ]);
   });
 
   it('is said of ids that are none, or of something else', async () => {
@@ -562,7 +620,47 @@ describe('what is wrong with a request', () => {
   });
 });
 
+describe('events', () => {
+  it.each([
+    ['text/event-stream', 'text/event-stream'],
+    ['text/event-stream, application/json;q=0.5', 'text/event-stream'],
+    ['application/json, text/event-stream;q=0.1', 'application/json'],
+    ['text/event-stream;q=0', 'application/json'],
+    ['text/event-streams, */*', 'application/json'],
+  ])('are given to who accepts %s as %s', async (accept, type) => {
+    const { id } = await start('worker');
+    const answer = await stage.ask(`/sessions/${id}/events`, { headers: { accept } });
+    await answer.body?.cancel();
+    expect(answer.headers.get('content-type')).toContain(type);
+  });
+});
+
 describe('the document', () => {
+  it('names the role that each operation needs, and who has less is refused', async () => {
+    const sent = { authorization: '' };
+    for (const [path, methods] of Object.entries(stage.fit.document.paths))
+      for (const [method, { operationId, security, description = '' }] of Object.entries(methods)) {
+        const role = /Needs the role `(\w+)`/.exec(description)?.[1];
+        expect([operationId, security.length > 0], operationId).toEqual([operationId, role !== undefined]);
+        if (role === undefined || role === 'read') continue;
+        sent.authorization = `Bearer ${await stage.token(role === 'admin' ? 'run' : 'read')}`;
+        const answer = await stage.ask(path.replaceAll(/\{\w+\}/g, 'x'), {
+          ...{ method: method.toUpperCase(), headers: { ...sent, 'content-type': 'application/json' } },
+          ...(method === 'get' ? {} : { body: '{}' }),
+        });
+        expect([operationId, answer.status]).toEqual([operationId, 403]);
+      }
+  });
+
+  it('has the keys that make a POST safe to send again, and the answers that come later', () => {
+    const { paths } = stage.fit.document;
+    const names = (path: string, method: string) =>
+      paths[path]?.[method]?.parameters?.map(({ name }) => name);
+    expect(names('/sessions', 'post')).toEqual(['idempotency-key']);
+    expect(names('/sessions/{id}/events', 'get')).toContain('last-event-id');
+    expect(paths['/reviews/{id}']?.post?.responses['202']).toBeDefined();
+  });
+
   it('is accepted by an independent validator', async () => {
     const document = (await client.openapi()) as unknown as Record<string, unknown>;
     expect(document.openapi).toBe('3.1.0');

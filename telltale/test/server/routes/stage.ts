@@ -98,6 +98,8 @@ export interface Stage {
   readonly served: readonly { readonly method: string; readonly path: string }[];
   /** A client with a token of that role, of that name. */
   as(name: string, role: 'read' | 'run' | 'admin'): Promise<TelltaleClient>;
+  /** A token of that role. */
+  token(role: 'read' | 'run' | 'admin'): Promise<string>;
   ask(path: string, init?: RequestInit): Promise<Response>;
   close(): Promise<void>;
 }
@@ -141,6 +143,10 @@ export async function openStage(): Promise<Stage> {
   return {
     ...{ folder, runtime, server, errors, fit, served },
     client: clientWith(),
+    async token(role) {
+      await tokens.revoke(`any-${role}`).catch(() => undefined);
+      return (await tokens.create(`any-${role}`, role)).token;
+    },
     async as(name, role) {
       const known = (await tokens.list()).some((each) => each.name === name);
       if (known) await tokens.revoke(name);

@@ -6,6 +6,8 @@ import type {
   TestArtifact,
   WriteArtifact,
 } from '../../../client/api.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { DecisionContext } from '../../../targets/artifacts/artifacts.ts';
 import { answered, asked, json, jsonObject, pageOf, type Shape, text, time } from './wire.ts';
 
 const version = z.int().positive();
@@ -35,10 +37,26 @@ export const writeArtifact = asked<WriteArtifact>('WriteArtifact', {
 
 export const rollbackArtifact = asked<{ readonly to: number }>('RollbackArtifact', { to: version });
 
+/** A key that no run's context has would be seen by the artifact here, and nowhere else. */
+const context = z
+  .strictObject({
+    agent_id: json,
+    current_state: json,
+    step_name: json,
+    balance: json,
+    success_rate: json,
+    recent_actions: json,
+    last_result: json,
+    metadata: json,
+    variables: json,
+  } satisfies Record<keyof DecisionContext, z.ZodType>)
+  .partial()
+  .openapi({ description: 'What it sees of its run, in place of the defaults.' });
+
 export const testArtifact = asked<TestArtifact>('TestArtifact', {
   method: text,
   args: z.array(json).optional(),
-  context: jsonObject.optional(),
+  context: context.optional() as unknown as z.ZodType<JsonObject | undefined>,
   seed: text.optional(),
   version: version.optional(),
   source: text.optional().openapi({ description: "In place of a version's: what a draft would say." }),

@@ -15,3 +15,7 @@ export const errorJson: z.ZodType<ErrorJson> = answered<ErrorJson>('Error', {
 });
 
 export const apiError = answered<ApiError>('ApiError', { error: errorJson });
+
+export const openAiError = z
+  .looseObject({ error: z.looseObject({ message: text, code: text }) })
+  .openapi('OpenAiError', { description: 'As clients of OpenAI read it.' });

@@ -6,7 +6,7 @@ import type { IconName } from '../../ui/icon-shapes.ts';
 import { RelativeTime } from '../../ui/relative-time.tsx';
 import { sessionPath } from '../workflows/paths.ts';
 import type { MemoryCard } from './memory-answer.ts';
-import type { Question } from './memory-search.tsx';
+import type { Question } from './question.ts';
 
 const ICONS: Readonly<Record<MemoryCard['kind'], IconName>> = {
   ...{

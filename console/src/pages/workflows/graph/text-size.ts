@@ -4,7 +4,7 @@ import type { Size } from './layout-level.ts';
 type Node = ApiGraph['nodes'][number];
 
 /** Lines below a node's name that are drawn; its tooltip has the others. */
-export const MAX_LINES = 4;
+const MAX_LINES = 4;
 /** Characters of a label; its tooltip has all of them. */
 const MAX_LABEL = 34;
 const MAX_WIDTH = 270;

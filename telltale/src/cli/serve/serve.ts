@@ -119,7 +119,7 @@ async function keepServing(
     ...(options.durability === undefined ? {} : { durability: options.durability }),
   };
   try {
-    await withRuntime(context, { ...opened, ownTelemetry: true }, async (runtime) => {
+    await withRuntime(context, { ...opened, onError, ownTelemetry: true }, async (runtime) => {
       const version = packageVersion();
       const recall = (stream: string) => readAnyEvent(runtime.store, stream, 1);
       const telemetry = createTelemetry({ env, version, clock, onError, recall });

@@ -58,6 +58,8 @@ export default defineConfig({
           // A browser takes a core: one file at a time, in one process, which loads the server once.
           isolate: false,
           fileParallelism: false,
+          // Once the others are done: what waits for a page would else wait for them.
+          sequence: { groupOrder: 1 },
         },
       },
       {

@@ -32,9 +32,15 @@ export interface ConsoleData {
 export interface DataEdges {
   readonly client: TelltaleClient;
   readonly clock?: () => number;
+  /** Whether the page that is open shows what a session or run asks. */
+  readonly isInView?: (stream: string) => boolean;
 }
 
-export function createConsoleData({ client, clock = Date.now }: DataEdges): ConsoleData {
+export function createConsoleData({
+  client,
+  clock = Date.now,
+  isInView = () => false,
+}: DataEdges): ConsoleData {
   const connection = createStore<Connection>({ kind: 'connecting' });
   const who = createStore<Who>({ kind: 'asking' });
   let settle = () => {};
@@ -44,9 +50,10 @@ export function createConsoleData({ client, clock = Date.now }: DataEdges): Cons
   const sessions = createSessionLists(client, settled);
   const runs = createRunLists(client, settled);
   const toasts = createToasts();
-  const reviews = createReviewInbox(client, ({ agent, what, review }) =>
-    toasts.say('info', `${agent} asks: ${what}`, `/reviews/${review}`),
-  );
+  const reviews = createReviewInbox(client, ({ agent, what, review, session }) => {
+    // Its own page and the inbox show it already, and a word about it would lie over the answer.
+    if (!isInView(session)) toasts.say('info', `${agent} asks: ${what}`, `/reviews/${review}`);
+  });
   const agents = createAgentList(client);
 
   const ask = async () => {

@@ -15,7 +15,7 @@ export function DataProvider({ makeClient, children }: DataProviderProps) {
   const [vault] = useState(() => createTokenVault(sessionStorage));
   const [token, setToken] = useState(() => vault.read());
   const data = useMemo(
-    () => createConsoleData({ client: makeClient(token === undefined ? {} : { token }) }),
+    () => createConsoleData({ client: makeClient(token === undefined ? {} : { token }), isInView }),
     [makeClient, token],
   );
   useEffect(() => data.start(), [data]);
@@ -35,3 +35,6 @@ export function DataProvider({ makeClient, children }: DataProviderProps) {
     </SignInContext>
   );
 }
+
+const isInView = (stream: string): boolean =>
+  /^#\/reviews\b/.test(location.hash) || location.hash.includes(stream);

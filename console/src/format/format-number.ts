@@ -22,6 +22,13 @@ export const formatWhole = (count: number): string => String(count).replace(/\B(
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${formatWhole(count)} ${count === 1 ? one : many}`;
 
+/** `1st`, `2nd`, `3rd`, `11th`. */
+export function ordinal(count: number): string {
+  const isTeen = Math.floor((count % 100) / 10) === 1;
+  const sign = isTeen ? undefined : ['th', 'st', 'nd', 'rd'][count % 10];
+  return `${count}${sign ?? 'th'}`;
+}
+
 /** `$0`, `< $0.0001`, `$0.0042`, `$0.12`, `$13.40`. */
 export function formatCost(usd: number): string {
   if (usd <= 0) return '$0';

@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { useEffect, useSyncExternalStore } from 'react';
 
 /** What stands behind `#`: the path of a page, and a query of its own (`#/sessions/ID?at=42`). */
 const hashParts = (): readonly [path: string, query: string] => {
@@ -7,7 +7,7 @@ const hashParts = (): readonly [path: string, query: string] => {
 };
 
 const hashPath = (): string => hashParts()[0];
-const hashQuery = (): string => hashParts()[1];
+export const hashQuery = (): string => hashParts()[1];
 
 const subscribe = (changed: () => void): (() => void) => {
   addEventListener('hashchange', changed);
@@ -33,8 +33,12 @@ export const useHashPath = Object.assign(
   { hrefs: (href: string) => `#${href}` },
 );
 
-/** The query behind `#`; changes when somebody follows a link, not by `replaceHashQuery`. */
+/** The query behind `#`. */
 export const useHashQuery = (): string => useSyncExternalStore(subscribe, hashQuery);
+
+/** Tells of the query behind `#` each time that somebody follows a link, be it the same again; not by `replaceHashQuery`. */
+export const useFollowedQuery = (told: (query: string) => void): void =>
+  useEffect(() => subscribe(() => told(hashQuery())), [told]);
 
 /** Puts a query behind the path for whoever copies the address; the page itself is not told. */
 export function replaceHashQuery(query: string): void {

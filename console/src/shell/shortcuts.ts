@@ -47,6 +47,14 @@ export const LISTED_SHORTCUTS: readonly {
     ],
   },
   {
+    where: 'A session',
+    keys: [
+      { keys: [',', '.'], does: 'One event back, one event on' },
+      { keys: ['p'], does: 'Play the session, pause' },
+      { keys: ['Escape'], does: 'Back to now' },
+    ],
+  },
+  {
     where: 'Reviews',
     keys: [
       { keys: ['j', 'k'], does: 'Next, previous review' },

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'react';
 
-const TYPED_IN = 'input, textarea, select, [contenteditable="true"]';
+/** A slider and a box to tick take no letters: the page's keys work beside their own. */
+const TYPED_IN = 'input:not([type="range"], [type="checkbox"]), textarea, select, [contenteditable="true"]';
 
 /** Whether a key is meant for what it was pressed in, and not for the page. */
 const isForControl = (event: KeyboardEvent): boolean =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { sessionRuntimes } from '../../src/cli/runtime-port.ts';
-import { hunks, lineDiff } from '../../src/cli/view/line-diff.ts';
 import { createSystemClock } from '../../src/kernel/clock.ts';
+import { hunks, lineDiff } from '../../src/kernel/line-diff.ts';
 import type { Sessions } from '../../src/session/open-sessions.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';

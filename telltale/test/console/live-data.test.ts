@@ -269,13 +269,19 @@ describe('the connection', () => {
       whoami: () => counted('whoami', { name: 'ann', role: 'run', version: '1', dev: false, store: 's' }),
       agents: () => counted('agents', { items: [] }),
       reviews: () => counted('reviews', { items: [] }),
+      review: (id: string) =>
+        counted('review', review(id, 1, { session: id === 'rev_seen' ? 'ses_seen' : 'ses_other' })),
       sessions: () => counted('sessions', { items: [row('ses_a', 1)] }),
       followAll(listener: typeof tell) {
         tell = listener;
         return () => undefined;
       },
     };
-    const data = createConsoleData({ client: client as unknown as TelltaleClient, clock: () => 1_000 });
+    const data = createConsoleData({
+      client: client as unknown as TelltaleClient,
+      clock: () => 1_000,
+      isInView: (stream) => stream === 'ses_seen',
+    });
     data.start();
     return { data, calls, tell: (told: Parameters<typeof tell>[0]) => tell(told) };
   };
@@ -293,6 +299,18 @@ describe('the connection', () => {
     tell({ kind: 'open', after: 0 });
     await expect.poll(() => calls.filter((name) => name === 'sessions').length).toBe(2);
     expect(data.connection.get().kind).toBe('open');
+  });
+
+  test('a question is told of, unless the page that is open shows it', async () => {
+    const { data, tell } = server();
+    tell({ kind: 'open', after: 0 });
+    await expect.poll(() => data.reviews.get().kind).toBe('ready');
+    const asks = (session: string, id: string) =>
+      tell({ kind: 'event', event: event(session, 3, { type: 'review.requested', review: id }) });
+    asks('ses_seen', 'rev_seen');
+    asks('ses_other', 'rev_other');
+    await expect.poll(() => data.reviews.get().open.length).toBe(2);
+    expect(data.toasts.get()).toMatchObject([{ path: '/reviews/rev_other' }]);
   });
 
   test('a list is read also where no events come', async () => {

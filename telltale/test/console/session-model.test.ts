@@ -11,6 +11,12 @@ import { createTimeAxis, fitScale, GAP_PX } from '../../../console/src/pages/ses
 import { createSavingTimeline } from '../../../console/src/pages/session/model/turn-saving.ts';
 import { createWaterfall } from '../../../console/src/pages/session/model/waterfall.ts';
 import { whyStory } from '../../../console/src/pages/session/model/why-story.ts';
+import {
+  ROW_HEIGHT,
+  rowPlaces,
+  rowsUntil,
+  TURN_HEIGHT,
+} from '../../../console/src/pages/session/waterfall/layout.ts';
 import { overlapOf } from '../../src/cli/view/overlap.ts';
 import type { Followed, LiveSnapshot } from '../../src/client/client.ts';
 import type { EventBody, LiveEvent, SessionEvent } from '../../src/events/event.ts';
@@ -314,6 +320,28 @@ describe('the waterfall', () => {
 const turnEnd = (ms: number): EventBody => ({
   ...{ type: 'turn.completed', usage: { input: 1, output: 1 }, cost_usd: 0, ms },
   ...{ first_token_ms: 1, finish: 'stop' },
+});
+
+describe('the rows of the waterfall', () => {
+  const { rows, turns } = waterfallOf(generateLog({ turns: 6, actions: 5 }));
+  const places = rowPlaces(turns);
+  const heights = rows.map(({ kind }) => (kind === 'turn' ? TURN_HEIGHT : ROW_HEIGHT));
+
+  it('lie under each other without a gap, and are found by their place', () => {
+    let top = 0;
+    for (const [index, height] of heights.entries()) {
+      expect([places.top(index), places.height(index)]).toEqual([top, height]);
+      expect(places.indexAt(top, rows.length)).toBe(index);
+      expect(places.indexAt(top + height - 1, rows.length)).toBe(index);
+      expect(places.turnOf(index)?.turn).toBe(rows[index]?.turn);
+      top += height;
+    }
+  });
+
+  it('that had begun at an event are the first ones', () => {
+    for (const seq of [1, 2, 9, 40, 999])
+      expect(rowsUntil(rows, seq)).toBe(rows.filter((row) => row.seq <= seq).length);
+  });
 });
 
 describe('the time axis', () => {

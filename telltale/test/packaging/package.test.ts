@@ -20,7 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the tarball', () => {
   const ALLOWED =
-    /^(bin\/[\w-]+\.js|dist\/.+\.(js|d\.ts)|transcripts\/coding\/(?:[\w-]+\/)*[\w.-]+\.(?:yml|m?js|json|csv|md)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
+    /^(bin\/[\w-]+\.js|dist\/.+\.(js|d\.ts)|transcripts\/(?:coding|tour)\/(?:[\w-]+\/)*[\w.-]+\.(?:yml|m?js|json|csv|md)|web\/(?:index\.html|favicon\.svg|assets\/[\w.-]+\.(?:js|css))|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
 
   test('holds what users need and nothing else', () => {
     expect(packed.files.filter((file) => !ALLOWED.test(file))).toEqual([]);
@@ -31,6 +31,8 @@ describe('the tarball', () => {
         'package.json',
         'bin/telltale.js',
         'dist/index.js',
+        'transcripts/tour/agent.yml',
+        'web/index.html',
         'dist/index.d.ts',
       ]),
     );

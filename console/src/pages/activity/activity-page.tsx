@@ -1,8 +1,59 @@
+import type { ReactNode } from 'react';
+import { allows } from '../../data/allows.ts';
+import { useReadable } from '../../data/readable.ts';
+import { useData } from '../../data/use-data.ts';
+import { useKept } from '../../data/use-kept.ts';
 import { Page } from '../../shell/page.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { AuditPanel } from './audit-panel.tsx';
+import { NotificationsPanel } from './notifications-panel.tsx';
+import { TokensPanel } from './tokens-panel.tsx';
 
-export const ActivityPage = () => (
-  <Page title="Activity">
-    <EmptyState icon="activity" title="This page is not there yet." />
-  </Page>
-);
+type View = 'audit' | 'notifications' | 'tokens';
+
+/** The server itself: who did what, what it told people, and who may. */
+export function ActivityPage() {
+  const [view, setView] = useKept<View>('activity.view', 'audit');
+  return (
+    <Page title="Activity">
+      <Tabs<View>
+        label="Activity"
+        className="rounded-lg border border-line bg-surface"
+        tabs={[
+          { id: 'audit', label: 'Who did what' },
+          { id: 'notifications', label: 'Notifications' },
+          { id: 'tokens', label: 'Tokens' },
+        ]}
+        active={view}
+        onChange={setView}
+      >
+        {view === 'audit' ? (
+          <ForAdmins what="Who did what is for administrators to see.">
+            <AuditPanel />
+          </ForAdmins>
+        ) : null}
+        {view === 'notifications' ? <NotificationsPanel /> : null}
+        {view === 'tokens' ? (
+          <ForAdmins what="Tokens are for administrators to see.">
+            <TokensPanel />
+          </ForAdmins>
+        ) : null}
+      </Tabs>
+    </Page>
+  );
+}
+
+/** What only some may see; the others are told why not. */
+function ForAdmins({ what, children }: { readonly what: string; readonly children: ReactNode }) {
+  const caller = useReadable(useData().who);
+  if (caller.kind !== 'known') return <Loading label="Asking who you are" />;
+  const { name, role } = caller.who;
+  if (allows(role, 'admin')) return children;
+  return (
+    <EmptyState icon="key" title={what}>
+      Your token “{name}” has the role “{role}”. Whoever runs the server can make one with the role “admin”.
+    </EmptyState>
+  );
+}

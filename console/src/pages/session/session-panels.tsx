@@ -9,6 +9,9 @@ import { useSessionView } from './session-view.ts';
 
 export type PanelId = 'event' | 'state' | 'variables' | 'feeds' | 'workflows' | 'events';
 
+/** On a narrow screen the two large parts are tabs, too. */
+export type TabId = PanelId | 'stream' | 'waterfall';
+
 export interface PanelTab {
   readonly id: PanelId;
   readonly label: string;

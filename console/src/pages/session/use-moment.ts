@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'react';
-import { replaceHashQuery, useHashQuery } from '../../shell/hash-location.ts';
+import { hashQuery, replaceHashQuery, useFollowedQuery } from '../../shell/hash-location.ts';
 import type { Moment } from './model/action-phases.ts';
 import type { SessionModel } from './model/session-model.ts';
 import { useClock } from './use-clock.ts';
@@ -23,9 +23,8 @@ export interface MomentState {
 
 /** Which event the page shows; the address keeps it (`?at=42`), and a link can set it. */
 export function useMoment(model: SessionModel): MomentState {
-  const query = useHashQuery();
-  const [at, setAt] = useState(() => asked(query));
-  useEffect(() => setAt(asked(query)), [query]);
+  const [at, setAt] = useState(() => asked(hashQuery()));
+  useFollowedQuery(useCallback((query) => setAt(asked(query)), []));
   useEffect(() => {
     const timer = setTimeout(() => replaceHashQuery(at === undefined ? '' : `at=${at}`), ADDRESS_AFTER_MS);
     return () => clearTimeout(timer);

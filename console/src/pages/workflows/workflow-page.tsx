@@ -8,6 +8,7 @@ import { Button } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Loading } from '../../ui/loading.tsx';
+import { useMedia } from '../session/use-media.ts';
 import { GraphPanel } from './graph-panel.tsx';
 import { LiveGraph } from './live-graph.tsx';
 import { RecentRuns } from './recent-runs.tsx';
@@ -15,11 +16,14 @@ import { StartRunDialog } from './start-run-dialog.tsx';
 import { TriggerList } from './trigger-list.tsx';
 import { useWorkflows } from './use-workflows.ts';
 
+const GRAPH_ROOM = 'h-[60vh] min-h-80 lg:h-auto';
+
 /** One workflow: what it is, what starts it, and where its last run is. */
 export function WorkflowPage({ agent, name }: { readonly agent: string; readonly name: string }) {
   const workflows = useWorkflows();
   const runs = useLiveList(useData().runs, { workflow: name });
   const blocked = useBlocked('run');
+  const isWide = useMedia('(min-width: 64rem)');
   const [isStarting, setStarting] = useState(false);
   const own = runs.rows.filter((run) => run.agent === agent);
   const shown = own.find(({ status }) => status === 'running' || status === 'waiting') ?? own[0];
@@ -65,6 +69,7 @@ export function WorkflowPage({ agent, name }: { readonly agent: string; readonly
     <Page
       title={name}
       crumbs={crumbs}
+      fill={isWide}
       actions={
         <Button kind="primary" icon="play" blocked={blocked} onClick={() => setStarting(true)}>
           Run it
@@ -75,12 +80,16 @@ export function WorkflowPage({ agent, name }: { readonly agent: string; readonly
         <p className="max-w-3xl text-lead text-ink-soft">{workflow.description ?? 'No description.'}</p>
         <TriggerList triggers={workflow.triggers} />
       </div>
-      {shown === undefined ? (
-        <GraphPanel graph={workflow.graph} className="h-[max(24rem,52vh)]" />
-      ) : (
-        <LiveGraph key={shown.id} graph={workflow.graph} run={shown} className="h-[max(24rem,52vh)]" />
-      )}
-      <RecentRuns list={runs} title="Runs" agent={agent} />
+      <div className="grid gap-4 lg:min-h-0 lg:flex-1 lg:grid-cols-[minmax(0,1fr)_minmax(20rem,28rem)]">
+        {shown === undefined ? (
+          <GraphPanel graph={workflow.graph} className={GRAPH_ROOM} />
+        ) : (
+          <LiveGraph key={shown.id} graph={workflow.graph} run={shown} className={GRAPH_ROOM} />
+        )}
+        <div className="lg:min-h-0 lg:overflow-y-auto">
+          <RecentRuns list={runs} title="Runs" agent={agent} />
+        </div>
+      </div>
       <StartRunDialog workflow={workflow} open={isStarting} onClose={() => setStarting(false)} />
     </Page>
   );

@@ -46,7 +46,9 @@ export function WorkflowsPage() {
         <NoWorkflows />
       ) : (
         <>
-          <SearchField label="Search workflows" value={search} onChange={setSearch} />
+          <div className="flex">
+            <SearchField label="Search workflows" value={search} onChange={setSearch} />
+          </div>
           {found.length === 0 ? <EmptyState icon="filter" title="No workflow matches." /> : null}
           {byAgent(found).map(([agent, own]) => (
             <Panel

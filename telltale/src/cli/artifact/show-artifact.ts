@@ -1,3 +1,4 @@
+import { hunks, lineDiff } from '../../kernel/line-diff.ts';
 import type { ArtifactVersion } from '../../targets/artifacts/artifacts.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
@@ -8,7 +9,6 @@ import { brief } from '../view/brief.ts';
 import { agoText, countText, timeText } from '../view/figures.ts';
 import { harmlessLine, harmlessLines } from '../view/harmless.ts';
 import { jsonText } from '../view/json-line.ts';
-import { hunks, lineDiff } from '../view/line-diff.ts';
 import { type Column, tableLines } from '../view/table.ts';
 import { wholeNumber } from '../whole-number.ts';
 import { findVersion, storedArtifacts } from './stored-artifacts.ts';

@@ -1,6 +1,7 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { RegisterCommand } from '../command.ts';
 import type { McpOptions } from '../mcp/serve-mcp.ts';
+import { durabilityOption } from '../session/durability-option.ts';
 import { addStoreOption } from '../session/store-option.ts';
 
 const EXAMPLES = `
@@ -35,12 +36,7 @@ export const registerMcp: RegisterCommand = (program, context) => {
     .option('--wait <duration>', 'how long a call waits for steps of the runtime itself (default: 20s)')
     .option('--prefix <text>', "what stands before an agent's name in the name of its tool (default: agent_)")
     .option('--accept-changes', 'go on with runs although their manifests have changed')
-    .addOption(
-      new Option('--durability <level>', 'what the log survives: a pulled plug or a killed process').choices([
-        'power',
-        'process',
-      ]),
-    )
+    .addOption(durabilityOption())
     .addHelpText('after', EXAMPLES)
     .action(
       context.run(async (manifests: readonly string[], options: McpOptions) =>

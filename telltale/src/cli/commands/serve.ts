@@ -1,6 +1,6 @@
-import { Option } from 'commander';
 import type { RegisterCommand } from '../command.ts';
 import type { ServeOptions } from '../serve/serve.ts';
+import { durabilityOption } from '../session/durability-option.ts';
 import { addStoreOption } from '../session/store-option.ts';
 
 const EXAMPLES = `
@@ -29,12 +29,7 @@ export const registerServe: RegisterCommand = (program, context) => {
     .option('--require-token', 'ask for a token also on this machine')
     .option('--no-console', 'leave the console out')
     .option('--json', 'print where it listens as JSON')
-    .addOption(
-      new Option('--durability <level>', 'what the log survives: a pulled plug or a killed process').choices([
-        'power',
-        'process',
-      ]),
-    )
+    .addOption(durabilityOption())
     .addHelpText('after', EXAMPLES)
     .action(
       context.run(async (manifests: readonly string[], options: ServeOptions) =>

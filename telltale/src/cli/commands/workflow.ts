@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { RegisterCommand } from '../command.ts';
 import { addModeOptions } from '../run/run-mode.ts';
+import { durabilityOption } from '../session/durability-option.ts';
 import { findRun } from '../session/find-session.ts';
 import type { LogOptions } from '../session/print-log.ts';
 import { RUN_HELP } from '../session/session-help.ts';
@@ -188,11 +189,6 @@ const addWorkOptions = (command: Command): Command =>
         'invoke',
       ]),
     )
-    .addOption(
-      new Option('--durability <level>', 'what the log survives: a pulled plug or a killed process').choices([
-        'power',
-        'process',
-      ]),
-    );
+    .addOption(durabilityOption());
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];

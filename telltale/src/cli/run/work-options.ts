@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { durabilityOption } from '../session/durability-option.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { wholeNumber } from '../whole-number.ts';
 import { addModeOptions } from './run-mode.ts';
@@ -15,12 +16,7 @@ export const addWorkOptions = (command: Command): Command =>
         'invoke',
       ]),
     )
-    .addOption(
-      new Option('--durability <level>', 'what the log survives: a pulled plug or a killed process').choices([
-        'power',
-        'process',
-      ]),
-    );
+    .addOption(durabilityOption());
 
 export const maxTurnsOf = ({ maxTurns }: WorkOptions): number | undefined =>
   maxTurns === undefined ? undefined : wholeNumber('--max-turns', maxTurns);

@@ -1,19 +1,8 @@
 import { type RouteConfig, z } from '@hono/zod-openapi';
 import type { Role } from '../../client/api.ts';
 import { health, readiness } from './schemas/daemon.ts';
-import { apiError, openAiError } from './schemas/error.ts';
+import { ERROR_ANSWERS as errors, openAiError } from './schemas/error.ts';
 import { jsonObject } from './schemas/wire.ts';
-
-const errors = {
-  '4XX': {
-    description: 'What is wrong with the request.',
-    content: { 'application/json': { schema: apiError } },
-  },
-  '5XX': {
-    description: 'What is wrong with the server.',
-    content: { 'application/json': { schema: apiError } },
-  },
-} as const;
 
 const json = (schema: z.ZodType) => ({ 'application/json': { schema } });
 const stream = (description: string) => ({

@@ -86,7 +86,6 @@ export function createCatchUp(place: Place, edges: CatchUpEdges): CatchUp {
         if (broadcast.size > 0) await readOn();
       } while (!isClosed && mayHaveMoved);
     } catch (thrown) {
-      place.known = place.head; // the next event shows the gap again
       if (!isClosed) onFailure(thrown);
     }
     place.isReading = false;

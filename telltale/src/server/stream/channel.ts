@@ -1,6 +1,7 @@
 import type { LiveEvent, ObservedEvent, SessionEvent } from '../../events/event.ts';
 import { createLineJson } from '../../events/line-json.ts';
 import type { RunEvent } from '../../events/run-event.ts';
+import type { Turnstile } from '../../kernel/turnstile.ts';
 import { createBroadcast, type Follower } from './broadcast.ts';
 import { createCatchUp, type Place } from './catch-up.ts';
 import { END, eventFrame, noticeFrame, snapshotFrame } from './frames.ts';
@@ -10,7 +11,6 @@ import { isOverAfter } from './stream-end.ts';
 import { nothingToFollow } from './stream-errors.ts';
 import type { StreamLimits } from './stream-limits.ts';
 import { createStreamSource, type StreamRuntime } from './stream-source.ts';
-import type { Turnstile } from './turnstile.ts';
 
 export interface ChannelEdges {
   readonly runtime: StreamRuntime;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../kernel/clock.ts';
+import { createTurnstile } from '../../kernel/turnstile.ts';
 import { streamOf } from '../../session/log/stream-event.ts';
 import { type Channel, createChannel, type StreamRef } from './channel.ts';
 import { type Connection, openConnection } from './connection.ts';
@@ -11,7 +12,6 @@ import { nothingToFollow, serverClosing, tooManyStreams } from './stream-errors.
 import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts';
 import type { StreamRuntime } from './stream-source.ts';
 import type { Streams } from './streams.ts';
-import { createTurnstile } from './turnstile.ts';
 
 export interface StreamsEdges {
   readonly runtime: StreamRuntime;

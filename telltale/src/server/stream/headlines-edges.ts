@@ -1,8 +1,8 @@
 import type { Clock } from '../../kernel/clock.ts';
+import type { Turnstile } from '../../kernel/turnstile.ts';
 import type { Pulse } from './pulse.ts';
 import type { StreamLimits } from './stream-limits.ts';
 import type { StreamRuntime } from './stream-source.ts';
-import type { Turnstile } from './turnstile.ts';
 
 export interface HeadlinesEdges {
   readonly runtime: StreamRuntime;

@@ -1,6 +1,6 @@
+import type { Turnstile } from '../../kernel/turnstile.ts';
 import type { Store } from '../../store/store.ts';
 import type { StreamLimits } from './stream-limits.ts';
-import type { Turnstile } from './turnstile.ts';
 
 const FIRST_PAGE = 100;
 

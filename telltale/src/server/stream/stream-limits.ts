@@ -1,6 +1,6 @@
 /** What streams to clients may take. All of it is bounded, whatever clients do. */
 export interface StreamLimits {
-  /** Connections at once; one more is refused with `too_many_streams`. */
+  /** Connections at once; one more is refused with `too_many_streams`. Fewer than the server takes: others have to come through. */
   readonly maxClients: number;
   /** Under load, events of a channel are gathered for so long. */
   readonly windowMs: number;
@@ -30,7 +30,7 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 export const STREAM_LIMITS: StreamLimits = {
-  maxClients: 10_000,
+  maxClients: 8_000,
   windowMs: 50,
   quietEvents: 250,
   keepAliveMs: 15_000,

@@ -1,8 +1,8 @@
 import type { Cause, HookRecord } from '../../events/event.ts';
 import type { HookMark } from '../../events/hook-marks.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
+import { createTurnstile, type Turnstile } from '../../kernel/turnstile.ts';
 import { type AskEdges, askHook, type HookReply, nameOf } from './ask-hook.ts';
-import { createGate, type Gate } from './gate.ts';
 import { hookRefused } from './hook-errors.ts';
 import type {
   CheckParameters,
@@ -60,10 +60,14 @@ export interface Hooks {
 const MAX_SIDE_BY_SIDE = 8;
 
 /** Undefined where nobody has hooks: then nothing has to be asked, and nothing is paid. */
-export function createHooks(sources: HookSources, edges: HookEdges, gate?: Gate): Hooks | undefined {
+export function createHooks(
+  sources: HookSources,
+  edges: HookEdges,
+  turnstile?: Turnstile,
+): Hooks | undefined {
   const { agent, workflow, step } = sources;
   if (![agent, workflow, step?.hooks].some(hasHooks)) return undefined;
-  const inGate = gate ?? createGate(MAX_SIDE_BY_SIDE);
+  const inTurn = turnstile ?? createTurnstile(MAX_SIDE_BY_SIDE);
   const placed = (kind: HookKind): readonly PlacedHook[] => [
     ...place(agent?.[kind], 'agent'),
     ...place(workflow?.[kind], 'workflow'),
@@ -82,7 +86,7 @@ export function createHooks(sources: HookSources, edges: HookEdges, gate?: Gate)
     const about = matter.action?.id ?? `turn ${matter.turn ?? surroundings.turn ?? 0}`;
     const key = `${edges.stream}:${about}:${kind}:${of}#${index}`;
     const payload = payloadOf(kind, surroundings, matter);
-    return inGate(() => askHook(hook, { kind, payload, key, signal }, edges));
+    return inTurn(() => askHook(hook, { kind, payload, key, signal }, edges));
   };
   const markOf = (kind: HookKind, { of, index }: PlacedHook, action: string | undefined) =>
     edges

@@ -1,12 +1,12 @@
 import type { RunJournal } from '../../engine/run-journal.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { createTurnstile } from '../../kernel/turnstile.ts';
 import type { DecisionContext } from '../../targets/artifacts/artifacts.ts';
 import type { Invoke } from '../../targets/artifacts/invoker.ts';
 import type { RunCommand } from '../../targets/process/command-request.ts';
 import type { HooksOf } from '../../workflows/step-hooks.ts';
 import { createHooks } from './create-hooks.ts';
-import { createGate } from './gate.ts';
 import type { HookLists } from './hook-types.ts';
 
 export interface StepHookEdges {
@@ -30,7 +30,7 @@ const MAX_SIDE_BY_SIDE = 8;
 export function createStepHooks(edges: StepHookEdges): HooksOf {
   const { agent, workflow, journal, metadata } = edges;
   const { state } = journal;
-  const gate = createGate(MAX_SIDE_BY_SIDE);
+  const turnstile = createTurnstile(MAX_SIDE_BY_SIDE);
   return (step) => {
     const hooks = createHooks(
       { agent: agent.hooks, workflow: workflow.hooks, step: { name: step.name, hooks: step.hooks } },
@@ -49,7 +49,7 @@ export function createStepHooks(edges: StepHookEdges): HooksOf {
           variables: Object.fromEntries(state.variables),
         }),
       },
-      gate,
+      turnstile,
     );
     if (hooks === undefined) return undefined;
     return {

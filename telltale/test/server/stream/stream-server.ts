@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { createSystemClock } from '../../../src/kernel/clock.ts';
 import { toRuntimeError } from '../../../src/kernel/runtime-error.ts';
 import { createStreams, type StreamsEdges } from '../../../src/server/stream/create-streams.ts';
@@ -20,6 +20,8 @@ export interface StreamServer {
     },
   ): Promise<SseClient>;
   headlines(): Promise<SseClient>;
+  /** Bytes that wait in one socket, at the most. */
+  mostWaiting(): number;
   close(): Promise<void>;
 }
 
@@ -51,6 +53,11 @@ export async function serveStreams(
       response.end(JSON.stringify(toRuntimeError(thrown)));
     });
   });
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const base = `http://127.0.0.1:${port}`;
@@ -61,6 +68,7 @@ export async function serveStreams(
     follow: (stream, { kind = 'session', after = 0, live = true, headers = {} } = {}) =>
       connect(`${base}/${kind}/${encodeURIComponent(stream)}?after=${after}&live=${live ? 1 : 0}`, headers),
     headlines: () => connect(`${base}/headlines`),
+    mostWaiting: () => Math.max(0, ...[...sockets].map(({ writableLength }) => writableLength)),
     async close() {
       await streams.close();
       server.closeAllConnections();

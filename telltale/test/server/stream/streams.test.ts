@@ -5,12 +5,13 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { encodeEvent } from '../../../src/events/codec.ts';
 import type { EventBody } from '../../../src/events/event.ts';
-import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock, type SimulatedClock } from '../../../src/kernel/simulated-clock.ts';
 import { createMergedDeltas } from '../../../src/server/stream/merged-deltas.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { defineAgent } from '../../../src/session/define/define-agent.ts';
 import type { Runtime, StartOptions } from '../../../src/session/runtime-types.ts';
 import type { StreamWriter } from '../../../src/store/store.ts';
+import { createPlayedRuntime, stepEvent, textEvent } from './played-runtime.ts';
 import { createSpokenModel, type SpokenModel } from './spoken-model.ts';
 import type { SseClient } from './sse-client.ts';
 import { type StreamServer, serveStreams } from './stream-server.ts';
@@ -548,5 +549,139 @@ describe('a store that fails', () => {
     await write({ type: 'session.completed', result: 1 }, 'completed');
     await again.ended;
     expect(seqs(again)).toEqual([2, 3]);
+  });
+});
+
+describe('a channel', () => {
+  const played = async (limits = {}, clock?: SimulatedClock) => {
+    const play = createPlayedRuntime();
+    const server = await serverOf({
+      runtime: play.runtime,
+      limits,
+      ...(clock === undefined ? {} : { clock }),
+    });
+    return { ...play, server };
+  };
+
+  it('reads from the log what nobody told it of', async () => {
+    const { write, begin, show, server } = await played();
+    write(textEvent('s', 1));
+    begin('s');
+    const client = await server.follow('s');
+    await client.until((seen) => seqs(seen).length === 1);
+    for (const seq of [2, 3, 4]) write(textEvent('s', seq));
+    show(textEvent('s', 4));
+    await client.until((seen) => seqs(seen).length === 4);
+    expect(seqs(client)).toEqual([1, 2, 3, 4]);
+  });
+
+  it('reads once more where the log moved while it was read', async () => {
+    const { write, move, hold, held, server } = await played();
+    write(textEvent('s', 1));
+    const client = await server.follow('s');
+    await client.until((seen) => seqs(seen).length === 1);
+    const letRead = hold();
+    const isHeld = held();
+    move('s');
+    await isHeld;
+    write(textEvent('s', 2));
+    move('s');
+    letRead();
+    await client.until((seen) => seqs(seen).length === 2);
+    expect(seqs(client)).toEqual([1, 2]);
+  });
+
+  it('tells what was told by two sources once, and what was written before it is let go of', async () => {
+    const { write, begin, show, tell, letGo, server } = await played();
+    write(textEvent('s', 1));
+    begin('s');
+    const client = await server.follow('s');
+    await client.until((seen) => seqs(seen).length === 1);
+    write(textEvent('s', 2));
+    show(textEvent('s', 2));
+    tell(textEvent('s', 2));
+    write(textEvent('s', 3));
+    await letGo('s');
+    await client.until((seen) => seqs(seen).length === 3);
+    expect(seqs(client)).toEqual([1, 2, 3]);
+  });
+
+  it('sends a client that reads the log nothing of it twice, also where the log is ahead of what was told', async () => {
+    const { write, begin, show, hold, held, server } = await played({ pageEvents: 2 });
+    for (const seq of [1, 2, 3]) write(textEvent('s', seq));
+    begin('s');
+    const letRead = hold();
+    const isHeld = held();
+    const client = await server.follow('s');
+    await isHeld;
+    letRead();
+    write(textEvent('s', 4));
+    await client.until((seen) => seqs(seen).length === 3);
+    show(textEvent('s', 4));
+    await client.until((seen) => seqs(seen).length === 4);
+    expect(seqs(client)).toEqual([1, 2, 3, 4]);
+  });
+
+  it('sends what it has gathered to nobody who joins behind it', async () => {
+    const clock = createSimulatedClock();
+    const { write, begin, show, server } = await played({ quietEvents: 0 }, clock);
+    write(textEvent('s', 1));
+    begin('s');
+    const first = await server.follow('s');
+    await first.until((seen) => seqs(seen).length === 1);
+    for (const seq of [2, 3, 4]) {
+      write(textEvent('s', seq));
+      show(textEvent('s', seq));
+      await Promise.resolve(); // what is told apart from the others is gathered apart from them
+    }
+    const second = await server.follow('s');
+    await second.until((seen) => seqs(seen).length >= 4);
+    await clock.advance(100);
+    write(textEvent('s', 5));
+    show(textEvent('s', 5));
+    await clock.advance(100);
+    await Promise.all([first, second].map((client) => client.until((seen) => seqs(seen).includes(5))));
+    expect(seqs(first)).toEqual(upTo(5));
+    expect(seqs(second)).toEqual(upTo(5));
+  });
+
+  it('keeps no more for a client that does not read than it may have waiting', async () => {
+    const { write, begin, show, server } = await played({ maxClientBytes: 128 * 1024 });
+    write(textEvent('s', 1));
+    begin('s');
+    const client = await server.follow('s');
+    await client.until((seen) => seqs(seen).length === 1);
+    client.pause();
+    for (let seq = 2; seq <= 3_000; seq++) {
+      const event = textEvent('s', seq, 'x'.repeat(8 * 1024));
+      write(event);
+      show(event);
+      if (seq % 10 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(server.mostWaiting()).toBeGreaterThan(128 * 1024);
+    expect(server.mostWaiting()).toBeLessThan(512 * 1024);
+    client.resume();
+    await client.until((seen) => seqs(seen).length === 3_000);
+    expect(seqs(client)).toEqual(upTo(3_000));
+  });
+
+  it('of a run tells its events once, as does the headline of it', async () => {
+    const clock = createSimulatedClock();
+    const { write, tell, move, server } = await played({}, clock);
+    write(stepEvent('r', 1));
+    const client = await server.follow('r', { kind: 'run' });
+    const headlines = await server.headlines();
+    await headlines.until(({ frames }) => frames.length === 1);
+    write(stepEvent('r', 2));
+    tell(stepEvent('r', 2));
+    move('r');
+    write(stepEvent('r', 3));
+    await clock.advance(3_000);
+    await headlines.until((seen) => seen.events().length === 2);
+    move('r');
+    await client.until((seen) => seqs(seen).length === 3);
+    await clock.advance(3_000);
+    expect(seqs(client)).toEqual([1, 2, 3]);
+    expect(headlines.events().map(({ seq }) => seq)).toEqual([2, 3]);
   });
 });

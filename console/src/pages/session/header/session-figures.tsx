@@ -1,5 +1,4 @@
 import type { ReactNode } from 'react';
-import type { SessionState } from '../../../../../telltale/src/events/state.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { Cost } from '../../../ui/cost.tsx';
 import { StateChip } from '../../../ui/state-chip.tsx';
@@ -8,8 +7,9 @@ import { Tokens } from '../../../ui/tokens.tsx';
 import { useSessionView } from '../session-view.ts';
 
 /** How a session stands at the moment that is shown: in one line. */
-export function SessionFigures({ state }: { readonly state: SessionState }) {
+export function SessionFigures() {
   const { model, moment } = useSessionView();
+  const state = model.stateAt(moment.seq);
   const { status, totals, turn, startedAt, downMs, maxTurns, model: modelName, balance, metadata } = state;
   const worked = Math.max(0, moment.at - startedAt - downMs);
   return (

@@ -1,5 +1,4 @@
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
-import type { SessionState } from '../../../../../telltale/src/events/state.ts';
 import { useBlocked } from '../../../data/use-blocked.ts';
 import { useCall } from '../../../data/use-call.ts';
 import { Button } from '../../../ui/button.tsx';
@@ -13,8 +12,9 @@ interface Pending {
 }
 
 /** Talks to the agent: the next message where it is a chat that waits, else a word that it hears before its next turn. */
-export function SteerBox({ state }: { readonly state: SessionState }) {
+export function SteerBox() {
   const { id, model, version } = useSessionView();
+  const state = model.stateAt(model.events.length);
   const isChat = state.chat === true && state.idle;
   const isAlive = state.status === 'running' || state.status === 'waiting';
   const blocked = useBlocked('run');

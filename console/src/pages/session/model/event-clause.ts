@@ -3,13 +3,12 @@ import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error
 import { formatDuration } from '../../../format/format-duration.ts';
 import { brief, quoted } from './brief-value.ts';
 import { childClause } from './child-clause.ts';
+import { messageClause, startClause } from './message-clause.ts';
 import { isInterruption } from './note-turn.ts';
 
 /** What happened, as a sentence. */
-export const describeEvent = (event: SessionEvent): string => {
-  const clause = eventClause(event);
-  return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}`;
-};
+export const describeEvent = (event: SessionEvent): string =>
+  eventClause(event).replace(/^./u, (first) => first.toUpperCase());
 
 /** What happened, as a part of a sentence: `metadata status changed to CODING`. */
 export function eventClause(event: SessionEvent): string {
@@ -49,9 +48,9 @@ export function eventClause(event: SessionEvent): string {
     case 'response':
       return `the model ${event.final ? 'answered' : 'said meanwhile'} ${quoted(event.text)}`;
     case 'message.received':
-      return `${MESSAGE[event.from]} ${quoted(event.text)}`;
+      return messageClause(event);
     case 'audit':
-      return `${event.who} did ${event.what}`;
+      return `${event.who}: ${event.what}`;
     case 'review.requested':
       return `a person was asked about ${event.target} (${event.action}): ${brief(event.what)}`;
     case 'review.resolved':
@@ -137,22 +136,6 @@ export function eventClause(event: SessionEvent): string {
     default:
       return childClause(event, eventClause);
   }
-}
-
-const MESSAGE: Readonly<Record<EventOf<'message.received'>['from'], string>> = {
-  user: 'you said',
-  steer: 'somebody steered:',
-  parent: 'the calling agent said',
-  workflow: 'a workflow said',
-  runtime: 'the runtime said',
-  verifier: 'the verifier said',
-};
-
-function startClause({ input, parent, forked, agent }: EventOf<'session.started'>): string {
-  if (forked !== undefined)
-    return `the session was forked from ${forked.session} at event ${forked.seq}: ${quoted(input)}`;
-  const who = parent === undefined ? 'your message' : `the task of ${parent.agents.at(-1) ?? parent.session}`;
-  return `${agent} began with ${who} ${quoted(input)}`;
 }
 
 const noteOf = (note: string | undefined): string => (note === undefined ? '' : `: ${brief(note)}`);

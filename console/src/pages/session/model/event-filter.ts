@@ -8,7 +8,7 @@ export interface EventFilter {
   readonly text: string;
 }
 
-export const groupOf = (type: string): string => type.split('.', 1)[0] ?? type;
+const groupOf = (type: string): string => type.split('.', 1)[0] ?? type;
 
 /** The groups of the events there are, and how many each has. */
 export function groupsOf(events: readonly SessionEvent[], seq: number): ReadonlyMap<string, number> {

@@ -10,9 +10,9 @@ export interface Gap {
 }
 
 /** Gaps that are shorter are drawn as long as they were. */
-export const SHORTEST_GAP_MS = 3_000;
+const SHORTEST_GAP_MS = 3_000;
 /** The same while workflow runs are under way. */
-export const SHORTEST_GAP_BESIDE_RUNS_MS = 60_000;
+const SHORTEST_GAP_BESIDE_RUNS_MS = 60_000;
 
 /** Who notes on a fork's log that it is one: what comes before it is of another session, and of another time. */
 const FORKED_BY = 'fork';

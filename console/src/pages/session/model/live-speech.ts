@@ -15,7 +15,7 @@ export interface LiveSpeech {
 export const SILENCE: LiveSpeech = { turn: 0, thoughts: [], response: '', progress: new Map() };
 
 /** Characters of one open element that are kept: what is cut from its beginning is on the log soon. */
-export const MAX_OPEN_TEXT = 200_000;
+const MAX_OPEN_TEXT = 200_000;
 
 export function hearLive(speech: LiveSpeech, event: LiveEvent | LiveSnapshot): LiveSpeech {
   switch (event.type) {

@@ -28,7 +28,7 @@ export function endTurn(row: TurnRow | undefined, event: EventOf<'turn.completed
 
 /** Whether a turn ended because its process did, or a person wanted it to. */
 export const isInterruption = ({ code }: ErrorJson): boolean =>
-  code === TURN_CUT_SHORT || code === TURN_BROKEN_OFF;
+  code === TURN_CUT_SHORT || code === TURN_BROKEN_OFF || code === 'cancelled';
 
 /** The tag that an event stands for on the bar of its turn, if the model wrote one. */
 export function tagOf(turn: TurnRow, event: SessionEvent): Tag | undefined {

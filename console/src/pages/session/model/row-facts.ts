@@ -13,7 +13,7 @@ export interface RowFacts {
   readonly lines: readonly (readonly [what: string, value: string])[];
 }
 
-export const PHASE_WORDS: Readonly<Record<PhaseKind, string>> = {
+const PHASE_WORDS: Readonly<Record<PhaseKind, string>> = {
   dependency: 'Waited for others',
   queue: 'Waited for a place',
   review: 'Waited for a person',

@@ -3,7 +3,7 @@ import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
 import { emptyState, type SessionState } from '../../../../../telltale/src/events/state.ts';
 
 /** Events between two checkpoints: folding so many takes under a millisecond. */
-export const CHECKPOINT_EVERY = 1_000;
+const CHECKPOINT_EVERY = 1_000;
 
 /** The state of a session at every event of its log. */
 export interface StateTimeline {

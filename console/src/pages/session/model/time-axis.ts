@@ -21,7 +21,7 @@ export interface AxisSpan {
 }
 
 /** Milliseconds of the span in which something was done. */
-export const busyMs = ({ start, end, gaps }: AxisSpan): number =>
+const busyMs = ({ start, end, gaps }: AxisSpan): number =>
   Math.max(1, end - start - gaps.reduce((sum, { from, to }) => sum + (to - from), 0));
 
 /** The scale at which the whole span takes `width`. */

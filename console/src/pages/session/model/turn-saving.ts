@@ -53,7 +53,7 @@ function settledAt({ end, actions }: TurnRow): number | undefined {
   return last;
 }
 
-export function savingOf(turn: TurnRow, moment: Moment): Saving {
+function savingOf(turn: TurnRow, moment: Moment): Saving {
   const deeds: Deed[] = [];
   const spans: [from: number, to: number][] = [];
   const isOver = turn.end !== undefined && turn.end.seq <= moment.seq;

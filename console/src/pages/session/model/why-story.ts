@@ -24,7 +24,7 @@ export interface WhyStory {
   readonly origin: string;
 }
 
-export const isRunEvent = (event: StreamEvent): event is RunEvent => 'run' in event && !('session' in event);
+const isRunEvent = (event: StreamEvent): event is RunEvent => 'run' in event && !('session' in event);
 
 const streamOf = (event: StreamEvent): string => (isRunEvent(event) ? event.run : event.session);
 

@@ -70,7 +70,7 @@ export function EventPanel() {
         </p>
       )}
       <p className="text-body break-words">{describeEvent(event)}.</p>
-      <WhyChainView key={event.seq} seq={event.seq} />
+      <WhyChainView key={event.seq} id={id} seq={event.seq} select={select} />
       <div>
         <h3 className="mb-1.5 text-small font-semibold">On the log</h3>
         <JsonView value={event as unknown as JsonObject} label="Event" />

@@ -1,15 +1,21 @@
 import { Link } from 'wouter';
 import { cx } from '../../../ui/class-names.ts';
 import type { WhyLink } from '../model/why-story.ts';
-import { useSessionView } from '../session-view.ts';
 
-/** One link of the chain. An event of this session is selected; one of another log is a link to its page. */
-export function WhyStep({ link, isFirst }: { readonly link: WhyLink; readonly isFirst: boolean }) {
-  const { id, select } = useSessionView();
+export interface WhyStepProps {
+  /** The log that is looked at. */
+  readonly id: string;
+  readonly link: WhyLink;
+  readonly isFirst: boolean;
+  readonly select: (seq: number) => void;
+}
+
+/** One link of the chain. An event of the same log is selected; one of another is a link to its page. */
+export function WhyStep({ id, link, isFirst, select }: WhyStepProps) {
   const { stream, seq, clause, isRun, isElsewhere } = link;
   const place = 'shrink-0 font-mono text-micro text-accent hover:underline';
   const page = isRun
-    ? `/runs/${encodeURIComponent(stream)}`
+    ? `/runs/${encodeURIComponent(stream)}?event=${seq}`
     : `/sessions/${encodeURIComponent(stream)}?at=${seq}`;
   return (
     <li className="relative flex gap-2 pb-2 pl-1 text-small">

@@ -1,21 +1,17 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { memo, useEffect, useRef, useState } from 'react';
 import { Button } from '../../../ui/button.tsx';
 import { EmptyState } from '../../../ui/empty-state.tsx';
 import { Panel } from '../../../ui/panel.tsx';
+import { SteerBox } from '../header/steer-box.tsx';
 import { itemsUntil, withLive } from '../model/stream.ts';
 import { isItemOf, itemKey } from '../model/stream-items.ts';
 import { useSessionView } from '../session-view.ts';
 import { StreamRow } from './stream-row.tsx';
 import { useStickToEnd } from './use-stick-to-end.ts';
 
-export interface StreamPanelProps {
-  readonly footer?: ReactNode;
-  readonly className?: string;
-}
-
 /** The conversation as it comes. Follows its end until somebody scrolls away from it. */
-export function StreamPanel({ footer, className }: StreamPanelProps) {
+export const StreamPanel = memo(function StreamPanel({ className }: { readonly className?: string }) {
   const { model, moment, isLive, selected } = useSessionView();
   const scroller = useRef<HTMLDivElement>(null);
   const all = itemsUntil(model.stream.items, moment.seq);
@@ -97,10 +93,10 @@ export function StreamPanel({ footer, className }: StreamPanelProps) {
           </Button>
         </div>
       ) : null}
-      {footer}
+      <SteerBox />
     </Panel>
   );
-}
+});
 
 /** Items that are there at first, and how many more at a time: the page has to work out where each one lies. */
 const TAIL = 300;

@@ -3,6 +3,7 @@ import type { TurnRow, WaterfallRow } from '../model/waterfall-rows.ts';
 /** Pixels. */
 export const ROW_HEIGHT = 26;
 export const TURN_HEIGHT = 44;
+export const AXIS_HEIGHT = 28;
 /** Behind the end of the axis: room for the last bar's words. */
 export const END_ROOM = 96;
 

@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useRef } from 'react';
+import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 import type { TimeAxis } from '../model/time-axis.ts';
 import type { WaterfallRow } from '../model/waterfall-rows.ts';
 import type { RowWindow } from './use-row-window.ts';
@@ -7,6 +7,8 @@ import type { RowWindow } from './use-row-window.ts';
 const PLACE = 0.3;
 const NEAREST = 0.04;
 const FARTHEST = 0.75;
+/** The moment itself may be further to the right. */
+const LATEST = 0.92;
 
 export interface AutoPanOptions {
   readonly scroller: RefObject<HTMLElement | null>;
@@ -14,17 +16,19 @@ export interface AutoPanOptions {
   readonly rows: readonly WaterfallRow[];
   readonly axis: TimeAxis;
   readonly gutter: number;
+  /** The place on the axis that is to stay in view: the moment that is shown, while somebody follows it. */
+  readonly followed: number | undefined;
 }
 
 /** Scrolling down is going on in time: the axis comes along, so that what is in view is never empty. */
 export function useAutoPan(options: AutoPanOptions): void {
   const latest = useRef(options);
   latest.current = options;
-  const { scroller } = options;
+  const { scroller, followed, gutter: labels } = options;
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    let top = element.scrollTop;
+    let top = Number.NaN;
     const onScroll = () => {
       if (element.scrollTop === top) return;
       top = element.scrollTop;
@@ -37,7 +41,15 @@ export function useAutoPan(options: AutoPanOptions): void {
       const away = (x - element.scrollLeft) / view;
       if (away < NEAREST || away > FARTHEST) element.scrollLeft = x - view * PLACE;
     };
+    onScroll();
     element.addEventListener('scroll', onScroll, { passive: true });
     return () => element.removeEventListener('scroll', onScroll);
   }, [scroller]);
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null || followed === undefined) return;
+    const view = element.clientWidth - labels;
+    const away = (followed - element.scrollLeft) / view;
+    if (away < NEAREST || away > LATEST) element.scrollLeft = followed - view * FARTHEST;
+  }, [scroller, followed, labels]);
 }

@@ -1,22 +1,21 @@
-import { type RefObject, useLayoutEffect, useRef } from 'react';
-import type { RowWindow } from './use-row-window.ts';
+import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 
 /** So near to its end somebody counts as looking at it. */
 const NEAR_PX = 60;
 
 /**
- * Keeps the end of a list in view as it grows or shrinks, until somebody scrolls away from it. `isMoving`: the end is
- * where things happen, so it is gone to at once.
+ * Whether the end of a list is to be in view as it grows or shrinks: until somebody scrolls away from it. `isMoving`: the
+ * end is where things happen, so it is gone to at once.
  */
 export function useFollow(
   scroller: RefObject<HTMLElement | null>,
-  scrollTo: RowWindow['scrollTo'],
   count: number,
   isMoving: boolean,
-): void {
+): boolean {
   const isAtEnd = useRef(isMoving);
   const before = useRef(count);
-  useLayoutEffect(() => {
+  const isPinned = isAtEnd.current || count < before.current;
+  useEffect(() => {
     const element = scroller.current;
     if (element === null) return;
     const onScroll = () => {
@@ -25,12 +24,13 @@ export function useFollow(
     element.addEventListener('scroll', onScroll, { passive: true });
     return () => element.removeEventListener('scroll', onScroll);
   }, [scroller]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the end moves with the number of rows.
   useLayoutEffect(() => {
-    const shrank = count < before.current;
     before.current = count;
-    if ((isAtEnd.current || shrank) && count > 0) {
-      scrollTo(count - 1, 'end');
-      isAtEnd.current = true;
-    }
-  }, [count, scrollTo]);
+    const element = scroller.current;
+    if (!isPinned || element === null) return;
+    isAtEnd.current = true;
+    element.scrollTop = element.scrollHeight;
+  }, [scroller, count]);
+  return isPinned;
 }

@@ -17,11 +17,13 @@ const PAN = 0.2;
 export function useRowKeys({ count, view, zoom, onOpen }: RowKeysOptions) {
   const [chosen, setActive] = useState<number>();
   const [isFocused, setFocused] = useState(false);
+  /** Whether the keyboard is used: then what has the focus is told about, too. */
+  const [isByKey, setByKey] = useState(false);
   const active = chosen === undefined ? undefined : Math.min(chosen, count - 1);
   const go = (to: number) => {
     const next = Math.max(0, Math.min(count - 1, to));
     setActive(next);
-    view.scrollTo(next, 'near');
+    view.scrollTo(next);
   };
   const from = active ?? view.shown[0]?.index ?? 0;
   const keys: Readonly<Record<string, () => void>> = {
@@ -44,17 +46,20 @@ export function useRowKeys({ count, view, zoom, onOpen }: RowKeysOptions) {
     const press = keys[event.key];
     if (press === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
+    setByKey(true);
     press();
   };
   return {
-    ...{ active, isFocused, setActive },
+    ...{ active, isFocused, setActive, isTold: isFocused && isByKey },
     props: {
       onKeyDown,
       onFocus: () => {
         setFocused(true);
+        setByKey(true);
         if (active === undefined) setActive(from);
       },
       onBlur: () => setFocused(false),
+      onPointerDown: () => setByKey(false),
     },
   };
 }

@@ -1,6 +1,6 @@
 import { type RefObject, useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { TurnRow } from '../model/waterfall-rows.ts';
-import { rowPlaces } from './layout.ts';
+import { AXIS_HEIGHT, rowPlaces } from './layout.ts';
 
 export interface ShownRow {
   readonly index: number;
@@ -16,19 +16,19 @@ export interface RowWindow {
   readonly left: number;
   readonly indexAt: (y: number) => number;
   readonly turnOf: (index: number) => TurnRow | undefined;
-  /** `end`: the row is the last in view; `near`: it is moved only as far as it has to be. */
-  readonly scrollTo: (index: number, place: 'end' | 'near') => void;
+  /** Moves a row into view, only as far as it has to be. */
+  readonly scrollTo: (index: number) => void;
 }
 
 /** Rows above and below that are drawn, too. */
 const SPARE = 4;
-const AXIS = 28;
 const PADDING = 12;
 
 export function useRowWindow(
   scroller: RefObject<HTMLElement | null>,
   turns: readonly TurnRow[],
   count: number,
+  isPinned: boolean,
 ): RowWindow {
   const places = useMemo(() => rowPlaces(turns), [turns]);
   const [view, setView] = useState({ top: 0, left: 0, height: 0 });
@@ -47,8 +47,10 @@ export function useRowWindow(
     };
   }, [scroller]);
   const height = places.top(count) + PADDING;
-  const top = Math.min(view.top, Math.max(0, height + AXIS - view.height));
-  const first = Math.max(0, places.indexAt(top - AXIS, count) - SPARE);
+  // What is scrolled to its end is drawn there at once, not where it was before.
+  const end = Math.max(0, height + AXIS_HEIGHT - view.height);
+  const top = isPinned ? end : Math.min(view.top, end);
+  const first = Math.max(0, places.indexAt(top - AXIS_HEIGHT, count) - SPARE);
   const last = Math.min(count, places.indexAt(top + view.height, count) + 1 + SPARE);
   const shown: ShownRow[] = [];
   for (let index = first; index < last; index++)
@@ -57,13 +59,12 @@ export function useRowWindow(
   const latest = useRef(count);
   latest.current = count;
   const scrollTo = useCallback(
-    (index: number, place: 'end' | 'near') => {
+    (index: number) => {
       const element = scroller.current;
       if (element === null) return;
       const from = places.top(index);
-      const least = from + places.height(index) + AXIS + PADDING - element.clientHeight;
-      if (place === 'end') element.scrollTop = least;
-      else element.scrollTop = Math.max(least, Math.min(element.scrollTop, from));
+      const least = from + places.height(index) + AXIS_HEIGHT + PADDING - element.clientHeight;
+      element.scrollTop = Math.max(least, Math.min(element.scrollTop, from));
     },
     [scroller, places],
   );

@@ -48,22 +48,24 @@ export function WaterfallAxis({ axis, gutter, width, from, to }: WaterfallAxisPr
             {text}
           </span>
         ))}
-        {axis.gaps.map((gap) => (
-          <span
-            key={gap.seq}
-            title={gapText(gap)}
-            className={cx(
-              'absolute top-0 flex h-7 items-center justify-center bg-surface',
-              gap.why === 'person' ? 'text-wait' : 'text-ink-faint',
-            )}
-            style={{ left: gap.x, width: GAP_PX }}
-          >
-            <Icon
-              name={gap.why === 'person' ? 'person' : gap.why === 'away' ? 'offline' : 'clock'}
-              size={12}
-            />
-          </span>
-        ))}
+        {axis.gaps
+          .filter(({ x }) => x + GAP_PX >= from && x <= to)
+          .map((gap) => (
+            <span
+              key={gap.seq}
+              title={gapText(gap)}
+              className={cx(
+                'absolute top-0 flex h-7 items-center justify-center bg-surface',
+                gap.why === 'person' ? 'text-wait' : 'text-ink-faint',
+              )}
+              style={{ left: gap.x, width: GAP_PX }}
+            >
+              <Icon
+                name={gap.why === 'person' ? 'person' : gap.why === 'away' ? 'offline' : 'clock'}
+                size={12}
+              />
+            </span>
+          ))}
       </span>
     </div>
   );

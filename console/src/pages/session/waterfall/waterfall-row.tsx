@@ -41,7 +41,9 @@ export function WaterfallRow(props: WaterfallRowProps) {
       className={cx(
         'group absolute left-0 flex w-full',
         row.kind === 'turn' && index > 0 && 'border-t border-line',
-        isSelected ? 'bg-accent-soft' : isActive ? 'bg-hover' : 'hover:bg-hover',
+        isSelected ? 'bg-accent-soft' : 'hover:bg-hover',
+        isActive &&
+          "after:pointer-events-none after:absolute after:inset-0 after:z-20 after:border-2 after:border-accent after:content-['']",
       )}
       style={style}
     >

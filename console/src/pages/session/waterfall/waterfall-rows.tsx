@@ -3,13 +3,13 @@ import { rowFacts } from '../model/row-facts.ts';
 import { useSessionView } from '../session-view.ts';
 import { DependencyLines } from './dependency-lines.tsx';
 import { GapMarks } from './gap-marks.tsx';
-import { END_ROOM, isEventOf } from './layout.ts';
+import { AXIS_HEIGHT, END_ROOM, isEventOf } from './layout.ts';
 import { PlayHead } from './play-head.tsx';
 import { tagNear } from './tag-marks.tsx';
 import { useAutoPan } from './use-auto-pan.ts';
 import { useFollow } from './use-follow.ts';
 import { useRowKeys } from './use-row-keys.ts';
-import { useRowWindow } from './use-row-window.ts';
+import { type ShownRow, useRowWindow } from './use-row-window.ts';
 import type { Zoom } from './use-zoom.ts';
 import { WaterfallAxis } from './waterfall-axis.tsx';
 import { WaterfallRow } from './waterfall-row.tsx';
@@ -37,14 +37,14 @@ export function WaterfallRows({ scroller, count, gutter, zoom, width }: Waterfal
   const { axis } = zoom;
   const base = useId();
   const [pointed, setPointed] = useState<Pointed>();
-  const view = useRowWindow(scroller, waterfall.turns, count);
-  useFollow(scroller, view.scrollTo, count, !isLive || waterfall.turns.at(-1)?.end === undefined);
-  useAutoPan({ scroller, indexAt: view.indexAt, rows: waterfall.rows, axis, gutter });
+  const isPinned = useFollow(scroller, count, !isLive || waterfall.turns.at(-1)?.end === undefined);
+  const view = useRowWindow(scroller, waterfall.turns, count, isPinned);
+  const followed = isPinned || !isLive ? axis.x(moment.at) : undefined;
+  useAutoPan({ scroller, indexAt: view.indexAt, rows: waterfall.rows, axis, gutter, followed });
   const keys = useRowKeys({ count, view, zoom, onOpen: (index) => select(waterfall.rows[index]?.seq) });
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was pointed at lies elsewhere then.
   useEffect(() => setPointed(undefined), [moment.seq, axis.pxPerMs]);
   const { shown, height, left } = view;
-  const pointedRow = pointed === undefined ? undefined : waterfall.rows[pointed.index];
   const onPoint = (event: React.PointerEvent | React.MouseEvent): Pointed | undefined => {
     const element = (event.target as Element).closest<HTMLElement>('[data-index]');
     if (element === null || scroller.current === null) return undefined;
@@ -52,9 +52,12 @@ export function WaterfallRows({ scroller, count, gutter, zoom, width }: Waterfal
     const place = event.clientX - edge - gutter + scroller.current.scrollLeft;
     return { index: Number(element.dataset.index), x: event.clientX, y: event.clientY, place };
   };
+  const focused = keys.isTold ? shown.find(({ index }) => index === keys.active) : undefined;
+  const told = pointed ?? placeOf(focused, scroller.current, gutter);
+  const toldRow = told === undefined ? undefined : waterfall.rows[told.index];
   const pointedTag =
-    pointed !== undefined && pointedRow?.kind === 'turn'
-      ? tagNear(pointedRow.tags, axis, moment, pointed.place)
+    told !== undefined && toldRow?.kind === 'turn'
+      ? tagNear(toldRow.tags, axis, moment, told.place)
       : undefined;
   return (
     <div className="relative" style={{ width: Math.max(width, gutter + axis.width + END_ROOM) }}>
@@ -102,17 +105,29 @@ export function WaterfallRows({ scroller, count, gutter, zoom, width }: Waterfal
           );
         })}
         <DependencyLines {...{ waterfall, axis, gutter, moment, height, shown }} />
-        <GapMarks axis={axis} gutter={gutter} height={height} />
+        <GapMarks {...{ axis, gutter, height }} from={left} to={left + width} />
         <PlayHead x={gutter + axis.x(moment.at)} height={height} />
       </div>
-      {pointed === undefined || pointedRow === undefined ? null : (
+      {told === undefined || toldRow === undefined ? null : (
         <WaterfallTip
-          facts={rowFacts(pointedRow, { moment, start: waterfall.start, actionOf: waterfall.action })}
+          facts={rowFacts(toldRow, { moment, start: waterfall.start, actionOf: waterfall.action })}
           tag={pointedTag}
-          x={pointed.x}
-          y={pointed.y}
+          x={told.x}
+          y={told.y}
         />
       )}
     </div>
   );
+}
+
+/** Where the tip of a row that has the focus stands: under its label. */
+function placeOf(
+  row: ShownRow | undefined,
+  element: HTMLElement | null,
+  gutter: number,
+): Pointed | undefined {
+  if (row === undefined || element === null) return undefined;
+  const { left, top } = element.getBoundingClientRect();
+  const y = top + AXIS_HEIGHT + row.top + row.height - element.scrollTop;
+  return { index: row.index, x: left + gutter, y, place: Number.NaN };
 }

@@ -17,7 +17,8 @@ export interface RunPosition {
   readonly taken: ReadonlySet<number>;
 }
 
-const STEP_STATUS: Readonly<Record<StepState['status'], NodeMark['status']>> = {
+/** How the status of a step is shown. */
+export const STEP_MARKS: Readonly<Record<StepState['status'], NodeMark['status']>> = {
   ...{ running: 'running', retrying: 'waiting', completed: 'completed', failed: 'failed' },
   ...{ skipped: 'skipped', cancelled: 'cancelled', interrupted: 'failed', compensated: 'cancelled' },
 };
@@ -87,7 +88,7 @@ function stepMarks(run: RunState): ReadonlyMap<string, NodeMark> {
         ? run.status
         : step.status === 'running' && (asked.has(step.step) || run.status === 'waiting')
           ? 'waiting'
-          : STEP_STATUS[step.status];
+          : STEP_MARKS[step.status];
     const goesOn = before?.status === 'running' || before?.status === 'waiting';
     marks.set(name, { status: goesOn && !isOpen ? before.status : status, times });
   }

@@ -19,3 +19,15 @@ export const apiError = answered<ApiError>('ApiError', { error: errorJson });
 export const openAiError = z
   .looseObject({ error: z.looseObject({ message: text, code: text }) })
   .openapi('OpenAiError', { description: 'As clients of OpenAI read it.' });
+
+/** What every operation may answer beside what it is for. */
+export const ERROR_ANSWERS = {
+  '4XX': {
+    description: 'What is wrong with the request.',
+    content: { 'application/json': { schema: apiError } },
+  },
+  '5XX': {
+    description: 'What is wrong with the server.',
+    content: { 'application/json': { schema: apiError } },
+  },
+} as const;

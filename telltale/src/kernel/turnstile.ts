@@ -1,4 +1,4 @@
-/** Lets so many work at once; the others wait in order. */
+/** Lets so much work go on side by side; the rest waits, in the order in which it came. */
 export type Turnstile = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 export function createTurnstile(places: number): Turnstile {

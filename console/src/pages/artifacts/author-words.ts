@@ -1,0 +1,11 @@
+/** Who wrote a version, in words: `agent:reformer` is the agent reformer. */
+export function authorWords(author: string): string {
+  if (author === 'manifest') return 'a manifest';
+  if (author === 'genesis') return 'built in';
+  const [kind = '', ...rest] = author.split(':');
+  const name = rest.join(':');
+  if (name === '') return author;
+  return kind === 'agent' ? `the agent ${name}` : kind === 'user' ? name : author;
+}
+
+export const isBuiltIn = ({ author }: { readonly author: string }): boolean => author === 'genesis';

@@ -1,0 +1,22 @@
+import type { RunEvent, RunEventOf } from '../../../../../telltale/src/events/run-event.ts';
+
+/** A decision: an artifact was asked, a test came out, or a hook had a word. */
+export type Decision = RunEventOf<'invoke'> | RunEventOf<'if.decided'> | RunEventOf<'hook.ran'>;
+
+/** What was decided in a run, in order. A test that only repeats what an artifact has just said is told with that. */
+export function decisionsOf(events: readonly RunEvent[], upTo: number): readonly Decision[] {
+  const decisions: Decision[] = [];
+  for (const event of events) {
+    if (event.seq > upTo) break;
+    const last = decisions.at(-1);
+    if (event.type === 'invoke' || event.type === 'hook.ran') decisions.push(event);
+    else if (event.type === 'if.decided' && !repeats(event, last)) decisions.push(event);
+  }
+  return decisions;
+}
+
+const repeats = (test: RunEventOf<'if.decided'>, last: Decision | undefined): boolean =>
+  last?.type === 'invoke' &&
+  test.test === `${last.artifact}.${last.method}` &&
+  test.held === last.result &&
+  test.seq === last.seq + 1;

@@ -1,0 +1,132 @@
+import { Link } from 'wouter';
+import type { RunEvent } from '../../../../../telltale/src/events/run-event.ts';
+import { formatDuration } from '../../../format/format-duration.ts';
+import { formatClock } from '../../../format/format-time.ts';
+import { cx } from '../../../ui/class-names.ts';
+import { Cost } from '../../../ui/cost.tsx';
+import { Icon } from '../../../ui/icon.tsx';
+import type { IconName } from '../../../ui/icon-shapes.ts';
+import { runEventClause } from '../../session/model/run-event-clause.ts';
+import { sessionPath } from '../../workflows/paths.ts';
+import { PlanView } from './plan-view.tsx';
+
+const VERDICTS = {
+  pass: ['check', 'text-done', 'Passed'],
+  retry: ['refresh', 'text-wait', 'To be tried again'],
+  escalate: ['person', 'text-stall', 'Put to a person'],
+} as const;
+
+const ICONS: Readonly<Partial<Record<RunEvent['type'], IconName>>> = {
+  ...{
+    'step.retrying': 'refresh',
+    'step.claimed': 'message',
+    'step.stuck': 'alert',
+    'client.claimed': 'message',
+  },
+  ...{ 'review.requested': 'person', 'review.resolved': 'check', 'review.voided': 'slash' },
+  ...{ 'model.used': 'tokens', 'component.injected': 'plus', 'plan.acted': 'bolt' },
+};
+
+/** What happened to a step between its beginning and its end. */
+export function CourseEntry({ event }: { readonly event: RunEvent }) {
+  const [icon, ink] =
+    event.type === 'verify' ? VERDICTS[event.assessment] : [ICONS[event.type] ?? 'dot', 'text-ink-faint'];
+  return (
+    <li className="flex gap-2 text-small">
+      <Icon name={icon} size={14} className={cx('mt-0.5', ink)} />
+      <div className="min-w-0 flex-1 break-words">
+        <Told event={event} />
+      </div>
+      <time className="shrink-0 text-micro leading-4.5 text-ink-faint tabular-nums">
+        {formatClock(event.at)}
+      </time>
+    </li>
+  );
+}
+
+function Told({ event }: { readonly event: RunEvent }) {
+  switch (event.type) {
+    case 'verify':
+      return (
+        <>
+          <strong className="font-semibold">{VERDICTS[event.assessment][2]}</strong> by {event.by}
+          {event.confidence === undefined ? '' : `, confidence ${event.confidence}`}, in{' '}
+          {formatDuration(event.ms)}
+          {event.cost_usd === undefined ? null : (
+            <>
+              {', '}
+              <Cost usd={event.cost_usd} />
+            </>
+          )}
+          <p className="whitespace-pre-wrap text-ink-soft">{event.reasoning}</p>
+          {event.instruction === undefined ? null : <p>The agent is told: {event.instruction}</p>}
+          {event.fallback === undefined ? null : (
+            <p className="text-wait">It counts although the verifier did not say so: {event.fallback}</p>
+          )}
+        </>
+      );
+    case 'step.claimed':
+    case 'client.claimed':
+      return (
+        <>
+          <strong className="font-semibold">Said to be done</strong> by{' '}
+          {event.type === 'step.claimed' && event.by.startsWith('ses') ? (
+            <Link href={sessionPath(event.by)} className="text-accent underline">
+              {event.by}
+            </Link>
+          ) : (
+            event.by
+          )}
+          <p className="whitespace-pre-wrap text-ink-soft">{event.notes}</p>
+          {event.type === 'step.claimed' && event.evidence !== undefined ? (
+            <p className="text-ink-faint">Evidence: {event.evidence.join(', ')}</p>
+          ) : null}
+        </>
+      );
+    case 'plan.made':
+      return <PlanView event={event} />;
+    case 'plan.acted':
+      return (
+        <>
+          Action {event.index + 1} of the plan{' '}
+          {event.held ? 'did what was expected' : 'did not do what was expected'}, in{' '}
+          {formatDuration(event.ms)}
+          {event.error === undefined ? null : <p className="text-fail">{event.error.message}</p>}
+        </>
+      );
+    case 'step.retrying':
+      return (
+        <>
+          Failed, and tried again as try {event.attempt}:{' '}
+          <span className="text-ink-soft">{event.error.message}</span>
+        </>
+      );
+    case 'review.resolved':
+      return (
+        <>
+          <strong className="font-semibold">{event.choice}</strong>, said {event.by}
+          {event.note === undefined ? '' : `: ${event.note}`}
+        </>
+      );
+    case 'review.requested':
+      return (
+        <>
+          A person was asked: <span className="whitespace-pre-wrap text-ink-soft">{event.prompt}</span>{' '}
+          <Link href={`/reviews/${encodeURIComponent(event.review)}`} className="text-accent underline">
+            the review
+          </Link>
+        </>
+      );
+    case 'model.used':
+      return (
+        <>
+          {event.model}: {(event.usage.input + event.usage.output).toLocaleString('en')} tokens,{' '}
+          <Cost usd={event.cost_usd} />
+        </>
+      );
+    default: {
+      const clause = runEventClause(event);
+      return <>{`${clause.charAt(0).toUpperCase()}${clause.slice(1)}`}</>;
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import { Button } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { useRunView } from './run-view.ts';
+
+/** What is amiss: with the run, or with what is known of it. */
+export function RunNotices() {
+  const { model, state } = useRunView();
+  const following = model.following();
+  const { error, status, cancelling } = state;
+  return (
+    <>
+      {following.kind === 'lost' || following.kind === 'refused' ? (
+        <div
+          role="status"
+          className="flex flex-wrap items-center gap-2 rounded-lg border border-wait bg-wait-soft px-3 py-2 text-small"
+        >
+          <Icon name="offline" size={14} className="text-wait" />
+          <p className="min-w-0 flex-1">
+            <strong className="font-semibold">The events have stopped coming.</strong> What you see is the run
+            as it was; nothing is lost. {following.error.message}
+          </p>
+          <Button size="small" icon="refresh" onClick={model.open}>
+            Try again now
+          </Button>
+        </div>
+      ) : null}
+      {cancelling !== undefined && (status === 'running' || status === 'waiting') ? (
+        <p role="status" className="flex gap-2 rounded-lg bg-off-soft px-3 py-2 text-small">
+          <Icon name="stop" size={14} className="mt-0.5 text-off" />
+          {cancelling.by} wants it ended: {cancelling.reason}. What runs is stopped, and undone where it can
+          be.
+        </p>
+      ) : null}
+      {error === undefined ? null : status === 'cancelled' ? (
+        <p role="status" className="flex gap-2 rounded-lg bg-off-soft px-3 py-2">
+          <Icon name="slash" className="mt-0.5 text-off" />
+          <span className="min-w-0 break-words">
+            <strong className="font-semibold">It was cancelled.</strong> {error.message}
+          </span>
+        </p>
+      ) : (
+        <div role="status" className="flex gap-2.5 rounded-lg border border-fail/40 bg-fail-soft px-3 py-2">
+          <Icon name="alert" className="mt-0.5 text-fail" />
+          <div className="min-w-0">
+            <p className="font-semibold break-words">{error.message}</p>
+            {error.hint === undefined ? null : <p className="break-words text-ink-soft">{error.hint}</p>}
+            <code className="text-small text-ink-soft">{error.code}</code>
+          </div>
+        </div>
+      )}
+    </>
+  );
+}

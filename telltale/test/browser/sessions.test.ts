@@ -1,0 +1,310 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { browserPath } from '../servers/needs-browser.ts';
+import { ASKER, openGate, parts, SLOW, TOOLS, WORKER } from './agents.ts';
+import { openCuttingProxy } from './cutting-proxy.ts';
+import { openStage, type Stage } from './open-stage.ts';
+import { readList } from './read-list.ts';
+import { useBrowser } from './use-browser.ts';
+
+const browsing = useBrowser();
+let stage: Stage;
+beforeAll(async () => {
+  if (browserPath !== undefined)
+    stage = await openStage({
+      files: { ...TOOLS, ...WORKER, ...ASKER, ...SLOW, ...parts('broken'), ...parts('shared') },
+    });
+});
+afterAll(async () => {
+  await stage?.close();
+  expect(stage?.errors ?? []).toEqual([]);
+});
+
+const begin = async (agent: string, input = 'Go.') => (await stage.client.startSession({ agent, input })).id;
+
+async function ended(session: string): Promise<void> {
+  await expect.poll(async () => (await stage.client.session(session)).status).toBe('completed');
+}
+
+async function openReview(session: string): Promise<string> {
+  let review: string | undefined;
+  await expect
+    .poll(async () => {
+      review = (await stage.client.reviews({ session })).items[0]?.review;
+      return review;
+    })
+    .toBeDefined();
+  return review ?? expect.unreachable();
+}
+
+const status = (page: Page, word: string) =>
+  page.getByRole('definition').filter({ hasText: new RegExp(`^${word}$`) });
+
+/** All of the log, as the page's list of events shows it. */
+async function shownEvents(page: Page): Promise<readonly (readonly [number, string])[]> {
+  await page.getByRole('tab', { name: /^Events/ }).click();
+  const rows = await readList(page.getByRole('list', { name: 'Events' }));
+  return rows.map(([seq = '', , type = '']) => [Number(seq), type]);
+}
+
+async function logOf(session: string): Promise<readonly (readonly [number, string])[]> {
+  const { items } = await stage.client.sessionEvents(session, { limit: 10_000 });
+  return items.map(({ seq, type }) => [seq, type]);
+}
+
+describe('reviews', () => {
+  it('an approval lets the action run; a refusal tells the agent, with the note', async () => {
+    const approved = await begin('asker', 'Ship it.');
+    await openReview(approved);
+    const { page } = await browsing.open(stage.at('/reviews'));
+    await page.getByRole('list', { name: 'Waiting' }).getByRole('link').click();
+    const detail = page.getByRole('article');
+    await detail.getByText('production').waitFor();
+    await detail.getByRole('button', { name: 'Approve' }).click();
+    await detail.getByRole('status').getByText('Approved by local').waitFor();
+    await ended(approved);
+    expect((await stage.client.session(approved)).status).toBe('completed');
+
+    const rejected = await begin('asker', 'Ship it again.');
+    await openReview(rejected);
+    await page.getByRole('list', { name: 'Waiting' }).getByRole('link').click();
+    await detail.getByRole('textbox', { name: /^Note/ }).fill('Not on a Friday.');
+    await detail.getByRole('button', { name: 'Reject' }).click();
+    const outcome = detail.getByRole('status');
+    await outcome.getByText('Rejected by local').waitFor();
+    await outcome.getByText('Not on a Friday.').waitFor();
+    await detail.getByRole('link', { name: 'asker' }).click();
+    const conversation = page.getByRole('log', { name: 'Conversation' });
+    await conversation.getByText('It was not to be.').waitFor();
+    await conversation
+      .getByText(/Not on a Friday/)
+      .first()
+      .waitFor();
+  });
+
+  it('what was answered elsewhere is shown as answered, and an answer that came second says so', async () => {
+    const session = await begin('asker');
+    const review = await openReview(session);
+    const first = await browsing.open(stage.at(`/reviews/${review}`));
+    const other = await browsing.beside(first, stage.at(`/sessions/${session}`));
+    await other.page.getByRole('button', { name: 'Approve' }).waitFor();
+    first.forgive(/409/);
+    // The first tab's answer is on its way when the other's arrives.
+    let release = () => undefined as unknown;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await first.page.route(/\/reviews\/[^/]+\/?.*/, async (route) => {
+      if (route.request().method() === 'POST') await held;
+      await route.continue();
+    });
+    await first.page.getByRole('button', { name: 'Approve' }).click();
+    await stage.client.answerReview(review, { answer: 'rejected', note: 'Too late for you.' });
+    release();
+    await first.page.getByText(/Your answer came second/).waitFor();
+    await first.page.getByRole('status').getByText('Rejected by local').waitFor();
+    await first.page.getByText('Too late for you.').first().waitFor();
+    expect(await first.page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+    await other.page.getByRole('button', { name: 'Approve' }).waitFor({ state: 'detached' });
+  });
+});
+
+describe('a session', () => {
+  it('is steered, cancelled once that is confirmed, and resumed', async () => {
+    const session = await begin('slow');
+    const { page } = await browsing.open(stage.at(`/sessions/${session}`));
+    await page.getByRole('textbox', { name: 'Steer the agent' }).fill('Mind the gap.');
+    await page.keyboard.press('Enter');
+    const conversation = page.getByRole('log', { name: 'Conversation' });
+    await conversation.getByText('Mind the gap.').waitFor();
+
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Cancel this session?' });
+    await dialog.getByRole('button', { name: 'Let it go on' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    expect((await stage.client.session(session)).status).toBe('running');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.getByRole('textbox', { name: /Reason/ }).fill('Lunch.');
+    await dialog.getByRole('button', { name: 'Cancel the session' }).click();
+    await status(page, 'Cancelled').waitFor();
+    await conversation.getByText('The session was cancelled by local: Lunch.').waitFor();
+
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await status(page, 'Running').waitFor();
+    await stage.client.cancelSession(session);
+    await status(page, 'Cancelled').waitFor();
+  });
+
+  it('is branched off from an event, and the branch begins as it did', async () => {
+    const session = await begin('slow');
+    const { page } = await browsing.open(stage.at(`/sessions/${session}`));
+    const conversation = page.getByRole('log', { name: 'Conversation' });
+    await conversation.getByText('Part 1 is done.').waitFor();
+    const action = conversation.getByRole('button', { name: /^Action part1: event/ });
+    const seq = Number(await action.innerText());
+    await action.click();
+    await page.getByRole('button', { name: 'Fork from here' }).click();
+    await page.getByRole('link', { name: `forked at event ${seq}` }).waitFor();
+    const branch = new URL(page.url()).hash.split('/').at(-1) ?? '';
+    expect(branch).not.toBe(session);
+    await conversation.getByText('Part 2').first().waitFor();
+    expect((await logOf(branch)).slice(1, seq)).toEqual((await logOf(session)).slice(1, seq));
+    await page.getByRole('link', { name: `forked at event ${seq}` }).click();
+    await expect.poll(() => page.url()).toContain(`${session}?at=${seq}`);
+    await page.getByText('As it was at').waitFor();
+    for (const each of [branch, session]) await stage.client.cancelSession(each);
+  });
+
+  it('is shown whole and in order after its stream has broken again and again', async () => {
+    const proxy = await openCuttingProxy(stage.port);
+    onTestFinished(() => proxy.close());
+    const session = await begin('broken');
+    const { page, forgive } = await browsing.open(`http://127.0.0.1:${proxy.port}/#/sessions/${session}`, {
+      viewport: { width: 1440, height: 2600 },
+    });
+    forgive(/net::ERR_|Failed to fetch/);
+    const shown = async () => Number(await page.getByRole('slider', { name: 'Event' }).getAttribute('max'));
+    const banner = page.getByText('The connection to the server is lost.');
+    await expect.poll(shown).toBeGreaterThan(20);
+
+    proxy.cutAfter(9_000);
+    proxy.cut();
+    for (const part of [0, 1, 2]) openGate(stage.folder, `broken-${part}`);
+    await page.getByRole('option', { name: /^echo, t3a14, completed/ }).waitFor();
+    expect(proxy.cuts()).toBeGreaterThan(1);
+
+    proxy.down();
+    await banner.waitFor();
+    const before = await shown();
+    for (const part of [3, 4]) openGate(stage.folder, `broken-${part}`);
+    await expect.poll(async () => (await stage.client.session(session)).turn).toBe(6);
+    expect(await shown()).toBe(before);
+    proxy.cutAfter(Number.POSITIVE_INFINITY);
+    proxy.up();
+    await banner.waitFor({ state: 'detached' });
+    await expect.poll(shown).toBeGreaterThan(before);
+
+    for (const part of [5, 6, 7]) {
+      proxy.cut();
+      openGate(stage.folder, `broken-${part}`);
+    }
+    await ended(session);
+    await status(page, 'Completed').waitFor();
+    const log = await logOf(session);
+    expect(log.length).toBeGreaterThan(400);
+    expect(await shownEvents(page)).toEqual(log);
+  });
+
+  it('is the same in two tabs, while it runs and at its end', async () => {
+    const left = await browsing.open(stage.at('/sessions'), { viewport: { width: 1440, height: 2600 } });
+    const right = await browsing.beside(left, stage.at('/sessions'));
+    const tabs = [left.page, right.page] as const;
+    const session = await begin('shared', 'Be watched by two.');
+    const conversations = tabs.map((page) => page.getByRole('log', { name: 'Conversation' }));
+    const said = () => Promise.all(conversations.map((each) => each.innerText()));
+    const agree = async () => {
+      await expect.poll(async () => new Set(await said()).size).toBe(1);
+    };
+    for (const page of tabs) await page.getByRole('link', { name: 'Be watched by two.' }).click();
+    for (const part of [0, 1, 2, 3, 4, 5, 6, 7]) {
+      openGate(stage.folder, `shared-${part}`);
+      if (part !== 3) continue;
+      for (const each of conversations) await each.getByText('Part 3: open.').waitFor();
+      await agree();
+    }
+    await ended(session);
+    for (const page of tabs) await status(page, 'Completed').waitFor();
+    await agree();
+    expect((await said())[0]).toContain('That was all.');
+    const log = await logOf(session);
+    for (const page of tabs) expect(await shownEvents(page)).toEqual(log);
+
+    for (const page of tabs)
+      await page.getByRole('navigation').getByRole('link', { name: 'Sessions' }).click();
+    await expect
+      .poll(() => rowsOf(right.page))
+      .toContainEqual(expect.stringMatching(/^Completed Be watched/));
+    await expect.poll(async () => (await rowsOf(left.page)).join()).toBe((await rowsOf(right.page)).join());
+  });
+});
+
+/** The list of sessions, but for how long ago each began. */
+const rowsOf = async (page: Page) =>
+  (await page.getByRole('list', { name: 'Sessions' }).getByRole('listitem').allInnerTexts()).map((row) =>
+    row
+      .replaceAll(/(\d+ \w+ ago|just now|now)/g, '')
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+  );
+
+describe('a server that wants a token', () => {
+  it('is asked with one, says what is wrong with another, and a reader starts and approves nothing', async () => {
+    const guarded = await openStage({ files: { ...TOOLS, ...ASKER }, requireToken: true });
+    onTestFinished(() => guarded.close());
+    const { id } = await guarded.client.startSession({ agent: 'asker', input: 'Ship it.' });
+    const { page, forgive } = await browsing.open(guarded.url);
+    forgive(/401/);
+    const field = page.getByRole('textbox', { name: 'Token' });
+    await field.fill('tt_guessed');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page
+      .getByText(/token/i)
+      .filter({ hasText: /not|unknown|no / })
+      .first()
+      .waitFor();
+    await field.fill(await guarded.token('reader', 'read'));
+    await page.getByRole('button', { name: 'Sign in' }).click();
+
+    await page.getByText('reader · read').waitFor();
+    await page.getByRole('link', { name: 'Ship it.' }).click();
+    for (const name of ['Approve', 'Reject', 'Fork', 'Steer']) {
+      const button = page.getByRole('button', { name, exact: true });
+      await button.waitFor();
+      expect(await button.isDisabled(), name).toBe(true);
+      expect(await button.getAttribute('title')).toContain('needs the role "run"');
+      await button.click({ force: true });
+    }
+    await page.keyboard.press('n');
+    await page.getByRole('textbox', { name: 'What is it to do?' }).fill('Nothing.');
+    const start = page.getByRole('button', { name: 'Start', exact: true });
+    expect(await start.isDisabled()).toBe(true);
+    await start.click({ force: true });
+    expect((await guarded.client.sessions()).items.map((each) => each.id)).toEqual([id]);
+    expect((await guarded.client.reviews()).items).toHaveLength(1);
+
+    await page.getByRole('button', { name: 'Forget token' }).click();
+    await field.fill(await guarded.token('runner', 'run'));
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('runner · run').waitFor();
+  });
+});
+
+describe('while manifests are edited', () => {
+  it('a broken edit shows where it is broken, and the version before it stays in force', async () => {
+    const live = await openStage({ files: { ...TOOLS, ...WORKER }, dev: true });
+    onTestFinished(() => live.close());
+    const { page } = await browsing.open(live.at('/agents/worker'));
+    await page.getByText('Leaps once it has looked.').first().waitFor();
+    const file = join(live.folder, 'worker.agent.yml');
+    const text = WORKER['worker.agent.yml'] ?? '';
+    const edit = (now: string) => {
+      // As editors do: beside it first, then in its place.
+      writeFileSync(`${file}~`, now);
+      renameSync(`${file}~`, file);
+    };
+    edit(text.replace('description:', 'descripton:'));
+    await page.getByText(/^The version of .* is in force/).waitFor();
+    await page.getByText(/Did you mean "description"/).waitFor();
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.getByRole('textbox', { name: 'What is it to do?' }).fill('Leap.');
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await status(page, 'Completed').waitFor();
+    await page.getByRole('link', { name: 'Agents' }).click();
+    await page.getByRole('link', { name: 'worker' }).click();
+    edit(text.replace('Leaps', 'Jumps'));
+    await page.getByText('Jumps once it has looked.').first().waitFor();
+    expect(await page.getByText(/is in force/).count()).toBe(0);
+  });
+});

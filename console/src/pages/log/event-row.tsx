@@ -1,17 +1,30 @@
-import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import { formatClock } from '../../../format/format-time.ts';
-import { cx } from '../../../ui/class-names.ts';
-import { describeEvent } from '../model/event-clause.ts';
+import type { SessionEvent } from '../../../../telltale/src/events/event.ts';
+import type { RunEvent } from '../../../../telltale/src/events/run-event.ts';
+import { formatClock } from '../../format/format-time.ts';
+import { cx } from '../../ui/class-names.ts';
 
 export interface EventRowProps {
-  readonly event: SessionEvent;
+  readonly event: SessionEvent | RunEvent;
+  /** What it says, in a few words. */
+  readonly words: string;
   readonly top: number;
   readonly height: number;
   readonly isSelected: boolean;
+  /** Where logs are short, and types have short names. */
+  readonly isNarrow?: boolean;
   readonly select: (seq: number) => void;
 }
 
-export const EventRow = ({ event, top, height, isSelected, select }: EventRowProps) => (
+/** An event in a virtual list of them. */
+export const EventRow = ({
+  event,
+  words,
+  top,
+  height,
+  isSelected,
+  isNarrow = false,
+  select,
+}: EventRowProps) => (
   <li className="absolute left-0 w-full" style={{ top, height }}>
     <button
       type="button"
@@ -22,14 +35,21 @@ export const EventRow = ({ event, top, height, isSelected, select }: EventRowPro
         isSelected ? 'bg-accent-soft' : 'hover:bg-hover',
       )}
     >
-      <span className="w-12 shrink-0 text-right font-mono text-micro text-ink-faint tabular-nums">
+      <span
+        className={cx(
+          'shrink-0 text-right font-mono text-micro text-ink-faint tabular-nums',
+          isNarrow ? 'w-8' : 'w-12',
+        )}
+      >
         {event.seq}
       </span>
       <span className="shrink-0 font-mono text-micro text-ink-faint tabular-nums">
         {formatClock(event.at, true)}
       </span>
-      <span className="w-40 shrink-0 truncate font-mono text-micro">{event.type}</span>
-      <span className="max-w-[60rem] truncate text-ink-soft">{describeEvent(event)}</span>
+      <span className={cx('shrink-0 truncate font-mono text-micro', isNarrow ? 'w-32' : 'w-40')}>
+        {event.type}
+      </span>
+      <span className="max-w-[60rem] truncate text-ink-soft">{words}</span>
     </button>
   </li>
 );

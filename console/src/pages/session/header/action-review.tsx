@@ -1,21 +1,18 @@
-import { useId, useState } from 'react';
-import { Link } from 'wouter';
+import { useState } from 'react';
 import type { Review } from '../../../../../telltale/src/events/state.ts';
 import { useBlocked } from '../../../data/use-blocked.ts';
 import { useCall } from '../../../data/use-call.ts';
 import { useData } from '../../../data/use-data.ts';
 import { Button } from '../../../ui/button.tsx';
-import { Icon } from '../../../ui/icon.tsx';
 import { JsonView } from '../../../ui/json-view.tsx';
-import { RelativeTime } from '../../../ui/relative-time.tsx';
+import { ReviewCard } from '../../reviews/review-card.tsx';
 
 /** A question about an action, to be answered here. What is approved is what is done: the parameters are all there. */
-export function ReviewCard({ review }: { readonly review: Review }) {
+export function ActionReview({ review }: { readonly review: Review }) {
   const { toasts, reviews } = useData();
   const blocked = useBlocked('run');
   const [note, setNote] = useState('');
   const [isOpen, setOpen] = useState(false);
-  const field = useId();
   const answer = useCall((client, options, said: 'approved' | 'rejected', why: string) =>
     client.answerReview(review.review, { answer: said, ...(why === '' ? {} : { note: why }) }, options),
   );
@@ -28,62 +25,40 @@ export function ReviewCard({ review }: { readonly review: Review }) {
       said === 'approved' ? 'Approved: the action goes on.' : 'Rejected: the agent is told.',
     );
   };
+  const answers = [
+    { said: 'rejected', label: 'Reject', kind: 'danger', icon: 'cross' },
+    { said: 'approved', label: 'Approve', kind: 'primary', icon: 'check' },
+  ] as const;
   return (
-    <article className="rounded-lg border border-wait bg-wait-soft p-3">
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <Icon name="person" size={18} className="text-wait" />
-        <p className="min-w-0 flex-1 basis-60 text-body break-words">
-          <strong className="font-semibold">{review.what}</strong>
-          <span className="block text-small text-ink-soft">
-            {review.target} · action {review.action} · {review.because} · asked{' '}
-            <RelativeTime at={review.at} /> ·{' '}
-            <Link href={`/reviews/${encodeURIComponent(review.review)}`} className="text-accent underline">
-              in the inbox
-            </Link>
-          </span>
-        </p>
-        <label htmlFor={field} className="sr-only">
-          Note
-        </label>
-        <input
-          id={field}
-          value={note}
-          onChange={(event) => setNote(event.target.value)}
-          placeholder="Note (optional)"
-          className="h-8 w-full min-w-0 rounded-md border border-line-strong bg-surface px-2.5 text-body placeholder:text-ink-faint sm:w-52"
-        />
+    <ReviewCard
+      review={review}
+      facts={`${review.target} · action ${review.action} · ${review.because}`}
+      field={{ label: 'Note', placeholder: 'Note (optional)' }}
+      words={note}
+      onWords={setNote}
+      answers={
         <div className="flex gap-2">
           <Button size="small" onClick={() => setOpen(!isOpen)} aria-expanded={isOpen}>
             Parameters
           </Button>
-          <Button
-            size="small"
-            kind="danger"
-            icon="cross"
-            busy={answer.busy}
-            blocked={blocked}
-            onClick={() => onAnswer('rejected')}
-          >
-            Reject
-          </Button>
-          <Button
-            size="small"
-            kind="primary"
-            icon="check"
-            busy={answer.busy}
-            blocked={blocked}
-            onClick={() => onAnswer('approved')}
-          >
-            Approve
-          </Button>
+          {answers.map(({ said, label, ...look }) => (
+            <Button
+              key={said}
+              size="small"
+              {...look}
+              busy={answer.busy}
+              blocked={blocked}
+              onClick={() => void onAnswer(said)}
+            >
+              {label}
+            </Button>
+          ))}
         </div>
-      </div>
-      {isOpen ? <JsonView value={review.input} label="Parameters" className="mt-2 max-h-60" /> : null}
-      {answer.error === undefined ? null : (
-        <p role="alert" className="mt-2 text-small text-fail">
-          {answer.error.message} {answer.error.hint ?? ''}
-        </p>
-      )}
-    </article>
+      }
+      parameters={
+        isOpen ? <JsonView value={review.input} label="Parameters" className="mt-2 max-h-60" /> : null
+      }
+      error={answer.error}
+    />
   );
 }

@@ -10,6 +10,7 @@ import type { Invoke } from '../targets/artifacts/invoker.ts';
 import type { Begin, Lineage } from './children/lineage.ts';
 import { choiceOf } from './choice-of.ts';
 import { sessionContext } from './decision-context.ts';
+import { hasEnded } from './ending/has-ended.ts';
 import { firstEvent, writerOf } from './first-event.ts';
 import type { Lead } from './guide/lead.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
@@ -35,6 +36,8 @@ interface Opened {
   readonly invoke: Invoke;
   readonly origin: Cause;
   readonly resumed: boolean;
+  /** The last message that was there when a session was resumed that had ended; 0 for others. */
+  readonly sentBefore: number;
   readonly lineage: Lineage | undefined;
   readonly lead: Lead | undefined;
 }
@@ -83,13 +86,14 @@ export async function beginSession(
     for (const { message } of problems)
       log.append({ type: 'fault', code: 'variable_store', message }, origin);
     if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
-    return { prepared, model, writer, log, variables, invoke, origin, resumed: false, lineage, lead };
+    return { prepared, model, writer, log, variables, invoke, origin, resumed: false, sentBefore: 0, lineage, lead };
   }
   const writer = await edges.store.acquire(begin.id);
   try {
     const { state, snapshots } = await openSession(edges.store, begin.id);
     const chat = begin.resume.chat === true;
     if (state.status === 'completed' && !chat) throw sessionCompleted(begin.id);
+    const sentBefore = hasEnded(state.status) ? ((await writer.inbox()).at(-1)?.id ?? 0) : 0;
     const log = toLog(writer, state, snapshots);
     const { invoke, artifacts } = asking(log);
     const variables = createSessionVariables({ ...forVariables, artifacts }, log);
@@ -105,7 +109,7 @@ export async function beginSession(
     );
     seedMissing(forVariables, log, origin);
     variables.reactions?.restore();
-    return { prepared, model, writer, log, variables, invoke, origin, resumed: true, lineage, lead };
+    return { prepared, model, writer, log, variables, invoke, origin, resumed: true, sentBefore, lineage, lead };
   } catch (thrown) {
     await writer.release();
     throw thrown;

@@ -28,11 +28,13 @@ export function createInbox(
     stop,
     reviews,
     orders,
+    sentBefore,
   }: {
     readonly log: SessionLog;
     readonly stop: Stop;
     readonly reviews: Pick<Reviews, 'decide'>;
     readonly orders: Pick<SessionOrders, 'take'>;
+    readonly sentBefore: number;
   },
   onError: (error: unknown) => void,
 ): Inbox {
@@ -55,7 +57,8 @@ export function createInbox(
       waiting.clear();
     } else if (kind !== 'review' || !takeAnswer(reviews, from, body, [id]))
       log.append({ type: 'audit', who: from, what: `${kind}: ${text}` }, outside, consumed);
-    if (kind === 'cancel') stop.now({ kind: 'cancel', reason: text, by: from });
+    // One that came when it was over, a second one for example, is no reason to end what was resumed since.
+    if (kind === 'cancel' && id > sentBefore) stop.now({ kind: 'cancel', reason: text, by: from });
   };
 
   const drain = drainInbox(writer, receive, onError);

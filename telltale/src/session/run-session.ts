@@ -103,7 +103,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       context: testContext,
     },
   );
-  const inbox = createInbox(writer, { log, stop, reviews, orders }, (error) =>
+  const inbox = createInbox(writer, { log, stop, reviews, orders, sentBefore: edges.sentBefore }, (error) =>
     stop.now({ kind: 'lost', error: toRuntimeError(error) }),
   );
   const own = await openLead(edges);

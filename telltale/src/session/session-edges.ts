@@ -33,6 +33,8 @@ export interface SessionEdges {
   /** The event that began or resumed it. */
   readonly origin: Cause;
   readonly resumed: boolean;
+  /** Messages up to this one came before it was resumed, while it was over. */
+  readonly sentBefore: number;
   readonly approve?: Approve | undefined;
   readonly onWaiting: OnWaiting;
   /** How a person leads the session, where it is a chat. */

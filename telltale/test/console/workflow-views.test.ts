@@ -7,6 +7,7 @@ import { stateVisits } from '../../../console/src/pages/runs/model/state-visits.
 import { stepStories } from '../../../console/src/pages/runs/model/step-stories.ts';
 import { conditionWords } from '../../../console/src/pages/workflows/condition-words.ts';
 import { drawnGraph } from '../../../console/src/pages/workflows/graph/drawn-graph.ts';
+import { firstView } from '../../../console/src/pages/workflows/graph/first-view.ts';
 import { type GraphLayout, layoutGraph } from '../../../console/src/pages/workflows/graph/layout-graph.ts';
 import { crossings, orderLayers } from '../../../console/src/pages/workflows/graph/order-layers.ts';
 import { poolApart } from '../../../console/src/pages/workflows/graph/pool-apart.ts';
@@ -137,6 +138,37 @@ describe('the layout of a graph', () => {
         const box = placed(layout, id);
         expect(x > box.x && x < box.x + box.width && y > box.y && y < box.y + box.height).toBe(false);
       }
+  });
+
+  test('ways that say nothing and join the same two groups are one', () => {
+    const graph = graphOf({
+      groups: ['g1', 'g2'].map((id) => ({ id, name: id, type: 'parallel' })),
+      nodes: [
+        ...['a', 'b'].map((id) => node(id, { group: 'g1' })),
+        ...['c', 'd'].map((id) => node(id, { group: 'g2' })),
+      ],
+      edges: ['a', 'b'].flatMap((from) => ['c', 'd'].map((to) => edge(from, to))),
+    });
+    const layout = layoutGraph(graph);
+    const [above, below] = ['g1', 'g2'].map((id) => placed(layout, id));
+    const between = layout.edges.map(({ points }) =>
+      points.filter(({ y }) => y >= above!.y + above!.height && y <= below!.y),
+    );
+    expect(between[0]!.length).toBeGreaterThan(1);
+    for (const points of between) expect(points).toEqual(between[0]);
+  });
+
+  test('a drawing is shown whole where it can be read, else around what is of interest', () => {
+    const room = { width: 800, height: 600 };
+    expect(firstView({ width: 400, height: 300 }, room, { x: 0, y: 0 })).toEqual({ x: 200, y: 150, zoom: 1 });
+    const tall = { width: 400, height: 3_000 };
+    const top = firstView(tall, room, { x: 200, y: 0 });
+    expect(top.zoom).toBeGreaterThan(0.6);
+    expect(top.y).toBe(30);
+    const middle = firstView(tall, room, { x: 200, y: 1_500 });
+    expect(middle.y + 1_500 * middle.zoom).toBeCloseTo(300);
+    const end = firstView(tall, room, { x: 200, y: 3_000 });
+    expect(end.y + 3_000 * end.zoom).toBeCloseTo(570);
   });
 
   test('of far too many ways those that are only possible are left out, and it says so', () => {

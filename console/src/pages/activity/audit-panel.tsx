@@ -44,8 +44,8 @@ function AuditRow({ entry }: { readonly entry: AuditEntry }) {
         className={isRefused ? 'text-fail' : 'text-done'}
       />
       <span className="font-medium">{who}</span>
-      <span className="text-ink-soft" title={what}>
-        {auditWords(what)}
+      <span className="min-w-0 break-words text-ink-soft" title={what}>
+        {isRefused ? `asked in vain: ${what}` : auditWords(what)}
       </span>
       {about === undefined ? null : path === undefined ? (
         <code className="min-w-0 text-small break-all text-ink-soft">{about}</code>

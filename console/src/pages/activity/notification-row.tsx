@@ -8,6 +8,7 @@ import { Button } from '../../ui/button.tsx';
 import { RelativeTime } from '../../ui/relative-time.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import type { Status } from '../../ui/status-look.ts';
+import { LongText } from '../session/stream/long-text.tsx';
 import { streamPath } from '../workflows/paths.ts';
 
 const LOOKS: Readonly<Record<NotificationInfo['status'], readonly [Status, string]>> = {
@@ -38,7 +39,7 @@ export function NotificationRow({ notification, onChanged }: NotificationRowProp
     <div className="flex flex-wrap items-start gap-x-3 gap-y-1 px-3 py-2.5">
       <StatusBadge status={look} label={label} />
       <div className="min-w-0 flex-1 basis-64">
-        <p className="font-medium break-words whitespace-pre-wrap">{message}</p>
+        <LongText text={message} first={240} className="font-medium" />
         <p className="text-small text-ink-faint">
           {about} · {agent} · {channel} ({kind}) · {plural(attempts, 'try', 'tries')}
           {nextAt === undefined || status !== 'waiting' ? null : (
@@ -50,7 +51,7 @@ export function NotificationRow({ notification, onChanged }: NotificationRowProp
           {stream === undefined ? null : (
             <>
               {' · '}
-              <Link href={streamPath(stream)} className="text-accent hover:underline">
+              <Link href={streamPath(stream)} className="text-accent underline">
                 what it is about
               </Link>
             </>

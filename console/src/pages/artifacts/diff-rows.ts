@@ -16,9 +16,9 @@ export interface Diff {
   readonly removed: number;
 }
 
-/** What changed from one text to the other, with a few lines around it. */
+/** What changed from one text to the other, with a few lines around it. The break at the end of a text is no line of it. */
 export function diffRows(before: string, after: string): Diff {
-  const lines = lineDiff(before, after);
+  const lines = lineDiff(before.replace(/\n$/, ''), after.replace(/\n$/, ''));
   const rows: DiffRow[] = [];
   let at = 0;
   let old = 0;

@@ -10,7 +10,12 @@ const LOOKS = {
 
 /** A comparison line by line: by colour, by sign, and for who listens in words. */
 export const DiffView = ({ rows }: { readonly rows: readonly DiffRow[] }) => (
-  <div className="overflow-x-auto py-2 font-mono text-small">
+  <section
+    aria-label="Changes"
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what is wider than the window is scrolled to by keyboard, too.
+    tabIndex={0}
+    className="overflow-x-auto py-2 font-mono text-small -outline-offset-2"
+  >
     {rows.map((row, at) =>
       row.kind === 'gap' ? (
         // biome-ignore lint/suspicious/noArrayIndexKey: rows are known by their place.
@@ -36,5 +41,5 @@ export const DiffView = ({ rows }: { readonly rows: readonly DiffRow[] }) => (
         </div>
       ),
     )}
-  </div>
+  </section>
 );

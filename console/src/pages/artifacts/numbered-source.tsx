@@ -10,7 +10,12 @@ export function NumberedSource({ text }: { readonly text: string }) {
   const [shown, setShown] = useState(FIRST);
   const lines = text.replace(/\n$/, '').split('\n');
   return (
-    <div className="overflow-x-auto py-2 font-mono text-small">
+    <section
+      aria-label="Source"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what is wider than the window is scrolled to by keyboard, too.
+      tabIndex={0}
+      className="overflow-x-auto py-2 font-mono text-small -outline-offset-2"
+    >
       {lines.slice(0, shown).map((line, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines are known by their place.
         <div key={at} className="flex min-w-max hover:bg-hover">
@@ -25,6 +30,6 @@ export function NumberedSource({ text }: { readonly text: string }) {
           {(lines.length - shown).toLocaleString('en')} more lines
         </Button>
       ) : null}
-    </div>
+    </section>
   );
 }

@@ -6,7 +6,7 @@ import type { IconName } from '../../ui/icon-shapes.ts';
 import { RelativeTime } from '../../ui/relative-time.tsx';
 import { sessionPath } from '../workflows/paths.ts';
 import type { MemoryCard } from './memory-answer.ts';
-import type { Question } from './memory-search.tsx';
+import type { Question } from './question.ts';
 
 const ICONS: Readonly<Record<MemoryCard['kind'], IconName>> = {
   ...{
@@ -91,7 +91,7 @@ function Provenance({ card: { kind, session, commit, atMs, stale = [] } }: { rea
       {session === undefined ? null : (
         <span>
           {kind === 'session' ? '' : 'learned in '}
-          <Link href={sessionPath(session)} className="text-accent hover:underline">
+          <Link href={sessionPath(session)} className="text-accent underline">
             {session}
           </Link>
         </span>

@@ -2,7 +2,7 @@ import { EmptyState } from '../../ui/empty-state.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import type { MemoryAnswerView, MemoryCard } from './memory-answer.ts';
 import { MemoryCardView } from './memory-card.tsx';
-import type { Question } from './memory-search.tsx';
+import type { Question } from './question.ts';
 
 export interface MemoryResultsProps {
   readonly view: MemoryAnswerView;

@@ -11,26 +11,20 @@ import { Loading } from '../../ui/loading.tsx';
 import { SearchField } from '../../ui/search-field.tsx';
 import { readMemoryAnswer } from './memory-answer.ts';
 import { MemoryResults } from './memory-results.tsx';
+import type { Question, QuestionKind } from './question.ts';
 
 const KINDS = [
   ['query', 'Words', 'Search by words'],
   ['symbol', 'Symbol', 'Name a function, class or type'],
   ['path', 'Path', 'Name a file'],
-] as const;
-
-type Kind = (typeof KINDS)[number][0];
-
-export interface Question {
-  readonly kind: Kind;
-  readonly text: string;
-}
+] as const satisfies readonly (readonly [QuestionKind, string, string])[];
 
 const LIMIT = 20;
 
 /** A question to the graph of an agent, and what it says. */
 export function MemorySearch({ agent, onAnswer }: { readonly agent: string; readonly onAnswer: () => void }) {
   const blocked = useBlocked('run');
-  const [kind, setKind] = useKept<Kind>('memory.kind', 'query');
+  const [kind, setKind] = useKept<QuestionKind>('memory.kind', 'query');
   const [text, setText] = useKept('memory.text', '');
   const [answer, setAnswer] = useState<{ readonly question: Question; readonly answer: JsonObject }>();
   const call = useCall((client, options, { kind: by, text: words }: Question) =>

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../telltale/src/kernel/json.ts';
+import { isJsonObject, type JsonObject } from '../../../../telltale/src/kernel/json.ts';
 import { toRuntimeError } from '../../../../telltale/src/kernel/runtime-error.ts';
 import { useReadable } from '../../data/readable.ts';
 import { useData } from '../../data/use-data.ts';
@@ -19,6 +19,9 @@ export function useMemories(): Loaded<readonly AgentMemory[]> {
     agents.kind === 'ready' ? agents.value.filter(({ usable }) => usable).map(({ name }) => name) : undefined;
   const loaded = useLoaded(`memories ${JSON.stringify(names ?? null)}`, async (client, signal) => {
     const asked = (names ?? []).slice(0, MAX_AGENTS).map(async (agent): Promise<readonly AgentMemory[]> => {
+      // Its manifest is asked first: a page is not to be full of refusals that mean nothing.
+      const { manifest } = await client.agent(agent, { signal });
+      if (!isJsonObject(manifest?.memory)) return [];
       try {
         return [{ agent, stats: await client.memoryStats(agent, { signal }) }];
       } catch (thrown) {

@@ -1,35 +1,52 @@
 import { useState } from 'react';
-import type { RunStatus } from '../../../../telltale/src/events/run-state.ts';
+import { useLocation } from 'wouter';
+import type { RunState } from '../../../../telltale/src/events/run-state.ts';
 import { useBlocked } from '../../data/use-blocked.ts';
 import { useCall } from '../../data/use-call.ts';
 import { useData } from '../../data/use-data.ts';
+import { useNow } from '../../data/use-now.ts';
 import { Button } from '../../ui/button.tsx';
+import { runPath } from '../workflows/paths.ts';
 import { CancelRunDialog } from './cancel-run-dialog.tsx';
 import { useRunView } from './run-view.ts';
 import { SignalDialog } from './signal-dialog.tsx';
 
-const ENDED: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled']);
+/** A run that should go on and says nothing for so long may have nobody who works on it. */
+const QUIET_MS = 30_000;
+
+const hasEnded = ({ status }: RunState): boolean => status !== 'running' && status !== 'waiting';
 
 /** What can be done with the run as it stands now, whatever moment is shown. */
 export function RunActions() {
   const { id, model } = useRunView();
-  const { status, cancelling, reviews } = model.stateAt();
+  const state = model.stateAt();
+  const { status, cancelling, reviews, origin, manifest, workflow, input } = state;
   const { toasts } = useData();
+  const [, navigate] = useLocation();
   const blocked = useBlocked('run');
+  const now = useNow();
   const [asks, setAsks] = useState<'cancel' | 'signal'>();
   const resume = useCall((client, options) => client.resumeRun(id, {}, options));
-  const isAlive = !ENDED.has(status);
+  const again = useCall((client, options) =>
+    client.startRun({ agent: manifest.agent, workflow, input }, options),
+  );
   const isAsked = reviews.some(({ choice }) => choice === undefined);
+  const isQuiet = status === 'running' && now - state.at > QUIET_MS;
+  const error = resume.error ?? again.error;
   const onResume = async () => {
     if ((await resume.run()) === undefined) return;
     toasts.say('done', 'The run goes on.');
     model.open();
   };
+  const onAgain = async () => {
+    const run = await again.run();
+    if (run !== undefined) navigate(runPath(run.id));
+  };
   return (
     <>
-      {resume.error === undefined ? null : (
-        <p role="alert" className="text-small text-fail" title={resume.error.hint}>
-          {resume.error.message}
+      {error === undefined ? null : (
+        <p role="alert" className="max-w-md text-small text-fail" title={error.hint}>
+          {error.message}
         </p>
       )}
       {status === 'waiting' && !isAsked ? (
@@ -37,12 +54,24 @@ export function RunActions() {
           Send a signal
         </Button>
       ) : null}
-      {status === 'failed' || status === 'cancelled' || status === 'waiting' ? (
+      {isQuiet && origin.leads !== true ? (
         <Button size="small" icon="play" busy={resume.busy} blocked={blocked} onClick={() => void onResume()}>
           Resume
         </Button>
       ) : null}
-      {isAlive ? (
+      {hasEnded(state) && origin.session === undefined && origin.parent === undefined ? (
+        <Button
+          size="small"
+          icon="refresh"
+          title="With the same input"
+          busy={again.busy}
+          blocked={blocked}
+          onClick={() => void onAgain()}
+        >
+          Run it again
+        </Button>
+      ) : null}
+      {hasEnded(state) ? null : (
         <Button
           size="small"
           kind="danger"
@@ -52,7 +81,7 @@ export function RunActions() {
         >
           Cancel
         </Button>
-      ) : null}
+      )}
       <CancelRunDialog open={asks === 'cancel'} onClose={() => setAsks(undefined)} />
       <SignalDialog open={asks === 'signal'} onClose={() => setAsks(undefined)} />
     </>

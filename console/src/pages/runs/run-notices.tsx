@@ -19,9 +19,16 @@ export function RunNotices() {
           be.
         </p>
       ) : null}
-      {error === undefined ? null : (
+      {error === undefined ? null : status === 'cancelled' ? (
+        <p role="status" className="flex gap-2 rounded-lg bg-off-soft px-3 py-2">
+          <Icon name="slash" className="mt-0.5 text-off" />
+          <span className="min-w-0 break-words">
+            <strong className="font-semibold">It was cancelled.</strong> {error.message}
+          </span>
+        </p>
+      ) : (
         <div role="status" className="flex gap-2.5 rounded-lg border border-fail/40 bg-fail-soft px-3 py-2">
-          <Icon name={status === 'cancelled' ? 'slash' : 'alert'} className="mt-0.5 text-fail" />
+          <Icon name="alert" className="mt-0.5 text-fail" />
           <div className="min-w-0">
             <p className="font-semibold break-words">{error.message}</p>
             {error.hint === undefined ? null : <p className="break-words text-ink-soft">{error.hint}</p>}

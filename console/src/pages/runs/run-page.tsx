@@ -55,8 +55,10 @@ export function RunPage({ id }: { readonly id: string }) {
                 </Link>
               </>
             ) : null}
-            {' / '}
-            <span className="font-mono break-all">{id}</span>
+            <span className="hidden sm:inline">
+              {' / '}
+              <span className="font-mono break-all">{id}</span>
+            </span>
           </>
         }
         actions={isThere ? <RunActions /> : undefined}

@@ -18,9 +18,9 @@ export function RunWhy() {
         ? `Why it began could not be read: ${chain.error.message}`
         : 'Asking why it began…';
   return (
-    <div className="flex items-start gap-2 text-body">
+    <div className="flex flex-wrap items-start gap-x-2 gap-y-1.5 text-body">
       <Icon name="why" className="mt-0.5 text-accent" />
-      <p className="line-clamp-3 min-w-0 flex-1 break-words" title={text}>
+      <p className="line-clamp-4 min-w-0 flex-1 basis-60 break-words" title={text}>
         <span className="font-semibold">Why it ran. </span>
         {text}
       </p>

@@ -29,7 +29,7 @@ export function LiveGraph({ graph, run, className }: LiveGraphProps) {
         <span className="flex min-w-0 items-center gap-2 text-small text-ink-faint">
           <StatusBadge status={run.status} />
           <Link href={runPath(run.id)} className="truncate text-accent hover:underline">
-            the run of <RelativeTime at={run.startedAt} />
+            the run that began <RelativeTime at={run.startedAt} />
           </Link>
         </span>
       }

@@ -28,25 +28,25 @@ export const RunTable = ({ runs, named = false }: RunTableProps) => (
           {named ? `${run.agent} / ${run.workflow}` : <span className="font-mono text-small">{run.id}</span>}
         </Link>
         <span className="min-w-0 flex-1 basis-40 truncate text-small text-ink-soft">{whereOf(run)}</span>
-        <span className="text-small text-ink-faint">
-          {run.session === undefined ? (
-            run.parent === undefined ? (
-              'by hand'
+        <span className="ml-auto flex items-center gap-3 text-small text-ink-faint">
+          <span>
+            {run.session === undefined ? (
+              run.parent === undefined ? (
+                'by hand'
+              ) : (
+                <Link href={runPath(run.parent)} className="relative z-10 hover:underline">
+                  called by a run
+                </Link>
+              )
             ) : (
-              <Link href={runPath(run.parent)} className="relative z-10 hover:underline">
-                called by a run
+              <Link href={sessionPath(run.session)} className="relative z-10 text-accent hover:underline">
+                {run.trigger === undefined ? 'by its session' : 'set off by a session'}
               </Link>
-            )
-          ) : (
-            <Link href={sessionPath(run.session)} className="relative z-10 text-accent hover:underline">
-              {run.trigger === undefined ? 'by its session' : 'set off by a session'}
-            </Link>
-          )}
-        </span>
-        <span className="w-16 text-right text-small text-ink-faint">
+            )}
+          </span>
           <Duration from={run.startedAt} to={run.status === 'running' ? undefined : run.updatedAt} />
+          <RelativeTime at={run.startedAt} className={named ? 'sm:w-18 sm:text-right' : ''} />
         </span>
-        <RelativeTime at={run.startedAt} className="w-20 text-right text-small text-ink-faint" />
       </li>
     ))}
   </ul>

@@ -137,6 +137,10 @@ const say =
 const tellError =
   (io: Io) =>
   (thrown: unknown): void => {
-    const { message, hint = '' } = toRuntimeError(thrown);
-    say(io)(`${paletteFor(io.stderr).red('error:')} ${message}${hint === '' ? '' : `\n  → ${hint}`}`);
+    const paint = paletteFor(io.stderr);
+    const { code, message, hint = '', cause } = toRuntimeError(thrown);
+    say(io)(`${paint.red('error:')} ${message}${hint === '' ? '' : `\n  → ${hint}`}`);
+    // A mistake of ours: whoever is to mend it needs its place.
+    if (code === 'internal' && cause !== undefined)
+      say(io)(paint.dim(`  ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`));
   };

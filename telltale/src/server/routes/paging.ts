@@ -56,4 +56,4 @@ function decodeCursor<Place>(cursor: string, place: z.ZodType<Place>): Place {
 }
 
 export const textPlace = z.tuple([z.string()]);
-export const numberPlace = z.tuple([z.number()]);
+export const numberPlace = z.tuple([z.int()]);

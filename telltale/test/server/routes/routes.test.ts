@@ -145,6 +145,20 @@ describe('a session', () => {
     await expect(ann.say(id, 'Hello?')).rejects.toMatchObject({ code: 'not_a_chat' });
   });
 
+  it('that was cancelled twice goes on when it is resumed', async () => {
+    const { id } = await start('slow');
+    await Promise.all([client.cancelSession(id), client.cancelSession(id)]);
+    await reached(id, 'cancelled');
+    await stage.runtime.cancel(id, 'once more'); // as one that came too late for its end
+    await client.resumeSession(id);
+    await eventually(async () =>
+      expect((await stage.runtime.events(id)).map(({ type }) => type).slice(-2)).toContain('turn.started'),
+    );
+    expect(await client.session(id)).toMatchObject({ status: 'running' });
+    await client.cancelSession(id);
+    await reached(id, 'cancelled');
+  });
+
   it('that has ended cannot be cancelled, nor one that has completed be steered', async () => {
     const { id } = await start('worker');
     await reached(id, 'completed');

@@ -71,7 +71,7 @@ function Told({ event }: { readonly event: RunEvent }) {
         <>
           <strong className="font-semibold">Said to be done</strong> by{' '}
           {event.type === 'step.claimed' && event.by.startsWith('ses') ? (
-            <Link href={sessionPath(event.by)} className="text-accent hover:underline">
+            <Link href={sessionPath(event.by)} className="text-accent underline">
               {event.by}
             </Link>
           ) : (
@@ -112,7 +112,7 @@ function Told({ event }: { readonly event: RunEvent }) {
       return (
         <>
           A person was asked: <span className="whitespace-pre-wrap text-ink-soft">{event.prompt}</span>{' '}
-          <Link href={`/reviews/${encodeURIComponent(event.review)}`} className="text-accent hover:underline">
+          <Link href={`/reviews/${encodeURIComponent(event.review)}`} className="text-accent underline">
             the review
           </Link>
         </>

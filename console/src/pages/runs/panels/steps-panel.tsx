@@ -43,7 +43,11 @@ export function StepsPanel({ chosen, onChoose }: StepsPanelProps) {
       {own.length === 0 ? <p className="p-4 text-ink-soft">The run has not come to it.</p> : null}
       <ol aria-label="Steps" className="divide-y divide-line">
         {own.slice(0, shown).map((story) => (
-          <StepLine key={story.step.step} story={story} isOpen={chosen !== undefined && own.length === 1} />
+          <StepLine
+            key={`${chosen ?? ''} ${story.step.step}`}
+            story={story}
+            isOpen={chosen !== undefined && own.length === 1}
+          />
         ))}
       </ol>
       {own.length > shown ? (

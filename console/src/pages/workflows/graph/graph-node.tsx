@@ -1,11 +1,25 @@
-import { Handle, type NodeProps, Position } from '@xyflow/react';
+import { Handle, type NodeProps, Position, useReactFlow } from '@xyflow/react';
+import type { FocusEvent } from 'react';
 import { cx } from '../../../ui/class-names.ts';
 import { Icon } from '../../../ui/icon.tsx';
 import { MARK_LOOKS } from './mark-looks.ts';
 import type { DrawnNode } from './to-flow.ts';
 
 /** A step, a state, a split, the start or the end. One that can be looked at is a button. */
-export function GraphNode({ data }: NodeProps<DrawnNode>) {
+export function GraphNode({
+  data,
+  positionAbsoluteX,
+  positionAbsoluteY,
+  width,
+  height,
+}: NodeProps<DrawnNode>) {
+  const { setCenter, getZoom } = useReactFlow();
+  /** Who goes through the boxes by keyboard sees where they are. */
+  const showItself = (event: FocusEvent) => {
+    if (!event.target.matches(':focus-visible')) return;
+    const [x, y] = [positionAbsoluteX + (width ?? 0) / 2, positionAbsoluteY + (height ?? 0) / 2];
+    void setCenter(x, y, { zoom: getZoom() });
+  };
   const { node, lines, mark, onChoose, isChosen } = data;
   const look = mark === undefined ? undefined : MARK_LOOKS[mark.status];
   const handles = (
@@ -79,6 +93,7 @@ export function GraphNode({ data }: NodeProps<DrawnNode>) {
           title={tip}
           aria-pressed={isChosen}
           className={cx(frame, 'nodrag nopan hover:border-accent')}
+          onFocus={showItself}
           onClick={() => onChoose(node)}
         >
           {body}

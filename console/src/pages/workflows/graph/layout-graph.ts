@@ -31,7 +31,7 @@ export function layoutGraph(graph: ApiGraph): GraphLayout {
   const segments = segmentsOf(graph);
   const loops = new Set(graph.edges.flatMap(({ from, to }) => (from === to ? [from] : [])));
   const sizes = new Map<string, Size>(graph.nodes.map((node) => [node.id, nodeSize(node)]));
-  const levels = new Map<string | undefined, { level: Level; parts: readonly Segment[] }>();
+  const levels = new Map<string | undefined, PlacedLevel>();
   const measure = (container: string | undefined): Size => {
     const boxes: Box[] = [];
     for (const { id, group } of graph.nodes) {
@@ -43,14 +43,9 @@ export function layoutGraph(graph: ApiGraph): GraphLayout {
     const gates = new Set(parts.flatMap(({ from, to }) => [from, to]));
     for (const { id } of boxes) gates.delete(id);
     for (const id of gates) boxes.push({ id, width: 2, height: 0 });
-    const level = layoutLevel(
-      boxes,
-      parts.map(({ from, to, edge, isMain }): LevelLink => {
-        const text = isMain ? graph.edges[edge]?.label : undefined;
-        return { from, to, ...(text === undefined || text === '' ? {} : { label: labelSize(text) }) };
-      }),
-    );
-    levels.set(container, { level, parts });
+    const { links, linkOf } = linksOf(graph, parts);
+    const level = layoutLevel(boxes, links);
+    levels.set(container, { level, parts, linkOf });
     const room = container === undefined ? 0 : 2 * GROUP_PAD;
     const size = { width: level.width + room, height: level.height + room + (room === 0 ? 0 : GROUP_HEAD) };
     if (container !== undefined) sizes.set(container, size);
@@ -71,7 +66,7 @@ export function layoutGraph(graph: ApiGraph): GraphLayout {
     };
     const shift = ({ x, y }: Point): Point => ({ x: x + origin.x, y: y + origin.y });
     found?.parts.forEach((part, at) => {
-      const { points = [], label } = found.level.ways[at] ?? {};
+      const { points = [], label } = found.level.ways[found.linkOf[at] ?? 0] ?? {};
       ways.set(part, {
         points: points.map(shift),
         ...(label === undefined ? {} : { label: shift(label) }),
@@ -100,6 +95,33 @@ export function layoutGraph(graph: ApiGraph): GraphLayout {
     };
   });
   return { nodes, groups, edges, ...whole };
+}
+
+interface PlacedLevel {
+  readonly level: Level;
+  readonly parts: readonly Segment[];
+  /** For each part, which of the level's ways it goes. */
+  readonly linkOf: readonly number[];
+}
+
+/** The ways of a level. What leads from the same box to the same other, and says nothing, goes one way. */
+function linksOf(
+  graph: ApiGraph,
+  parts: readonly Segment[],
+): { readonly links: readonly LevelLink[]; readonly linkOf: readonly number[] } {
+  const links: LevelLink[] = [];
+  const bare = new Map<string, number>();
+  const linkOf = parts.map(({ from, to, edge, isMain }) => {
+    const { label: text = '', kind = 'next' } = graph.edges[edge] ?? {};
+    const isLabelled = isMain && text !== '';
+    const key = JSON.stringify([from, to, kind]);
+    const known = isLabelled ? undefined : bare.get(key);
+    if (known !== undefined) return known;
+    links.push({ from, to, ...(isLabelled ? { label: labelSize(text) } : {}) });
+    if (!isLabelled) bare.set(key, links.length - 1);
+    return links.length - 1;
+  });
+  return { links, linkOf };
 }
 
 /** Out of the right side, and in again. */

@@ -12,7 +12,7 @@ export interface Item {
 export type Layers = readonly (readonly number[])[];
 
 const GAP_X = 28;
-const GAP_Y = 22;
+const GAP_Y = 15;
 const PASSES = 10;
 
 /** The items by rank, each layer in the order in which few links cross. */

@@ -4,7 +4,7 @@ import type { Size } from './layout-level.ts';
 type Node = ApiGraph['nodes'][number];
 
 /** Lines below a node's name that are drawn; its tooltip has the others. */
-export const MAX_LINES = 4;
+const MAX_LINES = 4;
 /** Characters of a label; its tooltip has all of them. */
 const MAX_LABEL = 34;
 const MAX_WIDTH = 270;
@@ -14,9 +14,12 @@ const DOT: Size = { width: 18, height: 18 };
 /** Estimated by the count of characters, so that a drawing is the same everywhere and needs no document to measure in. */
 export function nodeSize({ kind, name, lines }: Pick<Node, 'kind' | 'name' | 'lines'>): Size {
   if (kind === 'start' || kind === 'end') return DOT;
-  const shown = shownLines({ kind, lines });
-  // Beside the name there is room for a status and a count.
-  const title = name.length * 8.1 + (kind === 'final' ? 70 : 62);
+  const all = shownLines({ kind, lines });
+  // What a split does is its title: the name of its type says less.
+  const shown = kind === 'split' ? all.slice(1) : all;
+  const text = kind === 'split' ? (all[0] ?? name) : name;
+  // Beside the title there is room for a status and a count.
+  const title = text.length * (kind === 'split' ? 6.8 : 8.1) + (kind === 'final' ? 70 : 62);
   const widest = Math.max(title, ...shown.map((line) => line.length * 6.3 + 26));
   return {
     width: Math.round(Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, widest))),

@@ -9,7 +9,7 @@ import { GraphEdge } from './graph-edge.tsx';
 import { GraphMarkers } from './graph-markers.tsx';
 import { GraphNode } from './graph-node.tsx';
 import { GroupBox } from './group-box.tsx';
-import { layoutGraph } from './layout-graph.ts';
+import { type GraphLayout, layoutGraph } from './layout-graph.ts';
 import type { RunPosition } from './run-position.ts';
 import { type GraphNodeInfo, toFlow } from './to-flow.ts';
 import '@xyflow/react/dist/base.css';
@@ -26,6 +26,14 @@ export interface WorkflowGraphProps {
 const NODE_TYPES = { box: GraphNode, 'group-box': GroupBox };
 const EDGE_TYPES = { way: GraphEdge };
 const ignore = () => undefined;
+
+/** Where the run is: what is under way before what failed. */
+function focusOf({ nodes }: GraphLayout, position: RunPosition | undefined) {
+  const isIn = (...wanted: readonly string[]) =>
+    nodes.find(({ id }) => wanted.includes(position?.marks.get(id)?.status ?? ''));
+  const node = isIn('running', 'waiting') ?? isIn('failed');
+  return node === undefined ? undefined : { x: node.x + node.width / 2, y: node.y + node.height / 2 };
+}
 
 /** A workflow as its manifest has it, to pan and zoom, with where a run is. Scrolling scrolls the page. */
 export function WorkflowGraph({ graph: whole, position, chosen, onChoose }: WorkflowGraphProps) {
@@ -64,7 +72,7 @@ export function WorkflowGraph({ graph: whole, position, chosen, onChoose }: Work
         preventScrolling={false}
         proOptions={{ hideAttribution: true }}
       >
-        <GraphControls width={layout.width} height={layout.height} />
+        <GraphControls width={layout.width} height={layout.height} focus={focusOf(layout, position)} />
       </ReactFlow>
       {note === undefined ? null : (
         <p className="absolute bottom-2 left-3 text-small text-ink-faint">{note}</p>

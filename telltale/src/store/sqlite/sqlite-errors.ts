@@ -29,6 +29,11 @@ export const storeUnwritable = (path: string, found: string, cause?: unknown) =>
     cause,
   });
 
+export const storeGone = (path: string) =>
+  new RuntimeError('store_gone', `${path} was deleted, moved or replaced while it was open.`, {
+    hint: 'Put it back where it was, or restart to begin with what is there now. Nothing more is written to the old file.',
+  });
+
 export const storeFull = (path: string, cause?: unknown) =>
   new RuntimeError('store_full', `There is no space left to write ${path}.`, {
     hint: 'Make room on that disk or raise the quota, then resume.',

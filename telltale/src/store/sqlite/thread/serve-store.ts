@@ -1,11 +1,13 @@
 import type { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { toRuntimeError } from '../../../kernel/runtime-error.ts';
 import type { FromThread, Outcome, ThreadSettings, ToThread } from '../messages.ts';
+import { storeGone } from '../sqlite-errors.ts';
 import { createAppendRows } from './append-rows.ts';
 import { createAttention } from './attention.ts';
 import { createCheckpoints } from './checkpoints.ts';
 import { describeFailure } from './describe-failure.ts';
 import { createDoorbell } from './doorbell.ts';
+import { createIsInPlace } from './is-in-place.ts';
 import { createListStreams } from './list-streams.ts';
 import { openDatabase } from './open-database.ts';
 import { createOwnership } from './ownership.ts';
@@ -43,6 +45,7 @@ function open(
   describe: (thrown: unknown) => RuntimeError,
 ): (message: ToThread) => void {
   const db = openDatabase(settings);
+  const isInPlace = createIsInPlace(settings.path);
   const bell = createDoorbell();
   const ownership = createOwnership(db, settings, bell);
   const tables = createTableRows(db);
@@ -72,6 +75,8 @@ function open(
 
   const write = ({ writes, now }: Group): FromThread => {
     try {
+      // SQLite would go on with a file that no name leads to any more, and all of it be lost at the end.
+      if (!isInPlace()) throw storeGone(settings.path);
       const outcomes = runGroup(writes, now);
       return outcomes.size === 0 ? { kind: 'committed' } : { kind: 'written', outcomes: [...outcomes] };
     } catch (error) {

@@ -99,8 +99,11 @@ async function keepServing(
   const paint = paletteFor(io.stderr);
   const say = (text: string) => void io.stderr.write(text === '' ? '' : `${text}\n`);
   const onError = (thrown: unknown) => {
-    const { message, hint = '' } = toRuntimeError(thrown);
+    const { code, message, hint = '', cause } = toRuntimeError(thrown);
     say(`${paint.red('error:')} ${message}${hint === '' ? '' : `\n  → ${hint}`}`);
+    // A mistake of ours: whoever is to mend it needs its place.
+    if (code === 'internal' && cause !== undefined)
+      say(paint.dim(`  ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`));
   };
   context.endsWhenStopped();
   const [{ createCatalog }, { startDaemon }, { createTelemetry }] = await Promise.all([
@@ -116,7 +119,7 @@ async function keepServing(
     ...(options.durability === undefined ? {} : { durability: options.durability }),
   };
   try {
-    await withRuntime(context, { ...opened, ownTelemetry: true }, async (runtime) => {
+    await withRuntime(context, { ...opened, onError, ownTelemetry: true }, async (runtime) => {
       const version = packageVersion();
       const recall = (stream: string) => readAnyEvent(runtime.store, stream, 1);
       const telemetry = createTelemetry({ env, version, clock, onError, recall });

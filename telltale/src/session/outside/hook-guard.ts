@@ -52,21 +52,20 @@ export function createHookGuard(tables: Tables, clock: Pick<Clock, 'now'>, agent
     async take(hook, scheme, delivery) {
       const keys = keysOf(agent, hook, scheme, delivery).map((key) => ({ table: TABLE, key }));
       const ttlMs = REMEMBERED_MS[scheme];
+      /** Who took longer than a claim counts has lost it to another, whose word it is now. */
+      const settle = (row: Row, value: Json | undefined) =>
+        tables.exchange(
+          keys.map((key) => ({ ...key, value: row as unknown as Json })),
+          keys.map((key) => (value === undefined ? { ...key, value } : { ...key, value, ttlMs })),
+        );
       const first = (row: Row): Taken => ({
         kind: 'first',
         since: row.since,
         async over(run) {
-          const value = { ...row, over: true, ...(run === undefined ? {} : { run }) } as unknown as Json;
-          await tables.exchange(
-            [],
-            keys.map((key) => ({ ...key, value, ttlMs })),
-          );
+          await settle(row, { ...row, over: true, ...(run === undefined ? {} : { run }) } as unknown as Json);
         },
         async release() {
-          await tables.exchange(
-            [],
-            keys.map((key) => ({ ...key, value: undefined })),
-          );
+          await settle(row, undefined);
         },
       });
       for (let tries = 0; tries < MAX_TRIES; tries++) {

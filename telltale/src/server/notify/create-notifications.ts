@@ -32,6 +32,8 @@ export interface NotificationsOptions {
   readonly onError: (thrown: unknown) => void;
 }
 
+/** After that long nobody is expected to have the agent of a notification any more. */
+const LEFT_TO_OTHERS_MS = 24 * 60 * 60_000;
 /** Notifications that are being written at a time; an event beyond that is told as an error. */
 const MAX_IN_HAND = 10_000;
 
@@ -45,7 +47,7 @@ export function createNotifications(options: NotificationsOptions): Notification
   const outbox = createOutbox(store.tables);
   const pace = createPace();
   const inHand = new Set<Promise<void>>();
-  let marked = 0;
+  let endMarking: () => void = () => undefined;
   let closed = false;
   let isAny = channels.any();
   const endFollowing = catalog.onChange(() => {
@@ -54,6 +56,9 @@ export function createNotifications(options: NotificationsOptions): Notification
 
   const dispatcher = createDispatcher({
     ...{ outbox, clock, random, onError },
+    // Another server of the store may have the agent, or this one once its file is mended.
+    isOurs: ({ agent, at }) =>
+      clock.now() - at > LEFT_TO_OTHERS_MS || catalog.list().some(({ name }) => name === agent),
     deliver(row, signal) {
       const parcel = { row, signal, url: pageOf?.(row.of, row.stream) };
       const channel = channels.find(row.agent, row.channel);
@@ -105,15 +110,19 @@ export function createNotifications(options: NotificationsOptions): Notification
     void done.then(() => inHand.delete(done));
   };
 
+  /** Also while nothing happens: what comes after a long silence is to be found by the mark, too. */
+  const keepMarking = () => {
+    if (closed) return;
+    if (isAny) track(writeMark(store, clock.now()));
+    endMarking = clock.after(MARK_EVERY_MS, keepMarking);
+  };
+
   track(dispatcher.begin());
-  if (isAny) track(lookBack(store, (event) => tell(event, true)));
+  // The mark moves on once all before it was looked at.
+  track((isAny ? lookBack(store, (event) => tell(event, true)) : Promise.resolve()).finally(keepMarking));
   return {
     observe(event) {
       if (!isAny || closed) return;
-      if (event.at - marked > MARK_EVERY_MS) {
-        marked = event.at;
-        track(writeMark(store, event.at));
-      }
       if (event.type === 'session.started' || event.type === 'workflow.started') places.note(event);
       if (!mayBeNotice(event)) return;
       if (inHand.size < MAX_IN_HAND) track(tell(event, false));
@@ -139,6 +148,7 @@ export function createNotifications(options: NotificationsOptions): Notification
     async close() {
       closed = true;
       endFollowing();
+      endMarking();
       await dispatcher.close();
       await Promise.all(inHand);
     },

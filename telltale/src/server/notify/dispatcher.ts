@@ -9,6 +9,8 @@ export interface DispatcherEdges {
   readonly outbox: Outbox;
   readonly clock: Clock;
   readonly random: () => number;
+  /** Whether it can be sent from here at all; else it is left where it is, and looked at again later. */
+  readonly isOurs: (row: OutboxRow) => boolean;
   readonly deliver: (row: OutboxRow, signal: AbortSignal) => Delivered | Promise<Delivered>;
   readonly onError: (thrown: unknown) => void;
 }
@@ -32,8 +34,11 @@ const AT_ONCE = 8;
 const LEASE_MS = 45_000;
 /** After a store that failed, and after a race that was lost. */
 const AGAIN_MS = 2_000;
+/** What is for others to send is looked at again after that. */
+const OTHERS_MS = 60_000;
 
-export function createDispatcher({ outbox, clock, random, deliver, onError }: DispatcherEdges): Dispatcher {
+export function createDispatcher(edges: DispatcherEdges): Dispatcher {
+  const { outbox, clock, random, isOurs, deliver, onError } = edges;
   /** Ids that wait, each with when it is to be looked at. */
   const due = new Map<string, number>();
   const sending = new Set<Promise<void>>();
@@ -78,6 +83,10 @@ export function createDispatcher({ outbox, clock, random, deliver, onError }: Di
     const later = Math.max(row.nextAt, heldUntil);
     if (later > now) {
       due.set(id, later);
+      return;
+    }
+    if (!isOurs(row)) {
+      due.set(id, now + OTHERS_MS);
       return;
     }
     const leased: OutboxRow = { ...row, lease: { by: me, until: now + LEASE_MS } };

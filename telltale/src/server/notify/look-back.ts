@@ -6,7 +6,7 @@ import { mayBeNotice, type WatchedEvent } from './notice.ts';
 const TABLE = 'notify.mark';
 const KEY = 'at';
 
-/** How often it is written down, while anything happens, how far that got. */
+/** How often it is written down how far that got. */
 export const MARK_EVERY_MS = 30_000;
 /** What was on its way into the store when it was written down. */
 const MARGIN_MS = 30_000;

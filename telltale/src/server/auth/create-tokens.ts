@@ -64,11 +64,12 @@ export function createTokens(
     return caller;
   };
 
-  const noteUse = async (name: string): Promise<void> => {
+  /** For people to look at: a store that cannot be written, or is locked, keeps nobody from reading. */
+  const noteUse = (name: string): void => {
     const now = clock.now();
     if (Math.abs(now - (usedAt.get(name) ?? Number.NEGATIVE_INFINITY)) < USE_EVERY_MS) return;
     usedAt.set(name, now);
-    await tables.set(USES, name, now);
+    tables.set(USES, name, now).catch(() => usedAt.delete(name)); // it is noted at the next use
   };
 
   const infoOf = (name: string, { role, createdAt }: TokenRow, lastUsedAt?: Json): TokenInfo => ({
@@ -122,7 +123,7 @@ export function createTokens(
     async check(token) {
       if (!TOKEN.test(token)) return undefined;
       const caller = await read(hashOf(token));
-      if (caller !== undefined) await noteUse(caller.name);
+      if (caller !== undefined) noteUse(caller.name);
       return caller;
     },
     any: async () => (await tables.keys(NAMES, { limit: 1 })).length > 0,

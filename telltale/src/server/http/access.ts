@@ -12,6 +12,7 @@ import type { ServerLimits } from './limits.ts';
 import { createRateLimiter, type Rate } from './rate-limiter.ts';
 import { HOOKS } from './read-body.ts';
 import { remoteKey } from './remote-key.ts';
+import { createTokenWatch } from './watch-tokens.ts';
 
 const RANK: Readonly<Record<Role, number>> = { read: 0, run: 1, admin: 2 };
 
@@ -29,7 +30,7 @@ function checkRole({ role }: Caller, needed: Role): void {
 
 export interface AccessEdges {
   readonly tokens: Pick<Tokens, 'check'>;
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly clock: Pick<Clock, 'monotonic' | 'after'>;
   /** Whether a request without a token is refused. */
   readonly needsToken: boolean;
   readonly limits: Pick<ServerLimits, 'perSecond' | 'burst' | 'failuresPerMinute'>;
@@ -50,6 +51,7 @@ export function createAccess({ tokens, clock, needsToken, limits }: AccessEdges)
   const failing: Rate = { perSecond: limits.failuresPerMinute / 60, burst: limits.failuresPerMinute };
   const failures = createRateLimiter(failing);
   const good = new Set<string>();
+  const watch = createTokenWatch(tokens, clock);
 
   const callerOf = async (token: string, address: string): Promise<Caller> => {
     const hash = createHash('sha256').update(token.slice(0, MAX_TOKEN_CHARS)).digest('base64');
@@ -69,11 +71,15 @@ export function createAccess({ tokens, clock, needsToken, limits }: AccessEdges)
 
   const identify = async (c: Context<AppEnv>, address: string): Promise<Caller> => {
     // Signed on their own: who calls is known once the signature has been looked at.
-    if (c.req.method === 'POST' && c.req.path.startsWith(HOOKS))
-      return { name: `hook ${c.req.path.slice(HOOKS.length)}`, role: 'run' };
+    if (isHook(c)) return { name: `hook ${c.req.path.slice(HOOKS.length)}`, role: 'run' };
     const sent = c.req.header('authorization');
     if (!needsToken && sent !== undefined && isOtherKey(c.req.path, sent)) return LOCAL;
-    if (sent !== undefined) return callerOf(/^bearer +(\S+)$/i.exec(sent)?.[1] ?? '', address);
+    if (sent !== undefined) {
+      const token = /^bearer +(\S+)$/i.exec(sent)?.[1] ?? '';
+      const caller = await callerOf(token, address);
+      watch.add(token, c.env.outgoing);
+      return caller;
+    }
     if (needsToken) throw tokenMissing();
     return LOCAL;
   };
@@ -81,7 +87,8 @@ export function createAccess({ tokens, clock, needsToken, limits }: AccessEdges)
   return async (c, next) => {
     const address = remoteKey(c.env.incoming.socket.remoteAddress ?? '');
     const byAddress = `address ${address}`;
-    const hasToken = c.req.header('authorization') !== undefined;
+    // What is sent to a hook besides its signature says nothing of the sender.
+    const hasToken = !isHook(c) && c.req.header('authorization') !== undefined;
     // Without a token the address is what counts, before anything is looked up.
     const early = hasToken ? 0 : requests.take(byAddress, clock.monotonic());
     if (early > 0) throw slowDown('requests', early);
@@ -93,6 +100,8 @@ export function createAccess({ tokens, clock, needsToken, limits }: AccessEdges)
     await next();
   };
 }
+
+const isHook = ({ req }: Context<AppEnv>): boolean => req.method === 'POST' && req.path.startsWith(HOOKS);
 
 /** Clients of OpenAI's always send some key. Where none is needed, one that was never ours is not taken for a wrong one. */
 const isOtherKey = (path: string, sent: string): boolean =>

@@ -3,6 +3,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Audit } from '../auth/audit.ts';
 import type { Caller } from '../server-edges.ts';
 import { createRateLimiter } from './rate-limiter.ts';
+import { HOOKS } from './read-body.ts';
 
 export interface AuditedRequest {
   readonly method: string;
@@ -35,7 +36,9 @@ export function createAuditRequests(
   return {
     note(request) {
       const { method, path, status, caller, address, about = secondPart(path) } = request;
-      if (caller === undefined || status === 401 || status === 403) {
+      // Anybody can post to a hook: what is not signed counts as what was refused.
+      const isRefused = status === 401 || status === 403 || (status >= 400 && path.startsWith(HOOKS));
+      if (caller === undefined || isRefused) {
         if (refused.take('refused', clock.monotonic()) > 0) return;
       }
       const entry: Omit<AuditEntry, 'n' | 'at'> = {

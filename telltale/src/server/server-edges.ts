@@ -34,5 +34,9 @@ export interface AppEnv {
     readonly caller: Caller;
     /** What the request turned out to be about, for the audit: `c.set('about', id)`. */
     about?: string;
+    /** With an `Idempotency-Key`: when it was first begun, and a digest of it. See `onceId`. */
+    once?: { readonly since: number; readonly digest: Uint8Array };
+    /** The answer holds what is shown once: it is kept nowhere. */
+    isSecret?: boolean;
   };
 }

@@ -128,12 +128,10 @@ export const idempotencyRunning = () =>
     },
   );
 
-export const idempotencyNotKept = (limit: number) =>
-  new RuntimeError(
-    'idempotency_not_kept',
-    `That was done before; its answer had more than ${limit} characters and was not kept.`,
-    { hint: 'Look at what it made instead.' },
-  );
+export const idempotencyNotKept = (why: string) =>
+  new RuntimeError('idempotency_not_kept', `That was done before; its answer had ${why} and was not kept.`, {
+    hint: 'Look at what it made instead.',
+  });
 
 /** Our own mistake: what happened is told to whoever runs the server, under the id. */
 export const serverFailed = (id: string) =>

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Clock } from '../../kernel/clock.ts';
+import { derivedId } from '../../kernel/ids.ts';
+import type { Json } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Tables, TimedWrite } from '../../store/store.ts';
 import type { AppEnv } from '../server-edges.ts';
@@ -11,9 +13,11 @@ import {
   idempotencyNotKept,
   idempotencyRunning,
 } from './http-errors.ts';
-import { bodyOf } from './read-body.ts';
+import { bodyOf, HOOKS } from './read-body.ts';
 
 const TABLE = 'server.idempotency';
+/** When a request with the key was first begun, until its answer is kept: what it makes has an id that follows from it. */
+const BEGUN = 'server.idempotency_begun';
 const HEADER = 'idempotency-key';
 const KEY = /^[ -~]{1,255}$/;
 const KEEP_MS = 24 * 60 * 60 * 1_000;
@@ -29,11 +33,18 @@ interface Row {
   readonly claim?: string;
   readonly answer?: {
     readonly status: number;
-    /** Undefined where it was too long to keep. */
+    /** Undefined where it was not kept. */
     readonly body?: string;
+    /** Why: else it was too long. */
+    readonly secret?: true;
     readonly type: string;
     readonly location?: string;
   };
+}
+
+interface Begun {
+  readonly asked: string;
+  readonly since: number;
 }
 
 export interface IdempotencyEdges {
@@ -46,7 +57,8 @@ export interface IdempotencyEdges {
 /**
  * Does a POST with an `Idempotency-Key` once: the same key of the same caller again gives the first answer. A claim is
  * in the store before anything is done. Answers of 500 and above, of errors that say `retryable`, and streams are not
- * kept: such a request may be made again. When the process dies in between, the key is free again a minute later.
+ * kept: such a request may be made again. When the process dies in between, the key is free again a minute later; what
+ * is made under `onceId` is found then, and not made again. Hooks have a guard of their own, and anybody can post to one.
  */
 export function createIdempotency(edges: IdempotencyEdges): MiddlewareHandler<AppEnv> {
   const { tables, clock, newId, onError } = edges;
@@ -64,13 +76,19 @@ export function createIdempotency(edges: IdempotencyEdges): MiddlewareHandler<Ap
 
   return async (c, next) => {
     const sent = c.req.header(HEADER);
-    if (sent === undefined || c.req.method !== 'POST') return next();
+    if (sent === undefined || c.req.method !== 'POST' || c.req.path.startsWith(HOOKS)) return next();
     if (!KEY.test(sent)) throw badIdempotencyKey();
     const key = hashOf(c.get('caller').name, sent);
     const asked = hashOf(c.req.method, c.env.incoming.url ?? '', bodyOf(c.env.incoming));
     const claim: Row = { asked, claim: newId() };
-    const isFirst = await tables.exchange([at(key, undefined)], [at(key, claim, CLAIM_MS)]);
+    const before = (await tables.get(BEGUN, key)) as unknown as Begun | undefined;
+    const begun: Begun = before?.asked === asked ? before : { asked, since: clock.now() };
+    const isFirst = await tables.exchange(
+      [at(key, undefined), { table: BEGUN, key, value: before as unknown as Json | undefined }],
+      [at(key, claim, CLAIM_MS), { table: BEGUN, key, value: { ...begun }, ttlMs: KEEP_MS }],
+    );
     if (!isFirst) return replay(c, (await tables.get(TABLE, key)) as Row | undefined, asked);
+    c.set('once', { since: begun.since, digest: createHash('sha256').update(`${key} ${asked}`).digest() });
     const release = renew(key, claim);
     try {
       await next();
@@ -78,11 +96,26 @@ export function createIdempotency(edges: IdempotencyEdges): MiddlewareHandler<Ap
       release();
     }
     const kept = await keptOf(c, asked);
-    const [write] = kept === undefined ? [at(key, undefined)] : [at(key, kept, KEEP_MS)];
+    const over: TimedWrite = { table: BEGUN, key, value: undefined };
+    const writes =
+      kept !== undefined
+        ? [at(key, kept, KEEP_MS), over]
+        : // It may have been half done: who tries again finds that half.
+          [at(key, undefined), ...(c.res.status >= 500 ? [] : [over])];
     // What was done is done: that its answer could not be kept is no reason to keep it from the client.
-    await tables.exchange([at(key, claim)], [write]).catch(onError);
+    await tables.exchange([at(key, claim)], writes).catch(onError);
   };
 }
+
+/** The id of what a request makes: the same whenever it is made again under its key. Undefined where it has none. */
+export function onceId(c: Context<AppEnv>, prefix: string): string | undefined {
+  const once = c.get('once');
+  return once === undefined ? undefined : derivedId(prefix, once.since, once.digest);
+}
+
+/** Whether what was to be made under `onceId` is there already: a process made it, and died before it could say so. */
+export const isMadeBefore = (thrown: unknown): boolean =>
+  thrown instanceof RuntimeError && thrown.code === 'stream_exists';
 
 const at = (key: string, row: Row | undefined, ttlMs?: number): TimedWrite => ({
   table: TABLE,
@@ -96,8 +129,9 @@ function replay(c: Context<AppEnv>, row: Row | undefined, asked: string): Respon
   if (row === undefined) throw idempotencyRunning();
   if (row.asked !== asked) throw idempotencyMismatch();
   if (row.answer === undefined) throw idempotencyRunning();
-  const { status, body, type, location } = row.answer;
-  if (body === undefined) throw idempotencyNotKept(MAX_KEPT_CHARS);
+  const { status, body, type, location, secret } = row.answer;
+  if (body === undefined)
+    throw idempotencyNotKept(secret ? 'a secret in it' : `more than ${MAX_KEPT_CHARS} characters`);
   c.header('idempotency-replayed', 'true');
   if (location !== undefined) c.header('location', location);
   if (type === '') return c.body(null, status as 204);
@@ -119,7 +153,7 @@ async function keptOf(c: Context<AppEnv>, asked: string): Promise<Row | undefine
     answer: {
       status: res.status,
       type,
-      ...(body.length > MAX_KEPT_CHARS ? {} : { body }),
+      ...(c.get('isSecret') === true ? { secret: true } : body.length > MAX_KEPT_CHARS ? {} : { body }),
       ...(location === undefined ? {} : { location }),
     },
   };

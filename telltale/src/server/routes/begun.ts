@@ -1,3 +1,5 @@
+import { isMadeBefore } from '../http/idempotency.ts';
+
 /** What both a session and a run are, from outside. */
 interface Starting<Event, Result> {
   readonly result: Promise<Result>;
@@ -25,4 +27,18 @@ export function begun<Event extends object, Result>(
       (thrown) => end(() => reject(thrown)),
     );
   });
+}
+
+/** As `begun`. False where it was begun before, under an id that stands for one request. */
+export async function begunOnce<Event extends object, Result>(
+  starting: Starting<Event, Result>,
+  id: string | undefined,
+): Promise<boolean> {
+  try {
+    await begun(starting);
+    return true;
+  } catch (thrown) {
+    if (id === undefined || !isMadeBefore(thrown)) throw thrown;
+    return false;
+  }
 }

@@ -98,6 +98,7 @@ export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void 
     },
     async ({ c, body: { name, role } }) => {
       c.set('about', name);
+      c.set('isSecret', true);
       const { token, info } = await tokens.create(name, role);
       c.header('location', `/tokens/${name}`);
       return { ...info, token };

@@ -3,8 +3,9 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { hasEnded } from '../../session/ending/has-ended.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
 import { findWorkflow } from '../../session/runs/find-workflow.ts';
+import { onceId } from '../http/idempotency.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
-import { begun } from './begun.ts';
+import { begun, begunOnce } from './begun.ts';
 import { cancelSession } from './cancel-session.ts';
 import { findStream } from './find-stream.ts';
 import { addOperation, answerJson } from './operation.ts';
@@ -69,13 +70,14 @@ export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summarie
     },
     async ({ c, body }) => {
       const { agent, workflow, input, vars } = body;
+      const id = onceId(c, 'run');
       const run = workflows.start(findWorkflow(catalog.find(agent), workflow), {
+        ...(id === undefined ? {} : { id }),
         ...(input === undefined ? {} : { input }),
         ...(vars === undefined ? {} : { vars }),
         onWaiting: 'release',
       });
-      await begun(run);
-      run.result.catch(onError);
+      if (await begunOnce(run, id)) run.result.catch(onError);
       c.set('about', run.id);
       c.header('location', `/runs/${run.id}`);
       return summaries.run(await findStream(store, 'run', run.id));

@@ -1,7 +1,8 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { SessionStatus } from '../../events/state.ts';
+import { onceId } from '../http/idempotency.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
-import { begun } from './begun.ts';
+import { begunOnce } from './begun.ts';
 import { findStream } from './find-stream.ts';
 import { addOperation, answerJson } from './operation.ts';
 import { pageOf, pageQuery, streamPlace } from './paging.ts';
@@ -66,15 +67,16 @@ export function mountSessions(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summ
     },
     async ({ c, body }) => {
       const { agent, input, vars, chat, max_turns, user } = body;
+      const id = onceId(c, 'ses');
       const session = runtime.start(catalog.find(agent), {
         ...{ input, onWaiting: 'release' },
+        ...(id === undefined ? {} : { id }),
         ...(vars === undefined ? {} : { vars }),
         ...(chat === undefined ? {} : { chat }),
         ...(max_turns === undefined ? {} : { maxTurns: max_turns }),
         ...(user === undefined ? {} : { user }),
       });
-      await begun(session);
-      session.result.catch(onError);
+      if (await begunOnce(session, id)) session.result.catch(onError);
       c.set('about', session.id);
       c.header('location', `/sessions/${session.id}`);
       return summaries.session(await findStream(store, 'session', session.id));

@@ -199,7 +199,9 @@ describe('followers of one session', () => {
   it('hear all that is open of it also where nobody had followed before', async () => {
     const { runtime, server } = await stage('SQLite');
     const { model, session } = await speaking(runtime);
-    await model.say('<thought>Well.</thought><response final="false">One.</response><response final="true">All of ');
+    await model.say(
+      '<thought>Well.</thought><response final="false">One.</response><response final="true">All of ',
+    );
     const first = await server.follow(session.id);
     await first.until((seen) => types(seen).includes('live.snapshot'));
     expect(first.events().at(-1)).toMatchObject({ thoughts: [], response: 'All of ' });

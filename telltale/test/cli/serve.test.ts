@@ -115,6 +115,7 @@ describe('telltale serve', () => {
 
   it.each([
     ['a folder without agents', [], /No agent is in this folder\..*telltale init/s],
+    ['manifests that cannot be loaded', ['nope.yml'], /None of the agents can be started.*nope\.yml/s],
     ['a port that is none', ['agent.yml', '--port', '70000'], /is no port.*65535/s],
     ['an address of others without a token', ['agent.yml', '--host', '0.0.0.0'], /telltale token create/],
   ])('says what to do about %s', async (_what, args, said) => {

@@ -1,5 +1,5 @@
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { AgentCatalog } from '../../server/catalog/agent-catalog.ts';
+import type { AgentCatalog, CatalogEntry } from '../../server/catalog/agent-catalog.ts';
 import type { Daemon } from '../../server/start-daemon.ts';
 import { readAnyEvent } from '../../session/log/read-log.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
@@ -10,6 +10,7 @@ import type { Io } from '../io.ts';
 import { portOption } from '../port-option.ts';
 import { storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
+import { usage } from '../usage.ts';
 import { packageVersion } from '../version.ts';
 import { jsonText } from '../view/json-line.ts';
 import type { AgentSource } from './agent-source.ts';
@@ -49,6 +50,8 @@ export async function keepServing(
   const load = (path: string, name?: string) =>
     runtimes.loadAgent(path, { cwd, env, ...(name === undefined ? {} : { name }) });
   const catalog = await createCatalog({ find: source.find, load, now: () => clock.now(), cwd });
+  // Who develops mends it while it runs; a daemon that can start nothing is a mistake at its start.
+  if (!isDev && catalog.list().every(({ agent }) => agent === undefined)) throw noneUsable(catalog.list());
   const opened = {
     ...(options.store === undefined ? {} : { store: options.store }),
     ...(options.durability === undefined ? {} : { durability: options.durability }),
@@ -145,3 +148,12 @@ const tellError =
     if (code === 'internal' && cause !== undefined)
       say(io)(paint.dim(`  ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`));
   };
+
+function noneUsable(entries: readonly CatalogEntry[]) {
+  const [first] = entries.flatMap(({ problems }) => problems);
+  const where = first === undefined ? '' : ` ${first.file}:${first.line}:${first.column}: ${first.message}`;
+  return usage(
+    `None of the agents can be started.${where}`,
+    first?.hint ?? 'See all that is wrong: telltale validate',
+  );
+}

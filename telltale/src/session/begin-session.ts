@@ -86,7 +86,19 @@ export async function beginSession(
     for (const { message } of problems)
       log.append({ type: 'fault', code: 'variable_store', message }, origin);
     if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
-    return { prepared, model, writer, log, variables, invoke, origin, resumed: false, sentBefore: 0, lineage, lead };
+    return {
+      prepared,
+      model,
+      writer,
+      log,
+      variables,
+      invoke,
+      origin,
+      resumed: false,
+      sentBefore: 0,
+      lineage,
+      lead,
+    };
   }
   const writer = await edges.store.acquire(begin.id);
   try {
@@ -109,7 +121,19 @@ export async function beginSession(
     );
     seedMissing(forVariables, log, origin);
     variables.reactions?.restore();
-    return { prepared, model, writer, log, variables, invoke, origin, resumed: true, sentBefore, lineage, lead };
+    return {
+      prepared,
+      model,
+      writer,
+      log,
+      variables,
+      invoke,
+      origin,
+      resumed: true,
+      sentBefore,
+      lineage,
+      lead,
+    };
   } catch (thrown) {
     await writer.release();
     throw thrown;

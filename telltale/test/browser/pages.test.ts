@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { browserPath } from '../servers/needs-browser.ts';
-import { ASKER, SLOW, TOOLS } from './agents.ts';
+import { ASKER, SLOW, TOOLS, WORKER } from './agents.ts';
 import { loadFigures, loadText } from './load-figures.ts';
 import { openStage, type Stage } from './open-stage.ts';
 import { until } from './until.ts';
@@ -47,10 +47,11 @@ let done: string;
 let waiting: string;
 beforeAll(async () => {
   if (browserPath === undefined) return;
-  stage = await openStage({ files: { ...tourFiles(), ...TOOLS, ...ASKER, ...SLOW }, dev: true });
+  stage = await openStage({ files: { ...tourFiles(), ...TOOLS, ...WORKER, ...ASKER, ...SLOW }, dev: true });
   const { client } = stage;
   const begin = async (agent: string, input: string) => (await client.startSession({ agent, input })).id;
   done = await begin('release_agent', 'Release what was added since 1.3.0.');
+  for (const what of ['Look before the winter comes.', 'Leap over the brook.']) await begin('worker', what);
   await begin('slow', 'Go through the parts, one after the other.');
   const reviewOf = (session: string) =>
     until(async () => (await client.reviews({ session })).items[0]?.review);
@@ -115,6 +116,29 @@ const barriers = async (page: Page): Promise<readonly AxeFound[]> => {
     .map(({ id, impact, help, nodes }) => ({ id, impact, help, nodes: nodes.slice(0, 3).map(({ html }) => html.slice(0, 200)) })))`);
 };
 
+// First, while some of it still runs.
+if (IMAGES !== undefined)
+  it('the pictures of the README', { timeout: 120_000 }, async () => {
+    const folder = IMAGES ?? '';
+    mkdirSync(folder, { recursive: true });
+    const [run] = (await stage.client.runs({ workflow: 'keep_changelog' })).items;
+    for (const [name, path, colorScheme] of [
+      ['session', `/sessions/${done}`, 'dark'],
+      ['sessions', '/sessions', 'light'],
+      ['run', `/runs/${run?.id}`, 'dark'],
+    ] as const) {
+      const { page } = await browsing.open(stage.at(path), {
+        colorScheme,
+        reducedMotion: 'reduce',
+        viewport: name === 'session' ? WIDE : { width: 1280, height: 800 },
+      });
+      await settled(page);
+      const file = join(folder, `${name}.png`);
+      await page.screenshot({ path: file });
+      expect(statSync(file).size, name).toBeLessThan(MAX_IMAGE_BYTES);
+    }
+  });
+
 it('every page is free of serious barriers, in light and dark, and fits a telephone', {
   timeout: 180_000,
 }, async () => {
@@ -162,25 +186,3 @@ it('the first page comes with little, packed, and is kept', async () => {
     expect(cache, url).toContain('max-age=31536000');
   }
 });
-
-if (IMAGES !== undefined)
-  it('the pictures of the README', { timeout: 120_000 }, async () => {
-    const folder = IMAGES ?? '';
-    mkdirSync(folder, { recursive: true });
-    const [run] = (await stage.client.runs({ workflow: 'keep_changelog' })).items;
-    for (const [name, path, colorScheme] of [
-      ['session', `/sessions/${done}`, 'dark'],
-      ['sessions', '/sessions', 'light'],
-      ['run', `/runs/${run?.id}`, 'dark'],
-    ] as const) {
-      const { page } = await browsing.open(stage.at(path), {
-        colorScheme,
-        reducedMotion: 'reduce',
-        viewport: { width: 1280, height: 800 },
-      });
-      await settled(page);
-      const file = join(folder, `${name}.png`);
-      await page.screenshot({ path: file });
-      expect(statSync(file).size, name).toBeLessThan(MAX_IMAGE_BYTES);
-    }
-  });

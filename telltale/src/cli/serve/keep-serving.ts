@@ -39,6 +39,7 @@ export async function keepServing(
   const { io, runtimes } = context;
   const { cwd, env, clock } = io;
   const port = options.port === undefined ? DEFAULT_PORT : portOption('--port', options.port);
+  const onError = tellError(io);
   context.endsWhenStopped();
   const [{ createCatalog }] = await Promise.all([
     import('../../server/catalog/create-catalog.ts'),
@@ -51,11 +52,11 @@ export async function keepServing(
   const opened = {
     ...(options.store === undefined ? {} : { store: options.store }),
     ...(options.durability === undefined ? {} : { durability: options.durability }),
-    ownTelemetry: true as const,
+    ...{ onError, ownTelemetry: true as const },
   };
   try {
     const version = packageVersion();
-    const serving = { source, catalog, options, isDev, version, port, io, onError: tellError(io) };
+    const serving = { source, catalog, options, isDev, version, port, io, onError };
     await withRuntime(context, opened, (runtime) => serveRuntime(runtime, serving));
   } finally {
     await catalog.close();

@@ -60,12 +60,16 @@ export function createSessionLog(
   };
 
   const load = async (signal: AbortSignal): Promise<void> => {
-    for (;;) {
+    const ask = (after: number) => source.sessionEvents(id, { after, limit: PAGE }, { signal });
+    let asked: ReturnType<typeof ask> | undefined = ask(last);
+    while (asked !== undefined) {
       const before = last;
-      const page = await source.sessionEvents(id, { after: last, limit: PAGE }, { signal });
+      const page: Awaited<typeof asked> = await asked;
       if (signal.aborted) return;
+      // The next page is on its way while this one is folded.
+      const end = page.items.at(-1)?.seq ?? before;
+      asked = page.next === undefined || end === before ? undefined : ask(end);
       take(page.items);
-      if (page.next === undefined || last === before) return;
     }
   };
 

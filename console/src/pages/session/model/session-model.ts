@@ -73,8 +73,10 @@ export function createSessionModel({ source, id, schedule, now }: SessionModelEd
     id,
     {
       events(batch) {
+        const isFirst = events.length === 0;
         for (const event of batch) add(event);
-        changed();
+        // Of a long log its first page is shown, and then all of it: `status` tells of the end.
+        if (isFirst || status.kind !== 'loading') changed();
       },
       live(event) {
         live = hearLive(live, event);

@@ -2,8 +2,8 @@ import { cloneState, reduceShared } from '../../../../../telltale/src/events/clo
 import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
 import { emptyState, type SessionState } from '../../../../../telltale/src/events/state.ts';
 
-/** Events between two checkpoints: folding so many takes under a millisecond. */
-const CHECKPOINT_EVERY = 1_000;
+/** Events between two checkpoints: folding so many takes a millisecond or two; a checkpoint of a long log holds thousands of actions. */
+const CHECKPOINT_EVERY = 2_000;
 
 /** The state of a session at every event of its log. */
 export interface StateTimeline {

@@ -34,6 +34,7 @@ export type {
   VariableClass,
 } from './events/event.ts';
 export type { FeedState } from './events/feed-event.ts';
+export type { OpenReview } from './events/open-review.ts';
 export type { ReviewKind } from './events/review-kind.ts';
 export type {
   ApprovalRequest,
@@ -140,7 +141,7 @@ export type { LoadedAgent } from './session/loaded-agent.ts';
 export type { AnsweredReview } from './session/reviews/answer-review.ts';
 export type { ReviewReply } from './session/reviews/read-reply.ts';
 export type { ReviewDetails } from './session/reviews/read-review.ts';
-export type { OpenReview, ReviewFilter } from './session/reviews/review-table.ts';
+export type { ReviewFilter } from './session/reviews/review-table.ts';
 export { findWorkflow } from './session/runs/find-workflow.ts';
 export type { LoadWorkflowOptions } from './session/runs/load-workflow.ts';
 export type {

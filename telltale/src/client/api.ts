@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../events/event.ts';
-import type { ReviewKind } from '../events/review-kind.ts';
+import type { OpenReview } from '../events/open-review.ts';
 import type { RunEvent } from '../events/run-event.ts';
 import type { RunSummary } from '../events/run-summary.ts';
 import type { SessionSummary } from '../events/session-summary.ts';
@@ -141,26 +141,8 @@ export interface WhyChain {
   readonly lost?: { readonly stream: string; readonly seq: number };
 }
 
-/** As `OpenReview` of "telltale"; `details` gives the rest. */
-export interface ReviewInfo {
-  readonly review: string;
-  readonly kind: ReviewKind;
-  readonly of: 'session' | 'run';
-  /** The id of the session or run. */
-  readonly session: string;
-  readonly agent: string;
-  readonly workflow?: string;
-  readonly parent?: string;
-  readonly action: string;
-  readonly target: string;
-  readonly what: string;
-  readonly parameters?: string;
-  readonly because: string;
-  readonly options?: readonly string[];
-  readonly assignee?: string;
-  readonly due?: number;
-  readonly at: number;
-}
+/** What waits for a person; `ReviewDetailsInfo` has the rest. */
+export type ReviewInfo = OpenReview;
 
 export interface ReviewDetailsInfo extends ReviewInfo {
   readonly input?: JsonObject;

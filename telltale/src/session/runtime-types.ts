@@ -1,4 +1,5 @@
 import type { ObservedEvent, SessionEvent, Usage } from '../events/event.ts';
+import type { OpenReview } from '../events/open-review.ts';
 import type { RunEvent } from '../events/run-event.ts';
 import type { Review, SessionState, SessionStatus } from '../events/state.ts';
 import type { FeedReading, FeedView } from '../feeds/keeper.ts';
@@ -17,7 +18,7 @@ import type { CauseChain } from './log/cause-chain.ts';
 import type { AnsweredReview } from './reviews/answer-review.ts';
 import type { ReviewReply } from './reviews/read-reply.ts';
 import type { ReviewDetails } from './reviews/read-review.ts';
-import type { OpenReview, ReviewFilter } from './reviews/review-table.ts';
+import type { ReviewFilter } from './reviews/review-table.ts';
 import type { ClientRuns, ClientRunsOptions } from './runs/client-types.ts';
 import type { Workflows } from './runs/run-types.ts';
 import type { OpenSpeech } from './speech.ts';

@@ -1,5 +1,5 @@
+import type { OpenReview } from '../../events/open-review.ts';
 import { YES_OR_NO } from '../../session/reviews/read-reply.ts';
-import type { OpenReview } from '../../session/reviews/review-table.ts';
 import { shellWord } from '../usage.ts';
 import { harmlessLine } from '../view/harmless.ts';
 

@@ -1,5 +1,5 @@
+import type { OpenReview } from '../../events/open-review.ts';
 import type { ReviewKind } from '../../events/review-kind.ts';
-import type { OpenReview } from '../../session/reviews/review-table.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';

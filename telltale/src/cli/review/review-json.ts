@@ -1,5 +1,5 @@
+import type { OpenReview } from '../../events/open-review.ts';
 import type { ReviewDetails } from '../../session/reviews/read-review.ts';
-import type { OpenReview } from '../../session/reviews/review-table.ts';
 import { timeText } from '../view/figures.ts';
 
 /** For a script: times as ISO 8601. */

@@ -5,7 +5,7 @@ import { commandLine } from './hooks.ts';
 import { name, nonEmptyText, text } from './names.ts';
 
 /** What a rule can be about. `stuck` is a task whose agent does not come further, and a session that has stalled. */
-export const NOTIFIED = [
+const NOTIFIED = [
   'session.completed',
   'session.failed',
   'session.stalled',

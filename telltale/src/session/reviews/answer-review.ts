@@ -1,3 +1,4 @@
+import type { OpenReview } from '../../events/open-review.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { createIdSource } from '../../kernel/ids.ts';
 import type { Store } from '../../store/store.ts';
@@ -6,7 +7,7 @@ import { mustBeOurs } from './must-be-ours.ts';
 import { type ReviewReply, readReply } from './read-reply.ts';
 import { readReview } from './read-review.ts';
 import { reviewClosed, reviewUnknown } from './review-errors.ts';
-import { findReview, type OpenReview } from './review-table.ts';
+import { findReview } from './review-table.ts';
 import type { AnswerMessage } from './take-answer.ts';
 import { writeAnswer } from './write-answer.ts';
 

@@ -1,8 +1,8 @@
 import { readRunEvents } from '../../engine/read-run.ts';
+import type { OpenReview } from '../../events/open-review.ts';
 import type { Store } from '../../store/store.ts';
 import { readEvents } from '../read-session.ts';
 import { reviewClosed } from './review-errors.ts';
-import type { OpenReview } from './review-table.ts';
 
 /** Throws where the answer on the log is another one than ours. */
 export async function mustBeOurs(

@@ -1,6 +1,6 @@
+import type { OpenReview } from '../../events/open-review.ts';
 import { choiceFor } from './choice-for.ts';
 import { contradiction, needsChoice, noAnswer, noSuchOption, saidTooMuch } from './review-errors.ts';
-import type { OpenReview } from './review-table.ts';
 
 /** A person's word on a review: `approved`, `choice` or `text` says it. */
 export interface ReviewReply {

@@ -1,19 +1,13 @@
 import { readRun, readRunEvents } from '../../engine/read-run.ts';
 import type { EventOf, ReplacedReview, ReviewAnswer } from '../../events/event.ts';
+import type { OpenReview } from '../../events/open-review.ts';
 import type { PlannedAction, RunEventOf } from '../../events/run-event.ts';
 import type { GuidedState } from '../../events/run-state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Store } from '../../store/store.ts';
 import { readEvents, readSession } from '../read-session.ts';
 import { reviewUnknown } from './review-errors.ts';
-import {
-  closedIn,
-  findReview,
-  listReviews,
-  type OpenReview,
-  runReview,
-  sessionReview,
-} from './review-table.ts';
+import { closedIn, findReview, listReviews, runReview, sessionReview } from './review-table.ts';
 
 /** All that is known of a review, open or not, from the log that it is on. */
 export interface ReviewDetails extends OpenReview {

@@ -1,3 +1,4 @@
+import type { OpenReview } from '../../events/open-review.ts';
 import { kindOfRequest, type ReviewKind } from '../../events/review-kind.ts';
 import type { ApprovalRequest } from '../../events/run-event.ts';
 import type { RunState } from '../../events/run-state.ts';
@@ -5,36 +6,6 @@ import type { Review, SessionState } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import type { Store, TableWrite } from '../../store/store.ts';
-
-/** An open review, as it is listed over all sessions and runs. */
-export interface OpenReview {
-  readonly review: string;
-  readonly kind: ReviewKind;
-  /** Whose question it is: `session` is the id of either. */
-  readonly of: 'session' | 'run';
-  readonly session: string;
-  readonly agent: string;
-  /** Of a run. */
-  readonly workflow?: string;
-  /** The session that a run belongs to, the run that called it, or who called the sub-agent. */
-  readonly parent?: string;
-  /** The action of a session, or the step of a run. */
-  readonly action: string;
-  readonly target: string;
-  /** What would be done, or the question, cut to a bounded size: the log has all of it. */
-  readonly what: string;
-  /** The parameters of a call as JSON, cut to a bounded size. */
-  readonly parameters?: string;
-  readonly because: string;
-  /** The answers that a run's step gives to choose from. */
-  readonly options?: readonly string[];
-  /** Who is asked, where it is somebody in particular. */
-  readonly assignee?: string;
-  /** When it is too late, in milliseconds since the Unix epoch. */
-  readonly due?: number;
-  /** When it was asked, in milliseconds since the Unix epoch. */
-  readonly at: number;
-}
 
 /** Written with the events, in their transaction, so that no log has to be folded to find what is open. */
 const OPEN = 'reviews';

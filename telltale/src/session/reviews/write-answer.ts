@@ -1,13 +1,14 @@
 import { readRun } from '../../engine/read-run.ts';
 import { encodeEvent } from '../../events/codec.ts';
 import { openReviews } from '../../events/fold-reviews.ts';
+import type { OpenReview } from '../../events/open-review.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { InboxMessage, Store, StreamWriter } from '../../store/store.ts';
 import { readSession } from '../read-session.ts';
 import { writeRunAnswer } from '../runs/answer-run.ts';
 import { mustBeOurs } from './must-be-ours.ts';
 import { reviewOver } from './review-errors.ts';
-import { closeRow, type OpenReview } from './review-table.ts';
+import { closeRow } from './review-table.ts';
 import { type AnswerMessage, readAnswerMessage } from './take-answer.ts';
 
 interface Edges {

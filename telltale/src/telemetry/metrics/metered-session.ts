@@ -3,7 +3,7 @@ import type { SessionStatus } from '../../events/state.ts';
 import { OPERATION } from '../conventions.ts';
 import type { ModelName } from '../model-name.ts';
 import type { Instruments } from './instruments.ts';
-import { endOf, type MeteredStream } from './metered-streams.ts';
+import { endOf, type MeteredStream, seconds } from './metered-streams.ts';
 import type { StateSpend } from './state-spend.ts';
 
 interface MeteredAction {
@@ -16,7 +16,6 @@ interface MeteredAction {
 export interface MeteredSession extends MeteredStream {
   readonly agent: string;
   readonly model: ModelName;
-  readonly startedAt: number | undefined;
   readonly spend: StateSpend;
   status: SessionStatus;
   /** Whether it is a chat that waits for its next message. */
@@ -83,5 +82,3 @@ export function endAction(meters: Instruments, own: MeteredSession, event: Ended
     meters.actionDuration.record(seconds(at - action.startedAt), action.kind, target);
   return true;
 }
-
-export const seconds = (ms: number): number => Math.max(0, ms) / 1_000;

@@ -1,30 +1,49 @@
 import { createOpenStreams, type OpenStream, type OpenStreams } from '../open-streams.ts';
-import type { Series } from './registry.ts';
+import type { Counter, Histogram, Series } from './registry.ts';
 
 export interface MeteredStream extends OpenStream {
+  readonly startedAt: number | undefined;
   /** Those that nobody has answered. */
   readonly reviews: Set<string>;
 }
 
 /** Sessions or runs that have not ended. How many reviews are open in them is `open`, whatever becomes of them. */
-export interface MeteredStreams<Entry extends MeteredStream> extends OpenStreams<Entry> {
+export interface MeteredStreams<Entry extends MeteredStream> extends Omit<OpenStreams<Entry>, 'close'> {
   asked(entry: Entry, review: string): void;
   answered(entry: Entry, review: string): void;
+  /** Closes it. `of` is its agent or workflow. */
+  end(
+    stream: string,
+    entry: Entry,
+    ended: { readonly of: string; readonly at: number; readonly status: string },
+  ): void;
+}
+
+/** What is counted of streams of one kind. */
+export interface StreamInstruments {
+  readonly open: Series;
+  readonly ended: Counter;
+  readonly duration: Histogram;
 }
 
 /** Streams with what is open in them, of which something is kept. */
 const MAX_OPEN = 100_000;
 
-export function createMeteredStreams<Entry extends MeteredStream>(open: Series): MeteredStreams<Entry> {
+export function createMeteredStreams<Entry extends MeteredStream>({
+  open,
+  ended,
+  duration,
+}: StreamInstruments): MeteredStreams<Entry> {
   const leave = ({ reviews }: Entry) => {
     open.value -= reviews.size;
   };
   const streams = createOpenStreams<Entry>(MAX_OPEN, leave);
   return {
     ...streams,
-    close(stream) {
-      const entry = streams.get(stream);
-      if (entry !== undefined) leave(entry);
+    end(stream, entry, { of, at, status }) {
+      ended.of(of, status).value++;
+      if (entry.startedAt !== undefined) duration.record(seconds(at - entry.startedAt), of, status);
+      leave(entry);
       streams.close(stream);
     },
     asked({ reviews }, review) {
@@ -41,3 +60,5 @@ export function createMeteredStreams<Entry extends MeteredStream>(open: Series):
 /** How it ended, from the type of the event that says so: `completed` of `session.completed`. */
 export const endOf = <End extends string>(type: `${string}.${End}`): End =>
   type.slice(type.lastIndexOf('.') + 1) as End;
+
+export const seconds = (ms: number): number => Math.max(0, ms) / 1_000;

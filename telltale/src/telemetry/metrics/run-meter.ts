@@ -1,12 +1,11 @@
 import type { EventOf } from '../../events/event.ts';
 import type { RunEvent, RunEventOf } from '../../events/run-event.ts';
 import type { Instruments } from './instruments.ts';
-import { NOT_TOLD, seconds } from './metered-session.ts';
+import { NOT_TOLD } from './metered-session.ts';
 import { createMeteredStreams, endOf, type MeteredStream } from './metered-streams.ts';
 
 interface MeteredRun extends MeteredStream {
   readonly workflow: string;
-  readonly startedAt: number | undefined;
   /** Steps whose agents are sessions of their own: what they cost is counted there. */
   readonly agentSteps: Set<string>;
 }
@@ -20,7 +19,10 @@ export interface RunMeter {
 }
 
 export function createRunMeter(meters: Instruments): RunMeter {
-  const runs = createMeteredStreams<MeteredRun>(meters.reviewsOpen.of('run'));
+  const runs = createMeteredStreams<MeteredRun>({
+    open: meters.reviewsOpen.of('run'),
+    ...{ ended: meters.runsEnded, duration: meters.runDuration },
+  });
 
   const begin = (run: string, first: RunEventOf<'workflow.started'> | undefined) =>
     runs.open(run, {
@@ -28,19 +30,12 @@ export function createRunMeter(meters: Instruments): RunMeter {
       ...{ workflow: first?.workflow ?? NOT_TOLD, startedAt: first?.at },
     });
 
-  const end = (own: MeteredRun, { run, at }: RunEvent, status: string) => {
-    meters.runsEnded.of(own.workflow, status).value++;
-    if (own.startedAt !== undefined)
-      meters.runDuration.record(seconds(at - own.startedAt), own.workflow, status);
-    runs.close(run);
-  };
-
   const fold = (own: MeteredRun, event: RunEvent): void => {
     switch (event.type) {
       case 'workflow.completed':
       case 'workflow.failed':
       case 'workflow.cancelled':
-        end(own, event, endOf(event.type));
+        runs.end(event.run, own, { of: own.workflow, at: event.at, status: endOf(event.type) });
         break;
       case 'step.completed':
       case 'step.failed':

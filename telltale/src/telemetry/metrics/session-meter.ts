@@ -2,18 +2,9 @@ import { isShown } from '../../events/action.ts';
 import type { EventOf, SessionEvent } from '../../events/event.ts';
 import { usedOutside } from '../../events/fold-turns.ts';
 import { LLM_USAGE } from '../../events/reduce.ts';
-import type { SessionStatus } from '../../events/state.ts';
 import { modelName } from '../model-name.ts';
 import type { Instruments } from './instruments.ts';
-import {
-  endAction,
-  endTurn,
-  type MeteredSession,
-  NO_USAGE,
-  NOT_TOLD,
-  seconds,
-  use,
-} from './metered-session.ts';
+import { endAction, endTurn, type MeteredSession, NO_USAGE, NOT_TOLD, use } from './metered-session.ts';
 import { createMeteredStreams, endOf } from './metered-streams.ts';
 import { createStateSpend } from './state-spend.ts';
 
@@ -25,7 +16,10 @@ export interface SessionMeter {
 }
 
 export function createSessionMeter(meters: Instruments): SessionMeter {
-  const sessions = createMeteredStreams<MeteredSession>(meters.reviewsOpen.of('session'));
+  const sessions = createMeteredStreams<MeteredSession>({
+    open: meters.reviewsOpen.of('session'),
+    ...{ ended: meters.sessionsEnded, duration: meters.sessionDuration },
+  });
 
   const begin = (event: SessionEvent, first: EventOf<'session.started'> | undefined, isNew: boolean) =>
     sessions.open(event.session, {
@@ -41,20 +35,13 @@ export function createSessionMeter(meters: Instruments): SessionMeter {
       ),
     });
 
-  const end = (own: MeteredSession, { session, at }: SessionEvent, status: SessionStatus) => {
-    meters.sessionsEnded.of(own.agent, status).value++;
-    if (own.startedAt !== undefined)
-      meters.sessionDuration.record(seconds(at - own.startedAt), own.agent, status);
-    sessions.close(session);
-  };
-
   const fold = (own: MeteredSession, event: SessionEvent): void => {
     switch (event.type) {
       case 'session.completed':
       case 'session.failed':
       case 'session.stalled':
       case 'session.cancelled':
-        end(own, event, endOf(event.type));
+        sessions.end(event.session, own, { of: own.agent, at: event.at, status: endOf(event.type) });
         break;
       case 'session.resumed':
         own.status = 'running';

@@ -14,7 +14,7 @@ export const errorJson: z.ZodType<ErrorJson> = answered<ErrorJson>('Error', {
     .openapi({ description: 'Another error that led to it.' }) as unknown as z.ZodType<ErrorJson>,
 });
 
-export const apiError = answered<ApiError>('ApiError', { error: errorJson });
+const apiError = answered<ApiError>('ApiError', { error: errorJson });
 
 export const openAiError = z
   .looseObject({ error: z.looseObject({ message: text, code: text }) })

@@ -7,7 +7,8 @@ import type { AgentCatalog } from '../../telltale/src/server/catalog/agent-catal
 import { startDaemon } from '../../telltale/src/server/start-daemon.ts';
 import { createRuntime } from '../../telltale/src/session/create-runtime.ts';
 import { defineAgent } from '../../telltale/src/session/define/define-agent.ts';
-import { type Scene, type ServerFigures, sessionName } from './scene.ts';
+import { answerParent } from './answer-parent.ts';
+import { type Scene, sessionName } from './scene.ts';
 import { createTalkingModel } from './talking-model.ts';
 
 const scene = JSON.parse(process.argv[2] ?? '{}') as Scene;
@@ -34,33 +35,5 @@ const daemon = await startDaemon({
 await daemon.recovered;
 for (let n = 0; n < scene.sessions; n++) runtime.start(agent, { input: 'Talk.', id: sessionName(n) });
 while (model.speakers < scene.sessions) await new Promise((resolve) => setTimeout(resolve, 10));
+answerParent(model, () => rmSync(folder, { recursive: true, force: true }));
 process.send?.({ port: daemon.port });
-
-let cpu = process.cpuUsage();
-let began = 0;
-let rss = 0;
-
-process.on('message', (message) => {
-  switch (message) {
-    case 'talk':
-      model.start();
-      setInterval(() => {
-        rss = Math.max(rss, process.memoryUsage.rss());
-      }, 100);
-      return;
-    case 'measure':
-      cpu = process.cpuUsage();
-      began = performance.now();
-      return;
-    case 'stop': {
-      const { user, system } = process.cpuUsage(cpu);
-      const wallMs = performance.now() - began;
-      const figures: ServerFigures = {
-        ...{ emitted: 0, cpuMs: (user + system) / 1000, wallMs, rssMb: rss / 1024 / 1024 },
-      };
-      process.send?.(figures);
-      model.stop();
-      rmSync(folder, { recursive: true, force: true });
-    }
-  }
-});

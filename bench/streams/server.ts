@@ -2,8 +2,9 @@
 import type { Server } from 'node:http';
 import { flushCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { answerParent } from './answer-parent.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
-import type { Scene, ServerFigures } from './scene.ts';
+import type { Scene } from './scene.ts';
 
 const [contestant = '', scene = '{}'] = process.argv.slice(2);
 const { serve } = (await import(contestant)) as { serve(emitter: Emitter): Server };
@@ -11,38 +12,7 @@ const emitter = createEmitter(JSON.parse(scene) as Scene);
 const server = serve(emitter);
 flushCompileCache(); // the process is killed in the end: see `run-scene.ts`
 
-let cpu = process.cpuUsage();
-let began = 0;
-let emittedBefore = 0;
-let rss = 0;
-
-process.on('message', (message) => {
-  switch (message) {
-    case 'talk':
-      emitter.start();
-      setInterval(() => {
-        rss = Math.max(rss, process.memoryUsage.rss());
-      }, 100);
-      return;
-    case 'measure':
-      cpu = process.cpuUsage();
-      began = performance.now();
-      emittedBefore = emitter.emitted;
-      return;
-    case 'stop': {
-      const { user, system } = process.cpuUsage(cpu);
-      const figures: ServerFigures = {
-        emitted: emitter.emitted - emittedBefore,
-        cpuMs: (user + system) / 1000,
-        wallMs: performance.now() - began,
-        rssMb: rss / 1024 / 1024,
-      };
-      process.send?.(figures);
-      emitter.stop();
-    }
-  }
-});
-
+answerParent(emitter);
 server.listen(0, '127.0.0.1', 4096, () => {
   process.send?.({ port: (server.address() as AddressInfo).port });
 });

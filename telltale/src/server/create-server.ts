@@ -16,6 +16,7 @@ import { createInHand } from './http/in-hand.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from './http/limits.ts';
 import { openHttp } from './http/open-http.ts';
 import { readBody } from './http/read-body.ts';
+import { readHostName, readOrigin } from './http/read-names.ts';
 import { SECURITY_HEADERS } from './http/security-headers.ts';
 import { openStaticFiles } from './http/static-files.ts';
 import type { AppEnv, ServerEdges } from './server-edges.ts';
@@ -58,10 +59,12 @@ export interface Server {
 /**
  * Serves. A request goes through the guard (Host, Origin, path), then who sent it, how often, its body, its
  * `Idempotency-Key`, then the routes; what changes something is audited. Rejects with `cannot_listen`, and with `usage`
- * where others than this machine could come in without a token.
+ * where others than this machine could come in without a token, or a name or an origin is none.
  */
 export async function createServer(options: ServerOptions): Promise<Server> {
-  const { host, clock, tokens, onError, web, origins = [], runtime } = options;
+  const { host, clock, tokens, onError, web, runtime } = options;
+  const origins = (options.origins ?? []).map(readOrigin);
+  const allowHosts = (options.allowHosts ?? []).map(readHostName);
   const limits: ServerLimits = { ...DEFAULT_LIMITS, ...options.limits };
   const isOwnOnly = isLoopback(host);
   const isTokenNeeded = options.requireToken === true || !isOwnOnly;
@@ -75,8 +78,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const files = web === undefined ? undefined : await openStaticFiles(web);
   const inHand = createInHand(clock);
   const rules: GuardRules = {
-    ...{ host, origins, headers: limits.headers },
-    allowHosts: (options.allowHosts ?? []).map((name) => name.toLowerCase()),
+    ...{ host, origins, allowHosts, headers: limits.headers },
   };
 
   const app = createApp(errors);

@@ -65,10 +65,12 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const parts = createSessionParts();
   const shelf = createAgentShelf({ store, clock, env, mcp, sandbox, derivedTriggers, tokenizer }, parts);
   // What no session or run can be told of: it surfaces in the program around.
-  const onError = (thrown: unknown) =>
-    queueMicrotask(() => {
-      throw thrown;
-    });
+  const onError =
+    options.onError ??
+    ((thrown: unknown) =>
+      queueMicrotask(() => {
+        throw thrown;
+      }));
   const engine = createEmbeddedEngine({ store, clock, onError });
   // Whoever called a sub-agent ends it.
   const spawn: Spawn = (begin) => createLiveSession(edges, begin, parts);

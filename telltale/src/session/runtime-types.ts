@@ -51,6 +51,11 @@ export interface RuntimeOptions {
   readonly derivedTriggers?: DerivedTriggers;
   /** Whose variables of `key: user` sessions have; else `TELLTALE_USER` of `env`, else "local". */
   readonly user?: string;
+  /**
+   * What no session or run can be told of, such as a store that fails while nobody waits for it. Without it, that is
+   * thrown where nobody catches it, and ends most programs: what stays for long gives one.
+   */
+  readonly onError?: (thrown: unknown) => void;
   /** Called at named places of a run: a test ends the process there. */
   readonly crashPoint?: (name: string) => void;
 }

@@ -61,7 +61,8 @@ async function served(cwd: string, ...args: readonly string[]): Promise<Served> 
     ended.then((code) => expect.unreachable(`it ended with ${code}: ${err}`)),
   ]);
   const { url } = JSON.parse(out) as { readonly url: string };
-  const ask = async (path: string, init?: RequestInit) => (await fetch(`${url}${path}`, init)).json();
+  const ask = async (path: string, init?: RequestInit) =>
+    JSON.parse((await (await fetch(`${url}${path}`, init)).text()) || '{}');
   return {
     url,
     process: child,
@@ -142,6 +143,22 @@ describe('telltale dev', () => {
     writeFileSync(file, readFileSync(file, 'utf8').replace('release_agent', 'my_agent'));
     const second = await served(folder, 'dev', '--port', '0');
     expect(await second.get('/agents')).toMatchObject({ items: [{ name: 'my_agent' }] });
+    const turns = join(folder, 'telltale-tour', 'turns.yml');
+    writeFileSync(turns, readFileSync(turns, 'utf8').replace(/^tokens_per_second: .*/m, ''));
+
+    // Who says something while it waits for a person is told nothing that is not so.
+    const { id } = await second.post('/sessions', { agent: 'my_agent', input: 'Go.' });
+    await expect.poll(() => statusOf(second, String(id))).toBe('waiting');
+    await second.post(`/sessions/${id}/steer`, { text: 'Is it out yet?' });
+    await expect.poll(async () => JSON.stringify(await second.get(`/sessions/${id}`))).toContain('"turn":4');
+    await second.post(`/sessions/${id}/steer`, { text: 'And now?' });
+    const { reviews } = (await second.get(`/sessions/${id}`)) as { readonly reviews: readonly string[] };
+    await second.post(`/reviews/${reviews[0]}`, { answer: 'approved' });
+    await expect.poll(() => statusOf(second, String(id))).toBe('completed');
+    expect(await second.get(`/sessions/${id}`)).toMatchObject({
+      result: expect.stringMatching(/^That is all I do/),
+    });
+    expect(readFileSync(join(folder, 'telltale-tour/package/published.json'), 'utf8')).toContain('1.4.0');
   });
 
   it('loads a manifest anew when it changes; a broken edit keeps the old one and says what is wrong', async () => {

@@ -7,6 +7,7 @@ import { openTimetable } from '../../src/engine/timetable.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
+import { createHookGuard } from '../../src/session/outside/hook-guard.ts';
 import {
   beginRow,
   decideClaims,
@@ -599,6 +600,21 @@ describe('a hook', () => {
     await expect(listening.deliver('pushed', body, signed(body))).rejects.toThrow('the disk is full');
     (store as { begin: Store['begin'] }).begin = begin;
     expect(await listening.deliver('pushed', body, signed(body))).toMatchObject({ kind: 'started' });
+  });
+
+  it('that took too long does not undo what another process has made of the message', async () => {
+    const clock = createSimulatedClock();
+    const { tables } = createMemoryStore({ clock });
+    const guard = createHookGuard(tables, clock, 'tester');
+    const take = () => guard.take('paid', 'standard', { id: 'msg_1', bodyHash: 'h' });
+    const slow = await take();
+    await clock.advance(30_000);
+    const quick = await take();
+    if (slow.kind !== 'first' || quick.kind !== 'first') throw new Error('Both were to take it.');
+    expect(quick.since).toBe(slow.since);
+    await quick.over('run_1');
+    await slow.release();
+    expect(await take()).toEqual({ kind: 'known', run: 'run_1' });
   });
 
   it('keeps no secret in what it remembers', async () => {

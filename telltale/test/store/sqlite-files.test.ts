@@ -6,6 +6,8 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -190,6 +192,23 @@ describe('a store that cannot be used', () => {
   });
 });
 
+describe('a stream that cannot be let go of since the file is locked', () => {
+  test('is let go of once it is not, so that others can take it', PATIENT, async () => {
+    const store = await open({ lockTimeoutMs: 20 });
+    const writer = await store.create('t', HEAD);
+    const other = new DatabaseSync(path);
+    other.exec('BEGIN IMMEDIATE');
+    await expect(writer.release()).rejects.toMatchObject({ code: 'store_locked' });
+    other.exec('ROLLBACK');
+    other.close();
+    await expect
+      .poll(async () => (await store.info('t'))?.owner, { timeout: PATIENT.timeout })
+      .toBeUndefined();
+    await (await store.acquire('t')).release();
+    await store.close();
+  });
+});
+
 describe('a disk without space', () => {
   test('appends fail with store_full, and the store goes on when there is space again', async () => {
     await makeStore();
@@ -239,4 +258,21 @@ describe('a disk without space', () => {
       await store.close();
     },
   );
+});
+
+describe('a file that goes away while it is open', () => {
+  test('takes nothing more, is read as it was, and is written again once it is back', async () => {
+    const store = await open();
+    await store.tables.set('t', 'k', 1);
+    renameSync(path, `${path}.moved`);
+    await expect(store.tables.set('t', 'k', 2)).rejects.toMatchObject({ code: 'store_gone' });
+    await expect(store.create('ses_1', HEAD)).rejects.toMatchObject({ code: 'store_gone' });
+    writeFileSync(path, '');
+    await expect(store.tables.set('t', 'k', 2)).rejects.toMatchObject({ code: 'store_gone' });
+    expect(await store.tables.get('t', 'k')).toBe(1);
+    rmSync(path);
+    renameSync(`${path}.moved`, path);
+    await store.tables.set('t', 'k', 3);
+    await store.close();
+  });
 });

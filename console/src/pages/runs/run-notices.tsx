@@ -1,5 +1,5 @@
-import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { StoppedNotice } from '../log/stopped-notice.tsx';
 import { useRunView } from './run-view.ts';
 
 /** What is amiss: with the run, or with what is known of it. */
@@ -10,19 +10,7 @@ export function RunNotices() {
   return (
     <>
       {following.kind === 'lost' || following.kind === 'refused' ? (
-        <div
-          role="status"
-          className="flex flex-wrap items-center gap-2 rounded-lg border border-wait bg-wait-soft px-3 py-2 text-small"
-        >
-          <Icon name="offline" size={14} className="text-wait" />
-          <p className="min-w-0 flex-1">
-            <strong className="font-semibold">The events have stopped coming.</strong> What you see is the run
-            as it was; nothing is lost. {following.error.message}
-          </p>
-          <Button size="small" icon="refresh" onClick={model.open}>
-            Try again now
-          </Button>
-        </div>
+        <StoppedNotice kind="run" message={following.error.message} onRetry={model.open} />
       ) : null}
       {cancelling !== undefined && (status === 'running' || status === 'waiting') ? (
         <p role="status" className="flex gap-2 rounded-lg bg-off-soft px-3 py-2 text-small">

@@ -1,7 +1,7 @@
 import { useNow } from '../../data/use-now.ts';
 import { formatDuration } from '../../format/format-duration.ts';
-import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { StoppedNotice } from '../log/stopped-notice.tsx';
 import { useSessionView } from './session-view.ts';
 import { SILENT_AFTER_MS } from './use-moment.ts';
 
@@ -17,21 +17,7 @@ export function LogNotice() {
       </p>
     );
   if (status.kind !== 'lost' && status.kind !== 'failed') return <Silence />;
-  return (
-    <div
-      role="status"
-      className="flex shrink-0 flex-wrap items-center gap-2 rounded-lg border border-wait bg-wait-soft px-3 py-2 text-small"
-    >
-      <Icon name="offline" size={14} className="text-wait" />
-      <p className="min-w-0 flex-1">
-        <strong className="font-semibold">The events have stopped coming.</strong> What you see is the session
-        as it was; nothing is lost. {status.error.message}
-      </p>
-      <Button size="small" icon="refresh" onClick={model.open}>
-        Try again now
-      </Button>
-    </div>
-  );
+  return <StoppedNotice kind="session" message={status.error.message} onRetry={model.open} />;
 }
 
 /** A session that seems to go on, but of which nothing was heard: its process may be gone. */

@@ -1,5 +1,5 @@
 import type { RegisterCommand } from '../command.ts';
-import type { ServeOptions } from '../serve/serve.ts';
+import type { ServeOptions } from '../serve/serve-options.ts';
 import { addStoreOption } from '../session/store-option.ts';
 
 const EXAMPLES = `

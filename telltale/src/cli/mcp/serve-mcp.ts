@@ -3,9 +3,9 @@ import type { McpServer } from '../../mcp/server/create-mcp-server.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
+import { portOption } from '../port-option.ts';
 import { withRuntime } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
-import { wholeNumber } from '../whole-number.ts';
 import { loadAgents } from './load-agents.ts';
 
 export interface McpOptions {
@@ -22,7 +22,6 @@ export interface McpOptions {
 }
 
 const DEFAULT_PORT = 4810;
-const MAX_PORT = 65_535;
 const LOOPBACK = '127.0.0.1';
 
 /** `telltale mcp`. Over stdio nothing but messages goes to standard output. */
@@ -46,7 +45,7 @@ export async function serveMcp(
     ...(prefix === undefined ? {} : { agentPrefix: prefix }),
     ...(acceptChanges === undefined ? {} : { acceptChanges }),
   };
-  const port = http === undefined ? undefined : http === true ? DEFAULT_PORT : portOf(http);
+  const port = http === undefined ? undefined : http === true ? DEFAULT_PORT : portOption('--http', http);
   const agents = await loadAgents(manifests, context);
   const onError = (thrown: unknown) => void io.stderr.write(`${messageOf(thrown)}\n`);
   const opened = {
@@ -95,12 +94,6 @@ function duration(option: string, text: string): number {
   const read = parseDuration(text);
   if (read.ok && read.value > 0) return read.value;
   throw usage(`${option} '${text}' is no duration.`, 'Write for example 30s, 15m or 24h.');
-}
-
-function portOf(text: string): number {
-  const port = wholeNumber('--http', text, 0);
-  if (port <= MAX_PORT) return port;
-  throw usage(`--http '${text}' is no port.`, `Ports go up to ${MAX_PORT}.`);
 }
 
 const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

@@ -15,7 +15,7 @@ type Context = Pick<CommandContext, 'io' | 'runtimes'>;
 export function withRuntime<T>(
   { io, runtimes }: Context,
   options: StoreOption &
-    Pick<RuntimeOptions, 'durability' | 'approve'> & {
+    Pick<RuntimeOptions, 'durability' | 'approve' | 'onError'> & {
       readonly early?: EarlyStore;
       /** The caller makes spans and metrics itself. */
       readonly ownTelemetry?: true;

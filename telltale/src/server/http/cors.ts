@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
-const RESPONSE_HEADERS = 'location, retry-after, idempotency-replayed, www-authenticate';
+const RESPONSE_HEADERS = 'location, retry-after, idempotency-replayed, www-authenticate, x-telltale-session';
 const PREFLIGHT_S = '600';
 
 /**

@@ -139,6 +139,16 @@ export const serverFailed = (id: string) =>
     hint: 'What the server wrote to its standard error under that id says why.',
   });
 
+export const badOrigin = (given: string) =>
+  new RuntimeError('usage', `"${given}" is no origin: no page would be let in by it.`, {
+    hint: 'Write scheme, name and port of the site, and no path: --origin https://app.example.com',
+  });
+
+export const badHostName = (given: string) =>
+  new RuntimeError('usage', `"${given}" is no name of a host: no request would be let in by it.`, {
+    hint: 'Write the name alone, without scheme or port: --allow-host agents.example.com',
+  });
+
 export const needsToken = (host: string, isOwnOnly: boolean) =>
   new RuntimeError(
     'usage',
@@ -146,6 +156,6 @@ export const needsToken = (host: string, isOwnOnly: boolean) =>
       ? 'A token is required, and none is set: nobody could use this server.'
       : `Anybody who reaches ${host} could use this server.`,
     {
-      hint: `Set a token that clients have to send: telltale token create NAME --role admin${isOwnOnly ? '' : '. Or leave --host at 127.0.0.1.'}`,
+      hint: `Set a token that clients have to send: telltale token create NAME --role admin, on the same store${isOwnOnly ? '.' : '. Or leave --host at 127.0.0.1.'}`,
     },
   );

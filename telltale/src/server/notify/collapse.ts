@@ -1,4 +1,4 @@
-import { clip } from './notice.ts';
+import { clip } from './clip.ts';
 import type { Outbox } from './outbox.ts';
 import { type OutboxRow, outboxId } from './outbox-row.ts';
 

@@ -8,7 +8,7 @@ import { type Channel, createChannels } from './channels.ts';
 import { createCollapse } from './collapse.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { lookBack, MARK_EVERY_MS, writeMark } from './look-back.ts';
-import { isOfRun, mayBeNotice, type Notice, noticeOf, streamOf, type WatchedEvent } from './notice.ts';
+import { mayBeNotice, type Notice, noticeOf } from './notice.ts';
 import type { Notifications } from './notifications.ts';
 import { createOutbox } from './outbox.ts';
 import { infoOf, type OutboxRow, outboxId } from './outbox-row.ts';
@@ -16,6 +16,7 @@ import { createPace } from './pace.ts';
 import { runChannelCommand } from './run-channel-command.ts';
 import { sendWebhook } from './send-webhook.ts';
 import { createDesktop, type Desktop } from './show-on-desktop.ts';
+import { isOfRun, streamOf, type WatchedEvent } from './stream-place.ts';
 import { createStreamPlaces } from './stream-places.ts';
 
 export interface NotificationsOptions {

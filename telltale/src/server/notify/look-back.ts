@@ -1,7 +1,8 @@
 import { decodeEvent } from '../../events/codec.ts';
 import { decodeRunEvent } from '../../events/run-codec.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
-import { mayBeNotice, type WatchedEvent } from './notice.ts';
+import { mayBeNotice } from './notice.ts';
+import type { WatchedEvent } from './stream-place.ts';
 
 const TABLE = 'notify.mark';
 const KEY = 'at';

@@ -3,18 +3,8 @@ import type { RunEvent } from '../../events/run-event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { isJsonObject } from '../../kernel/json.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
-
-export type WatchedEvent = SessionEvent | RunEvent;
-
-/** Whose a stream is. */
-export interface StreamPlace {
-  /** The agent that nobody called: its rules count for all that it sets off. */
-  readonly agent: string;
-  /** Whether nobody above hears how it ended, and does something about it. */
-  readonly isTop: boolean;
-  /** The workflow of a run. */
-  readonly workflow?: string;
-}
+import { clip } from './clip.ts';
+import { isOfRun, type StreamPlace, type WatchedEvent } from './stream-place.ts';
 
 /** Something that people may want to hear of. */
 export interface Notice {
@@ -38,25 +28,6 @@ type Noticed<Event> = Extract<Event, { readonly type: (typeof TYPES)[number] }>;
 
 export const mayBeNotice = (event: WatchedEvent): event is Noticed<WatchedEvent> =>
   NOTICED.has(event.type) && (event.type !== 'custom' || event.name === 'notify');
-
-export const isOfRun = <Event extends WatchedEvent>(event: Event): event is Event & RunEvent =>
-  !('session' in event);
-
-export const streamOf = (event: WatchedEvent): string => (isOfRun(event) ? event.run : event.session);
-
-export function placeOf(event: WatchedEvent): StreamPlace | undefined {
-  if (event.type === 'session.started') {
-    const { agent, parent } = event;
-    return { agent: parent?.agents[0] ?? agent, isTop: parent === undefined };
-  }
-  if (event.type !== 'workflow.started') return undefined;
-  const { manifest, origin, workflow } = event;
-  return {
-    agent: origin.agents[0] ?? manifest.agent,
-    isTop: origin.parent === undefined && origin.action === undefined && origin.leads !== true,
-    workflow,
-  };
-}
 
 const MAX_MESSAGE = 1_000;
 /** Of what goes with it, as JSON; longer is on the log. */
@@ -184,7 +155,3 @@ function ofStep(written: Json): Notice | undefined {
 
 const quote = (value: Json): string =>
   clip(typeof value === 'string' ? value : JSON.stringify(value), MAX_QUOTE);
-
-/** Ends with a whole character. */
-export const clip = (text: string, chars: number): string =>
-  text.length <= chars ? text : `${text.slice(0, chars - 1).replace(/[\ud800-\udbff]$/, '')}…`;

@@ -3,8 +3,8 @@ import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { commandFailed } from '../../targets/process/process-errors.ts';
 import type { EndedProcess } from '../../targets/process/process-request.ts';
 import { runProcess } from '../../targets/process/run-process.ts';
+import { clip } from './clip.ts';
 import { type Delivered, type Parcel, timed } from './delivery.ts';
-import { clip } from './notice.ts';
 import { payloadOf } from './outbox-row.ts';
 
 export interface CommandChannel {

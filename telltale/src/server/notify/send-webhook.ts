@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import { keyOf } from '../../session/outside/hook-signature.ts';
 import { retryAfterMs } from './back-off.ts';
+import { clip } from './clip.ts';
 import { type Delivered, type Parcel, timed } from './delivery.ts';
-import { clip } from './notice.ts';
 import { payloadOf } from './outbox-row.ts';
 
 export interface WebhookChannel {

@@ -1,7 +1,7 @@
 import { decodeEvent } from '../../events/codec.ts';
 import { decodeRunEvent } from '../../events/run-codec.ts';
 import type { Store } from '../../store/store.ts';
-import { isOfRun, placeOf, type StreamPlace, streamOf, type WatchedEvent } from './notice.ts';
+import { isOfRun, placeOf, type StreamPlace, streamOf, type WatchedEvent } from './stream-place.ts';
 
 /** Streams whose agent is remembered; the others are looked up. */
 const MAX_STREAMS = 10_000;

@@ -1,15 +1,14 @@
-import type { ReviewRequest } from '../../events/event.ts';
-import type { JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { ReviewReply } from '../../session/reviews/read-reply.ts';
 import type { Session } from '../../session/runtime-types.ts';
 import type { ServerEdges } from '../server-edges.ts';
+import { type Begun, createCurrentExchanges } from './current-exchanges.ts';
 import { createExchange, type Exchange } from './exchange/exchange.ts';
 import { type Beginning, createExchangeFold } from './exchange/exchange-end.ts';
 import { createIdleChats } from './idle-chats.ts';
-import { notWaiting, threadBusy } from './protocol-errors.ts';
-import { createThreadTable, threadKey } from './thread-table.ts';
+import { notWaiting } from './protocol-errors.ts';
+import { createThreadTable } from './thread-table.ts';
 
 /** What a client sends to a conversation. */
 export type Said =
@@ -31,16 +30,6 @@ export interface Asked {
   readonly replays: boolean;
 }
 
-/** An exchange that has begun, and how the session stood before. */
-export interface Begun {
-  readonly exchange: Exchange;
-  /** Undefined of a new session, whose first event has it. */
-  readonly metadata: JsonObject | undefined;
-  /** Actions that had not ended, and reviews that nobody had answered. */
-  readonly open: readonly string[];
-  readonly reviews: readonly ReviewRequest[];
-}
-
 /** The conversations of front ends: each is a session, and has one exchange at a time. */
 export interface Chats {
   begin(asked: Asked): Promise<Begun>;
@@ -50,27 +39,14 @@ export interface Chats {
   current(thread: string, agent?: string): { readonly begun: Begun; readonly agent: string } | undefined;
 }
 
-/** How long a message waits for an exchange that was broken off to end: a program is killed after five seconds. */
-const STOPPING_MS = 15_000;
-
-interface Current {
-  readonly thread: string;
-  readonly agent: string;
-  begun?: Begun;
-  stopping: boolean;
-  /** Resolves once the next exchange may begin. */
-  readonly over: Promise<void>;
-  readonly end: () => void;
-}
-
 export function createChats(edges: ServerEdges): Chats {
   const { runtime, clock, closing, onError } = edges;
   const table = createThreadTable(runtime.store.tables);
   const idle = createIdleChats({ runtime, clock, onError });
-  const currents = new Map<string, Current>();
+  const currents = createCurrentExchanges(clock);
 
   const begin = async (asked: Asked): Promise<Begun> => {
-    const current = await claim(asked);
+    const current = await currents.claim(asked.agent.manifest.name, asked.thread);
     try {
       const begun = await (asked.said.kind === 'message'
         ? say(asked, asked.said)
@@ -86,36 +62,6 @@ export function createChats(edges: ServerEdges): Chats {
       throw thrown;
     }
   };
-
-  /** Waits for an exchange that is being broken off; refuses beside one that is not. */
-  const claim = async ({ agent, thread }: Asked): Promise<Current> => {
-    const key = threadKey(agent.manifest.name, thread);
-    for (let before = currents.get(key); before !== undefined; before = currents.get(key)) {
-      const isOver = before.stopping && (await within(before.over, STOPPING_MS));
-      if (!isOver) throw threadBusy(thread, before.begun?.exchange.session.id);
-    }
-    let resolve: () => void = () => undefined;
-    const over = new Promise<void>((done) => {
-      resolve = done;
-    });
-    const current: Current = {
-      ...{ thread, agent: agent.manifest.name, stopping: false, over },
-      end() {
-        if (currents.get(key) === current) currents.delete(key);
-        resolve();
-      },
-    };
-    currents.set(key, current);
-    return current;
-  };
-  const within = (over: Promise<void>, ms: number): Promise<boolean> =>
-    new Promise((resolve) => {
-      const disarm = clock.after(ms, () => resolve(false));
-      void over.then(() => {
-        disarm();
-        resolve(true);
-      });
-    });
 
   const say = async (asked: Asked, said: Extract<Said, { kind: 'message' }>): Promise<Begun> => {
     const { name } = asked.agent.manifest;
@@ -195,7 +141,7 @@ export function createChats(edges: ServerEdges): Chats {
   };
 
   const ofExchange = (exchange: Exchange) =>
-    [...currents.values()].find(({ begun }) => begun?.exchange === exchange);
+    [...currents.all()].find(({ begun }) => begun?.exchange === exchange);
 
   return {
     begin,
@@ -206,7 +152,7 @@ export function createChats(edges: ServerEdges): Chats {
       exchange.session.breakOff();
     },
     current(thread, agent) {
-      for (const { begun, ...of } of currents.values())
+      for (const { begun, ...of } of currents.all())
         if (begun !== undefined && of.thread === thread && (agent ?? of.agent) === of.agent)
           return { begun, agent: of.agent };
       return undefined;

@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../../events/event.ts';
 import type { RunEvent } from '../../events/run-event.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
 import { takeUp as goOn } from './take-up.ts';
@@ -34,6 +34,9 @@ export interface CaretakerEdges {
 const MAX_ATTENDED = 10_000;
 /** When a session is looked at again that somebody had. */
 const LOOKS_MS = [50, 200, 1_000];
+/** When a session is looked at again whose store failed, and how often: for an hour. */
+const TEND_MS = 10_000;
+const TENDS = 360;
 /** Sessions that are taken up side by side. */
 const AT_ONCE = 16;
 
@@ -42,6 +45,8 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
   /** Sessions that wait, and what ends watching them. */
   const attended = new Map<string, () => void>();
   const underWay = new Map<string, Promise<void>>();
+  /** Sessions whose store failed, and what ends waiting for it. */
+  const tended = new Map<string, () => void>();
   let closed = false;
 
   const takeUp = (session: string): Promise<void> => {
@@ -57,10 +62,11 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
       await goOn({ runtime, catalog, onError: () => undefined }, session); // its log has what went wrong
       // What comes while it is let go of has nobody else to notice it.
       const look = () => void attend(session).catch(() => undefined);
-      runtime.session(session)?.result.then(look, look);
+      void wasStoreTrouble(session).then((was) => (was ? tend(session) : look()));
     } catch (thrown) {
       const error = toRuntimeError(thrown);
       if (error.code === 'runtime_closed') return;
+      if (isStoreTrouble(error)) return tend(session);
       forget(session);
       onLeft(session, `${error.message} ${error.hint ?? ''}`.trim());
     }
@@ -87,12 +93,42 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
     );
   };
 
+  /** Once nobody works on it here any more. */
+  const wasStoreTrouble = async (session: string): Promise<boolean> => {
+    try {
+      const ended = await runtime.session(session)?.result;
+      return ended?.status === 'interrupted' && ended.error !== undefined && isStoreTrouble(ended.error);
+    } catch (thrown) {
+      return isStoreTrouble(toRuntimeError(thrown));
+    }
+  };
+
+  /** One whose log could not be written stays as it is on it: it goes on when the store is well again. */
+  const tend = (session: string, left = TENDS): void => {
+    if (closed || left === 0 || tended.has(session)) return;
+    const look = async () => {
+      tended.delete(session);
+      const info = await store.info(session).catch(() => undefined); // the next look may do better
+      if (info !== undefined && info.status !== 'running') return;
+      if (info === undefined || info.owner !== undefined) tend(session, left - 1);
+      else await takeUp(session);
+    };
+    tended.set(
+      session,
+      clock.after(TEND_MS, () => void look()),
+    );
+  };
+
   const forget = (session: string) => {
     attended.get(session)?.();
     attended.delete(session);
   };
 
   const observe = (event: SessionEvent | RunEvent) => {
+    if (event.type === 'session.started' && event.parent === undefined)
+      void wasStoreTrouble(event.session).then((was) => {
+        if (was) tend(event.session);
+      });
     if (event.type !== 'session.waiting' || !('session' in event)) return;
     const look = () => void attend(event.session).catch(() => undefined);
     const live = runtime.session(event.session);
@@ -124,7 +160,12 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
       closed = true;
       unwatch();
       for (const session of [...attended.keys()]) forget(session);
+      for (const cancel of tended.values()) cancel();
       await Promise.all(underWay.values());
     },
   };
 }
+
+/** What may pass by itself: a full disk, a lock. */
+const isStoreTrouble = ({ code, retryable }: Pick<RuntimeError, 'code' | 'retryable'>): boolean =>
+  code.startsWith('store_') && retryable;

@@ -13,7 +13,7 @@ import {
   tokenPage,
   whoami,
 } from './schemas/daemon.ts';
-import { byId } from './sessions.ts';
+import { byId } from './schemas/wire.ts';
 
 const tag = 'daemon';
 

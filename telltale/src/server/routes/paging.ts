@@ -55,7 +55,5 @@ function decodeCursor<Place>(cursor: string, place: z.ZodType<Place>): Place {
   return read.data;
 }
 
-/** Where a stream stands in a list of streams. */
-export const streamPlace = z.tuple([z.number(), z.string()]);
 export const textPlace = z.tuple([z.string()]);
 export const numberPlace = z.tuple([z.int()]);

@@ -9,7 +9,7 @@ import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { addOperation, answerJson } from './operation.ts';
 import { pageOf, pageQuery } from './paging.ts';
 import { answerReview, reviewDetails, reviewPage } from './schemas/reviews.ts';
-import { byId } from './sessions.ts';
+import { byId } from './schemas/wire.ts';
 
 const tag = 'reviews';
 const place = z.tuple([z.number(), z.string()]);

@@ -8,15 +8,14 @@ import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { begun, begunOnce } from './begun.ts';
 import { cancelSession } from './cancel-session.ts';
 import { findStream } from './find-stream.ts';
-import { addOperation, answerJson } from './operation.ts';
-import { pageOf, pageQuery, streamPlace } from './paging.ts';
-import { eventQuery, runEventPage } from './schemas/events.ts';
+import { listStreams } from './list-streams.ts';
+import { addOperation } from './operation.ts';
+import { pageQuery } from './paging.ts';
+import { runEventPage } from './schemas/events.ts';
 import { resumeRun, runPage, runStatusQuery, runSummary, signalRun, startRun } from './schemas/runs.ts';
 import { cancelled } from './schemas/sessions.ts';
-import { jsonObject } from './schemas/wire.ts';
-import { serveEvents } from './serve-events.ts';
-import { atSeq, byId } from './sessions.ts';
-import { stateJson } from './state-json.ts';
+import { byId } from './schemas/wire.ts';
+import { mountStreamReads } from './stream-reads.ts';
 import type { Summaries } from './summaries.ts';
 
 const tag = 'runs';
@@ -40,25 +39,18 @@ export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summarie
         status: runStatusQuery.optional(),
       }),
     },
-    async ({ query: { session, workflow, status, ...asked } }) => {
-      const filter = {
-        kind: 'run' as const,
-        ...(status === undefined ? {} : { status }),
-        ...(workflow === undefined ? {} : { name: workflow }),
-        ...(session === undefined ? {} : { parent: session }),
-      };
-      const { items, next } = await pageOf(
+    ({ query: { session, workflow, status, ...asked } }) =>
+      listStreams(
+        store,
         asked,
-        streamPlace,
-        (behind, limit) =>
-          store.list({
-            ...{ ...filter, limit },
-            ...(behind === undefined ? {} : { before: { createdAt: behind[0], stream: behind[1] } }),
-          }),
-        ({ createdAt, stream }) => [createdAt, stream] as [number, string],
-      );
-      return { items: await Promise.all(items.map(summaries.run)), ...(next === undefined ? {} : { next }) };
-    },
+        {
+          kind: 'run',
+          ...(status === undefined ? {} : { status }),
+          ...(workflow === undefined ? {} : { name: workflow }),
+          ...(session === undefined ? {} : { parent: session }),
+        },
+        summaries.run,
+      ),
   );
 
   addOperation(
@@ -84,39 +76,12 @@ export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summarie
     },
   );
 
-  addOperation(
-    app,
-    {
-      ...{ method: 'get', path: '/runs/{id}', id: 'run', tag, role: 'read', summary: 'A workflow run' },
-      ...{ params: byId, answer: runSummary },
-    },
-    async ({ params: { id } }) => summaries.run(await findStream(store, 'run', id)),
-  );
-
-  addOperation(
-    app,
-    {
-      ...{ method: 'get', path: '/runs/{id}/state', id: 'runState', tag, role: 'read' },
-      summary: 'The folded state of a run, now or after an event',
-      ...{ params: byId, query: atSeq, answer: jsonObject },
-    },
-    async ({ c, params: { id }, query: { seq } }) => {
-      await findStream(store, 'run', id);
-      return answerJson(c, stateJson(await workflows.state(id, seq)));
-    },
-  );
-
-  addOperation(
-    app,
-    {
-      ...{ method: 'get', path: '/runs/{id}/events', id: 'runEvents', tag, role: 'read' },
-      summary: 'The events of a run, or its event stream',
-      description: 'As those of a session.',
-      stream: 'Events have their seq as `id`; `data` is the event as JSON.',
-      ...{ params: byId, query: eventQuery, answer: runEventPage },
-    },
-    async ({ c, params: { id }, query }) => serveEvents(edges, c, await findStream(store, 'run', id), query),
-  );
+  mountStreamReads(app, edges, {
+    ...{ kind: 'run', title: 'A workflow run', summary: runSummary, summaryOf: summaries.run },
+    ...{ stateOf: (id, seq) => workflows.state(id, seq), eventPage: runEventPage },
+    events: 'As those of a session.',
+    stream: 'Events have their seq as `id`; `data` is the event as JSON.',
+  });
 
   addOperation(
     app,

@@ -9,7 +9,7 @@ import { cancelSession } from './cancel-session.ts';
 import { findStream } from './find-stream.ts';
 import { addOperation } from './operation.ts';
 import { cancelled, forked, resumeSession as resumed, said, sessionSummary } from './schemas/sessions.ts';
-import { byId } from './sessions.ts';
+import { byId } from './schemas/wire.ts';
 import type { Summaries } from './summaries.ts';
 
 const tag = 'sessions';

@@ -72,6 +72,12 @@ export function createLiveRun(
     subscribe(listener) {
       let ended = false;
       const read = async () => {
+        // One that cannot begin says so by its result.
+        const isThere = await ready.then(
+          () => true,
+          () => false,
+        );
+        if (!isThere) return;
         for await (const event of followRun(store, id, ready, result)) {
           if (ended) return;
           listener(event);

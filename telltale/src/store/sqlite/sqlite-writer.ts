@@ -1,4 +1,5 @@
 import type { Json } from '../../kernel/json.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { InboxMessage, StreamWriter } from '../store.ts';
 import { streamReleased } from '../store-errors.ts';
 import type { CommitQueue } from './commit-queue.ts';
@@ -13,6 +14,8 @@ export interface SqliteWriterEdges {
   readonly onWake: StreamWriter['onWake'];
 }
 
+const RELEASE_AGAIN_MS = 1_000;
+
 export function createSqliteWriter({ queue, state, made, onWake }: SqliteWriterEdges): StreamWriter {
   const { stream, epoch, committed: head } = state;
   const wakes = new Set<() => void>();
@@ -22,7 +25,18 @@ export function createSqliteWriter({ queue, state, made, onWake }: SqliteWriterE
     for (const end of wakes) end();
     wakes.clear();
     if (state.id <= 0) await made?.catch(() => undefined); // one that was not made is nobody's
-    if (state.id > 0) await queue.write({ op: 'release', stream: state.id, epoch });
+    if (state.id > 0) await letGo();
+  };
+
+  /** Where the store is full or locked it is tried until it works: else nobody could take the stream as long as this process lives. */
+  const letGo = async (): Promise<void> => {
+    try {
+      await queue.write({ op: 'release', stream: state.id, epoch });
+    } catch (thrown) {
+      if (toRuntimeError(thrown).retryable)
+        setTimeout(() => letGo().catch(() => undefined), RELEASE_AGAIN_MS).unref(); // it goes on by itself
+      throw thrown;
+    }
   };
 
   return {

@@ -3,6 +3,7 @@ import type { SessionStatus } from '../../events/state.ts';
 import { OPERATION } from '../conventions.ts';
 import type { ModelName } from '../model-name.ts';
 import type { Instruments } from './instruments.ts';
+import { endOf, type MeteredStream } from './metered-streams.ts';
 import type { StateSpend } from './state-spend.ts';
 
 interface MeteredAction {
@@ -12,8 +13,7 @@ interface MeteredAction {
 }
 
 /** What is kept of a session until it ends. */
-export interface MeteredSession {
-  size: number;
+export interface MeteredSession extends MeteredStream {
   readonly agent: string;
   readonly model: ModelName;
   readonly startedAt: number | undefined;
@@ -27,7 +27,6 @@ export interface MeteredSession {
   /** When actions started while the model was speaking. */
   early: number[];
   readonly actions: Map<string, MeteredAction>;
-  readonly reviews: Set<string>;
 }
 
 /** In labels, what nobody here knows. */
@@ -66,21 +65,20 @@ export function endTurn(
   own.early = [];
 }
 
+type EndedAction = EventOf<
+  'action.completed' | 'action.failed' | 'action.skipped' | 'action.cancelled' | 'action.interrupted'
+>;
+
 /** Whether it was open. */
-export function endAction(
-  meters: Instruments,
-  own: MeteredSession,
-  id: string,
-  at: number,
-  status: string,
-  code?: string,
-): boolean {
+export function endAction(meters: Instruments, own: MeteredSession, event: EndedAction): boolean {
+  const { id, at } = event;
   const action = own.actions.get(id);
   if (action === undefined) return false;
   own.actions.delete(id);
   // What is not there is called whatever the model likes to call it.
-  const target = code === 'target_unknown' ? NOT_TOLD : action.name;
-  meters.actions.of(own.agent, action.kind, target, status).value++;
+  const isUnknown = event.type === 'action.failed' && event.error.code === 'target_unknown';
+  const target = isUnknown ? NOT_TOLD : action.name;
+  meters.actions.of(own.agent, action.kind, target, endOf(event.type)).value++;
   if (action.startedAt !== undefined)
     meters.actionDuration.record(seconds(at - action.startedAt), action.kind, target);
   return true;

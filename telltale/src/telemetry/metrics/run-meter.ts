@@ -1,14 +1,12 @@
 import type { EventOf } from '../../events/event.ts';
 import type { RunEvent, RunEventOf } from '../../events/run-event.ts';
-import { createOpenStreams } from '../open-streams.ts';
 import type { Instruments } from './instruments.ts';
 import { NOT_TOLD, seconds } from './metered-session.ts';
+import { createMeteredStreams, endOf, type MeteredStream } from './metered-streams.ts';
 
-interface MeteredRun {
-  size: number;
+interface MeteredRun extends MeteredStream {
   readonly workflow: string;
   readonly startedAt: number | undefined;
-  readonly reviews: Set<string>;
   /** Steps whose agents are sessions of their own: what they cost is counted there. */
   readonly agentSteps: Set<string>;
 }
@@ -21,13 +19,8 @@ export interface RunMeter {
   knows(run: string): boolean;
 }
 
-const MAX_OPEN = 100_000;
-
 export function createRunMeter(meters: Instruments): RunMeter {
-  const asked = meters.reviewsOpen.of('run');
-  const runs = createOpenStreams<MeteredRun>(MAX_OPEN, ({ reviews }) => {
-    asked.value -= reviews.size;
-  });
+  const runs = createMeteredStreams<MeteredRun>(meters.reviewsOpen.of('run'));
 
   const begin = (run: string, first: RunEventOf<'workflow.started'> | undefined) =>
     runs.open(run, {
@@ -39,48 +32,31 @@ export function createRunMeter(meters: Instruments): RunMeter {
     meters.runsEnded.of(own.workflow, status).value++;
     if (own.startedAt !== undefined)
       meters.runDuration.record(seconds(at - own.startedAt), own.workflow, status);
-    asked.value -= own.reviews.size;
     runs.close(run);
-  };
-
-  const step = ({ workflow }: MeteredRun, status: string) => {
-    meters.steps.of(workflow, status).value++;
   };
 
   const fold = (own: MeteredRun, event: RunEvent): void => {
     switch (event.type) {
       case 'workflow.completed':
-        end(own, event, 'completed');
-        break;
       case 'workflow.failed':
-        end(own, event, 'failed');
-        break;
       case 'workflow.cancelled':
-        end(own, event, 'cancelled');
+        end(own, event, endOf(event.type));
         break;
       case 'step.completed':
-        step(own, 'completed');
-        break;
       case 'step.failed':
-        step(own, 'failed');
-        break;
       case 'step.skipped':
-        step(own, 'skipped');
-        break;
       case 'step.cancelled':
-        step(own, 'cancelled');
+        meters.steps.of(own.workflow, endOf(event.type)).value++;
         break;
       case 'model.used':
         if (event.worker !== undefined || own.agentSteps.has(event.step)) return;
         meters.cost.of('', own.workflow).value += event.cost_usd;
         break;
       case 'review.requested':
-        if (own.reviews.has(event.review)) return;
-        own.reviews.add(event.review);
-        asked.value++;
+        runs.asked(own, event.review);
         break;
       case 'review.resolved':
-        if (own.reviews.delete(event.review)) asked.value--;
+        runs.answered(own, event.review);
         break;
       case 'invoke':
         meters.invokes.of(event.artifact, event.fallback?.reason ?? 'decided').value++;

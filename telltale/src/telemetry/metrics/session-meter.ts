@@ -4,7 +4,6 @@ import { usedOutside } from '../../events/fold-turns.ts';
 import { LLM_USAGE } from '../../events/reduce.ts';
 import type { SessionStatus } from '../../events/state.ts';
 import { modelName } from '../model-name.ts';
-import { createOpenStreams } from '../open-streams.ts';
 import type { Instruments } from './instruments.ts';
 import {
   endAction,
@@ -15,6 +14,7 @@ import {
   seconds,
   use,
 } from './metered-session.ts';
+import { createMeteredStreams, endOf } from './metered-streams.ts';
 import { createStateSpend } from './state-spend.ts';
 
 export interface SessionMeter {
@@ -24,14 +24,8 @@ export interface SessionMeter {
   knows(session: string): boolean;
 }
 
-/** Sessions with their open actions, of which something is kept. */
-const MAX_OPEN = 100_000;
-
 export function createSessionMeter(meters: Instruments): SessionMeter {
-  const asked = meters.reviewsOpen.of('session');
-  const sessions = createOpenStreams<MeteredSession>(MAX_OPEN, ({ reviews }) => {
-    asked.value -= reviews.size;
-  });
+  const sessions = createMeteredStreams<MeteredSession>(meters.reviewsOpen.of('session'));
 
   const begin = (event: SessionEvent, first: EventOf<'session.started'> | undefined, isNew: boolean) =>
     sessions.open(event.session, {
@@ -51,23 +45,16 @@ export function createSessionMeter(meters: Instruments): SessionMeter {
     meters.sessionsEnded.of(own.agent, status).value++;
     if (own.startedAt !== undefined)
       meters.sessionDuration.record(seconds(at - own.startedAt), own.agent, status);
-    asked.value -= own.reviews.size;
     sessions.close(session);
   };
 
   const fold = (own: MeteredSession, event: SessionEvent): void => {
     switch (event.type) {
       case 'session.completed':
-        end(own, event, 'completed');
-        break;
       case 'session.failed':
-        end(own, event, 'failed');
-        break;
       case 'session.stalled':
-        end(own, event, 'stalled');
-        break;
       case 'session.cancelled':
-        end(own, event, 'cancelled');
+        end(own, event, endOf(event.type));
         break;
       case 'session.resumed':
         own.status = 'running';
@@ -127,28 +114,18 @@ export function createSessionMeter(meters: Instruments): SessionMeter {
         break;
       }
       case 'action.completed':
-        if (endAction(meters, own, event.id, event.at, 'completed')) sessions.grow(own, -1);
-        break;
       case 'action.failed':
-        if (endAction(meters, own, event.id, event.at, 'failed', event.error.code)) sessions.grow(own, -1);
-        break;
       case 'action.skipped':
-        if (endAction(meters, own, event.id, event.at, 'skipped')) sessions.grow(own, -1);
-        break;
       case 'action.cancelled':
-        if (endAction(meters, own, event.id, event.at, 'cancelled')) sessions.grow(own, -1);
-        break;
       case 'action.interrupted':
-        if (endAction(meters, own, event.id, event.at, 'interrupted')) sessions.grow(own, -1);
+        if (endAction(meters, own, event)) sessions.grow(own, -1);
         break;
       case 'review.requested':
-        if (own.reviews.has(event.review)) return;
-        own.reviews.add(event.review);
-        asked.value++;
+        sessions.asked(own, event.review);
         break;
       case 'review.resolved':
         if (own.status === 'waiting') own.status = 'running';
-        if (own.reviews.delete(event.review)) asked.value--;
+        sessions.answered(own, event.review);
         break;
       case 'trigger.fired':
         meters.triggersFired.of(own.agent, event.workflow).value++;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createSystemClock } from '../../../src/kernel/clock.ts';
 import { RuntimeError } from '../../../src/kernel/runtime-error.ts';
 import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
 import { createTokens } from '../../../src/server/auth/create-tokens.ts';
@@ -87,6 +88,52 @@ describe('tokens', () => {
     expect((await ask('/things', { headers: bearer(runner) })).status).toBe(401);
   });
 
+  it('that were revoked end the streams that were opened with them, and no others', async () => {
+    const clock = createSimulatedClock();
+    const streaming: Mount = (app) => {
+      app.get('/stream', (c) =>
+        c.body(
+          new ReadableStream({ start: (control) => control.enqueue(new TextEncoder().encode('hello')) }),
+        ),
+      );
+    };
+    const { ask, edges } = await openStage({ mount: streaming, clock, requireToken: false });
+    const open = async (name: string) => {
+      const { token } = await edges.tokens.create(name, 'read');
+      const { body } = await ask('/stream', { headers: bearer(token) });
+      const reader = (body as ReadableStream<Uint8Array>).getReader();
+      await reader.read();
+      return reader;
+    };
+    const [gone, kept] = [await open('gone'), await open('kept')];
+    let isCut = false;
+    const cut = gone.read().then(
+      ({ done }) => done,
+      () => {
+        isCut = true;
+      },
+    );
+    await clock.advance(5_000);
+    expect(isCut).toBe(false);
+    await edges.tokens.revoke('gone');
+    await clock.advance(5_000);
+    await cut;
+    expect(isCut).toBe(true);
+    const next = kept.read().catch(() => 'cut');
+    await clock.advance(10_000);
+    expect(await Promise.race([next, new Promise((resolve) => setImmediate(resolve))])).toBeUndefined();
+    await kept.cancel();
+  });
+
+  it('let their callers read while the store cannot be written', async () => {
+    const store = createMemoryStore({ clock: createSystemClock() });
+    const full = () => Promise.reject(new RuntimeError('store_full', 'There is no space left.'));
+    const { ask, edges } = await openStage({ mount: things, store });
+    const { token } = await edges.tokens.create('ann', 'read');
+    Object.assign(store.tables, { set: full });
+    expect((await ask('/things', { headers: bearer(token) })).status).toBe(200);
+  });
+
   it('are kept as hashes only, and say when they were last used, to the minute', async () => {
     const { ask, reader, tokens, store, clock } = await withTokens();
     const created = clock.now();
@@ -153,6 +200,19 @@ describe('requests', () => {
     expect(await isAlive()).toBe(true);
     await clock.advance(2_000);
     expect((await ask('/things')).status).toBe(200);
+  });
+
+  it('to hooks are counted by address, whatever else they bring, and fill no audit', async () => {
+    const { post, edges } = await openStage({ limits: { perSecond: 1, burst: 60 } });
+    const statuses = new Set<number>();
+    for (let n = 0; n < 70; n++)
+      statuses.add(
+        (await post(`/hooks/h${n}`, {}, { authorization: 'x', 'idempotency-key': `k${n}` })).status,
+      );
+    expect([...statuses].sort()).toEqual([404, 429]);
+    await expect.poll(async () => (await edges.audit.list({ limit: 200 })).length).toBeGreaterThan(10);
+    expect((await edges.audit.list({ limit: 200 })).length).toBeLessThanOrEqual(51);
+    expect(await edges.runtime.store.tables.keys('server.idempotency')).toEqual([]);
   });
 
   it('that change something are audited with who, what and how it went; refused ones, too', async () => {

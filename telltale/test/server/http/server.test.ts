@@ -366,6 +366,18 @@ describe('other sites', () => {
       origin,
     );
     expect((await post('/things', {}, { origin: 'https://evil.example' })).status).toBe(403);
+    expect(made.headers.get('access-control-expose-headers')).toContain('x-telltale-session');
+  });
+
+  it('are named as people write them, and not by what no browser sends', async () => {
+    const { post } = await openStage({ mount: things, origins: ['HTTPS://App.example.com/'] });
+    expect((await post('/things', {}, { origin: 'https://app.example.com' })).status).toBe(201);
+    for (const bad of ['app.example.com', 'https://app.example.com/page', '*', 'null'])
+      await expect(openStage({ origins: [bad] })).rejects.toMatchObject({
+        ...{ code: 'usage', message: expect.stringContaining(bad), hint: expect.stringContaining('https://') },
+      });
+    for (const bad of ['https://agents.example.com', 'agents.example.com:443', '*'])
+      await expect(openStage({ allowHosts: [bad] })).rejects.toMatchObject({ code: 'usage' });
   });
 });
 

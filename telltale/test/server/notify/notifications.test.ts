@@ -294,6 +294,8 @@ describe('a notification', () => {
   it('is not lost where the process died between the event and the outbox', async () => {
     const receiver = await openReceiver();
     const { clock, store, create } = await stage(receiver);
+    const one = create();
+    for (let minutes = 0; minutes < 20; minutes++) await clock.advance(60_000);
     const session = sessionOf(clock);
     const failed = session.failed();
     const writer = await store.create('ses_1', {
@@ -307,9 +309,7 @@ describe('a notification', () => {
       return encodeEvent({ seq, at, session: id, turn, cause }, body as EventBody);
     });
     await new Promise<void>((resolve) => writer.append({ expectedSeq: 0, events: lines }, () => resolve()));
-    const one = create();
-    one.observe(session.started); // and of the rest it never heard
-    await eventually(async () => expect(await store.tables.get('notify.mark', 'at')).toBe(clock.now()));
+    // Nothing had happened for long before: of what did, the process never heard.
     await one.close();
     await clock.advance(3_600_000);
     for (let starts = 0; starts < 2; starts++) {
@@ -419,13 +419,41 @@ describe('a notification', () => {
     one.observe(failed());
     await eventually(async () => expect((await all(one))[0]?.attempts).toBe(1));
     await one.close();
-    const two = create({ catalog: { ...catalog, list: () => [] } });
+    const without = catalog.list().map(({ agent, ...entry }) => ({
+      ...entry,
+      agent: { ...agent, manifest: { ...agent.manifest, notifications: undefined } },
+    })) as unknown as ReturnType<typeof catalog.list>;
+    const two = create({ catalog: { ...catalog, list: () => without } });
     await eventually(async () => {
       await clock.advance(5_000);
       expect(await all(two)).toMatchObject([
         { status: 'dead', error: 'The agent tester has no channel "ops" any more.' },
       ]);
     });
+  });
+
+  it('of an agent that is not served here is left to who serves it, for a day', async () => {
+    const receiver = await openReceiver();
+    const { clock, create, catalog } = await stage(receiver);
+    const one = create({ fetch: () => Promise.reject(new Error('no network')) });
+    const { started, failed } = sessionOf(clock);
+    one.observe(started);
+    one.observe(failed());
+    await eventually(async () => expect((await all(one))[0]?.attempts).toBe(1));
+    await one.close();
+    const other = create({ catalog: { ...catalog, list: () => [] } });
+    await clock.advance(10 * 60_000);
+    expect(await all(other)).toMatchObject([{ status: 'waiting', attempts: 1 }]);
+    const own = create();
+    await eventually(async () => expect(await all(own)).toMatchObject([{ status: 'sent' }]));
+    await own.close();
+    const again = create({ fetch: () => Promise.reject(new Error('no network')) });
+    again.observe(sessionOf(clock, 'ses_2').failed());
+    await again.close();
+    await clock.advance(25 * 60 * 60_000);
+    await eventually(async () =>
+      expect((await all(other)).filter(({ status }) => status === 'waiting')).toEqual([]),
+    );
   });
 
   it('is listed newest first, a page at a time, and its secret is nowhere in the store', async () => {

@@ -259,9 +259,10 @@ describe('a client that stops reading', () => {
   afterEach(() => stage.close());
 
   it('is cut off without having read anything more, and the server goes on', async () => {
+    // More than the system keeps for a socket on both sides, with what the server does.
     const large = gate('large');
     stage = await openStage({
-      helper: { turns: [`${call('a1', 'large')}${final('$a1'.repeat(40))}`], tools: [large.tool] },
+      helper: { turns: [`${call('a1', 'large')}${final('$a1'.repeat(80))}`], tools: [large.tool] },
       other: { turns: [final('Hi.')] },
     });
     const message = { id: '1', role: 'user', parts: [{ type: 'text', text: 'Go.' }] };
@@ -269,9 +270,11 @@ describe('a client that stops reading', () => {
     const socket = connect(Number(new URL(stage.url).port), '127.0.0.1');
     socket.on('error', () => undefined);
     socket.write(
-      `POST /chat/helper HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      `POST /chat/helper HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
     await new Promise((resolve) => socket.once('data', resolve));
+    // It may be cut off while it is still looked at.
+    const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.pause();
     large.open('y'.repeat(250_000));
     // All of it has been said, and the client has been waited for.
@@ -280,10 +283,9 @@ describe('a client that stops reading', () => {
     socket.on('data', (data) => {
       bytes += data.length;
     });
-    const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.resume();
     await closed;
-    expect(bytes).toBeLessThan(8_000_000);
+    expect(bytes).toBeLessThan(16_000_000);
     const hi = [{ role: 'user', content: 'Hi.' }];
     const answer = await stage.post('/v1/chat/completions', { model: 'other', messages: hi });
     expect(answer.status).toBe(200);

@@ -1,9 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
+import { type Clock, createSystemClock } from '../../../src/kernel/clock.ts';
+import { RuntimeError } from '../../../src/kernel/runtime-error.ts';
+import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
 import { createCaretaker } from '../../../src/server/recovery/create-caretaker.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
+import type { RuntimeOptions } from '../../../src/session/runtime-types.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
+import type { StreamWriter } from '../../../src/store/store.ts';
 import { agentFolder, tool } from '../../session/run-agent.ts';
 
 const HEAD =
@@ -42,16 +46,19 @@ async function scene() {
     agent,
     store,
     left,
-    async runtime() {
-      const runtime = await createRuntime({ store, cwd: folder, env: { PATH: process.env.PATH } });
+    async runtime(options: RuntimeOptions = {}) {
+      const runtime = await createRuntime({
+        store,
+        cwd: folder,
+        env: { PATH: process.env.PATH },
+        ...options,
+      });
       onTestFinished(() => runtime.close());
       return runtime;
     },
-    caretaker(runtime: Awaited<ReturnType<typeof createRuntime>>) {
+    caretaker(runtime: Awaited<ReturnType<typeof createRuntime>>, clock: Clock = createSystemClock()) {
       const caretaker = createCaretaker({
-        runtime,
-        catalog,
-        clock: createSystemClock(),
+        ...{ runtime, catalog, clock },
         onLeft: (stream, why) => left.push(`${stream}: ${why}`),
       });
       onTestFinished(() => caretaker.close());
@@ -106,6 +113,50 @@ describe('what is alive is worked on', () => {
     expect(recovered).toMatchObject({ sessions: [session.id], runs: [run.id], left: [] });
     await second.workflows.signal(run.id, 'custom', { name: 'morning' });
     await expect.poll(async () => (await store.info(run.id))?.status).toBe('completed');
+  });
+
+  it('again, where its log could not be written for a while', async () => {
+    const { runtime: open, agent, caretaker, store } = await scene();
+    const full = new RuntimeError('store_full', 'There is no space left.', { retryable: true });
+    let isFull = false;
+    const bounded = (writer: StreamWriter): StreamWriter => ({
+      ...writer,
+      append: (append, settled) => (isFull ? settled(full) : writer.append(append, settled)),
+    });
+    const daemon = await open({
+      store: {
+        ...store,
+        create: async (stream, head) => bounded(await store.create(stream, head)),
+        acquire: async (stream) => bounded(await store.acquire(stream)),
+      },
+    });
+    const clock = createSimulatedClock();
+    caretaker(daemon, clock);
+    const session = daemon.start(agent, { input: 'Go.', model });
+    session.subscribe(({ type }) => {
+      if (type === 'session.started') isFull = true;
+    });
+    expect(await session.result).toMatchObject({ status: 'interrupted', error: { code: 'store_full' } });
+    isFull = false;
+    expect(await store.info(session.id)).toMatchObject({ status: 'running' });
+    await expect
+      .poll(async () => {
+        await clock.advance(10_000);
+        return (await store.info(session.id))?.status;
+      })
+      .toBe('waiting');
+  });
+
+  it('and what nobody can be told of is told to whoever runs it, and ends nothing', async () => {
+    const { runtime: open, agent } = await scene();
+    const told: unknown[] = [];
+    const runtime = await open({ onError: (thrown) => told.push(thrown) });
+    const { findWorkflow } = await import('../../../src/session/runs/find-workflow.ts');
+    const run = runtime.workflows.start(findWorkflow(agent, 'nap'));
+    run.subscribe(() => {
+      throw new Error('A listener failed.');
+    });
+    await expect.poll(() => told).toEqual([new Error('A listener failed.')]);
   });
 
   it('and what another process works on is left to it', async () => {

@@ -243,6 +243,55 @@ describe('a session', () => {
   });
 });
 
+describe('what is started under an Idempotency-Key', () => {
+  it.each([
+    ['/sessions', { agent: 'worker', input: 'Once.' }],
+    ['/runs', { agent: 'asker', workflow: 'ask' }],
+  ])('%s is found, not started again, where the server died before it could say so', async (path, body) => {
+    const { tables } = stage.runtime.store;
+    const table = 'server.idempotency';
+    const { exchange } = tables;
+    const isAnswer: typeof exchange = async (expected, writes) =>
+      writes.some((each) => each.table === table && JSON.stringify(each.value)?.includes('"answer"'))
+        ? false
+        : exchange(expected, writes);
+    const headers = { 'content-type': 'application/json', 'idempotency-key': `once ${path}` };
+    const post = async () =>
+      (await (await stage.ask(path, { method: 'POST', headers, body: JSON.stringify(body) })).json()) as {
+        readonly id: string;
+      };
+    Object.assign(tables, { exchange: isAnswer });
+    const { id } = await post();
+    Object.assign(tables, { exchange });
+    // A claim runs out a minute after its process died.
+    for (const key of await tables.keys(table)) await tables.delete(table, key);
+    expect(id).toMatch(/^(ses|run)_/);
+    expect((await post()).id).toBe(id);
+    expect((await post()).id).toBe(id);
+  });
+
+  it('is not kept where its answer is a secret', async () => {
+    const create = () =>
+      stage.ask('/tokens', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'idempotency-key': 'a token' },
+        body: JSON.stringify({ name: 'shown-once', role: 'read' }),
+      });
+    const { token } = (await (await create()).json()) as { readonly token: string };
+    const again = await create();
+    expect([again.status, await again.json()]).toMatchObject([
+      409,
+      { error: { code: 'idempotency_not_kept', message: expect.stringContaining('a secret') } },
+    ]);
+    const { tables } = stage.runtime.store;
+    const kept = await Promise.all(
+      (await tables.keys('server.idempotency')).map((key) => tables.get('server.idempotency', key)),
+    );
+    expect(kept.length).toBeGreaterThan(0);
+    expect(JSON.stringify(kept)).not.toContain(token);
+  });
+});
+
 describe('a session that a run leads', () => {
   it('waits for what the run waits for, and goes on with the answer', async () => {
     const { id } = await start('led');
@@ -333,6 +382,7 @@ describe('lists', () => {
       '!!',
       Buffer.from('[]').toString('base64url'),
       Buffer.from('{"a":1}').toString('base64url'),
+      Buffer.from('[1.5]').toString('base64url'),
     ])
       for (const list of ['/sessions', '/runs', '/reviews', '/artifacts', '/notifications', '/audit']) {
         const answer = await stage.ask(`${list}?cursor=${encodeURIComponent(cursor)}`);

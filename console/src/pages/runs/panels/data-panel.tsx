@@ -1,7 +1,7 @@
-import type { ReactNode } from 'react';
 import { JsonView } from '../../../ui/json-view.tsx';
 import { RelativeTime } from '../../../ui/relative-time.tsx';
 import { useRunView } from '../run-view.ts';
+import { Part } from './part.tsx';
 
 /** What went in, what came out, and what the run holds in between. */
 export function DataPanel() {
@@ -62,10 +62,3 @@ export function DataPanel() {
     </div>
   );
 }
-
-const Part = ({ title, children }: { readonly title: string; readonly children: ReactNode }) => (
-  <section>
-    <h3 className="mb-1 text-small font-semibold text-ink-faint">{title}</h3>
-    {children}
-  </section>
-);

@@ -1,4 +1,3 @@
-import type { ReactNode } from 'react';
 import { formatClock } from '../../../format/format-time.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Code } from '../../../ui/code.tsx';
@@ -6,6 +5,7 @@ import { JsonView } from '../../../ui/json-view.tsx';
 import type { StepStory } from '../model/step-stories.ts';
 import { useRunView } from '../run-view.ts';
 import { CourseEntry } from './course-entry.tsx';
+import { Part } from './part.tsx';
 
 /** What a step was given, what came of it, and what happened on the way. */
 export function StepDetails({ story }: { readonly story: StepStory }) {
@@ -60,10 +60,3 @@ export function StepDetails({ story }: { readonly story: StepStory }) {
     </div>
   );
 }
-
-const Part = ({ title, children }: { readonly title: string; readonly children: ReactNode }) => (
-  <section>
-    <h3 className="mb-1 text-small font-semibold text-ink-faint">{title}</h3>
-    {children}
-  </section>
-);

@@ -8,7 +8,7 @@ import { useNow } from '../../../data/use-now.ts';
 import { Button } from '../../../ui/button.tsx';
 import { useSessionView } from '../session-view.ts';
 import { SILENT_AFTER_MS } from '../use-moment.ts';
-import { CancelDialog } from './cancel-dialog.tsx';
+import { CancelSessionDialog } from './cancel-session-dialog.tsx';
 
 const RESUMABLE: ReadonlySet<SessionStatus> = new Set(['failed', 'stalled', 'cancelled']);
 const ALIVE: ReadonlySet<SessionStatus> = new Set(['running', 'waiting']);
@@ -57,7 +57,7 @@ export function SessionActions({ status }: { readonly status: SessionStatus }) {
           Cancel
         </Button>
       ) : null}
-      <CancelDialog open={isAsking} onClose={() => setAsking(false)} />
+      <CancelSessionDialog open={isAsking} onClose={() => setAsking(false)} />
     </>
   );
 }

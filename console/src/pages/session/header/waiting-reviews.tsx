@@ -1,6 +1,6 @@
 import { openReviews } from '../../../../../telltale/src/events/fold-reviews.ts';
 import { useSessionView } from '../session-view.ts';
-import { ReviewCard } from './review-card.tsx';
+import { ActionReview } from './action-review.tsx';
 
 /** What waits for a person, above everything else; as it is now, whatever moment is shown. */
 export function WaitingReviews() {
@@ -13,7 +13,7 @@ export function WaitingReviews() {
       className="flex max-h-[40%] shrink-0 flex-col gap-2 overflow-y-auto"
     >
       {reviews.map((review) => (
-        <ReviewCard key={review.review} review={review} />
+        <ActionReview key={review.review} review={review} />
       ))}
     </section>
   );

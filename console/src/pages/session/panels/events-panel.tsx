@@ -2,10 +2,11 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useDeferredValue, useId, useMemo, useRef, useState } from 'react';
 import { plural } from '../../../format/format-number.ts';
 import { EmptyState } from '../../../ui/empty-state.tsx';
+import { EventRow } from '../../log/event-row.tsx';
+import { describeEvent } from '../model/event-clause.ts';
 import { filterEvents, groupsOf } from '../model/event-filter.ts';
 import { useSessionView } from '../session-view.ts';
 import { useRested } from '../use-rested.ts';
-import { EventRow } from './event-row.tsx';
 
 const ROW = 28;
 
@@ -75,7 +76,7 @@ export function EventsPanel() {
               return event === undefined ? null : (
                 <EventRow
                   key={event.seq}
-                  {...{ event, top: start, height: ROW, select }}
+                  {...{ event, words: describeEvent(event), top: start, height: ROW, select }}
                   isSelected={selected === event.seq}
                 />
               );

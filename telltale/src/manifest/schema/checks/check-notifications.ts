@@ -40,7 +40,12 @@ function checkAddress(url: DocumentNode): readonly Issue[] {
   if (!/^https?:$/.test(parsed.protocol))
     return bad('is no address that can be posted to', 'Write an http:// or https:// address.');
   if (parsed.username !== '' || parsed.password !== '')
-    return bad('holds a name or a password', 'Put them into "headers: { authorization: … }".');
+    // Not quoted: a message is for all eyes.
+    return [
+      errorAt(url, 'bad_address', 'The address holds a name or a password.', {
+        hint: 'Put them into "headers: { authorization: … }".',
+      }),
+    ];
   return [];
 }
 

@@ -1,11 +1,12 @@
-import type { ObservedEvent, ReviewRequest } from '../../../events/event.ts';
+import type { ObservedEvent } from '../../../events/event.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { ExchangeEnd } from '../exchange/exchange-end.ts';
 import { type CallBeat, createCallFold, outputText } from '../exchange/fold-calls.ts';
 import { createSpeechFold, type SpeechBeat } from '../exchange/fold-speech.ts';
 import { newsOf } from '../exchange/news.ts';
 import { addUsage, NO_USAGE } from '../exchange/usage.ts';
-import { AG_UI_VERSION, type AgUiEvent, type AgUiInterrupt, type AgUiUsage } from './ag-ui-event.ts';
+import { AG_UI_VERSION, type AgUiEvent, type AgUiUsage } from './ag-ui-event.ts';
+import { interruptOf, toolCallId } from './interrupt-of.ts';
 import { statePatch } from './state-patch.ts';
 
 /** Folds an exchange into a run of AG-UI. Pure but for its own memory. */
@@ -166,19 +167,3 @@ export function createAgUiFold(run: AgUiRun): AgUiFold {
     ],
   };
 }
-
-/** Unlike that of any other session: a conversation may go on in a new one. */
-const toolCallId = (session: string, action: string): string => `${session}.${action}`;
-
-const interruptOf = (review: ReviewRequest, session: string): AgUiInterrupt => ({
-  id: review.review,
-  reason: 'approval',
-  message: `${review.what} (${review.target}) ${review.because}`,
-  toolCallId: toolCallId(session, review.action),
-  responseSchema: {
-    type: 'object',
-    properties: { approved: { type: 'boolean' }, note: { type: 'string' } },
-    required: ['approved'],
-  },
-  metadata: { telltale: { target: review.target, because: review.because, input: review.input } },
-});

@@ -1,7 +1,8 @@
 import type { Context, Hono } from 'hono';
 import type { AppEnv, ServerEdges } from '../../server-edges.ts';
-import type { Begun, Chats } from '../chats.ts';
+import type { Chats } from '../chats.ts';
 import { chooseAgent } from '../choose-agent.ts';
+import type { Begun } from '../current-exchanges.ts';
 import { readObject } from '../read-fields.ts';
 import { serveExchange } from '../serve-exchange.ts';
 import { callId, createUiFold } from './create-ui-fold.ts';

@@ -67,3 +67,6 @@ export const oneOrMore = <Word extends string>(words: readonly [Word, ...Word[]]
       items: { type: 'string', enum: [...words] },
       description,
     });
+
+/** Of a path such as `/sessions/{id}`. */
+export const byId = z.object({ id: z.string().openapi({ description: 'The id of it.' }) });

@@ -1,0 +1,55 @@
+import type { SessionEvent } from '../../../../telltale/src/events/event.ts';
+import type { RunEvent } from '../../../../telltale/src/events/run-event.ts';
+import { formatClock } from '../../format/format-time.ts';
+import { cx } from '../../ui/class-names.ts';
+
+export interface EventRowProps {
+  readonly event: SessionEvent | RunEvent;
+  /** What it says, in a few words. */
+  readonly words: string;
+  readonly top: number;
+  readonly height: number;
+  readonly isSelected: boolean;
+  /** Where logs are short, and types have short names. */
+  readonly isNarrow?: boolean;
+  readonly select: (seq: number) => void;
+}
+
+/** An event in a virtual list of them. */
+export const EventRow = ({
+  event,
+  words,
+  top,
+  height,
+  isSelected,
+  isNarrow = false,
+  select,
+}: EventRowProps) => (
+  <li className="absolute left-0 w-full" style={{ top, height }}>
+    <button
+      type="button"
+      aria-current={isSelected ? 'true' : undefined}
+      onClick={() => select(event.seq)}
+      className={cx(
+        'flex h-full w-full items-center gap-3 px-3 text-left text-small whitespace-nowrap -outline-offset-2',
+        isSelected ? 'bg-accent-soft' : 'hover:bg-hover',
+      )}
+    >
+      <span
+        className={cx(
+          'shrink-0 text-right font-mono text-micro text-ink-faint tabular-nums',
+          isNarrow ? 'w-8' : 'w-12',
+        )}
+      >
+        {event.seq}
+      </span>
+      <span className="shrink-0 font-mono text-micro text-ink-faint tabular-nums">
+        {formatClock(event.at, true)}
+      </span>
+      <span className={cx('shrink-0 truncate font-mono text-micro', isNarrow ? 'w-32' : 'w-40')}>
+        {event.type}
+      </span>
+      <span className="max-w-[60rem] truncate text-ink-soft">{words}</span>
+    </button>
+  </li>
+);

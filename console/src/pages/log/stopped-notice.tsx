@@ -1,0 +1,25 @@
+import { Button } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+
+export interface StoppedNoticeProps {
+  readonly kind: 'session' | 'run';
+  readonly message: string;
+  readonly onRetry: () => void;
+}
+
+/** That what is shown may no longer be all there is. */
+export const StoppedNotice = ({ kind, message, onRetry }: StoppedNoticeProps) => (
+  <div
+    role="status"
+    className="flex shrink-0 flex-wrap items-center gap-2 rounded-lg border border-wait bg-wait-soft px-3 py-2 text-small"
+  >
+    <Icon name="offline" size={14} className="text-wait" />
+    <p className="min-w-0 flex-1">
+      <strong className="font-semibold">The events have stopped coming.</strong> What you see is the {kind} as
+      it was; nothing is lost. {message}
+    </p>
+    <Button size="small" icon="refresh" onClick={onRetry}>
+      Try again now
+    </Button>
+  </div>
+);

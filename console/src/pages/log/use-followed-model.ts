@@ -1,0 +1,38 @@
+import { useEffect, useMemo, useSyncExternalStore } from 'react';
+import type { TelltaleClient } from '../../../../telltale/src/client/client.ts';
+import { useData } from '../../data/use-data.ts';
+
+/** What is folded from a log while it grows. */
+interface FollowedModel {
+  open(): void;
+  close(): void;
+  subscribe(listener: () => void): () => void;
+  /** Goes up with every change. */
+  version(): number;
+}
+
+interface FollowedEdges {
+  readonly source: TelltaleClient;
+  readonly id: string;
+  readonly schedule: (run: () => void) => void;
+}
+
+/** Events that come between two frames are shown together. A hidden page has no frames, and must not fall behind. */
+const schedule = (run: () => void): void => {
+  if (document.hidden) setTimeout(run, 250);
+  else requestAnimationFrame(run);
+};
+
+/** A model of the log of that id, followed as long as who asks is there. */
+export function useFollowedModel<Model extends FollowedModel>(
+  create: (edges: FollowedEdges) => Model,
+  id: string,
+): { readonly model: Model; readonly version: number } {
+  const { client } = useData();
+  const model = useMemo(() => create({ source: client, id, schedule }), [create, client, id]);
+  useEffect(() => {
+    model.open();
+    return model.close;
+  }, [model]);
+  return { model, version: useSyncExternalStore(model.subscribe, model.version) };
+}

@@ -1,0 +1,19 @@
+import type { ReviewRequest } from '../../../events/event.ts';
+import type { AgUiInterrupt } from './ag-ui-event.ts';
+
+/** Unlike that of any other session: a conversation may go on in a new one. */
+export const toolCallId = (session: string, action: string): string => `${session}.${action}`;
+
+/** A review, as the client asks its user. */
+export const interruptOf = (review: ReviewRequest, session: string): AgUiInterrupt => ({
+  id: review.review,
+  reason: 'approval',
+  message: `${review.what} (${review.target}) ${review.because}`,
+  toolCallId: toolCallId(session, review.action),
+  responseSchema: {
+    type: 'object',
+    properties: { approved: { type: 'boolean' }, note: { type: 'string' } },
+    required: ['approved'],
+  },
+  metadata: { telltale: { target: review.target, because: review.because, input: review.input } },
+});

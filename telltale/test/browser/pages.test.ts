@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { browserPath } from '../servers/needs-browser.ts';
@@ -23,8 +23,6 @@ const PACKET_BYTES = 2_500;
 
 const WIDE = { width: 1440, height: 900 };
 const NARROW = { width: 390, height: 844 };
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** The tour's files; for pictures at its own pace, else as quick as it can be. */
 function tourFiles(): Readonly<Record<string, string>> {
@@ -139,35 +137,42 @@ if (IMAGES !== undefined)
     }
   });
 
+/** Looks at a page in every dress: takes its pictures, and tells what is wrong with it. */
+async function inspect(page: Page, name: string, path: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  await page.goto(stage.at(path));
+  await page.evaluate(axe.source);
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const [width, viewport] of Object.entries({ wide: WIDE, narrow: NARROW })) {
+      await page.setViewportSize(viewport);
+      await settled(page);
+      await page.screenshot({ path: join(SHOTS, `${name}-${colorScheme}-${width}.png`) });
+      if (await page.evaluate('document.scrollingElement.scrollWidth > innerWidth'))
+        found.push(`${name}: wider than ${viewport.width} px`);
+      // Each colour scheme once, and each width once.
+      if ((colorScheme === 'dark') === (width === 'wide'))
+        for (const { id, impact, help, nodes } of await barriers(page))
+          found.push(`${name}, ${colorScheme}, ${width}: ${impact} ${id}: ${help}\n${nodes.join('\n')}`);
+    }
+  }
+  return found;
+}
+
 it('every page is free of serious barriers, in light and dark, and fits a telephone', {
   timeout: 180_000,
 }, async () => {
   mkdirSync(SHOTS, { recursive: true });
-  const { page, forgive } = await browsing.open(stage.at('/sessions'), { reducedMotion: 'reduce' });
-  forgive(/404.*\/memory\/stats/); // how the page learns that an agent has no memory
+  const pages = [...(await allPages())];
   const found: string[] = [];
-  for (const [name, path] of await allPages()) {
-    await page.setViewportSize(WIDE);
-    await page.goto(stage.at(path));
-    await page.evaluate(AXE);
-    for (const colorScheme of ['dark', 'light'] as const) {
-      await page.emulateMedia({ colorScheme });
-      for (const [width, viewport] of [
-        ['wide', WIDE],
-        ['narrow', NARROW],
-      ] as const) {
-        await page.setViewportSize(viewport);
-        await settled(page);
-        await page.screenshot({ path: join(SHOTS, `${name}-${colorScheme}-${width}.png`) });
-        if (width === 'narrow' && (await page.evaluate('document.scrollingElement.scrollWidth > innerWidth')))
-          found.push(`${name}: wider than ${viewport.width} px`);
-        // Each colour scheme once, and each width once.
-        if ((colorScheme === 'dark') === (width === 'wide'))
-          for (const { id, impact, help, nodes } of await barriers(page))
-            found.push(`${name}, ${colorScheme}, ${width}: ${impact} ${id}: ${help}\n${nodes.join('\n')}`);
-      }
-    }
-  }
+  /** Two at a time: a page takes a core. */
+  const visit = async () => {
+    const { page, forgive } = await browsing.open(stage.at('/sessions'), { reducedMotion: 'reduce' });
+    forgive(/404.*\/memory\/stats/); // how the page learns that an agent has no memory
+    for (let next = pages.shift(); next !== undefined; next = pages.shift())
+      found.push(...(await inspect(page, ...next)));
+  };
+  await Promise.all([visit(), visit()]);
   console.log(`pictures of every page: ${relative(process.cwd(), SHOTS)}`);
   expect(found).toEqual([]);
 });

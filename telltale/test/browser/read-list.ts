@@ -19,7 +19,7 @@ const READ = inPage<unknown, Promise<Rows>>(`async (list) => {
       const top = Math.round(row.getBoundingClientRect().top - list.getBoundingClientRect().top);
       const inside = row.firstElementChild;
       const cells = inside?.tagName === 'BUTTON' ? [...inside.children].map((cell) => cell.textContent) : [];
-      rows.set(top, cells.length > 0 ? cells : [row.getAttribute('aria-label') ?? row.textContent]);
+      rows.set(top, cells.length > 0 ? cells : [row.textContent]);
     }
     const end = scroller.scrollHeight - scroller.clientHeight;
     if (scroller.scrollTop >= end - 1) break;

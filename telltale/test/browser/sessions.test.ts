@@ -169,7 +169,7 @@ describe('a session', () => {
     const banner = page.getByText('The connection to the server is lost.');
     await expect.poll(shown).toBeGreaterThan(20);
 
-    proxy.cutAfter(9_000);
+    proxy.cutAfter(18_000);
     proxy.cut();
     for (const part of [0, 1, 2]) openGate(stage.folder, `broken-${part}`);
     await page.getByRole('option', { name: /^echo, t3a14, completed/ }).waitFor();
@@ -305,6 +305,6 @@ describe('while manifests are edited', () => {
     await page.getByRole('link', { name: 'worker' }).click();
     edit(text.replace('Leaps', 'Jumps'));
     await page.getByText('Jumps once it has looked.').first().waitFor();
-    expect(await page.getByText(/is in force/).count()).toBe(0);
+    await expect.poll(() => page.getByText(/is in force/).count()).toBe(0);
   });
 });

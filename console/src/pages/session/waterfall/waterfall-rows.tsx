@@ -37,7 +37,10 @@ export function WaterfallRows({ scroller, count, gutter, zoom, width }: Waterfal
   const { axis } = zoom;
   const base = useId();
   const [pointed, setPointed] = useState<Pointed>();
-  const isPinned = useFollow(scroller, count, !isLive || waterfall.turns.at(-1)?.end === undefined);
+  // A turn may have ended whose actions run, and the next one is about to begin.
+  const { status } = model.stateAt(model.events.length);
+  const isMoving = !isLive || status === 'running' || status === 'waiting';
+  const isPinned = useFollow(scroller, count, isMoving);
   const view = useRowWindow(scroller, waterfall.turns, count, isPinned);
   const followed = isPinned || !isLive ? axis.x(moment.at) : undefined;
   useAutoPan({ scroller, indexAt: view.indexAt, rows: waterfall.rows, axis, gutter, followed });

@@ -130,6 +130,7 @@ if (IMAGES !== undefined)
         reducedMotion: 'reduce',
         viewport: name === 'session' ? WIDE : { width: 1280, height: 800 },
       });
+      if (name === 'run') await page.getByRole('button', { name: 'Zoom in' }).waitFor();
       await settled(page);
       const file = join(folder, `${name}.png`);
       await page.screenshot({ path: file });

@@ -374,7 +374,11 @@ describe('other sites', () => {
     expect((await post('/things', {}, { origin: 'https://app.example.com' })).status).toBe(201);
     for (const bad of ['app.example.com', 'https://app.example.com/page', '*', 'null'])
       await expect(openStage({ origins: [bad] })).rejects.toMatchObject({
-        ...{ code: 'usage', message: expect.stringContaining(bad), hint: expect.stringContaining('https://') },
+        ...{
+          code: 'usage',
+          message: expect.stringContaining(bad),
+          hint: expect.stringContaining('https://'),
+        },
       });
     for (const bad of ['https://agents.example.com', 'agents.example.com:443', '*'])
       await expect(openStage({ allowHosts: [bad] })).rejects.toMatchObject({ code: 'usage' });

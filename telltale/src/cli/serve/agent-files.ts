@@ -1,6 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { findManifests } from '../../manifest/find-manifests.ts';
 
 /** Folders that are looked into where nobody names a file: this one, and its `agents`. Not what lies below. */
 const SHALLOW = ['.', 'agents'];
@@ -11,6 +10,8 @@ const MAX_BYTES = 1024 * 1024;
 
 /** The files that hold agents: all that are named, and in folders that are named all that are found below. */
 export async function namedAgentFiles(paths: readonly string[], cwd: string): Promise<readonly string[]> {
+  // What knows manifests is most of what a start takes: those who name no folder load it beside the store.
+  const { findManifests } = await import('../../manifest/find-manifests.ts');
   const named = new Set<string>();
   for (const path of paths) {
     const absolute = resolve(cwd, path);

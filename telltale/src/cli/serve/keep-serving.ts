@@ -8,6 +8,7 @@ import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { portOption } from '../port-option.ts';
+import { openEarly } from '../session/open-early.ts';
 import { storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
@@ -37,11 +38,40 @@ export async function keepServing(
   options: ServeOptions,
   { dev: isDev, context }: { readonly dev: boolean; readonly context: CommandContext },
 ): Promise<ExitCode> {
-  const { io, runtimes } = context;
-  const { cwd, env, clock } = io;
+  const { io } = context;
   const port = options.port === undefined ? DEFAULT_PORT : portOption('--port', options.port);
   const onError = tellError(io);
   context.endsWhenStopped();
+  const early = openEarly(context, options);
+  await early?.begun;
+  try {
+    const catalog = await readCatalog(source, isDev, context);
+    try {
+      const opened = {
+        ...(options.store === undefined ? {} : { store: options.store }),
+        ...(options.durability === undefined ? {} : { durability: options.durability }),
+        ...(early === undefined ? {} : { early }),
+        ...{ onError, ownTelemetry: true as const },
+      };
+      const version = packageVersion();
+      const serving = { source, catalog, options, isDev, version, port, io, onError };
+      await withRuntime(context, opened, (runtime) => serveRuntime(runtime, serving));
+    } finally {
+      await catalog.close();
+    }
+  } finally {
+    await early?.close();
+  }
+  return EXIT.ok;
+}
+
+/** The agents, and what serves them, which is loaded meanwhile. */
+async function readCatalog(
+  { find }: AgentSource,
+  isDev: boolean,
+  { io, runtimes }: CommandContext,
+): Promise<AgentCatalog> {
+  const { cwd, env, clock } = io;
   const [{ createCatalog }] = await Promise.all([
     import('../../server/catalog/create-catalog.ts'),
     import('../../server/start-daemon.ts'),
@@ -49,22 +79,10 @@ export async function keepServing(
   ]);
   const load = (path: string, name?: string) =>
     runtimes.loadAgent(path, { cwd, env, ...(name === undefined ? {} : { name }) });
-  const catalog = await createCatalog({ find: source.find, load, now: () => clock.now(), cwd });
+  const catalog = await createCatalog({ find, load, now: () => clock.now(), cwd });
   // Who develops mends it while it runs; a daemon that can start nothing is a mistake at its start.
   if (!isDev && catalog.list().every(({ agent }) => agent === undefined)) throw noneUsable(catalog.list());
-  const opened = {
-    ...(options.store === undefined ? {} : { store: options.store }),
-    ...(options.durability === undefined ? {} : { durability: options.durability }),
-    ...{ onError, ownTelemetry: true as const },
-  };
-  try {
-    const version = packageVersion();
-    const serving = { source, catalog, options, isDev, version, port, io, onError };
-    await withRuntime(context, opened, (runtime) => serveRuntime(runtime, serving));
-  } finally {
-    await catalog.close();
-  }
-  return EXIT.ok;
+  return catalog;
 }
 
 async function serveRuntime(runtime: Runtime, serving: Serving): Promise<void> {

@@ -111,6 +111,9 @@ describe('reviews', () => {
   });
 });
 
+/** It only ends what hangs: a connection that is cut again and again is tried again ever later. */
+const LONG = { timeout: 150_000 };
+
 describe('a session', () => {
   it('is steered, cancelled once that is confirmed, and resumed', async () => {
     const session = await begin('slow');
@@ -157,7 +160,7 @@ describe('a session', () => {
     for (const each of [branch, session]) await stage.client.cancelSession(each);
   });
 
-  it('is shown whole and in order after its stream has broken again and again', async () => {
+  it('is shown whole and in order after its stream has broken again and again', LONG, async () => {
     const proxy = await openCuttingProxy(stage.port);
     onTestFinished(() => proxy.close());
     const session = await begin('broken');
@@ -172,7 +175,7 @@ describe('a session', () => {
     proxy.cutAfter(18_000);
     proxy.cut();
     for (const part of [0, 1, 2]) openGate(stage.folder, `broken-${part}`);
-    await page.getByRole('option', { name: /^echo, t3a14, completed/ }).waitFor();
+    await page.getByRole('option', { name: /^echo, t3a14, completed/ }).waitFor(LONG);
     expect(proxy.cuts()).toBeGreaterThan(1);
 
     proxy.down();

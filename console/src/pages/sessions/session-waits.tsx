@@ -7,6 +7,8 @@ import { Icon } from '../../ui/icon.tsx';
 export function SessionWaits({ session }: { readonly session: SessionSummary }) {
   const { reviews, runs, error, status } = session;
   const [review] = reviews;
+  // Its log ends with it: what runs it set off came to later, they say themselves.
+  const goesOn = status === 'running' || status === 'waiting';
   return (
     <div className="flex min-w-0 flex-wrap items-center gap-x-3 gap-y-0.5 text-small">
       {review === undefined ? null : (
@@ -18,7 +20,7 @@ export function SessionWaits({ session }: { readonly session: SessionSummary }) 
           {reviews.length === 1 ? 'Waits for you' : `${reviews.length} reviews wait`}
         </Link>
       )}
-      {runs.length === 0 ? null : (
+      {runs.length === 0 || !goesOn ? null : (
         <span className="mt-1 inline-flex items-center gap-1 text-ink-soft lg:mt-0">
           <Icon name="workflows" size={14} />
           {plural(runs.length, 'workflow')}

@@ -45,6 +45,8 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
   /** Sessions that wait, and what ends watching them. */
   const attended = new Map<string, () => void>();
   const underWay = new Map<string, Promise<void>>();
+  /** Sessions that are about to be looked at again. */
+  const looks = new Set<string>();
   /** Sessions whose store failed, and what ends waiting for it. */
   const tended = new Map<string, () => void>();
   let closed = false;
@@ -52,6 +54,7 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
   const takeUp = (session: string): Promise<void> => {
     const running = underWay.get(session);
     if (running !== undefined || closed) return running ?? Promise.resolve();
+    forget(session); // it is watched again when it waits again
     const work = resume(session).finally(() => underWay.delete(session));
     underWay.set(session, work);
     return work;
@@ -79,8 +82,12 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
     if (info.owner !== undefined) {
       // Whoever wrote the answer holds the stream for a moment, and tells nobody when it lets go.
       const delay = LOOKS_MS[look];
-      if (delay !== undefined)
-        clock.after(delay, () => void attend(session, look + 1).catch(() => undefined));
+      if (delay === undefined || looks.has(session)) return;
+      looks.add(session);
+      clock.after(delay, () => {
+        looks.delete(session);
+        void attend(session, look + 1).catch(() => undefined);
+      });
       return;
     }
     if (info.status === 'running' || info.messages !== undefined) return takeUp(session);

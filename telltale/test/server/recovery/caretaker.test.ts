@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Clock, createSystemClock } from '../../../src/kernel/clock.ts';
 import { RuntimeError } from '../../../src/kernel/runtime-error.ts';
 import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
@@ -81,6 +81,27 @@ describe('what is alive is worked on', () => {
     await other.answer(reviews?.[0]?.review ?? '', { approved: true, by: 'ann' });
     await expect.poll(async () => (await store.info(session))?.status).toBe('completed');
     expect((await other.state(session)).result).toBe('Deployed: to test');
+  });
+
+  it('and once it is taken up, its log is not watched any more', async () => {
+    const { runtime: open, agent, caretaker, store } = await scene();
+    const daemon = await open();
+    const story: string[] = [];
+    const watch = store.watch.bind(store);
+    vi.spyOn(store, 'watch').mockImplementationOnce((stream, moved) => {
+      const end = watch(stream, moved);
+      return () => {
+        story.push('unwatched');
+        end();
+      };
+    });
+    caretaker(daemon);
+    const { session, reviews } = await daemon.start(agent, { input: 'Go.', model }).result;
+    await expect.poll(() => vi.mocked(store.watch).mock.calls.map(([stream]) => stream)).toContain(session);
+    daemon.watch(({ type }) => story.push(type));
+    await daemon.answer(reviews?.[0]?.review ?? '', { approved: true, by: 'ann' });
+    await expect.poll(() => story).toContain('session.completed');
+    expect(story[0]).toBe('unwatched');
   });
 
   it('after a restart, once what a session waits for has come', async () => {

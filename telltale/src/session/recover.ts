@@ -45,7 +45,8 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
   tellLost(context, heard);
   const error = {
     code: TURN_CUT_SHORT,
-    message: 'You were cut short: the runtime was restarted, or let go of the session while it waited for a person.',
+    message:
+      'You were cut short: the runtime was restarted, or let go of the session while it waited for a person.',
     retryable: true,
   };
   log.append({ type: 'turn.failed', error, retry_in: 0, usage, cost_usd });

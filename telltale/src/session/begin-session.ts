@@ -86,19 +86,8 @@ export async function beginSession(
     for (const { message } of problems)
       log.append({ type: 'fault', code: 'variable_store', message }, origin);
     if (dropped.length > 0) log.append({ type: 'metadata.rejected', errors: dropped, by: 'seed' }, origin);
-    return {
-      prepared,
-      model,
-      writer,
-      log,
-      variables,
-      invoke,
-      origin,
-      resumed: false,
-      sentBefore: 0,
-      lineage,
-      lead,
-    };
+    const opened = { prepared, model, writer, log, variables, invoke, origin, lineage, lead };
+    return { ...opened, resumed: false, sentBefore: 0 };
   }
   const writer = await edges.store.acquire(begin.id);
   try {
@@ -121,19 +110,8 @@ export async function beginSession(
     );
     seedMissing(forVariables, log, origin);
     variables.reactions?.restore();
-    return {
-      prepared,
-      model,
-      writer,
-      log,
-      variables,
-      invoke,
-      origin,
-      resumed: true,
-      sentBefore,
-      lineage,
-      lead,
-    };
+    const opened = { prepared, model, writer, log, variables, invoke, origin, lineage, lead };
+    return { ...opened, resumed: true, sentBefore };
   } catch (thrown) {
     await writer.release();
     throw thrown;

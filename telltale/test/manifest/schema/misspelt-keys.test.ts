@@ -18,6 +18,7 @@ const OWN_NAMES = [
   'values',
   'env',
   'headers',
+  'channels',
   'conditions',
   'match',
   'data',
@@ -70,6 +71,8 @@ it('a misspelt key is named where it stands, with the key that was meant', () =>
     fc.property(misspelling, ({ document, path, original, written }) => {
       fc.pre(original !== undefined && written !== undefined && !inOwnNames(path));
       fc.pre(original !== 'kind');
+      // A letter less, it is a key of its own.
+      fc.pre(written !== 'trigger');
       const here = [...path.slice(0, -1), written];
       const { issues } = checkManifest(document);
       const issue = issues.find(
@@ -80,8 +83,11 @@ it('a misspelt key is named where it stands, with the key that was meant', () =>
       const others = Object.keys(holder(document, path));
       // Of two letters one slip leaves one: other keys may be as near.
       const isTelling = (original ?? '').length > 2;
+      // "triggerx" is one slip from "trigger" as well as from "triggers".
+      const isTwin = suggested !== undefined && (original ?? '').startsWith(suggested);
       if (
         isTelling &&
+        !isTwin &&
         nearest(written ?? '', [original ?? '']) !== undefined &&
         !others.includes(original ?? '')
       )

@@ -49,6 +49,7 @@ export function createRunLog({
     writer,
     seq: state.seq,
     status: () => state.status,
+    due: () => (state.status === 'waiting' ? state.waiting?.due : undefined),
     // A claim of a client and all that follows from it at once, up to the next question, is one commit. Its first
     // event is one with the stream.
     later(flush) {

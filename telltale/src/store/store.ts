@@ -1,6 +1,7 @@
 import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { GraphStore } from './graph.ts';
+import type { SharedStore } from './shared-store.ts';
 
 /** What is known of a stream without reading it. */
 export interface StreamInfo {
@@ -21,6 +22,8 @@ export interface StreamInfo {
   readonly owner?: StreamOwner;
   /** How many messages wait in its inbox; absent where none does. */
   readonly messages?: number;
+  /** When it is to be worked on again, where it waits for a time. */
+  readonly due?: number;
 }
 
 export interface StreamOwner {
@@ -68,6 +71,8 @@ export interface Append {
   /** Encoded events (`events/codec.ts`), one line each, in order, the first with seq `expectedSeq + 1`. */
   readonly events: readonly string[];
   readonly status?: string;
+  /** With a status: when the stream is to be worked on again. A status without it is one that waits for no time. */
+  readonly due?: number;
   /** Inbox messages that these events stand for: removed in the same transaction. */
   readonly consumed?: readonly number[];
   readonly writes?: readonly TableWrite[];
@@ -151,6 +156,8 @@ export interface Store {
   readonly tables: Tables;
   /** The tables of knowledge graphs, opened when they are first asked for. */
   graphs(): Promise<GraphStore>;
+  /** Where several machines share it: PostgreSQL. */
+  readonly shared?: SharedStore;
   /** Writes what is queued and closes. */
   close(): Promise<void>;
 }

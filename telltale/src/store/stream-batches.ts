@@ -26,6 +26,8 @@ export interface StreamBatchesEdges<Event> {
   readonly seq: number;
   /** What the stream's status is now; the store is told where it differs from what it was told last. */
   readonly status: () => string;
+  /** When the stream is to be worked on again, where it waits for a time; told with the status. */
+  readonly due?: () => number | undefined;
   /** After each append was handed to the store. */
   readonly onAppended?: () => void;
   readonly onCommitted: (through: number, events: readonly Event[]) => void;
@@ -60,6 +62,7 @@ export function createStreamBatches<Event extends { readonly seq: number; readon
   writer,
   seq,
   status,
+  due = () => undefined,
   onAppended,
   onCommitted,
   onLost,
@@ -73,6 +76,7 @@ export function createStreamBatches<Event extends { readonly seq: number; readon
   let addedSeq = seq;
   let committedSeq = seq;
   let writtenStatus = '';
+  let writtenDue: number | undefined;
 
   const wake = (error: RuntimeError | undefined) => {
     if (waiters.length === 0) return;
@@ -97,9 +101,11 @@ export function createStreamBatches<Event extends { readonly seq: number; readon
     const { events, lines, consumed, writes } = batch;
     const through = addedSeq;
     const now = status();
-    const changed = now === writtenStatus ? undefined : now;
+    const then = due();
+    const changed = now === writtenStatus && then === writtenDue ? undefined : now;
     batch = emptyBatch();
     writtenStatus = now;
+    writtenDue = then;
     if (crashPoint !== undefined) for (const { type } of events) crashPoint(`append:${type}`);
     const expectedSeq = through - lines.length;
     const append: Append =
@@ -109,6 +115,7 @@ export function createStreamBatches<Event extends { readonly seq: number; readon
             expectedSeq,
             events: lines,
             ...(changed === undefined ? {} : { status: changed }),
+            ...(changed === undefined || then === undefined ? {} : { due: then }),
             ...(consumed === undefined ? {} : { consumed }),
             ...(writes === undefined ? {} : { writes }),
           };

@@ -143,7 +143,7 @@ describe('the file', PATIENT, () => {
     const store = openInlineStore({ path });
     await (await store.graphs()).write('g', { records: [fileRecord('a.ts')] });
     await store.close();
-    expect(look('PRAGMA user_version')).toEqual({ user_version: 2 });
+    expect(look('PRAGMA user_version')).toEqual({ user_version: 3 });
     const again = openInlineStore({ path });
     expect(await (await again.graphs()).files('g')).toHaveLength(1);
     expect(await again.read('s')).toEqual(['{}']);

@@ -1,11 +1,11 @@
 import { createSystemClock } from '../../src/kernel/clock.ts';
-import { fromJson } from '../../src/store/sqlite/from-json.ts';
+import type { BackendListener, StoreBackend } from '../../src/store/grouped/backend.ts';
+import { fromJson } from '../../src/store/grouped/from-json.ts';
+import { createGroupedStore } from '../../src/store/grouped/grouped-store.ts';
+import type { FromBackend } from '../../src/store/grouped/messages.ts';
 import { serveGraphHere } from '../../src/store/sqlite/graph/serve-graph-here.ts';
-import type { FromThread } from '../../src/store/sqlite/messages.ts';
 import type { SqliteStoreOptions } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { createProcessView } from '../../src/store/sqlite/process-view.ts';
-import { createSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { StoreThread, ThreadListener } from '../../src/store/sqlite/store-thread.ts';
 import { serveStore } from '../../src/store/sqlite/thread/serve-store.ts';
 import type { Store } from '../../src/store/store.ts';
 
@@ -17,16 +17,16 @@ export function openInlineStore(options: Partial<SqliteStoreOptions> & { readonl
   const { path, clock = createSystemClock(), durability = 'process' } = options;
   const { lockTimeoutMs = 10_000, maxPages = null } = options;
   const view = createProcessView({ pid: process.pid, ...options });
-  let listener: ThreadListener | undefined;
+  let listener: BackendListener | undefined;
   let closed: () => void = () => undefined;
-  const tell = (message: FromThread) => {
+  const tell = (message: FromBackend) => {
     if (message.kind === 'refused') throw fromJson(message.error);
     if (message.kind === 'closed') closed();
     else setImmediate(() => listener?.received(structuredClone(message)));
   };
   const settings = { path, durability, lockTimeoutMs, maxPages, ...view.self };
   const serve = serveStore(settings, tell, () => undefined);
-  const thread: StoreThread = {
+  const thread: StoreBackend = {
     listen: (to) => {
       listener = to;
     },
@@ -41,5 +41,5 @@ export function openInlineStore(options: Partial<SqliteStoreOptions> & { readonl
   };
   const location = `sqlite:${path}`;
   const openGraphs = async () => serveGraphHere(settings, location);
-  return createSqliteStore({ location, clock, thread, view, openGraphs });
+  return createGroupedStore({ location, clock, backend: thread, view, openGraphs });
 }

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
-import type { ToThread } from '../../src/store/sqlite/messages.ts';
+import { createGroupedStore } from '../../src/store/grouped/grouped-store.ts';
+import type { ToBackend } from '../../src/store/grouped/messages.ts';
 import { createProcessView } from '../../src/store/sqlite/process-view.ts';
-import { createSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { startStoreThread } from '../../src/store/sqlite/store-thread.ts';
 import { outcome } from './appending.ts';
 import { PATIENT } from './eventually.ts';
@@ -30,9 +30,9 @@ test(
     const thread = await startStoreThread(settings);
     const openGraphs = () => Promise.reject(new Error('nobody asks for graphs'));
     const clock = createSystemClock();
-    const store = createSqliteStore({ location: 'sqlite:x', clock, thread, view, openGraphs });
+    const store = createGroupedStore({ location: 'sqlite:x', clock, thread, view, openGraphs });
     const writer = await store.create('s', { kind: 'session', name: 'n', status: 'running', title: 't' });
-    thread.post({ kind: 'group', now: 0, writes: null, reads: [] } as unknown as ToThread);
+    thread.post({ kind: 'group', now: 0, writes: null, reads: [] } as unknown as ToBackend);
     const waiting = [0, 1, 2].map((n) => outcome(writer, { expectedSeq: n, events: ['{}'] }));
     const reading = store.read('s').catch((error: unknown) => error);
     const failed = { code: 'store_failed', message: expect.stringContaining(path) };

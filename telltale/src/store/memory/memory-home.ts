@@ -8,6 +8,7 @@ export interface MemoryStream {
   readonly head: StreamHead;
   readonly createdAt: number;
   status: string;
+  due: number | undefined;
   updatedAt: number;
   epoch: number;
   owner: StreamOwner | undefined;

@@ -55,6 +55,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
       stream: name,
       head,
       status: head.status,
+      due: undefined,
       createdAt: now,
       updatedAt: now,
       epoch: 0,
@@ -75,6 +76,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     events,
     owner,
     inbox,
+    due,
   }: MemoryStream): StreamInfo => ({
     ...head,
     stream,
@@ -84,6 +86,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     head: events.length,
     ...(owner === undefined || !isAlive(owner) ? {} : { owner }),
     ...(inbox.length === 0 ? {} : { messages: inbox.length }),
+    ...(due === undefined ? {} : { due }),
   });
 
   return {

@@ -24,7 +24,7 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
   let released = false;
 
   const write = (append: Append) => {
-    const { expectedSeq, events, status, consumed, writes } = append;
+    const { expectedSeq, events, status, due, consumed, writes } = append;
     checkAppend(stream.stream, append);
     if (stream.epoch !== owner.epoch) refusal = streamLost(stream.stream, owner.epoch);
     else if (stream.events.length !== expectedSeq)
@@ -32,7 +32,10 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
     if (refusal !== undefined) throw refusal;
     for (const event of events) stream.events.push(event);
     stream.updatedAt = clock.now();
-    if (status !== undefined) stream.status = status;
+    if (status !== undefined) {
+      stream.status = status;
+      stream.due = due;
+    }
     if (consumed !== undefined) stream.inbox = stream.inbox.filter(({ id }) => !consumed.includes(id));
     for (const { table, key, value } of writes ?? [])
       writeValue(

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
+import { createGroupedStore } from '../grouped/grouped-store.ts';
 import type { Store } from '../store.ts';
 import { createProcessView, type ProcessViewOptions } from './process-view.ts';
-import { createSqliteStore } from './sqlite-store.ts';
 import { startStoreThread } from './store-thread.ts';
 
 export interface SqliteStoreOptions extends ProcessViewOptions {
@@ -32,5 +32,5 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     const { startGraphThread } = await import('./graph/start-graph-thread.ts');
     return startGraphThread({ path, durability, lockTimeoutMs, maxPages }, location);
   };
-  return createSqliteStore({ location, clock: options.clock, thread, view, openGraphs });
+  return createGroupedStore({ location, clock: options.clock, backend: thread, view, openGraphs });
 }

@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import type { NotedOwner } from './messages.ts';
+import type { NotedOwner } from '../grouped/messages.ts';
 
 /** After so long without a sign of life an owner whose process cannot be looked at counts as dead. */
 const LEASE_MS = 30_000;

@@ -1,31 +1,16 @@
 import { Worker } from 'node:worker_threads';
 import { builtFile } from '../../kernel/built-file.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
-import { fromJson } from './from-json.ts';
-import type { FromThread, ThreadSettings, ToThread } from './messages.ts';
+import type { BackendListener, StoreBackend } from '../grouped/backend.ts';
+import { fromJson } from '../grouped/from-json.ts';
+import type { FromBackend, ToBackend } from '../grouped/messages.ts';
 import { threadEnded } from './sqlite-errors.ts';
-
-export interface ThreadListener {
-  received(message: FromThread): void;
-  /** It ended without being asked to. */
-  died(error: RuntimeError): void;
-}
-
-/** The thread that has the file open. */
-export interface StoreThread {
-  listen(listener: ThreadListener): void;
-  post(message: ToThread): void;
-  /** The process stays for the thread; `letGo`: it may end. */
-  hold(): void;
-  letGo(): void;
-  /** Closes the file and ends. */
-  close(): Promise<void>;
-}
+import type { ThreadSettings } from './thread-settings.ts';
 
 const FILE = builtFile(new URL('./thread/worker.ts', import.meta.url));
 
 /** Resolves when the file is open; rejects with the reason why it cannot be. */
-export function startStoreThread(settings: ThreadSettings): Promise<StoreThread> {
+export function startStoreThread(settings: ThreadSettings): Promise<StoreBackend> {
   const worker = new Worker(FILE, {
     name: 'telltale-store',
     workerData: settings,
@@ -33,7 +18,7 @@ export function startStoreThread(settings: ThreadSettings): Promise<StoreThread>
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });
   let isHeld = true;
-  let listener: ThreadListener | undefined;
+  let listener: BackendListener | undefined;
   /** Why it ended: it could not open the file, it broke, or it could not tidy up when it was closed. */
   let failure: RuntimeError | undefined;
   let hasEnded = false;
@@ -45,7 +30,7 @@ export function startStoreThread(settings: ThreadSettings): Promise<StoreThread>
     if (held) worker.ref();
     else worker.unref();
   };
-  const thread: StoreThread = {
+  const thread: StoreBackend = {
     listen: (to) => {
       listener = to;
     },
@@ -57,13 +42,13 @@ export function startStoreThread(settings: ThreadSettings): Promise<StoreThread>
       return new Promise((resolve, reject) => {
         closed = () => (failure === undefined ? resolve() : reject(failure));
         if (hasEnded) closed();
-        else worker.postMessage({ kind: 'close' } satisfies ToThread);
+        else worker.postMessage({ kind: 'close' } satisfies ToBackend);
       });
     },
   };
 
   return new Promise((resolve, reject) => {
-    worker.on('message', (message: FromThread) => {
+    worker.on('message', (message: FromBackend) => {
       if (message.kind === 'opened') {
         setHeld(false);
         resolve(thread);

@@ -96,5 +96,20 @@ export function listContract(contract: Contract): void {
         expect(await names({ before: { ...c!, stream: 'gone' } })).toEqual(['b', 'a']);
         expect(await names({ before: { stream: 'gone', createdAt: 0 } })).toEqual([]);
       }));
+
+    test('a stream that waits for a time says for which, until its status is another', async () => {
+      const { store, other } = contract;
+      const writer = await store.create('s', SESSION);
+      await append(writer, { expectedSeq: 0, events: ['{}'], status: 'waiting', due: 1_234 });
+      await append(writer, { expectedSeq: 1, events: ['{}'] });
+      expect(await other.info('s')).toMatchObject({ status: 'waiting', due: 1_234 });
+      expect(
+        (await other.list({ status: ['waiting'] })).find(({ stream }) => stream.endsWith('s')),
+      ).toMatchObject({
+        due: 1_234,
+      });
+      await append(writer, { expectedSeq: 2, events: ['{}'], status: 'running' });
+      expect(await other.info('s')).not.toHaveProperty('due');
+    });
   });
 }

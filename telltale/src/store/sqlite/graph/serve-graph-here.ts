@@ -1,5 +1,5 @@
+import { fromJson } from '../../grouped/from-json.ts';
 import { storeClosed } from '../../store-errors.ts';
-import { fromJson } from '../from-json.ts';
 import type { GraphResult, GraphSettings } from './graph-messages.ts';
 import { type AskGraph, createGraphStore, type OpenGraphs } from './graph-store.ts';
 import { serveGraph } from './thread/serve-graph.ts';

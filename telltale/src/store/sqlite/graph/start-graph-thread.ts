@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import { builtFile } from '../../../kernel/built-file.ts';
 import type { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { fromJson } from '../../grouped/from-json.ts';
 import { MAX_QUEUED } from '../../limits.ts';
 import { storeClosed, storeOverloaded } from '../../store-errors.ts';
-import { fromJson } from '../from-json.ts';
 import { threadEnded } from '../sqlite-errors.ts';
 import type {
   FromGraphThread,

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { RuntimeError } from '../../../kernel/runtime-error.ts';
+import type { AppendOp } from '../../grouped/messages.ts';
 import { streamLost, streamMoved } from '../../store-errors.ts';
-import type { AppendOp } from '../messages.ts';
 import { MARK_EVERY } from './read-stream.ts';
 import type { TableRows } from './table-rows.ts';
 
@@ -28,7 +28,7 @@ export function createAppendRows(db: DatabaseSync, tables: TableRows): AppendRow
     'UPDATE heads SET head = ?, last = ?, rows = ?, updated_at = ? WHERE id = ? AND epoch = ? AND head = ?',
   );
   // Apart, so that the index by status is touched only where a status is given.
-  const setStatus = db.prepare('UPDATE heads SET status = ? WHERE id = ?');
+  const setStatus = db.prepare('UPDATE heads SET status = ?, due_at = ? WHERE id = ?');
   const insert = db.prepare(
     'INSERT INTO log (id, stream, first, count, prev, body) VALUES (?, ?, ?, ?, ?, ?)',
   );
@@ -63,7 +63,7 @@ export function createAppendRows(db: DatabaseSync, tables: TableRows): AppendRow
     begin() {
       row = Number(lastRow.get()?.id ?? 0);
     },
-    append([stream, epoch, expectedSeq, count, body, status, consumed, writes], now) {
+    append([stream, epoch, expectedSeq, count, body, status, consumed, writes, due], now) {
       const tail = tailOf(stream);
       const id = count === 0 ? tail.last : row + 1;
       const rows = count === 0 ? tail.rows : tail.rows + 1;
@@ -76,7 +76,7 @@ export function createAppendRows(db: DatabaseSync, tables: TableRows): AppendRow
         tail.last = id;
         tail.rows = rows;
       }
-      if (status !== null) setStatus.run(status, stream);
+      if (status !== null) setStatus.run(status, due, stream);
       if (consumed !== null) for (const message of consumed) consume.run(message, stream);
       if (writes !== null) {
         for (const [table, key, value] of writes) {

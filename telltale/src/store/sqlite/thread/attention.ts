@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { FromThread } from '../messages.ts';
+import type { FromBackend } from '../../grouped/messages.ts';
 import type { Ownership } from './ownership.ts';
 
 /** How late a follower of another process's stream hears of new events. */
@@ -22,7 +22,7 @@ export interface Attention {
 export interface AttentionEdges {
   readonly db: DatabaseSync;
   readonly ownership: Ownership;
-  readonly tell: (message: FromThread) => void;
+  readonly tell: (message: FromBackend) => void;
 }
 
 export function createAttention({ db, ownership, tell }: AttentionEdges): Attention {

@@ -1,9 +1,9 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import type { ListedStream, ListRequest } from '../messages.ts';
+import type { ListedStream, ListRequest } from '../../grouped/messages.ts';
 import type { Ownership } from './ownership.ts';
 
 const COLUMNS = `s.id, s.stream, s.kind, s.name, s.title, s.parent, s.created_at,
-  h.status, h.updated_at, h.head, h.epoch, h.owner,
+  h.status, h.updated_at, h.head, h.epoch, h.owner, h.due_at,
   (SELECT count(*) FROM inbox i WHERE i.stream = s.id) AS messages FROM streams s JOIN heads h ON h.id = s.id`;
 
 export interface ListStreams {
@@ -35,6 +35,7 @@ export function createListStreams(db: DatabaseSync, ownership: Ownership): ListS
     head: Number(row.head),
     owner: row.owner === null ? null : ownership.noted(Number(row.owner), Number(row.epoch)),
     ...(row.messages === 0 ? {} : { messages: Number(row.messages) }),
+    ...(row.due_at === null ? {} : { due: Number(row.due_at) }),
   });
   return {
     info(stream) {

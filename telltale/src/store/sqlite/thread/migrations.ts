@@ -90,5 +90,8 @@ CREATE INDEX streams_by_kind ON streams (kind, id);
 CREATE INDEX streams_by_parent ON streams (parent, id) WHERE parent IS NOT NULL;
 `;
 
+/** When a stream that waits is to be worked on again: so that nobody has to read its log to know. */
+const DUE = 'ALTER TABLE heads ADD COLUMN due_at INTEGER;';
+
 /** The n-th brings a store from version n to n + 1. Only ever add to the end. */
-export const MIGRATIONS: readonly string[] = [FIRST, LISTS];
+export const MIGRATIONS: readonly string[] = [FIRST, LISTS, DUE];

@@ -1,8 +1,8 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { ThreadSettings } from '../messages.ts';
 import { storeNewer, storeUnwritable } from '../sqlite-errors.ts';
+import type { ThreadSettings } from '../thread-settings.ts';
 import { isBusy } from './describe-failure.ts';
 import { inspectFile, pause } from './inspect-file.ts';
 import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { NotedOwner, ThreadSettings } from '../messages.ts';
+import type { NotedOwner } from '../../grouped/messages.ts';
+import type { ThreadSettings } from '../thread-settings.ts';
 import type { Doorbell } from './doorbell.ts';
 
 /** This store as an owner of streams: one row for all of them, made with the first. */

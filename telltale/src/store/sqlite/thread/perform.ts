@@ -1,6 +1,6 @@
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import type { Outcome, ReadRequest, Results, WriteRequest } from '../../grouped/messages.ts';
 import { streamUnknown } from '../../store-errors.ts';
-import type { Outcome, ReadRequest, Results, WriteRequest } from '../messages.ts';
 import type { AppendRows } from './append-rows.ts';
 import type { ListStreams } from './list-streams.ts';
 import type { ReadStream } from './read-stream.ts';

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { ReadChunk } from '../messages.ts';
+import type { ReadChunk } from '../../grouped/messages.ts';
 import { storeDamaged } from '../sqlite-errors.ts';
 
 /** Of so many rows of a stream one is noted in `marks`. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
-import type { AppendOp, Outcome, Taken, WriteRequest } from '../messages.ts';
+import type { AppendOp, Outcome, Taken, WriteRequest } from '../../grouped/messages.ts';
 import type { AppendRows } from './append-rows.ts';
 import { isOfOneStatement } from './describe-failure.ts';
 import type { Ownership } from './ownership.ts';

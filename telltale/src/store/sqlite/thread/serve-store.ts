@@ -1,7 +1,8 @@
 import type { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { toRuntimeError } from '../../../kernel/runtime-error.ts';
-import type { FromThread, Outcome, ThreadSettings, ToThread } from '../messages.ts';
+import type { FromBackend, Outcome, ToBackend } from '../../grouped/messages.ts';
 import { storeGone } from '../sqlite-errors.ts';
+import type { ThreadSettings } from '../thread-settings.ts';
 import { createAppendRows } from './append-rows.ts';
 import { createAttention } from './attention.ts';
 import { createCheckpoints } from './checkpoints.ts';
@@ -17,14 +18,14 @@ import { createRunGroup } from './run-group.ts';
 import { createStreamRows } from './stream-rows.ts';
 import { createTableRows } from './table-rows.ts';
 
-type Group = Extract<ToThread, { readonly kind: 'group' }>;
+type Group = Extract<ToBackend, { readonly kind: 'group' }>;
 
 /** Opens the file and answers messages. Undefined, and `refused` told, where it cannot be opened. */
 export function serveStore(
   settings: ThreadSettings,
-  tell: (message: FromThread) => void,
+  tell: (message: FromBackend) => void,
   end: () => void,
-): ((message: ToThread) => void) | undefined {
+): ((message: ToBackend) => void) | undefined {
   const describe = (thrown: unknown): RuntimeError =>
     describeFailure(settings.path, settings.lockTimeoutMs, thrown);
   try {
@@ -40,10 +41,10 @@ export function serveStore(
 
 function open(
   settings: ThreadSettings,
-  tell: (message: FromThread) => void,
+  tell: (message: FromBackend) => void,
   end: () => void,
   describe: (thrown: unknown) => RuntimeError,
-): (message: ToThread) => void {
+): (message: ToBackend) => void {
   const db = openDatabase(settings);
   const isInPlace = createIsInPlace(settings.path);
   const bell = createDoorbell();
@@ -73,7 +74,7 @@ function open(
     perform: (request, now) => performWrite(rows, request, now),
   });
 
-  const write = ({ writes, now }: Group): FromThread => {
+  const write = ({ writes, now }: Group): FromBackend => {
     try {
       // SQLite would go on with a file that no name leads to any more, and all of it be lost at the end.
       if (!isInPlace()) throw storeGone(settings.path);
@@ -98,7 +99,7 @@ function open(
     checkpoints.committed(chars);
   };
 
-  const close = (): FromThread => {
+  const close = (): FromBackend => {
     attention.stop();
     checkpoints.stop();
     bell.close();

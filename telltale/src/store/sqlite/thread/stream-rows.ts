@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { Results, Taken } from '../../grouped/messages.ts';
 import { MAX_INBOX_MESSAGES } from '../../limits.ts';
 import type { StreamHead } from '../../store.ts';
 import { inboxFull, streamExists, streamUnknown } from '../../store-errors.ts';
-import type { Results, Taken } from '../messages.ts';
 import type { Ownership } from './ownership.ts';
 
 /** Streams, who owns them, their inboxes and snapshots. What throws a RuntimeError has written nothing. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { Results } from '../../grouped/messages.ts';
 import { notANumber } from '../../store-errors.ts';
-import type { Results } from '../messages.ts';
 
 /** Expired rows that a write with a time to live clears away: more than it makes, so that they cannot pile up. */
 const SWEEP = 16;

@@ -1,11 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { FromThread, ThreadSettings, ToThread } from '../messages.ts';
+import type { FromBackend, ToBackend } from '../../grouped/messages.ts';
+import type { ThreadSettings } from '../thread-settings.ts';
 import { serveStore } from './serve-store.ts';
 
 /** The thread's entry. In development Node strips the types; a release runs the compiled file, on Node 22.13 as well. */
 if (parentPort !== null) {
   const port = parentPort;
-  const tell = (message: FromThread) => port.postMessage(message);
+  const tell = (message: FromBackend) => port.postMessage(message);
   const serve = serveStore(workerData as ThreadSettings, tell, () => port.close());
-  if (serve !== undefined) port.on('message', (message: ToThread) => serve(message));
+  if (serve !== undefined) port.on('message', (message: ToBackend) => serve(message));
 }

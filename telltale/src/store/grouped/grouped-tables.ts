@@ -14,7 +14,7 @@ const encoded = ({ table, key, value }: TableWrite): EncodedWrite => [
   value === undefined ? null : JSON.stringify(value),
 ];
 
-export function createSqliteTables(queue: CommitQueue, clock: Pick<Clock, 'now'>): Tables {
+export function createGroupedTables(queue: CommitQueue, clock: Pick<Clock, 'now'>): Tables {
   const checkKey = (table: string, key: string) => {
     checkName('A table', table);
     checkName('A key', key);

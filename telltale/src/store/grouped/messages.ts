@@ -1,7 +1,7 @@
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { StreamHead } from '../store.ts';
 
-/** What passes between a store and its thread. */
+/** What passes between a store and what keeps it: the thread that has a file open, or the connections of a database. */
 
 /** Table, key, JSON; null deletes, or is expected not to be there. */
 export type EncodedWrite = readonly [table: string, key: string, value: string | null];
@@ -19,6 +19,8 @@ export type AppendOp = readonly [
   status: string | null,
   consumed: readonly number[] | null,
   writes: readonly EncodedWrite[] | null,
+  /** With a status; null for none. */
+  due: number | null,
 ];
 
 export type WriteRequest =
@@ -110,6 +112,7 @@ export interface ListedStream extends StreamHead {
   readonly head: number;
   readonly owner: NotedOwner | null;
   readonly messages?: number;
+  readonly due?: number;
 }
 
 export interface ReadChunk {
@@ -145,7 +148,7 @@ export interface Results {
 
 export type Outcome = { readonly value: Results[keyof Results] } | { readonly error: ErrorJson };
 
-export type ToThread =
+export type ToBackend =
   | {
       readonly kind: 'group';
       readonly now: number;
@@ -155,7 +158,7 @@ export type ToThread =
   | { readonly kind: 'watch'; readonly stream: string; readonly on: boolean }
   | { readonly kind: 'close' };
 
-export type FromThread =
+export type FromBackend =
   | { readonly kind: 'opened' }
   | { readonly kind: 'refused'; readonly error: ErrorJson }
   /** A whole group is committed, and there is nothing to say but that: all appends went through. */
@@ -169,13 +172,3 @@ export type FromThread =
   | { readonly kind: 'woken'; readonly streams: readonly string[] }
   /** With an error, everything is written, but the streams could not be given up: they are free when this process ends. */
   | { readonly kind: 'closed'; readonly error?: ErrorJson };
-
-export interface ThreadSettings {
-  readonly path: string;
-  readonly durability: 'power' | 'process';
-  readonly lockTimeoutMs: number;
-  readonly maxPages: number | null;
-  readonly pid: number;
-  readonly startedAt: number;
-  readonly place: string;
-}

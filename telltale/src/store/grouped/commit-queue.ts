@@ -4,7 +4,7 @@ import type { Append, StreamHead } from '../store.ts';
 import { storeOverloaded } from '../store-errors.ts';
 import { addAppend, addFailed, emptyBatch, type RequestEntry, type Settled, settleAppends } from './batch.ts';
 import { abandon, conclude, type Flight, type GroupReply, movedBy, takeOff } from './flight.ts';
-import type { ReadRequest, Results, ToThread, WriteRequest } from './messages.ts';
+import type { ReadRequest, Results, ToBackend, WriteRequest } from './messages.ts';
 import { type WriterState, whyNot } from './writer-state.ts';
 
 /**
@@ -34,7 +34,7 @@ export type Later = (flush: () => void) => void;
 export interface CommitQueueEdges {
   readonly location: string;
   readonly now: () => number;
-  readonly post: (message: ToThread) => void;
+  readonly post: (message: ToBackend) => void;
   /** The process must stay for what is queued, and may end when nothing is. */
   readonly hold: () => void;
   readonly letGo: () => void;

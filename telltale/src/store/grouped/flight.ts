@@ -1,7 +1,7 @@
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import { type Batch, toOp, type WriteEntry } from './batch.ts';
 import { fromJson } from './from-json.ts';
-import type { AppendOp, FromThread, ReadRequest, WriteRequest } from './messages.ts';
+import type { AppendOp, FromBackend, ReadRequest, WriteRequest } from './messages.ts';
 import { noteFailure } from './writer-state.ts';
 
 /** A batch on its way to the thread and back. */
@@ -14,7 +14,7 @@ export interface Flight {
 }
 
 export type GroupReply = Extract<
-  FromThread,
+  FromBackend,
   { readonly kind: 'committed' | 'written' | 'failed' | 'answers' }
 >;
 

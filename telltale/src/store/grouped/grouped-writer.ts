@@ -6,7 +6,7 @@ import type { CommitQueue } from './commit-queue.ts';
 import type { Results } from './messages.ts';
 import type { WriterState } from './writer-state.ts';
 
-export interface SqliteWriterEdges {
+export interface GroupedWriterEdges {
   readonly queue: CommitQueue;
   readonly state: WriterState;
   /** Of a stream that is on its way: until then it has no number. */
@@ -16,7 +16,7 @@ export interface SqliteWriterEdges {
 
 const RELEASE_AGAIN_MS = 1_000;
 
-export function createSqliteWriter({ queue, state, made, onWake }: SqliteWriterEdges): StreamWriter {
+export function createGroupedWriter({ queue, state, made, onWake }: GroupedWriterEdges): StreamWriter {
   const { stream, epoch, committed: head } = state;
   const wakes = new Set<() => void>();
   let releasing: Promise<void> | undefined;

@@ -2,24 +2,23 @@ import type { Clock } from '../../kernel/clock.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { checkMessage, checkName } from '../limits.ts';
 import { createListeners } from '../listeners.ts';
+import type { OpenGraphs } from '../sqlite/graph/graph-store.ts';
+import { createOpenOnce } from '../sqlite/graph/open-once.ts';
 import type { NewStream, Store, StreamHead, StreamInfo, StreamWriter } from '../store.ts';
 import { storeClosed, streamOwned } from '../store-errors.ts';
+import type { OwnerView, StoreBackend } from './backend.ts';
 import { createCommitQueue, type Later } from './commit-queue.ts';
-import type { OpenGraphs } from './graph/graph-store.ts';
-import { createOpenOnce } from './graph/open-once.ts';
-import type { FromThread, ListedStream, ListRequest, NotedOwner, Results } from './messages.ts';
-import type { ProcessView } from './process-view.ts';
+import { createGroupedTables } from './grouped-tables.ts';
+import { createGroupedWriter } from './grouped-writer.ts';
+import type { FromBackend, ListedStream, ListRequest, NotedOwner, Results } from './messages.ts';
 import { readEvents } from './read-events.ts';
-import { createSqliteTables } from './sqlite-tables.ts';
-import { createSqliteWriter } from './sqlite-writer.ts';
-import type { StoreThread } from './store-thread.ts';
 import { createWriterState, newWriterState, type WriterState } from './writer-state.ts';
 
-export interface SqliteStoreEdges {
+export interface GroupedStoreEdges {
   readonly location: string;
   readonly clock: Pick<Clock, 'now'>;
-  readonly thread: StoreThread;
-  readonly view: ProcessView;
+  readonly backend: StoreBackend;
+  readonly view: OwnerView;
   /** Called when the graphs are first asked for, and again where that failed. */
   readonly openGraphs: () => Promise<OpenGraphs>;
 }
@@ -29,11 +28,11 @@ const LIST_CHUNK = 1000;
 const MAX_TAKEOVERS = 10;
 const ALL = Number.MAX_SAFE_INTEGER;
 
-export function createSqliteStore(edges: SqliteStoreEdges): Store {
-  const { location, clock, thread, view } = edges;
+export function createGroupedStore(edges: GroupedStoreEdges): Store {
+  const { location, clock, backend, view } = edges;
   const watchers = createListeners<string>(
-    (stream) => thread.post({ kind: 'watch', stream, on: true }),
-    (stream) => thread.post({ kind: 'watch', stream, on: false }),
+    (stream) => backend.post({ kind: 'watch', stream, on: true }),
+    (stream) => backend.post({ kind: 'watch', stream, on: false }),
   );
   const wakers = createListeners<string>(
     () => undefined,
@@ -42,15 +41,15 @@ export function createSqliteStore(edges: SqliteStoreEdges): Store {
   const queue = createCommitQueue({
     location,
     now: () => clock.now(),
-    post: thread.post,
-    hold: thread.hold,
-    letGo: thread.letGo,
+    post: backend.post,
+    hold: backend.hold,
+    letGo: backend.letGo,
     moved: watchers.call,
   });
   const graphs = createOpenOnce(edges.openGraphs, location);
   let closing: Promise<void> | undefined;
 
-  const received = (message: FromThread) => {
+  const received = (message: FromBackend) => {
     switch (message.kind) {
       case 'committed':
       case 'written':
@@ -66,10 +65,10 @@ export function createSqliteStore(edges: SqliteStoreEdges): Store {
         return;
       case 'opened':
       case 'refused':
-      case 'closed': // they are the thread's own affair
+      case 'closed': // they are the backend's own affair
     }
   };
-  thread.listen({ received, died: queue.fail });
+  backend.listen({ received, died: queue.fail });
 
   /** Clears away what processes that were killed have left: their claims and sockets. */
   const buryTheDead = async () => {
@@ -79,7 +78,7 @@ export function createSqliteStore(edges: SqliteStoreEdges): Store {
   let hasBuried = false;
 
   const writerOf = (state: WriterState, made?: Promise<void>): StreamWriter =>
-    createSqliteWriter({ queue, state, made, onWake: (wake) => wakers.add(state.stream, wake) });
+    createGroupedWriter({ queue, state, made, onWake: (wake) => wakers.add(state.stream, wake) });
 
   const haveBuried = () => {
     if (hasBuried) return;
@@ -124,7 +123,7 @@ export function createSqliteStore(edges: SqliteStoreEdges): Store {
 
   return {
     location,
-    tables: createSqliteTables(queue, clock),
+    tables: createGroupedTables(queue, clock),
     graphs: graphs.open,
     async create(stream, head) {
       const { writer, made } = begin(stream, head, queueMicrotask);
@@ -168,7 +167,7 @@ export function createSqliteStore(edges: SqliteStoreEdges): Store {
     },
     watch: (stream, moved) => watchers.add(stream, moved),
     close() {
-      closing ??= Promise.all([queue.shut(storeClosed(location)), graphs.close()]).then(thread.close);
+      closing ??= Promise.all([queue.shut(storeClosed(location)), graphs.close()]).then(backend.close);
       return closing;
     },
   };

@@ -13,6 +13,7 @@ export interface AppendEntry {
   count: number;
   body: string;
   status: string | null;
+  due: number | null;
   consumed: readonly number[] | null;
   readonly writes: readonly EncodedWrite[] | null;
   error: RuntimeError | undefined;
@@ -64,7 +65,7 @@ export function addAppend(
   body: string,
   settled: Settled,
 ): void {
-  const { expectedSeq, events, status, consumed, writes } = append;
+  const { expectedSeq, events, status, due, consumed, writes } = append;
   const last = batch.last.get(writer);
   const isNext = last !== undefined && last.expectedSeq + last.count === expectedSeq;
   batch.settled.push(settled);
@@ -73,7 +74,10 @@ export function addAppend(
   if (isNext && writes === undefined && last.body.length + body.length < JOINED_CHARS) {
     if (events.length > 0) last.body = last.count === 0 ? body : `${last.body}\n${body}`;
     last.count += events.length;
-    if (status !== undefined) last.status = status;
+    if (status !== undefined) {
+      last.status = status;
+      last.due = due ?? null;
+    }
     if (consumed !== undefined) last.consumed = [...(last.consumed ?? []), ...consumed];
     batch.settledBy.push(last);
     return;
@@ -85,6 +89,7 @@ export function addAppend(
     count: events.length,
     body,
     status: status ?? null,
+    due: due ?? null,
     consumed: consumed ?? null,
     writes:
       writes?.map(({ table, key, value }) => [
@@ -109,6 +114,7 @@ export function addFailed(batch: Batch, writer: WriterState, error: RuntimeError
     count: 0,
     body: '',
     status: null,
+    due: null,
     consumed: null,
     writes: null,
     error,
@@ -117,12 +123,12 @@ export function addFailed(batch: Batch, writer: WriterState, error: RuntimeError
 
 /** The append as it is sent, its writer moved on; undefined, with its error set, where the writer has come to grief. */
 export function toOp(entry: AppendEntry): AppendOp | undefined {
-  const { writer, expectedSeq, count, body, status, consumed, writes } = entry;
+  const { writer, expectedSeq, count, body, status, due, consumed, writes } = entry;
   entry.error = whyNot(writer, expectedSeq, writer.sent);
   if (entry.error !== undefined) return undefined;
   writer.failure = undefined;
   writer.sent += count;
-  return [writer.id, writer.epoch, expectedSeq, count, body, status, consumed, writes];
+  return [writer.id, writer.epoch, expectedSeq, count, body, status, consumed, writes, due];
 }
 
 /** Tells every caller of an append what became of it. */

@@ -1,0 +1,10 @@
+/** What the thread is started with. */
+export interface ThreadSettings {
+  readonly path: string;
+  readonly durability: 'power' | 'process';
+  readonly lockTimeoutMs: number;
+  readonly maxPages: number | null;
+  readonly pid: number;
+  readonly startedAt: number;
+  readonly place: string;
+}

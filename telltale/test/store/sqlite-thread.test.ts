@@ -30,7 +30,7 @@ test(
     const thread = await startStoreThread(settings);
     const openGraphs = () => Promise.reject(new Error('nobody asks for graphs'));
     const clock = createSystemClock();
-    const store = createGroupedStore({ location: 'sqlite:x', clock, thread, view, openGraphs });
+    const store = createGroupedStore({ location: 'sqlite:x', clock, backend: thread, view, openGraphs });
     const writer = await store.create('s', { kind: 'session', name: 'n', status: 'running', title: 't' });
     thread.post({ kind: 'group', now: 0, writes: null, reads: [] } as unknown as ToBackend);
     const waiting = [0, 1, 2].map((n) => outcome(writer, { expectedSeq: n, events: ['{}'] }));

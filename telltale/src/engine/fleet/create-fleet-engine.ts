@@ -19,8 +19,13 @@ const SWEEP_SOON_MS = 50;
  */
 export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
   const { store, shared, queue, clock, random, capacity, onError, onLaidAside = () => undefined } = options;
-  const local = createEmbeddedEngine({ store, clock, onError, atOnce: Math.max(1, capacity) });
-  const offers = createTakenOffers({ onError, onLaidAside, now: clock.now });
+  const local = createEmbeddedEngine({
+    store,
+    clock,
+    onError,
+    ...(capacity > 0 ? { atOnce: capacity } : {}),
+  });
+  const offers = createTakenOffers({ onError, onLaidAside, now: clock.now, store });
   const hasRoomInQueue = createAdmission({ shared, queue, clock });
   /** Streams that this process holds or waits for: not given away, not even while it drains. */
   const kept = new Set<string>();
@@ -66,10 +71,9 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     (kind: StreamKind, given: Work): Work =>
     async (stream, signal) => {
       const key = offerKey({ kind, stream });
+      if (status !== 'open' && !kept.has(key)) return { kind: 'done' };
       try {
-        return await offers.perform(kind, stream, async (taken) =>
-          status === 'open' || kept.has(key) ? given(stream, signal, taken) : { kind: 'done' },
-        );
+        return await offers.perform(kind, stream, async (taken) => given(stream, signal, taken));
       } finally {
         kept.delete(key);
         if (wantsMore) taking.poke();
@@ -121,16 +125,16 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     async close() {
       status = 'closed';
       for (const end of deaf) end();
-      const local_ = local.close();
+      const closed = local.close();
       await Promise.all([taking.stop(), sweeping.stop(), offering.close()]);
       await offers.giveBack();
-      await local_;
+      await closed;
     },
   };
 }
 
 /** The groups that have their share of this process, counting one that may be waiting: others come first. */
 function overShare(groups: ReadonlyMap<string, number>, capacity: number): ReadonlySet<string> {
-  const share = Math.max(1, Math.floor(capacity / (groups.size + 1)));
+  const share = Math.ceil(capacity / (groups.size + 1));
   return new Set([...groups].flatMap(([group, held]) => (held >= share ? [group] : [])));
 }

@@ -1,4 +1,5 @@
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { Store } from '../../store/store.ts';
 import type { StreamKind, Work, WorkEnd } from '../engine.ts';
 import { type LaidAside, offerKey, type TakenOffer, type WhyNot } from './work-queue.ts';
 
@@ -6,6 +7,7 @@ export interface TakenOffersEdges {
   readonly onError: (thrown: unknown, about: { readonly kind: StreamKind; readonly stream: string }) => void;
   readonly onLaidAside: (aside: LaidAside) => void;
   readonly now: () => number;
+  readonly store: Pick<Store, 'info'>;
 }
 
 /** Offers that this process has taken, until it is clear who works on their streams. */
@@ -24,7 +26,9 @@ export interface TakenOffers {
 /** The stream is another's. Whoever has it goes on with it: here is nothing to try again. */
 const NOT_OURS: ReadonlySet<string> = new Set(['stream_owned', 'stream_lost', 'stream_moved']);
 
-export function createTakenOffers({ onError, onLaidAside, now }: TakenOffersEdges): TakenOffers {
+const LEFT: WhyNot = { code: 'work_left', message: 'A worker looked at it, and left it as it was.' };
+
+export function createTakenOffers({ onError, onLaidAside, now, store }: TakenOffersEdges): TakenOffers {
   const taken = new Map<string, TakenOffer>();
   const groups = new Map<string, number>();
 
@@ -45,14 +49,20 @@ export function createTakenOffers({ onError, onLaidAside, now }: TakenOffersEdge
     }
   };
 
+  /** Whether there is something to do and nobody does it: settled, it would be offered again and again. */
+  const isLeft = async (stream: string) => {
+    const info = await store.info(stream);
+    if (info === undefined || info.owner !== undefined) return false;
+    if (info.status === 'running') return true;
+    return info.status === 'waiting' && (info.messages !== undefined || (info.due ?? now() + 1) <= now());
+  };
+
   const end = async (offer: TakenOffer | undefined, isHeld: boolean, ended: WorkEnd): Promise<WorkEnd> => {
     if (offer === undefined || isHeld) return ended;
-    if (ended.kind !== 'unable') {
-      await settle(offer);
-      return ended;
-    }
-    await fail(offer, ended.why);
-    return { kind: 'done' };
+    const why = ended.kind === 'unable' ? ended.why : (await isLeft(offer.stream)) ? LEFT : undefined;
+    await (why === undefined ? settle(offer) : fail(offer, why));
+    // The pause is the queue's, and so is who tries it next.
+    return why === undefined ? ended : { kind: 'done' };
   };
 
   return {

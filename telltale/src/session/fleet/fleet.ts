@@ -1,0 +1,44 @@
+import type { Work } from '../../engine/engine.ts';
+import type { LaidAside, QueueDepth } from '../../engine/fleet/work-queue.ts';
+import type { WorkerRow } from '../../store/shared-store.ts';
+
+/**
+ * Whether something new may begin: in this process, or on whichever worker is free next, or not now since all that the
+ * fleet can keep in line is there already.
+ */
+export type Admission = 'here' | 'queue' | 'full';
+
+export interface FleetStatus {
+  readonly fleet: string;
+  /** The living first, then those that died of late, each by when it came. */
+  readonly workers: readonly WorkerRow[];
+  readonly queue: QueueDepth;
+  /** Streams that no worker could go on with, and why. */
+  readonly laidAside: readonly LaidAside[];
+}
+
+/** The fleet that a runtime belongs to: all processes that have its store open for work. */
+export interface Fleet {
+  /** What the database says that it belongs to. */
+  readonly name: string;
+  /** Takes up sessions that wait for a worker. `work` resolves once the session was let go of. Once, at the beginning. */
+  workOnSessions(work: Work): void;
+  admit(): Promise<Admission>;
+  status(): Promise<FleetStatus>;
+  /** Has a stream that was laid aside tried again, by any worker. */
+  retry(stream: string): Promise<void>;
+  /** Says where this process answers HTTP. */
+  answersAt(url: string): void;
+  /** From here on nothing is taken up in this process any more. What it works on is let go of when the runtime closes. */
+  drain(): void;
+}
+
+/** What a process is in a fleet. */
+export interface FleetMember {
+  /** What it was started as: `serve`, `worker`. */
+  readonly role: string;
+  readonly host: string;
+  readonly version: string;
+  /** Sessions and runs that it works on at once; 0 takes none but its own. */
+  readonly capacity: number;
+}

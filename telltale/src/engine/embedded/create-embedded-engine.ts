@@ -21,6 +21,14 @@ const MAX_STREAMS = 1_000_000;
 /** Pauses after errors that may pass, one a try. */
 const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
 
+/** The engine of one process, with what a fleet's engine asks of it. */
+export interface EmbeddedEngine extends Engine {
+  /** How many streams are worked on or placed. */
+  inHand(): number;
+  /** Whether a stream is worked on or placed. */
+  has(kind: StreamKind, stream: string): boolean;
+}
+
 /** What is known of a stream that is worked on, placed or due. */
 interface Entry {
   readonly kind: StreamKind;
@@ -33,7 +41,7 @@ interface Entry {
 }
 
 /** Work in this process: a queue, a heap of times, and no memory that a restart would miss. */
-export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
+export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEngine {
   const { store, clock, onError, atOnce = AT_ONCE } = options;
   const works = new Map<StreamKind, Work>();
   const entries = new Map<string, Entry>();
@@ -97,7 +105,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
   };
 
   const perform = async ({ kind, stream }: Entry): Promise<WorkEnd> =>
-    (works.get(kind) as Work)(stream, closing.signal);
+    (works.get(kind) as Work)(stream, closing.signal, nothing);
 
   const fail = (entry: Entry, thrown: unknown): WorkEnd => {
     const { kind, stream } = entry;
@@ -133,10 +141,10 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
   const idle = (): Promise<void> =>
     isIdle() ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve));
 
-  const place = (kind: StreamKind, stream: string, called?: 'called') => {
+  const place = (kind: StreamKind, stream: string, how?: 'called' | 'here') => {
     const entry = find(kind, stream);
     if (entry === undefined) return;
-    if (called === undefined || entry.status === 'working') {
+    if (how !== 'called' || entry.status === 'working') {
       enqueue(entry);
       return;
     }
@@ -145,6 +153,9 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
   };
 
   return {
+    remembers: 'here',
+    inHand: () => working.size + placed.size,
+    has: (kind, stream) => (entries.get(keyOf(kind, stream))?.status ?? 'resting') !== 'resting',
     onWork(kind, work) {
       if (works.has(kind)) throw workTaken(kind);
       works.set(kind, work);
@@ -173,6 +184,8 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
   };
 }
 
+const nothing = () => undefined;
+
 const keyOf = (kind: StreamKind, stream: string) => `${kind} ${stream}`;
 
 const workTaken = (kind: StreamKind) =>
@@ -180,7 +193,7 @@ const workTaken = (kind: StreamKind) =>
     hint: 'Call onWork once for each kind.',
   });
 
-const workMissing = (kind: StreamKind, stream: string) =>
+export const workMissing = (kind: StreamKind, stream: string) =>
   new RuntimeError('engine_misused', `Nobody works on streams of kind "${kind}", as "${stream}" is one.`, {
     hint: 'Call onWork for the kind before anything is placed.',
   });

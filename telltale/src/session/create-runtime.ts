@@ -73,7 +73,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       queueMicrotask(() => {
         throw thrown;
       }));
-  const joined = await join(store, { clock, onError, member: options.member, sessions: () => here.size });
+  const joined = await join(store, { clock, onError, random, member: options.member, sessions: () => here.size });
   const engine = joined?.engine ?? createEmbeddedEngine({ store, clock, onError });
   // Whoever called a sub-agent ends it.
   const spawn: Spawn = (begin) => createLiveSession(edges, begin, parts);
@@ -128,9 +128,10 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     return closing;
   };
   const closeAll = async () => {
-    joined?.fleet.drain();
+    await joined?.fleet.drain();
     await Promise.all([...live].map((session) => session.interrupt()));
     await engine.close();
+    await joined?.close();
     await runs.close();
     await shelf.close();
     await memories.close();

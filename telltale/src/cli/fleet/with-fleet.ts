@@ -1,3 +1,4 @@
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { FleetDesk } from '../../session/fleet/fleet-desk.ts';
 import type { CommandContext } from '../command.ts';
 import type { StoreOption } from '../session/store-option.ts';
@@ -11,6 +12,7 @@ export function withFleet<T>(
 ): Promise<T> {
   return withStoredSessions(context, options, async ({ store }) => {
     const { openFleetDesk } = await import('../../session/fleet/open-fleet-desk.ts');
+    const onError = (thrown: unknown) => void context.io.stderr.write(`${toRuntimeError(thrown).message}\n`);
     const desk = await openFleetDesk(store, context.io.clock, onError);
     try {
       return await work(desk);

@@ -24,7 +24,7 @@ const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
 /** The engine of one process, with what a fleet's engine asks of it. */
 export interface EmbeddedEngine extends Engine {
   /** How many streams are worked on or placed. */
-  inHand(): number;
+  inHand(kind?: StreamKind): number;
   /** Whether a stream is worked on or placed. */
   has(kind: StreamKind, stream: string): boolean;
 }
@@ -154,7 +154,10 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
 
   return {
     remembers: 'here',
-    inHand: () => working.size + placed.size,
+    inHand: (kind) =>
+      kind === undefined
+        ? working.size + placed.size
+        : [...working, ...placed].filter((entry) => entry.kind === kind).length,
     has: (kind, stream) => (entries.get(keyOf(kind, stream))?.status ?? 'resting') !== 'resting',
     onWork(kind, work) {
       if (works.has(kind)) throw workTaken(kind);

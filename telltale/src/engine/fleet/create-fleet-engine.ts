@@ -18,7 +18,8 @@ const SWEEP_SOON_MS = 50;
  * here: the store knows who owns a stream, since when he is dead, and what is due.
  */
 export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
-  const { store, shared, queue, clock, random, capacity, onError, onLaidAside = () => undefined } = options;
+  const { store, shared, queue, clock, random, capacity, onError } = options;
+  const { onLaidAside = () => undefined, sessions = () => 0 } = options;
   const local = createEmbeddedEngine({ store, clock, onError, atOnce: Math.max(1, capacity) });
   const offers = createTakenOffers({ onError, onLaidAside, now: clock.now });
   const hasRoomInQueue = createAdmission({ shared, queue, clock });
@@ -29,7 +30,11 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
   /** There may be more to take than there was room for. */
   let wantsMore = false;
 
-  const room = () => (status === 'open' && shared.isAlive() ? Math.max(0, capacity - local.inHand()) : 0);
+  const inHand = () => {
+    const begun = sessions();
+    return local.inHand() + (begun === 0 ? 0 : Math.max(0, begun - local.inHand('session')));
+  };
+  const room = () => (status === 'open' && shared.isAlive() ? Math.max(0, capacity - inHand()) : 0);
 
   const begin = (offer: TakenOffer) => {
     const { kind, stream } = offer;
@@ -111,7 +116,7 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
       await taking.stop();
       await offers.giveBack();
     },
-    load: () => ({ working: local.inHand(), capacity, draining: status !== 'open' }),
+    load: () => ({ working: inHand(), capacity, draining: status !== 'open' }),
     async admit() {
       if (room() > 0) return 'here';
       return (await hasRoomInQueue()) ? 'queue' : 'full';

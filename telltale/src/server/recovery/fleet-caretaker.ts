@@ -14,13 +14,16 @@ export function createFleetCaretaker(
   const edges = { runtime, catalog, onError: () => undefined }; // its log has what went wrong
   return {
     async recover() {
-      fleet.workOnSessions(async (session) => {
+      fleet.workOnSessions(async (session, _signal, taken) => {
         await takeUp(edges, session);
-        const ended = await runtime.session(session)?.result;
-        return { kind: ended?.status === 'waiting' ? 'waiting' : 'done' };
+        const live = runtime.session(session);
+        if (live === undefined) return { kind: 'done' }; // another has it, or it has ended
+        taken();
+        const { status } = await live.result;
+        return { kind: status === 'waiting' ? 'waiting' : 'done' };
       });
       return { sessions: [], runs: [], left: [] };
     },
-    close: async () => fleet.drain(),
+    close: () => fleet.drain(),
   };
 }

@@ -1,5 +1,4 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { Admission } from '../../session/fleet/fleet.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import { withHeaders } from '../http/error-answer.ts';
 
@@ -7,7 +6,7 @@ import { withHeaders } from '../http/error-answer.ts';
 const RETRY_AFTER_S = '5';
 
 /** Where something new may begin. Throws `fleet_full` where that is nowhere, before anything is written. */
-export async function admitted({ fleet }: Pick<Runtime, 'fleet'>): Promise<Exclude<Admission, 'full'>> {
+export async function admitted({ fleet }: Pick<Runtime, 'fleet'>): Promise<'here' | 'queue'> {
   if (fleet === undefined) return 'here';
   const admission = await fleet.admit();
   if (admission === 'full') throw fleetFull(fleet.name);

@@ -1,12 +1,7 @@
 import type { Work } from '../../engine/engine.ts';
+import type { Admission } from '../../engine/fleet/fleet-engine.ts';
 import type { LaidAside, QueueDepth } from '../../engine/fleet/work-queue.ts';
 import type { WorkerRow } from '../../store/shared-store.ts';
-
-/**
- * Whether something new may begin: in this process, or on whichever worker is free next, or not now since all that the
- * fleet can keep in line is there already.
- */
-export type Admission = 'here' | 'queue' | 'full';
 
 export interface FleetStatus {
   readonly fleet: string;
@@ -23,6 +18,7 @@ export interface Fleet {
   readonly name: string;
   /** Takes up sessions that wait for a worker. `work` resolves once the session was let go of. Once, at the beginning. */
   workOnSessions(work: Work): void;
+  /** Where something new would be worked on; `full` where it had better be asked for again. */
   admit(): Promise<Admission>;
   status(): Promise<FleetStatus>;
   /** Has a stream that was laid aside tried again, by any worker. */
@@ -30,7 +26,7 @@ export interface Fleet {
   /** Says where this process answers HTTP. */
   answersAt(url: string): void;
   /** From here on nothing is taken up in this process any more. What it works on is let go of when the runtime closes. */
-  drain(): void;
+  drain(): Promise<void>;
 }
 
 /** What a process is in a fleet. */

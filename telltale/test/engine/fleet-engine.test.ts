@@ -1,8 +1,7 @@
-import { describe } from 'vitest';
+import { describe, expect } from 'vitest';
 import { createFleetEngine } from '../../src/engine/fleet/create-fleet-engine.ts';
 import { createMemoryQueue } from '../../src/engine/fleet/memory-queue.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { expect } from 'vitest';
 import { eventually } from '../store/eventually.ts';
 import { type EngineStage, engineContract } from './engine-contract.ts';
 import { createMemoryFleet } from './memory-fleet.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/kernel/clock.ts';
-import type { Orphan, SharedStore } from '../../src/store/shared-store.ts';
 import { createMemoryHome, type MemoryStream } from '../../src/store/memory/memory-home.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import type { Orphan, SharedStore } from '../../src/store/shared-store.ts';
 import type { Store, StreamOwner, StreamWriter } from '../../src/store/store.ts';
 
 /** Several machines over one store in memory, with leases that somebody else renews. */
@@ -26,7 +26,12 @@ export function createMemoryFleet(clock: Clock, leaseMs = 7_500) {
   };
 
   const open = (pid: number) => {
-    const store: Store = createMemoryStore({ clock, home, pid, isAlive: (owner: StreamOwner) => isAlive(owner.pid) });
+    const store: Store = createMemoryStore({
+      clock,
+      home,
+      pid,
+      isAlive: (owner: StreamOwner) => isAlive(owner.pid),
+    });
     const released = (writer: StreamWriter): StreamWriter => ({
       ...writer,
       async release() {

@@ -83,7 +83,8 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
 
   const place: FleetEngine['place'] = (kind, stream, how) => {
     if (how !== undefined) kept.add(offerKey({ kind, stream }));
-    if (how !== undefined || !kinds.has(kind) || local.has(kind, stream) || room() > 0) local.place(kind, stream, how);
+    if (how !== undefined || !kinds.has(kind) || local.has(kind, stream) || room() > 0)
+      local.place(kind, stream, how);
     else if (status !== 'closed') offering.add(kind, stream);
   };
 

@@ -2,8 +2,8 @@ import type { Clock } from '../../kernel/clock.ts';
 import { offerRounds } from './offer-rounds.ts';
 import {
   ASIDE_MS,
-  LONGEST_PAUSE_MS,
   type LaidAside,
+  LONGEST_PAUSE_MS,
   MAX_OFFERS,
   NOT_SETTLED,
   offerKey,

@@ -26,9 +26,7 @@ export function createSweep({ shared, queue, onLaidAside }: SweepEdges) {
   const offerOrphans = async () => {
     for (;;) {
       const orphans = await shared.orphans(limit);
-      const offers = orphans.map(
-        ({ kind, stream, root }): WorkOffer => ({ kind, stream, group: root }),
-      );
+      const offers = orphans.map(({ kind, stream, root }): WorkOffer => ({ kind, stream, group: root }));
       let added = 0;
       for (let at = 0; at < offers.length; at += MAX_OFFERS)
         added += await queue.offer(offers.slice(at, at + MAX_OFFERS));

@@ -1,4 +1,4 @@
-import { createBossQueue } from '../../engine/fleet/create-boss-queue.ts';
+import { createBossQueue } from '../../engine/fleet/boss/create-boss-queue.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store } from '../../store/store.ts';
@@ -16,7 +16,7 @@ export async function openFleetDesk(
 ): Promise<OpenFleetDesk> {
   const { shared } = store;
   if (shared === undefined) throw notShared(store.location);
-  const queue = await createBossQueue({ database: shared.database, schema: shared.schema, clock, onError });
+  const queue = await createBossQueue({ database: shared.database, schema: shared.schema, onError });
   return { ...createFleetDesk(store, shared, queue), close: queue.close };
 }
 

@@ -1,5 +1,5 @@
 import type { Engine } from '../../engine/engine.ts';
-import { createBossQueue } from '../../engine/fleet/create-boss-queue.ts';
+import { createBossQueue } from '../../engine/fleet/boss/create-boss-queue.ts';
 import { createFleetEngine } from '../../engine/fleet/create-fleet-engine.ts';
 import type { FleetEngineOptions } from '../../engine/fleet/fleet-engine.ts';
 import type { SharedStore, WorkerNote } from '../../store/shared-store.ts';
@@ -30,7 +30,7 @@ const PRESENT_MS = 1_000;
 /** Joins the fleet of a shared store: from here on this process is seen by the others. */
 export async function openFleet(options: OpenFleetOptions): Promise<JoinedFleet> {
   const { store, shared, clock, onError, member } = options;
-  const queue = await createBossQueue({ database: shared.database, schema: shared.schema, clock, onError });
+  const queue = await createBossQueue({ database: shared.database, schema: shared.schema, onError });
   const engine = createFleetEngine({ ...options, queue, capacity: member?.capacity ?? 0 });
   let url: string | undefined;
   let endTelling: () => void = () => undefined;

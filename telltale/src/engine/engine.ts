@@ -29,8 +29,11 @@ export interface Engine {
    * Has a stream worked on as soon as may be; returns at once. One that is being worked on is looked at once more
    * afterwards. Errors of the work are the work's to record; one that escapes goes to `onError`. `called`: work in hand
    * waits for it, so it does not wait for its turn: a thousand runs that each call another would else hold all places.
+   * `group`: the session or run at the top that it comes from. Where streams wait for their turn, groups take turns, so
+   * that one that places ten thousand makes no other wait for them. A stream without one is its own; it is known until
+   * the stream is forgotten.
    */
-  place(kind: StreamKind, stream: string, called?: 'called'): void;
+  place(kind: StreamKind, stream: string, called?: 'called', group?: string): void;
   /** Has a stream worked on at that time at the latest. The earliest of several counts. */
   wakeAt(kind: StreamKind, stream: string, due: number): void;
   /** Puts a message into a stream's inbox, durably, and has it worked on. */

@@ -7,6 +7,8 @@ export interface FairQueue<Item> {
   /** An item is in it once: one that is waits where it stands. */
   push(item: Item, group: string): void;
   shift(): Item | undefined;
+  /** What `shift` would give. */
+  peek(): Item | undefined;
   delete(item: Item): boolean;
   readonly size: number;
   clear(): void;
@@ -82,6 +84,7 @@ export function createFairQueue<Item>(): FairQueue<Item> {
       remove(link);
       return link.item;
     },
+    peek: () => next?.first?.item,
     delete(item) {
       const link = links.get(item);
       if (link !== undefined) remove(link);

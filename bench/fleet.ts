@@ -82,7 +82,9 @@ const [slowOne] = await together(1, 'slow-worker.ts');
 progress('two of them');
 const slowTwo = await together(2, 'slow-worker.ts');
 progress(`${kills} workers killed, each with ${held} runs`);
-const failOver: FailOver = await onPostgres((postgres) => measureFailOver({ postgres, held, kills, progress }));
+const failOver: FailOver = await onPostgres((postgres) =>
+  measureFailOver({ postgres, held, kills, progress }),
+);
 const peers: { readonly name: string; readonly figures: ContestFigures }[] = [];
 if (!options['no-peers']) {
   await installPeers(progress);

@@ -44,7 +44,11 @@ if (options.help || ![events, streams, rounds].every((n) => Number.isInteger(n) 
 const FEW = 1_000;
 const A_ROUND = 2_000;
 const MOST = 1.2;
-const EVENT = JSON.stringify({ type: 'step.completed', step: 'step_1', output: { n: 1, text: 'x'.repeat(80) } });
+const EVENT = JSON.stringify({
+  type: 'step.completed',
+  step: 'step_1',
+  output: { n: 1, text: 'x'.repeat(80) },
+});
 
 interface Filled {
   readonly store: Store;
@@ -123,14 +127,21 @@ if (!options['no-postgres']) {
 rmSync(folder, { recursive: true, force: true });
 
 const verdicts = found.map(({ name, ratio }) =>
-  atMost(`appending to ${name} at ${events.toLocaleString('en-US')} events takes at most ${MOST} times what it takes at ${FEW.toLocaleString('en-US')}`, ratio, MOST, '×'),
+  atMost(
+    `appending to ${name} at ${events.toLocaleString('en-US')} events takes at most ${MOST} times what it takes at ${FEW.toLocaleString('en-US')}`,
+    ratio,
+    MOST,
+    '×',
+  ),
 );
 if (options.json) {
   console.log(JSON.stringify({ machine: describeMachine(), events, streams, found, verdicts }, null, 2));
   process.exitCode = exitCode(verdicts, options['no-fail']);
 } else {
   console.log(`\n${describeMachine()}`);
-  console.log(`${streams} streams at once, durability \`power\`; µs of wall time an append, median of ${rounds} rounds.\n`);
+  console.log(
+    `${streams} streams at once, durability \`power\`; µs of wall time an append, median of ${rounds} rounds.\n`,
+  );
   console.log(
     table(
       ['', `at ${FEW.toLocaleString('en-US')}`, `at ${events.toLocaleString('en-US')}`, 'ratio'],

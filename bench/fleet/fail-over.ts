@@ -27,8 +27,10 @@ export interface FailOverOptions {
 /** Steps that hold a run in a worker: the first has ended by then, the second goes on for longer than the bench. */
 const FILES: Readonly<Record<string, string>> = {
   'quick.mjs': 'export const run = () => ({});\n',
-  'long.mjs': 'export const run = (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));\n',
-  'quick.yml': 'kind: Tool\nname: quick\nparameters: { type: object }\nimplementation: { module: ./quick.mjs }\n',
+  'long.mjs':
+    'export const run = (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));\n',
+  'quick.yml':
+    'kind: Tool\nname: quick\nparameters: { type: object }\nimplementation: { module: ./quick.mjs }\n',
   'long.yml':
     'kind: Tool\nname: long\nidempotent: true\nparameters: { type: object }\nimplementation: { module: ./long.mjs }\n',
   'agent.yml': `kind: Agent
@@ -46,14 +48,23 @@ const WORKER = fileURLToPath(new URL('./held-worker.ts', import.meta.url));
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 100;
 
-export async function measureFailOver({ postgres, held, kills, progress }: FailOverOptions): Promise<FailOver> {
+export async function measureFailOver({
+  postgres,
+  held,
+  kills,
+  progress,
+}: FailOverOptions): Promise<FailOver> {
   const folder = mkdtempSync(join(tmpdir(), 'telltale-bench-fleet-'));
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
   const children = new Set<ChildProcess>();
   const start = async (capacity: number, begin: number) => {
-    const child = spawn(process.execPath, [...process.execArgv, WORKER, postgres, folder, `${capacity}`, `${begin}`], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      [...process.execArgv, WORKER, postgres, folder, `${capacity}`, `${begin}`],
+      {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      },
+    );
     children.add(child);
     for await (const line of createInterface({ input: child.stdout }))
       return { child, runs: JSON.parse(line) as readonly string[] };

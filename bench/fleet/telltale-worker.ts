@@ -1,5 +1,5 @@
-import { openContest } from '../workflows/telltale.ts';
 import type { WorkflowContestant } from '../workflows/contestant.ts';
+import { openContest } from '../workflows/telltale.ts';
 
 /** A worker of a fleet: the same workflows, on the shared store, as one of its members. */
 export const contestant: WorkflowContestant = {

@@ -60,9 +60,7 @@ ${names.map((name) => `  - { name: ${name}, type: tool, target: step, parameters
   const workflow = await loadWorkflow('agent.yml', { cwd: folder });
   const runtime = await createRuntime({
     ...{ store, cwd: folder },
-    ...(capacity === undefined
-      ? {}
-      : { member: { role: 'bench', host: 'bench', version: '0', capacity } }),
+    ...(capacity === undefined ? {} : { member: { role: 'bench', host: 'bench', version: '0', capacity } }),
   });
   const run = async (n: number) => {
     const { status, error } = await runtime.workflows.start(workflow, { input: { n } }).result;

@@ -73,7 +73,13 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       queueMicrotask(() => {
         throw thrown;
       }));
-  const joined = await join(store, { clock, onError, random, member: options.member, sessions: () => here.size });
+  const joined = await join(store, {
+    clock,
+    onError,
+    random,
+    member: options.member,
+    sessions: () => here.size,
+  });
   const engine = joined?.engine ?? createEmbeddedEngine({ store, clock, onError });
   // Whoever called a sub-agent ends it.
   const spawn: Spawn = (begin) => createLiveSession(edges, begin, parts);

@@ -144,7 +144,9 @@ async function print(
 ): Promise<void> {
   const { stdout, clock } = io;
   if (found.length === 0) {
-    await stdout.write(`No sessions in ${shownLocation(location)}. Start one with: telltale run MANIFEST "what to do"\n`);
+    await stdout.write(
+      `No sessions in ${shownLocation(location)}. Start one with: telltale run MANIFEST "what to do"\n`,
+    );
     return;
   }
   const paint = paletteFor(stdout);

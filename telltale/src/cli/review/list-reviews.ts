@@ -40,7 +40,9 @@ export async function listReviews(options: ListOptions, context: CommandContext)
   if (options.json === true) await io.stdout.write(jsonText(found.map(openReviewJson), 2));
   else if (found.length === 0) {
     const isFiltered = [kind, assignee, session].some((each) => each !== undefined);
-    await io.stdout.write(`Nothing ${isFiltered ? 'that fits ' : ''}waits for a person in ${shownLocation(location)}.\n`);
+    await io.stdout.write(
+      `Nothing ${isFiltered ? 'that fits ' : ''}waits for a person in ${shownLocation(location)}.\n`,
+    );
   } else await print(found, storeFlag(store), io);
   return EXIT.ok;
 }

@@ -90,7 +90,8 @@ async function readCatalog(
     runtimes.loadAgent(path, { cwd, env, ...(name === undefined ? {} : { name }) });
   const catalog = await createCatalog({ find, load, now: () => clock.now(), cwd });
   // Who develops mends it while it runs; a daemon that can start nothing is a mistake at its start.
-  if (!mayBeBroken && catalog.list().every(({ agent }) => agent === undefined)) throw noneUsable(catalog.list());
+  if (!mayBeBroken && catalog.list().every(({ agent }) => agent === undefined))
+    throw noneUsable(catalog.list());
   return catalog;
 }
 

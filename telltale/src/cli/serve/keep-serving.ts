@@ -79,4 +79,3 @@ async function announce(
   const opened = { url, version, isDev, isTour, store: shownLocation(storeLocation(options.store, io)) };
   await io.stderr.write(openingText(opened, catalog.list(), { paint: paletteFor(io.stderr), cwd: io.cwd }));
 }
-

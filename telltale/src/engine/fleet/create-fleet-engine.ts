@@ -37,7 +37,7 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
   const room = () => (status === 'open' && shared.isAlive() ? Math.max(0, capacity - inHand()) : 0);
 
   const begin = (offer: TakenOffer) => {
-    const { kind, stream } = offer;
+    const { kind, stream, group } = offer;
     if (!kinds.has(kind)) {
       void offers.fail(offer, workMissing(kind, stream));
       return;
@@ -45,7 +45,7 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     // What is in hand here needs no offer: it is looked at once more, since the offer may have come for a reason.
     if (local.has(kind, stream)) void offers.settle(offer);
     else offers.add(offer);
-    local.place(kind, stream);
+    local.place(kind, stream, undefined, group);
   };
 
   const take = async (): Promise<'soon' | undefined> => {
@@ -81,10 +81,10 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
       }
     };
 
-  const place: FleetEngine['place'] = (kind, stream, how) => {
+  const place: FleetEngine['place'] = (kind, stream, how, group) => {
     if (how !== undefined) kept.add(offerKey({ kind, stream }));
     if (how !== undefined || !kinds.has(kind) || local.has(kind, stream) || room() > 0)
-      local.place(kind, stream, how);
+      local.place(kind, stream, how, group);
     else if (status !== 'closed') offering.add(kind, stream);
   };
 

@@ -13,7 +13,7 @@ export function withFleet<T>(
   return withStoredSessions(context, options, async ({ store }) => {
     const { openFleetDesk } = await import('../../session/fleet/open-fleet-desk.ts');
     const onError = (thrown: unknown) => void context.io.stderr.write(`${toRuntimeError(thrown).message}\n`);
-    const desk = await openFleetDesk(store, context.io.clock, onError);
+    const desk = await openFleetDesk(store, onError);
     try {
       return await work(desk);
     } finally {

@@ -85,7 +85,7 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     if (how !== undefined) kept.add(offerKey({ kind, stream }));
     if (how !== undefined || !kinds.has(kind) || local.has(kind, stream) || room() > 0)
       local.place(kind, stream, how, group);
-    else if (status !== 'closed') offering.add(kind, stream);
+    else if (status !== 'closed') offering.add(kind, stream, group);
   };
 
   return {

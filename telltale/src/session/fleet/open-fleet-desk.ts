@@ -1,5 +1,4 @@
 import { createBossQueue } from '../../engine/fleet/boss/create-boss-queue.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store } from '../../store/store.ts';
 import { createFleetDesk, type FleetDesk } from './fleet-desk.ts';
@@ -11,7 +10,6 @@ export interface OpenFleetDesk extends FleetDesk {
 /** For commands that look at a fleet. Rejects with `not_shared` where the store is of one machine. */
 export async function openFleetDesk(
   store: Store,
-  clock: Clock,
   onError: (thrown: unknown) => void,
 ): Promise<OpenFleetDesk> {
   const { shared } = store;

@@ -161,8 +161,8 @@ describe('a session that another process works on', () => {
     await model.say('And this is the end.</response>');
     await Promise.all([first.ended, second.ended, third.ended]);
     for (const client of [first, second, third]) {
-      const { response } = client.events().findLast(({ type }) => type === 'live.snapshot') ?? {};
-      expect(`${response}${said(client)}`).toBe(`${long}And this is the end.`);
+      const snapshot = client.events().findLast(({ type }) => type === 'live.snapshot');
+      expect(`${snapshot?.response}${said(client)}`).toBe(`${long}And this is the end.`);
     }
     expect(types(first).filter((type) => type === 'live.snapshot')).toHaveLength(1);
   });
@@ -400,7 +400,9 @@ function messagesOf(all: readonly Happening[], flushes: ReadonlySet<number>): re
   packer.add({ kind: 'open', turn: undefined });
   packer.add({ kind: 'opened' });
   for (const [index, each] of all.entries()) {
-    packer.add('seq' in each ? { kind: 'durable', seq: each.seq } : { kind: 'live', event: delta(each.text) });
+    packer.add(
+      'seq' in each ? { kind: 'durable', seq: each.seq } : { kind: 'live', event: delta(each.text) },
+    );
     if (flushes.has(index)) texts.push(...packer.take());
   }
   texts.push(...packer.take());

@@ -26,7 +26,11 @@ export interface FakeWire {
 type Listener = Parameters<LiveWire['listen']>[1];
 
 export function createFakeWire(): FakeWire {
-  const listeners = new Set<{ readonly end: object; readonly channel: string; readonly listener: Listener }>();
+  const listeners = new Set<{
+    readonly end: object;
+    readonly channel: string;
+    readonly listener: Listener;
+  }>();
   const sent: Sent[] = [];
   const wire: FakeWire = {
     sent,

@@ -85,7 +85,7 @@ export function followAfar(
     const delay = Math.min(MAX_ASK_MS, ASK_MS * 2 ** asks);
     if (asks++ < MAX_ASKS)
       stopAsking = clock.after(delay, () => {
-        if (!order.isHearing) ask();
+        if (!order.isHearing || order.isAsked) ask();
       });
   };
   /** Something is on the log, so somebody may work on it who did not hear. */
@@ -167,8 +167,11 @@ export function followAfar(
   return {
     speech(asker) {
       if (!order.isHearing) return;
+      const wasAsked = order.isAsked;
       order.onSpeech(asker);
-      live?.send(ASKS, askText({ kind: 'session', session }));
+      if (wasAsked || !order.isAsked) return; // those who ask in the meantime read the same answer
+      asks = 0;
+      ask();
     },
     close() {
       isClosed = true;

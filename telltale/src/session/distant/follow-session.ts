@@ -21,7 +21,7 @@ export interface FollowOptions {
 
 /** Lines that are read at a time. */
 const PAGE = 500;
-/** Events that wait until the log was read up to them; with more, they are read there, too. */
+/** Events that wait until the log was read up to them; with more, it is begun anew. */
 const MAX_WAITING = 4_096;
 
 /**
@@ -78,7 +78,7 @@ export function followSession(
     let isLeft = false;
     const unsubscribe = here.subscribe((event) => {
       if (waiting === undefined) tell(event);
-      else if (waiting.length < MAX_WAITING) waiting.push(event);
+      else if (waiting.push(event) > MAX_WAITING) attach();
     });
     const begin = (open: OpenSpeech | undefined) => {
       if (isLeft) return;

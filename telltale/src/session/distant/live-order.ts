@@ -28,6 +28,8 @@ export interface LiveOrder {
   hear(message: LiveMessage): 'taken' | 'lost' | 'late' | 'idle';
   /** Listens to the worker no more: what it told and stands further on is dropped, and durable events wait for nothing. */
   deafen(): void;
+  /** Whether somebody waits to be told what is open. */
+  readonly isAsked: boolean;
   /** Tells what is open of the session's speech when the worker says so next. Dropped where it is not listened to any more. */
   onSpeech(told: (open: OpenSpeech | undefined) => void): void;
 }
@@ -134,6 +136,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderEdges):
     const [item] = items;
     order.isHearing = worker !== undefined;
     order.ahead = events.length;
+    order.isAsked = askers.length > 0;
     order.holds = worker !== undefined && events.length > 0;
     order.lacks = item?.kind === 'durable' && item.seq > order.head + events.length;
   };
@@ -166,6 +169,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderEdges):
     holds: false,
     ahead: 0,
     lacks: false,
+    isAsked: false,
     read(more) {
       for (const event of more) events.push(event);
       step();
@@ -194,6 +198,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderEdges):
     deafen,
     onSpeech(told) {
       if (worker !== undefined && !worker.isNew && askers.length < MAX_ASKERS) askers.push(told);
+      order.isAsked = askers.length > 0;
     },
   };
   return order;

@@ -23,7 +23,7 @@ export interface PublicationEdges {
 }
 
 /** What comes within it after a message goes with the next. */
-export const WINDOW_MS = 50;
+const WINDOW_MS = 50;
 /** Characters that wait for the window's end; with more it is over. */
 const MAX_GATHERED = 262_144;
 
@@ -38,11 +38,14 @@ export function publishSession(
   let isDue = false;
   let disarm: (() => void) | undefined;
   let isAsked = false;
+  let answeredAt = Number.NEGATIVE_INFINITY;
+  let stopAnswer: (() => void) | undefined;
   let isOver = false;
 
   const over = () => {
     isOver = true;
     disarm?.();
+    stopAnswer?.();
     unsubscribe();
     onOver();
   };
@@ -70,6 +73,7 @@ export function publishSession(
   const answer = (open: OpenSpeech | undefined, seq: number) => {
     isAsked = false;
     if (isOver) return;
+    answeredAt = clock.monotonic();
     packer ??= createLivePacker(by, seq, MAX_LIVE_BYTES);
     addSpeech(packer, session.id, open);
     flush(); // an answer that durable events overtake on the log is of no use
@@ -88,7 +92,9 @@ export function publishSession(
       // Those who ask in the meantime read the same answer.
       if (isAsked || isOver) return;
       isAsked = true;
-      session.speech(answer);
+      const left = answeredAt + WINDOW_MS - clock.monotonic();
+      if (left > 0) stopAnswer = clock.after(left, () => session.speech(answer));
+      else session.speech(answer);
     },
     close: leave,
   };

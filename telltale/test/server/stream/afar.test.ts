@@ -13,6 +13,7 @@ import type { Runtime } from '../../../src/session/runtime-types.ts';
 import { createMemoryHome, type MemoryHome } from '../../../src/store/memory/memory-home.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { MAX_LIVE_BYTES } from '../../../src/store/shared-store.ts';
+import { call, gate, openStage } from '../protocols/protocol-stage.ts';
 import { createFakeWire, type FakeWire, sharedOver } from './fake-wire.ts';
 import { textEvent } from './played-runtime.ts';
 import { createSpokenModel, type SpokenModel } from './spoken-model.ts';
@@ -508,5 +509,88 @@ describe('what is read and what is heard', () => {
       }),
       { numRuns: 40 },
     );
+  });
+});
+
+describe('front ends', () => {
+  /** Two servers that know the same agent. Only the first is ever asked to begin. */
+  async function twoStages(turns: readonly (string | object)[], more: object = {}) {
+    const home = createMemoryHome();
+    const wire = createFakeWire();
+    const stageOf = async (pid: number, said: readonly (string | object)[]) => {
+      const live = wire.join();
+      const store = sharedOver(createMemoryStore({ clock, home, pid }), live);
+      const stage = await openStage({ talker: { ...more, turns: said as string[] } }, store);
+      open.push(stage, publishLive({ runtime: stage.runtime, live, clock }));
+      return stage;
+    };
+    return {
+      first: await stageOf(1, turns),
+      second: await stageOf(2, ['<response final="true">Not me.</response>']),
+    };
+  }
+  const chat = (text: string) => ({
+    ...{ id: 'c1', messages: [{ id: text, role: 'user', parts: [{ type: 'text', text }] }] },
+  });
+  const chunks = async (response: Response) =>
+    (await response.text()).split('\n\n').flatMap((block) => {
+      const data = block.startsWith('data: {') ? block.slice('data: '.length) : undefined;
+      return data === undefined ? [] : [JSON.parse(data) as { type: string; delta?: string }];
+    });
+  const answer = async (response: Response) =>
+    (await chunks(response)).map(({ type, delta: text }) => (type === 'text-delta' ? text : '')).join('');
+
+  it('go on with a conversation through another server than the one that works on it', async () => {
+    const { first, second } = await twoStages([
+      '<response final="true">One.</response>',
+      { text: '<response final="true">Two, and word by word.</response>', chunk: 3 },
+    ]);
+    expect(await answer(await first.post('/chat', chat('Say one.')))).toBe('One.');
+    const answered = await second.post('/chat', chat('Say two.'));
+    const all = await chunks(answered);
+    expect(all.map(({ type, delta: text }) => (type === 'text-delta' ? text : '')).join('')).toBe(
+      'Two, and word by word.',
+    );
+    expect(all.filter(({ type }) => type === 'text-start')).toHaveLength(1);
+    expect(all.at(-1)).toMatchObject({ type: 'finish' });
+    expect(second.strays).toEqual([]);
+  });
+
+  it('join an exchange that another server answers, refuse a second message, and break it off', async () => {
+    const { tool, open: release } = gate('wait');
+    const { first, second } = await twoStages(
+      [
+        '<response final="true">Hello.</response>',
+        `<response final="false">A moment.</response>${call('a1', 'wait')}`,
+      ],
+      {
+        tools: [tool],
+      },
+    );
+    await answer(await first.post('/chat', chat('Hello.')));
+    const begun = first.post('/chat', chat('Work.'));
+    const session = await first.newest();
+    await expect
+      .poll(async () => (await first.events(session)).some(({ type }) => type === 'action.started'))
+      .toBe(true);
+    const joined = await fetch(`${second.url}/chat/talker/c1/stream`);
+    expect(joined.status).toBe(200);
+    const busy = await second.post('/chat', chat('And now?'));
+    expect([busy.status, await busy.json()]).toEqual([
+      409,
+      expect.objectContaining({ error: expect.objectContaining({ code: 'thread_busy' }) }),
+    ]);
+    const run = await second.runtime.store.info(session);
+    expect(run?.owner?.pid).toBe(1);
+    createDistantSession({ runtime: second.runtime, clock }, session, {
+      onError: () => undefined,
+    }).breakOff();
+    release('late');
+    const told = await chunks(joined);
+    expect(told.map(({ type, delta: text }) => (type === 'text-delta' ? text : '')).join('')).toBe(
+      'A moment.',
+    );
+    await begun;
+    expect((await fetch(`${second.url}/chat/talker/c1/stream`)).status).toBe(204);
   });
 });

@@ -41,8 +41,11 @@ export interface Engine {
    * afterwards. Errors of the work are the work's to record; one that escapes goes to `onError`. `called`: work in hand
    * waits for it, so it does not wait for its turn: a thousand runs that each call another would else hold all places.
    * `here`: this process holds the stream or waits for its end: it is given to no other, however long its turn takes.
+   * `group`: the session or run at the top that it comes from. Where streams wait for their turn, groups take turns, so
+   * that one that places ten thousand makes no other wait for them. A stream without one is its own; it is known until
+   * the stream is forgotten.
    */
-  place(kind: StreamKind, stream: string, how?: 'called' | 'here'): void;
+  place(kind: StreamKind, stream: string, how?: 'called' | 'here', group?: string): void;
   /** Has a stream worked on at that time at the latest. The earliest of several counts. */
   wakeAt(kind: StreamKind, stream: string, due: number): void;
   /** Puts a message into a stream's inbox, durably, and has it worked on. */

@@ -12,8 +12,14 @@ import { FLEET_RETRIES, type FleetStage, fleetContract } from './fleet-contract.
 import { createMemoryFleet } from './memory-fleet.ts';
 import { openPoolDatabase, type PoolDatabase } from './pool-database.ts';
 
+/** What there is no room for goes round by the queue. */
+const MOMENT_MS = 25;
+
 /** One process alone, on the stage of a fleet. */
-async function alone({ clock, openQueue, pass, close }: FleetStage): Promise<EngineStage> {
+async function alone(
+  { clock, openQueue, pass: passTime, close }: FleetStage,
+  many?: number,
+): Promise<EngineStage> {
   const { store, shared } = createMemoryFleet(clock, Number.POSITIVE_INFINITY).open(1);
   const errors: unknown[] = [];
   const engine = createFleetEngine({
@@ -22,9 +28,17 @@ async function alone({ clock, openQueue, pass, close }: FleetStage): Promise<Eng
     onError: (thrown) => errors.push(thrown),
   });
   engine.start();
+  const pass = (ms: number) => passTime(ms === 0 ? MOMENT_MS : ms);
   return {
     ...{ engine, store, clock, errors, pass },
-    until: (held) => eventually(() => expect(held()).toBe(true)),
+    ...(many === undefined ? {} : { many }),
+    async until(held) {
+      for (let n = 0; n < 100 && !held(); n += 1) await clock.advance(0);
+      await eventually(async () => {
+        if (!held()) await pass(0);
+        expect(held()).toBe(true);
+      });
+    },
     async close() {
       await engine.close();
       await store.close();
@@ -147,6 +161,6 @@ describe('the fleet engine, on PostgreSQL', () => {
       },
     };
   };
-  engineContract(async () => alone(await open()));
+  engineContract(async () => alone(await open(), 60));
   fleetContract(open);
 });

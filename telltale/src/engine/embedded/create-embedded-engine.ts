@@ -2,6 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store } from '../../store/store.ts';
 import type { Engine, StreamKind, Work, WorkEnd } from '../engine.ts';
+import { createFairQueue } from '../fair-queue.ts';
 import { createAlarm } from './alarm.ts';
 import { createSchedules } from './schedules.ts';
 
@@ -24,7 +25,7 @@ const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
 /** The engine of one process, with what a fleet's engine asks of it. */
 export interface EmbeddedEngine extends Engine {
   /** How many streams are worked on or placed. */
-  inHand(): number;
+  inHand(kind?: StreamKind): number;
   /** Whether a stream is worked on or placed. */
   has(kind: StreamKind, stream: string): boolean;
 }
@@ -33,6 +34,8 @@ export interface EmbeddedEngine extends Engine {
 interface Entry {
   readonly kind: StreamKind;
   readonly stream: string;
+  /** Whose turn it takes where others wait, too. */
+  group: string;
   status: 'resting' | 'placed' | 'working';
   /** Placed while it was worked on. */
   again: boolean;
@@ -45,8 +48,10 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
   const { store, clock, onError, atOnce = AT_ONCE } = options;
   const works = new Map<StreamKind, Work>();
   const entries = new Map<string, Entry>();
-  /** In the order in which they were placed. */
-  const placed = new Set<Entry>();
+  /** Placed just now: where there is room, they never stand in the queue. */
+  let fresh: Entry[] = [];
+  /** Placed, and waiting for room. */
+  const waiting = createFairQueue<Entry>();
   const working = new Set<Entry>();
   const closing = new AbortController();
   let idlers: (() => void)[] = [];
@@ -55,17 +60,20 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
   const alarm = createAlarm<Entry>(clock, (entry) => enqueue(entry));
   const schedules = createSchedules(clock, onError);
 
-  const find = (kind: StreamKind, stream: string): Entry | undefined => {
+  const find = (kind: StreamKind, stream: string, group?: string): Entry | undefined => {
     if (closing.signal.aborted) return undefined;
     if (!works.has(kind)) throw workMissing(kind, stream);
     const key = keyOf(kind, stream);
     const known = entries.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      if (group !== undefined) known.group = group;
+      return known;
+    }
     if (entries.size >= MAX_STREAMS) {
       onError(engineFull(stream), { kind, stream });
       return undefined;
     }
-    const entry: Entry = { kind, stream, status: 'resting', again: false, errors: 0 };
+    const entry: Entry = { kind, stream, group: group ?? stream, status: 'resting', again: false, errors: 0 };
     entries.set(key, entry);
     return entry;
   };
@@ -74,19 +82,26 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
     if (entry.status === 'working') entry.again = true;
     if (entry.status !== 'resting') return;
     entry.status = 'placed';
-    placed.add(entry);
+    fresh.push(entry);
     if (pumping) return;
     pumping = true;
     queueMicrotask(pump);
   };
 
+  const hasRoom = () => working.size < atOnce && !closing.signal.aborted;
   const pump = () => {
     pumping = false;
-    for (const entry of placed) {
-      if (working.size >= atOnce || closing.signal.aborted) return;
-      placed.delete(entry);
-      begin(entry);
+    beginWaiting();
+    const all = fresh;
+    fresh = [];
+    for (const entry of all) {
+      if (entry.status !== 'placed') continue; // it was called meanwhile
+      if (hasRoom()) begin(entry);
+      else if (!closing.signal.aborted) waiting.push(entry, entry.group);
     }
+  };
+  const beginWaiting = () => {
+    while (waiting.size > 0 && hasRoom()) begin(waiting.shift() as Entry);
   };
 
   const begin = (entry: Entry) => {
@@ -123,7 +138,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
     if (entry.again) enqueue(entry);
     else if (alarm.dueOf(entry) === undefined) entries.delete(keyOf(entry.kind, entry.stream));
     entry.again = false;
-    pump();
+    beginWaiting();
     tellIdlers();
   };
 
@@ -131,7 +146,10 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
     if (due < (alarm.dueOf(entry) ?? Number.POSITIVE_INFINITY)) alarm.set(entry, due);
   };
 
-  const isIdle = () => working.size === 0 && (placed.size === 0 || closing.signal.aborted);
+  const begunSoon = () => fresh.filter(({ status }) => status === 'placed');
+  const inHand = () => [...working, ...waiting, ...begunSoon()];
+  const isPlaced = () => waiting.size > 0 || fresh.some(({ status }) => status === 'placed');
+  const isIdle = () => working.size === 0 && (closing.signal.aborted || !isPlaced());
   const tellIdlers = () => {
     if (idlers.length === 0 || !isIdle()) return;
     const all = idlers;
@@ -141,20 +159,23 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
   const idle = (): Promise<void> =>
     isIdle() ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve));
 
-  const place = (kind: StreamKind, stream: string, how?: 'called' | 'here') => {
-    const entry = find(kind, stream);
+  const place: Engine['place'] = (kind, stream, how, group) => {
+    const entry = find(kind, stream, group);
     if (entry === undefined) return;
     if (how !== 'called' || entry.status === 'working') {
       enqueue(entry);
       return;
     }
-    placed.delete(entry);
+    waiting.delete(entry);
     begin(entry);
   };
 
   return {
     remembers: 'here',
-    inHand: () => working.size + placed.size,
+    inHand: (kind) =>
+      kind === undefined
+        ? working.size + waiting.size + begunSoon().length
+        : inHand().filter((entry) => entry.kind === kind).length,
     has: (kind, stream) => (entries.get(keyOf(kind, stream))?.status ?? 'resting') !== 'resting',
     onWork(kind, work) {
       if (works.has(kind)) throw workTaken(kind);
@@ -171,13 +192,14 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
     },
     schedule: schedules.add,
     idle,
-    busy: () => [...working, ...placed].map(({ kind, stream }) => ({ kind, stream })),
+    busy: () => inHand().map(({ kind, stream }) => ({ kind, stream })),
     nextDue: alarm.next,
     async close() {
       schedules.close();
       alarm.close();
       closing.abort(engineClosed());
-      placed.clear();
+      fresh = [];
+      waiting.clear();
       await idle();
       entries.clear();
     },

@@ -18,7 +18,8 @@ const SWEEP_SOON_MS = 50;
  * here: the store knows who owns a stream, since when he is dead, and what is due.
  */
 export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
-  const { store, shared, queue, clock, random, capacity, onError, onLaidAside = () => undefined } = options;
+  const { store, shared, queue, clock, random, capacity, onError } = options;
+  const { onLaidAside = () => undefined, sessions = () => 0 } = options;
   const local = createEmbeddedEngine({
     store,
     clock,
@@ -29,15 +30,21 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
   const hasRoomInQueue = createAdmission({ shared, queue, clock });
   /** Streams that this process holds or waits for: not given away, not even while it drains. */
   const kept = new Set<string>();
+  /** Of streams that were placed here, until they are worked on. */
+  const groups = new Map<string, string>();
   const kinds = new Set<StreamKind>();
   let status: 'open' | 'draining' | 'closed' = 'open';
   /** There may be more to take than there was room for. */
   let wantsMore = false;
 
-  const room = () => (status === 'open' && shared.isAlive() ? Math.max(0, capacity - local.inHand()) : 0);
+  const inHand = () => {
+    const begun = sessions();
+    return local.inHand() + (begun === 0 ? 0 : Math.max(0, begun - local.inHand('session')));
+  };
+  const room = () => (status === 'open' && shared.isAlive() ? Math.max(0, capacity - inHand()) : 0);
 
   const begin = (offer: TakenOffer) => {
-    const { kind, stream } = offer;
+    const { kind, stream, group } = offer;
     if (!kinds.has(kind)) {
       void offers.fail(offer, workMissing(kind, stream));
       return;
@@ -45,7 +52,7 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     // What is in hand here needs no offer: it is looked at once more, since the offer may have come for a reason.
     if (local.has(kind, stream)) void offers.settle(offer);
     else offers.add(offer);
-    local.place(kind, stream);
+    local.place(kind, stream, undefined, group);
   };
 
   const take = async (): Promise<'soon' | undefined> => {
@@ -71,20 +78,23 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     (kind: StreamKind, given: Work): Work =>
     async (stream, signal) => {
       const key = offerKey({ kind, stream });
+      const group = groups.get(key);
+      groups.delete(key);
       if (status !== 'open' && !kept.has(key)) return { kind: 'done' };
       try {
-        return await offers.perform(kind, stream, async (taken) => given(stream, signal, taken));
+        return await offers.perform(kind, stream, async (taken) => given(stream, signal, taken), group);
       } finally {
         kept.delete(key);
         if (wantsMore) taking.poke();
       }
     };
 
-  const place: FleetEngine['place'] = (kind, stream, how) => {
+  const place: FleetEngine['place'] = (kind, stream, how, group) => {
     if (how !== undefined) kept.add(offerKey({ kind, stream }));
-    if (how !== undefined || !kinds.has(kind) || local.has(kind, stream) || room() > 0)
-      local.place(kind, stream, how);
-    else if (status !== 'closed') offering.add(kind, stream);
+    if (how !== undefined || !kinds.has(kind) || local.has(kind, stream) || room() > 0) {
+      if (group !== undefined) groups.set(offerKey({ kind, stream }), group);
+      local.place(kind, stream, how, group);
+    } else if (status !== 'closed') offering.add(kind, stream, group);
   };
 
   return {
@@ -116,7 +126,7 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
       await taking.stop();
       await offers.giveBack();
     },
-    load: () => ({ working: local.inHand(), capacity, draining: status !== 'open' }),
+    load: () => ({ working: inHand(), capacity, draining: status !== 'open' }),
     async admit() {
       if (room() > 0) return 'here';
       return (await hasRoomInQueue()) ? 'queue' : 'full';

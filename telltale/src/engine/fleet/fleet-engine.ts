@@ -41,6 +41,8 @@ export interface FleetEngineOptions {
   readonly random: () => number;
   /** Streams that this process works on at once; 0 where it works on none but those that it holds or waits for. */
   readonly capacity: number;
+  /** Sessions that are worked on in this process, whoever began them: they take places as well. */
+  readonly sessions?: () => number;
   readonly onError: (thrown: unknown, about?: { readonly kind: StreamKind; readonly stream: string }) => void;
   /** A stream was given up for now, since no process could work on it. */
   readonly onLaidAside?: (aside: LaidAside) => void;

@@ -12,9 +12,15 @@ export interface OfferingEdges {
 
 /** Offers streams that were placed where there was no room, several at a time. */
 export interface Offering {
-  add(kind: StreamKind, stream: string): void;
+  add(kind: StreamKind, stream: string, group?: string): void;
   /** Resolves once what was added has been offered. */
   close(): Promise<void>;
+}
+
+interface Gathered {
+  readonly kind: StreamKind;
+  readonly stream: string;
+  readonly group: string | undefined;
 }
 
 const GATHER_MS = 10;
@@ -24,19 +30,20 @@ const MOST_GATHERED = 10_000;
 const LOOKS = 16;
 
 export function createOffering({ store, queue, clock, onError }: OfferingEdges): Offering {
-  let gathered = new Map<string, { readonly kind: StreamKind; readonly stream: string }>();
+  let gathered = new Map<string, Gathered>();
   let cancel: (() => void) | undefined;
   let offered: Promise<void> = Promise.resolve();
 
   /** Streams that one other called share its turn. */
-  const groupOf = async (stream: string) => (await store.info(stream))?.parent ?? stream;
+  const groupOf = async ({ stream, group }: Gathered) =>
+    group ?? (await store.info(stream))?.parent ?? stream;
 
-  const offerAll = async (all: readonly { readonly kind: StreamKind; readonly stream: string }[]) => {
+  const offerAll = async (all: readonly Gathered[]) => {
     const offers: WorkOffer[] = [];
     for (let at = 0; at < all.length; at += LOOKS)
       offers.push(
         ...(await Promise.all(
-          all.slice(at, at + LOOKS).map(async (each) => ({ ...each, group: await groupOf(each.stream) })),
+          all.slice(at, at + LOOKS).map(async (each) => ({ ...each, group: await groupOf(each) })),
         )),
       );
     for (let at = 0; at < offers.length; at += MAX_OFFERS)
@@ -53,9 +60,9 @@ export function createOffering({ store, queue, clock, onError }: OfferingEdges):
   };
 
   return {
-    add(kind, stream) {
+    add(kind, stream, group) {
       if (gathered.size >= MOST_GATHERED) return;
-      gathered.set(offerKey({ kind, stream }), { kind, stream });
+      gathered.set(offerKey({ kind, stream }), { kind, stream, group });
       cancel ??= clock.after(GATHER_MS, () => void flush());
     },
     close: () => flush(),

@@ -17,8 +17,13 @@ export interface TakenOffers {
   fail(offer: TakenOffer, why: WhyNot): Promise<void>;
   /** How many streams of each group are in hand. */
   readonly groups: ReadonlyMap<string, number>;
-  /** Does work on a stream, and says what became of the offer that it was taken with, if it was. */
-  perform(kind: StreamKind, stream: string, work: (taken: () => void) => ReturnType<Work>): Promise<WorkEnd>;
+  /** Does work on a stream, and says what became of the offer that it was taken with, or else of whose group it is. */
+  perform(
+    kind: StreamKind,
+    stream: string,
+    work: (taken: () => void) => ReturnType<Work>,
+    placedBy?: string,
+  ): Promise<WorkEnd>;
   /** Gives back what was taken and not begun: the next sweep offers it again. */
   giveBack(): Promise<void>;
 }
@@ -32,7 +37,7 @@ export function createTakenOffers({ onError, onLaidAside, now, store }: TakenOff
   const taken = new Map<string, TakenOffer>();
   const groups = new Map<string, number>();
 
-  const count = ({ group }: TakenOffer, by: number) => {
+  const count = (group: string, by: number) => {
     const held = (groups.get(group) ?? 0) + by;
     if (held > 0) groups.set(group, held);
     else groups.delete(group);
@@ -71,12 +76,14 @@ export function createTakenOffers({ onError, onLaidAside, now, store }: TakenOff
     fail,
     add(offer) {
       taken.set(offerKey(offer), offer);
-      count(offer, 1);
+      count(offer.group, 1);
     },
-    async perform(kind, stream, work) {
+    async perform(kind, stream, work, placedBy) {
       const key = offerKey({ kind, stream });
       const offer = taken.get(key);
       taken.delete(key);
+      const group = offer?.group ?? placedBy;
+      if (offer === undefined && group !== undefined) count(group, 1);
       let isHeld = false;
       try {
         const ended = await work(() => {
@@ -91,13 +98,13 @@ export function createTakenOffers({ onError, onLaidAside, now, store }: TakenOff
         if (offer === undefined || isHeld) throw thrown;
         return await end(offer, false, { kind: 'unable', why: error });
       } finally {
-        if (offer !== undefined) count(offer, -1);
+        if (group !== undefined) count(group, -1);
       }
     },
     async giveBack() {
       const all = [...taken.values()];
       taken.clear();
-      for (const offer of all) count(offer, -1);
+      for (const { group } of all) count(group, -1);
       await Promise.all(all.map(settle));
     },
   };

@@ -16,6 +16,8 @@ export interface RunLogEdges {
   /** What the stream's events so far amount to; the log owns it from here on. */
   readonly state: RunState;
   readonly clock: Clock;
+  /** When it is to be worked on again while it waits, where that is not the time that it waits for. */
+  readonly due?: number;
   /** The stream was lost to another writer, or cannot be written. Called once: whoever works on the run stops. */
   readonly onLost: (error: RuntimeError) => void;
   /** Told `append:TYPE` before an event is handed to the store, and `committed:TYPE` after its commit. */
@@ -29,6 +31,7 @@ export function createRunLog({
   writer,
   state,
   clock,
+  due,
   onLost,
   crashPoint,
   watchers,
@@ -49,7 +52,7 @@ export function createRunLog({
     writer,
     seq: state.seq,
     status: () => state.status,
-    due: () => (state.status === 'waiting' ? state.waiting?.due : undefined),
+    due: () => (state.status === 'waiting' ? (due ?? state.waiting?.due) : undefined),
     // A claim of a client and all that follows from it at once, up to the next question, is one commit. Its first
     // event is one with the stream.
     later(flush) {

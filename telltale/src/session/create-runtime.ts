@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { createEmbeddedEngine } from '../engine/embedded/create-embedded-engine.ts';
+import { createLocalSlots } from '../engine/local-slots.ts';
 import type { SessionState } from '../events/state.ts';
 import { createSystemClock } from '../kernel/clock.ts';
 import { createIdSource } from '../kernel/ids.ts';
@@ -72,6 +73,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
         throw thrown;
       }));
   const engine = createEmbeddedEngine({ store, clock, onError });
+  // The one place that knows slots: where `store.shared` is there, `createSharedSlots` over `store.shared.slots`.
+  const slots = createLocalSlots();
   // Whoever called a sub-agent ends it.
   const spawn: Spawn = (begin) => createLiveSession(edges, begin, parts);
   const lateModel = createLateModels((ref, folder) => openModel(ref, { env, folder, clock }));
@@ -88,6 +91,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
         shelf,
         spawn,
         ids,
+        slots,
         approve,
         crashPoint,
         watchers,
@@ -105,7 +109,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   );
   const edges: RuntimeEdges = {
     ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
-    ...{ memories, tokenizer, watchers, here },
+    ...{ memories, tokenizer, watchers, here, slots },
   };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);

@@ -22,6 +22,14 @@ const MAX_STREAMS = 1_000_000;
 /** Pauses after errors that may pass, one a try. */
 const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
 
+/** The engine of one process, with what a fleet's engine asks of it. */
+export interface EmbeddedEngine extends Engine {
+  /** How many streams are worked on or placed. */
+  inHand(kind?: StreamKind): number;
+  /** Whether a stream is worked on or placed. */
+  has(kind: StreamKind, stream: string): boolean;
+}
+
 /** What is known of a stream that is worked on, placed or due. */
 interface Entry {
   readonly kind: StreamKind;
@@ -36,7 +44,7 @@ interface Entry {
 }
 
 /** Work in this process: a queue, a heap of times, and no memory that a restart would miss. */
-export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
+export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEngine {
   const { store, clock, onError, atOnce = AT_ONCE } = options;
   const works = new Map<StreamKind, Work>();
   const entries = new Map<string, Entry>();
@@ -112,7 +120,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
   };
 
   const perform = async ({ kind, stream }: Entry): Promise<WorkEnd> =>
-    (works.get(kind) as Work)(stream, closing.signal);
+    (works.get(kind) as Work)(stream, closing.signal, nothing);
 
   const fail = (entry: Entry, thrown: unknown): WorkEnd => {
     const { kind, stream } = entry;
@@ -138,6 +146,8 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
     if (due < (alarm.dueOf(entry) ?? Number.POSITIVE_INFINITY)) alarm.set(entry, due);
   };
 
+  const begunSoon = () => fresh.filter(({ status }) => status === 'placed');
+  const inHand = () => [...working, ...waiting, ...begunSoon()];
   const isPlaced = () => waiting.size > 0 || fresh.some(({ status }) => status === 'placed');
   const isIdle = () => working.size === 0 && (closing.signal.aborted || !isPlaced());
   const tellIdlers = () => {
@@ -149,10 +159,10 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
   const idle = (): Promise<void> =>
     isIdle() ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve));
 
-  const place: Engine['place'] = (kind, stream, called, group) => {
+  const place: Engine['place'] = (kind, stream, how, group) => {
     const entry = find(kind, stream, group);
     if (entry === undefined) return;
-    if (called === undefined || entry.status === 'working') {
+    if (how !== 'called' || entry.status === 'working') {
       enqueue(entry);
       return;
     }
@@ -161,6 +171,12 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
   };
 
   return {
+    remembers: 'here',
+    inHand: (kind) =>
+      kind === undefined
+        ? working.size + waiting.size + begunSoon().length
+        : inHand().filter((entry) => entry.kind === kind).length,
+    has: (kind, stream) => (entries.get(keyOf(kind, stream))?.status ?? 'resting') !== 'resting',
     onWork(kind, work) {
       if (works.has(kind)) throw workTaken(kind);
       works.set(kind, work);
@@ -176,10 +192,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
     },
     schedule: schedules.add,
     idle,
-    busy: () =>
-      [...working, ...waiting, ...fresh.filter(({ status }) => status === 'placed')].map(
-        ({ kind, stream }) => ({ kind, stream }),
-      ),
+    busy: () => inHand().map(({ kind, stream }) => ({ kind, stream })),
     nextDue: alarm.next,
     async close() {
       schedules.close();
@@ -193,6 +206,8 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
   };
 }
 
+const nothing = () => undefined;
+
 const keyOf = (kind: StreamKind, stream: string) => `${kind} ${stream}`;
 
 const workTaken = (kind: StreamKind) =>
@@ -200,7 +215,7 @@ const workTaken = (kind: StreamKind) =>
     hint: 'Call onWork once for each kind.',
   });
 
-const workMissing = (kind: StreamKind, stream: string) =>
+export const workMissing = (kind: StreamKind, stream: string) =>
   new RuntimeError('engine_misused', `Nobody works on streams of kind "${kind}", as "${stream}" is one.`, {
     hint: 'Call onWork for the kind before anything is placed.',
   });

@@ -3,7 +3,10 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import type { LoadedAgent } from '../../../session/loaded-agent.ts';
 import type { CatalogEntry } from '../../catalog/agent-catalog.ts';
+import { headersOf } from '../../http/error-answer.ts';
+import { admittedHere } from '../../routes/admitted.ts';
 import type { AppEnv, ServerEdges } from '../../server-edges.ts';
+import { createElsewhere } from '../elsewhere.ts';
 import { createExchange, type Exchange } from '../exchange/exchange.ts';
 import { createExchangeFold } from '../exchange/exchange-end.ts';
 import { addUsage, NO_USAGE } from '../exchange/usage.ts';
@@ -25,6 +28,7 @@ const GONE = 'The client went away.';
  */
 export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
   const { runtime, catalog, clock, closing } = edges;
+  const elsewhere = createElsewhere(edges);
 
   const start = (agent: LoadedAgent<unknown>, { input, user }: CompletionRequest): Exchange => {
     const session = runtime.start(agent, {
@@ -32,7 +36,9 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
       ...(user === undefined ? {} : { user }),
     });
     const fold = createExchangeFold({ kind: 'session' }, [], false);
-    return createExchange(session, { since: 0, fold, replays: false, closing });
+    return createExchange(session, {
+      ...{ since: 0, fold, replays: false, closing, elsewhere: elsewhere.of(session.id) },
+    });
   };
   const cancel = ({ session }: Exchange) => void session.cancel(GONE).catch(edges.onError);
   const headOf = ({ session }: Exchange, model: string) => ({
@@ -109,7 +115,9 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
         // A mistake of ours is answered like any other.
         if (!(thrown instanceof RuntimeError) || thrown.code === 'internal') throw thrown;
         const { status, body } = openAiAnswer(thrown);
-        return c.json(body, status as ContentfulStatusCode, NO_RETRY);
+        // Where nothing was begun the client may ask again, when it was told to.
+        const headers = thrown.code === 'fleet_full' ? headersOf(thrown) : NO_RETRY;
+        return c.json(body, status as ContentfulStatusCode, headers);
       }
     };
 
@@ -118,6 +126,7 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
     guarded(async (c) => {
       const request = readCompletionRequest(await readObject(c));
       const agent = catalog.find(request.model);
+      await admittedHere(runtime);
       return request.stream ? streamed(c, agent, request) : whole(c, agent, request);
     }),
   );

@@ -71,7 +71,9 @@ export function upkeepContract(contract: Contract): void {
       expect(await other.info('gone')).toBeUndefined();
       for (const read of [other.read('gone'), other.snapshots('gone')])
         await expect(read).rejects.toMatchObject({ code: 'stream_unknown' });
-      expect(await outcome(gone, { expectedSeq: 150, events: ['{}'] })).toMatchObject({ code: 'stream_lost' });
+      expect(await outcome(gone, { expectedSeq: 150, events: ['{}'] })).toMatchObject({
+        code: 'stream_lost',
+      });
       await gone.release();
       await append(stays, { expectedSeq: 150, events: ['{"stays":150}'] });
       const expected = Array.from({ length: 151 }, (_, n) => `{"stays":${n}}`);

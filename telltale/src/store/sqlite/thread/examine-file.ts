@@ -12,7 +12,8 @@ interface Question {
 /** Of one kind; whoever has more has to begin with these. */
 const MOST = 50;
 const FROM_BACKUP = 'Put a backup in its place. What can still be read is saved by: telltale store export';
-const OF_STREAM = 'Save what can be read with telltale store export --session, then restore the stream from a backup.';
+const OF_STREAM =
+  'Save what can be read with telltale store export --session, then restore the stream from a backup.';
 
 const damage = (found: string, hint: string, stream?: unknown, seq?: unknown): Fault => ({
   grade: 'damage',
@@ -49,7 +50,12 @@ const QUESTIONS: readonly Question[] = [
     sql: `SELECT s.stream, l.first, l.count FROM log l JOIN streams s ON s.id = l.stream
       WHERE l.count != length(l.body) - length(replace(l.body, char(10), '')) + 1`,
     fault: ({ stream, first, count }) =>
-      damage(`${count} events were written from ${first} on, and others are there.`, OF_STREAM, stream, first),
+      damage(
+        `${count} events were written from ${first} on, and others are there.`,
+        OF_STREAM,
+        stream,
+        first,
+      ),
   },
   {
     sql: `SELECT s.stream, m.first FROM marks m JOIN streams s ON s.id = m.stream

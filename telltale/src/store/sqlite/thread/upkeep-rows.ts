@@ -45,9 +45,12 @@ export function createUpkeepRows(db: DatabaseSync, ownership: Ownership): Upkeep
   const removeChain = db.prepare(`${CHAIN} DELETE FROM log WHERE id IN (SELECT id FROM chain)`);
   const removeLoose = db.prepare('DELETE FROM log WHERE stream = ?');
   const emptyInbox = db.prepare('DELETE FROM inbox WHERE stream = ?');
-  const removeRest = ['marks WHERE stream', 'snapshots WHERE stream', 'heads WHERE id', 'streams WHERE id'].map(
-    (where) => db.prepare(`DELETE FROM ${where} = ?`),
-  );
+  const removeRest = [
+    'marks WHERE stream',
+    'snapshots WHERE stream',
+    'heads WHERE id',
+    'streams WHERE id',
+  ].map((where) => db.prepare(`DELETE FROM ${where} = ?`));
   const weigh = db.prepare(
     `${CHAIN} SELECT (SELECT coalesce(sum(bytes), 0) FROM chain)
       + (SELECT coalesce(sum(length(CAST(body AS BLOB))), 0) FROM snapshots WHERE stream = ?2)

@@ -4,7 +4,7 @@ import { listPages } from './list-pages.ts';
 /** Streams of one tree; what has more is left alone. */
 const MAX_TREE = 100_000;
 
-/** A stream and all that it called, whoever called before what was called; undefined where that is too much. */
+/** A stream and all that it called, whoever called before what was called, the oldest first; undefined where that is too much. */
 export async function treeOf(
   store: Pick<Store, 'list'>,
   root: StreamInfo,
@@ -12,12 +12,15 @@ export async function treeOf(
 ): Promise<readonly StreamInfo[] | undefined> {
   const tree = [root];
   const names = new Set([root.stream]);
-  for (let at = 0; at < tree.length; at++)
+  for (let at = 0; at < tree.length; at++) {
+    const called: StreamInfo[] = [];
     for await (const page of listPages(store, { parent: (tree[at] as StreamInfo).stream }, signal))
       for (const info of page) {
-        if (tree.length >= MAX_TREE) return undefined;
-        if (!names.has(info.stream)) tree.push(info);
+        if (tree.length + called.length >= MAX_TREE) return undefined;
+        if (!names.has(info.stream)) called.push(info);
         names.add(info.stream);
       }
+    tree.push(...called.reverse());
+  }
   return tree;
 }

@@ -38,7 +38,7 @@ const QUESTIONS: readonly Question[] = [
       LEFT JOIN log p ON p.id = l.prev AND p.stream = l.stream AND p.first + p.count = l.first
       WHERE p.id IS NULL AND l.first > 1`,
     fault: ({ stream, first }) =>
-      damage(`What comes before event ${first} is missing or out of place.`, OF_STREAM, stream, first),
+      damage(`Event ${Number(first) - 1} is missing or out of place.`, OF_STREAM, stream, Number(first) - 1),
   },
   {
     sql: `SELECT s.stream, h.head, coalesce(sum(l.count), 0) AS found FROM streams s JOIN heads h ON h.id = s.id
@@ -94,8 +94,9 @@ const QUESTIONS: readonly Question[] = [
     fault: ({ list, n }) => damage(`Entry ${n} of list "${list}" cannot be read.`, FROM_BACKUP),
   },
   {
-    sql: 'SELECT list, count(*) AS n, max(n) AS last FROM lists GROUP BY list HAVING n != last',
-    fault: ({ list, n, last }) => damage(`List "${list}" has ${n} of its ${last} entries.`, FROM_BACKUP),
+    sql: 'SELECT list, count(*) AS found, max(n) AS last FROM lists GROUP BY list HAVING found != last',
+    fault: ({ list, found, last }) =>
+      damage(`List "${list}" has ${found} of its ${last} entries.`, FROM_BACKUP),
   },
 ];
 

@@ -36,7 +36,7 @@ export function createReadStream(db: DatabaseSync, path: string): ReadStream {
 
   /**
    * The rows from the one that holds `seq` to the next mark or the end, backwards along the chain, then turned. The id
-   * of one that is missing, where one is.
+   * of one that is missing or out of place, where one is.
    */
   const readBlock = (stream: number, seq: number, last: number): readonly LogRow[] | number => {
     const rows: LogRow[] = [];
@@ -45,7 +45,7 @@ export function createReadStream(db: DatabaseSync, path: string): ReadStream {
       const row = rowById.get(id, stream) as unknown as LogRow | undefined;
       if (row === undefined || rows.length > MARK_EVERY) return id;
       rows.push(row);
-      if (row.first <= seq) return rows.reverse();
+      if (row.first <= seq) return seq < row.first + row.count ? rows.reverse() : id;
       id = row.prev;
     }
   };

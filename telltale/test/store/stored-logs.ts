@@ -5,7 +5,7 @@ import { encodeRunEvent } from '../../src/events/run-codec.ts';
 import type { RunEventBody } from '../../src/events/run-event.ts';
 import { createSnapshotWriter } from '../../src/events/snapshot.ts';
 import { emptyState } from '../../src/events/state.ts';
-import type { Store, StreamHead, StreamWriter } from '../../src/store/store.ts';
+import type { Store, StoredSnapshot, StreamHead, StreamWriter } from '../../src/store/store.ts';
 import { append } from './appending.ts';
 
 export const STARTED: EventBody = {
@@ -50,15 +50,19 @@ export async function putSession(
     ...head,
   });
   await append(writer, { expectedSeq: 0, events: linesOf(log), status });
-  if (every === undefined) return writer;
+  if (every !== undefined) for (const { seq, body } of snapshotsOf(log, every)) writer.snapshot(seq, body);
+  return writer;
+}
+
+/** The snapshots of a log, one each time that so many events have come. */
+export function snapshotsOf(log: readonly SessionEvent[], every: number): readonly StoredSnapshot[] {
   const state = emptyState();
   const snapshots = createSnapshotWriter();
-  for (const event of log) {
+  return log.flatMap((event) => {
     reduce(state, event);
     snapshots.note(event);
-    if (snapshots.due() === every) writer.snapshot(event.seq, snapshots.take(state));
-  }
-  return writer;
+    return snapshots.due() === every ? [{ seq: event.seq, body: snapshots.take(state) }] : [];
+  });
 }
 
 /** The same, and given up. */

@@ -96,3 +96,9 @@ export const listMoved = (list: string, expected: number, found: number) =>
     `List "${list}" ends at entry ${found}, but entry ${expected} was to be put into it.`,
     { hint: 'Somebody writes to this store: stop that, and try again.' },
   );
+
+export const rowUnreadable = (table: string, key: string, cause: unknown) =>
+  new RuntimeError('row_unreadable', `"${key}" in table "${table}" is no JSON.`, {
+    hint: 'Set it anew, or restore it from a backup.',
+    cause,
+  });

@@ -1,6 +1,6 @@
 import type { Json } from '../../kernel/json.ts';
 import { checkMessage, checkName, MAX_INBOX_MESSAGES } from '../limits.ts';
-import { inboxFull } from '../store-errors.ts';
+import { inboxFull, rowUnreadable } from '../store-errors.ts';
 import type { Upkeep } from '../upkeep/upkeep.ts';
 import type { OwnerView } from './backend.ts';
 import type { CommitQueue } from './commit-queue.ts';
@@ -56,7 +56,7 @@ export function createGroupedUpkeep({ queue, view, acquire }: GroupedUpkeepEdges
       return found.map(({ table, key, value, expiresAt }) => ({
         table,
         key,
-        value: JSON.parse(value) as Json,
+        value: parsed(table, key, value),
         ...(expiresAt === null ? {} : { expiresAt }),
       }));
     },
@@ -74,4 +74,12 @@ export function createGroupedUpkeep({ queue, view, acquire }: GroupedUpkeepEdges
       return queue.read({ op: 'compact' });
     },
   };
+}
+
+function parsed(table: string, key: string, value: string): Json {
+  try {
+    return JSON.parse(value) as Json;
+  } catch (thrown) {
+    throw rowUnreadable(table, key, thrown);
+  }
 }

@@ -25,13 +25,17 @@ export function createStreamHash(front: StreamFront): StreamHash {
       void messages.update(`${JSON.stringify([at, asked, from, body])}\n`),
     end() {
       const whole = createHash('sha256');
-      const head = JSON.stringify([stream, kind, name, title, parent, status, due, createdAt, updatedAt]);
+      const names = [stream, kind, printed(name), printed(title), parent, status];
+      const head = JSON.stringify([...names, due, createdAt, updatedAt]);
       whole.update(`${head}\n`);
       for (const part of [events, snapshots, messages]) whole.update(`${part.digest('hex')}\n`);
       return whole.digest('hex');
     },
   };
 }
+
+/** Not every home can keep a NUL in what people read: the sign for the unprintable stands for it. */
+const printed = (text: string): string => text.replaceAll('\0', '\ufffd');
 
 /** Reads all of it. */
 export async function hashStream(

@@ -43,7 +43,7 @@ export function readRecord({ number, text }: NumberedLine): ExportRecord {
       return { kind: 'snapshot', snapshot: { seq: seq('seq'), body: body('body') } };
     }
     case 'message': {
-      const { number: at, text: part, json } = of('message');
+      const { whole: at, text: part, json } = of('message');
       return {
         kind: 'message',
         message: { at: at('at'), kind: part('kind'), from: part('from'), body: json('body') },
@@ -55,23 +55,23 @@ export function readRecord({ number, text }: NumberedLine): ExportRecord {
       return { kind: 'end', end: { events: events('events'), ...(sha256 === undefined ? {} : { sha256 }) } };
     }
     case 'row': {
-      const { name, json, optionalNumber } = of('row');
-      const expiresAt = optionalNumber('expires_at');
+      const { name, json, optionalWhole } = of('row');
+      const expiresAt = optionalWhole('expires_at');
       const row = { table: name('table'), key: name('key'), value: json('value') };
       return { kind: 'row', row: { ...row, ...(expiresAt === undefined ? {} : { expiresAt }) } };
     }
     case 'entry': {
-      const { name, whole: n, number: at, json } = of('entry');
+      const { name, whole: n, json } = of('entry');
       return {
         kind: 'entry',
-        entry: { list: name('list'), n: n('n'), at: at('at'), value: json('value') },
+        entry: { list: name('list'), n: n('n'), at: n('at'), value: json('value') },
       };
     }
     case 'done': {
-      const { optionalNumber } = of('done');
+      const { optionalWhole } = of('done');
       const counts: Record<string, number> = {};
       for (const each of ['streams', 'rows', 'entries']) {
-        const count = optionalNumber(each);
+        const count = optionalWhole(each);
         if (count !== undefined) counts[each] = count;
       }
       return { kind: 'done', done: counts };
@@ -113,18 +113,18 @@ function isJson(text: string): boolean {
 }
 
 function readStream(
-  { name, text, number, optionalText, optionalNumber }: Fields,
+  { name, text, whole, optionalText, optionalWhole }: Fields,
   wrong: (found: string) => never,
 ): StreamFront {
   const kind = text('kind');
   if (kind !== 'session' && kind !== 'run') return wrong(`"kind" is "${kind}", not session or run.`);
-  const [status, parent, due] = [text('status'), optionalText('parent'), optionalNumber('due')];
+  const [status, parent, due] = [text('status'), optionalText('parent'), optionalWhole('due')];
   if (status === RESTORING || status === '') return wrong(`"status" cannot be "${status}".`);
   return frontOf({
     ...{ id: name('id'), kind, name: text('name'), title: text('title'), status },
     ...(parent === undefined ? {} : { parent }),
     ...(due === undefined ? {} : { due }),
-    ...{ created_at: number('created_at'), updated_at: number('updated_at') },
+    ...{ created_at: whole('created_at'), updated_at: whole('updated_at') },
   });
 }
 
@@ -132,12 +132,11 @@ interface Fields {
   text(key: string): string;
   /** One that a store can keep. */
   name(key: string): string;
-  number(key: string): number;
   /** Of at least 0. */
   whole(key: string): number;
   json(key: string): Json;
   optionalText(key: string): string | undefined;
-  optionalNumber(key: string): number | undefined;
+  optionalWhole(key: string): number | undefined;
 }
 
 function fieldsOf(what: string, value: Json | undefined, wrong: (found: string) => never): Fields {
@@ -147,13 +146,14 @@ function fieldsOf(what: string, value: Json | undefined, wrong: (found: string) 
     const found = find(key);
     return typeof found === 'string' ? found : wrong(`"${key}" of "${what}" is no text.`);
   };
-  const number = (key: string): number => {
+  const whole = (key: string): number => {
     const found = find(key);
-    return typeof found === 'number' ? found : wrong(`"${key}" of "${what}" is no number.`);
+    return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0
+      ? found
+      : wrong(`"${key}" of "${what}" is no whole number of at least 0.`);
   };
   return {
     text,
-    number,
     name(key) {
       const found = text(key);
       try {
@@ -163,15 +163,12 @@ function fieldsOf(what: string, value: Json | undefined, wrong: (found: string) 
       }
       return found;
     },
-    whole(key) {
-      const found = number(key);
-      return Number.isSafeInteger(found) && found >= 0 ? found : wrong(`"${key}" is ${found}.`);
-    },
+    whole,
     json(key) {
       const found = find(key);
       return found === undefined ? wrong(`"${what}" has no "${key}".`) : found;
     },
     optionalText: (key) => (find(key) === undefined ? undefined : text(key)),
-    optionalNumber: (key) => (find(key) === undefined ? undefined : number(key)),
+    optionalWhole: (key) => (find(key) === undefined ? undefined : whole(key)),
   };
 }

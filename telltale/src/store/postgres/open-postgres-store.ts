@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
@@ -167,7 +168,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     own,
     attention,
     describe,
-    read: createReadRows({ ask, schema, place }),
+    read: createReadRows({ ask, schema, place, hasGraphs: () => existsSync(resolve(options.graphs)) }),
     runGroup: createRunGroup({
       link,
       ownership,

@@ -131,9 +131,9 @@ export function toOp(entry: AppendEntry): AppendOp | undefined {
   return [writer.id, writer.epoch, expectedSeq, count, body, status, consumed, writes, due];
 }
 
-/** Tells every caller of an append what became of it. */
-export function settleAppends({ settled, settledBy }: Batch): void {
-  for (let place = 0; place < settled.length; place++) {
+/** Tells callers of appends, in their order, what became of theirs: those from `from` to before `to`. */
+export function settleAppends({ settled, settledBy }: Batch, from = 0, to = settled.length): void {
+  for (let place = from; place < to; place++) {
     try {
       settled[place]?.(settledBy[place]?.error);
     } catch (error) {

@@ -5,6 +5,7 @@ import { storeOverloaded } from '../store-errors.ts';
 import { addAppend, addFailed, emptyBatch, type RequestEntry, type Settled, settleAppends } from './batch.ts';
 import { abandon, conclude, type Flight, type GroupReply, movedBy, takeOff } from './flight.ts';
 import type { ReadRequest, Results, ToBackend, WriteRequest } from './messages.ts';
+import { createPace } from './pace.ts';
 import { type WriterState, whyNot } from './writer-state.ts';
 
 /**
@@ -48,6 +49,7 @@ export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
   let isScheduled = false;
   let dead: RuntimeError | undefined;
   let idlers: (() => void)[] = [];
+  const pace = createPace();
 
   const isEmpty = () => batch.settled.length + batch.writes.length + batch.reads.length === 0;
 
@@ -68,6 +70,7 @@ export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
       return;
     }
     flight = takeOff(batch);
+    pace.sent();
     batch = emptyBatch();
     const { writes, reads } = flight;
     if (writes.length + reads.length > 0) edges.post({ kind: 'group', now: edges.now(), writes, reads });
@@ -80,10 +83,31 @@ export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
     if (!isEmpty()) flush();
   };
 
-  /** Appends that callers make in answer come together in one group: it is sent when all of them have been told. */
+  /**
+   * Appends that callers make in answer come together in one group: it is sent when all of them have been told. Where
+   * they take as long as a commit does, it is sent when half of them have been: then this thread and the one that
+   * writes work at the same time, where each would wait for the other.
+   */
   const settle = (landed: Flight) => {
     if (landed.reads.length === 0) land();
-    settleAppends(landed.batch);
+    const { length } = landed.batch.settled;
+    const half = flight === undefined && pace.pays(length) ? length >> 1 : length;
+    pace.told(half === length && flight === undefined);
+    settleAppends(landed.batch, 0, half);
+    if (half === length) told(landed);
+    else {
+      isScheduled = true;
+      edges.hold();
+      setImmediate(() => {
+        isScheduled = false;
+        if (!isEmpty()) flush();
+        settleAppends(landed.batch, half, length);
+        told(landed);
+      });
+    }
+  };
+
+  const told = (landed: Flight) => {
     for (const stream of movedBy(landed)) edges.moved(stream);
     schedule(setImmediate);
   };
@@ -152,6 +176,7 @@ export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
     replied(reply) {
       if (flight === undefined) return;
       const landed = flight;
+      pace.landed();
       conclude(landed, reply);
       if (reply.kind !== 'answers') settle(landed);
       else {

@@ -20,6 +20,8 @@ export interface HeldRun {
   readonly journal: RunJournal;
   /** Of a run that was just begun: settles once its stream is committed, or refused. */
   readonly made?: Promise<void>;
+  /** Whether its stream is on its way and in no store yet: then nobody can have sent it anything. */
+  isNew(): boolean;
   /** Why the stream is no longer ours, once it is not. */
   lost(): RuntimeError | undefined;
   onLost(then: (error: RuntimeError) => void): void;
@@ -42,7 +44,12 @@ export interface NewRun {
  */
 export function beginRun(edges: RunsEdges, run: NewRun): HeldRun & { readonly made: Promise<void> } {
   const { writer, made } = edges.store.begin(run.id, headOf(run));
-  return { ...startLog(edges, writer, run), made };
+  let isNew = true;
+  const settled = () => {
+    isNew = false;
+  };
+  made.then(settled, settled);
+  return { ...startLog(edges, writer, run), made, isNew: () => isNew };
 }
 
 /** The same, given once it is committed. */
@@ -102,6 +109,7 @@ function hold(
   return {
     writer,
     journal,
+    isNew: () => false,
     lost: () => lost,
     onLost: (then) => void listeners.push(then),
   };

@@ -35,7 +35,7 @@ function given(begun: Begun = {}, document: object = {}, agent: JsonObject = AGE
     journal,
     scope,
     reads: () => reads,
-    resolve: (value: Json, locals: Locals = {}, at?: string) =>
+    resolve: async (value: Json, locals: Locals = {}, at?: string) =>
       resolveDeep(value, scope, { what: 'step "x"', locals, ...(at === undefined ? {} : { at }) }),
     async test(source: string, locals: Locals = {}, at?: string) {
       const parsed = parseExpression(source);
@@ -191,7 +191,9 @@ test('a run without a session shows the agent it runs for', async () => {
   const scope = createScope({ state: journal.state, workflow, agentOf: () => ({ agent_name: 'tester' }) });
   const place = { what: 'step "a"', locals: {} };
   expect(await resolveDeep('${agent.agent_name}', scope, place)).toBe('tester');
-  expect((await failure(resolveDeep('${vars.nope}', scope, place))).code).toBe('bad_reference');
+  expect((await failure(Promise.resolve(resolveDeep('${vars.nope}', scope, place)))).code).toBe(
+    'bad_reference',
+  );
 });
 
 test('a value that becomes too large, or is nested too deep, is refused', async () => {

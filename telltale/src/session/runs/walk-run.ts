@@ -6,9 +6,11 @@ import { createDecisions } from '../../workflows/decisions/create-decisions.ts';
 import { runContext } from '../../workflows/decisions/run-context.ts';
 import type { Leaves } from '../../workflows/leaf.ts';
 import { runMachine } from '../../workflows/machine/run-machine.ts';
+import type { ReadTemplates } from '../../workflows/read-templates.ts';
 import type { SessionLink } from '../../workflows/session-link.ts';
 import { createLeaves } from '../../workflows/steps/create-leaves.ts';
 import type { LeafEdges } from '../../workflows/steps/leaf-edges.ts';
+import { createTemplateReader } from '../../workflows/template-reader.ts';
 import { createAgentView } from '../agent-view.ts';
 import { costWith } from '../cost.ts';
 import type { Lead } from '../guide/lead.ts';
@@ -30,10 +32,19 @@ import type { RunsEdges } from './run-edges.ts';
 import { createRunReviews } from './run-reviews.ts';
 import { createSessionLink } from './session-link.ts';
 
+type WalkEdges = RunsEdges & { readonly leads: ReadonlyMap<string, Lead> };
+
+/** What walks the runs of a runtime. What their manifests say is remembered from run to run. */
+export function createWalkRun(edges: WalkEdges, callRun: Runs['call']): (call: DriveCall) => Driven {
+  const read = createTemplateReader();
+  return (call) => walkRun(edges, callRun, read, call);
+}
+
 /** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
-export function walkRun(
-  edges: RunsEdges & { readonly leads: ReadonlyMap<string, Lead> },
+function walkRun(
+  edges: WalkEdges,
   callRun: Runs['call'],
+  read: ReadTemplates,
   { held, realm, entry }: DriveCall,
 ): Driven {
   const { journal } = held;
@@ -53,6 +64,7 @@ export function walkRun(
     workflow,
     session,
     agentOf: () => ownView(realm, edges.env),
+    read,
   });
   const { manifest } = realm.agent;
   const invoke = createLateInvoke(prepared.desk, () => ({

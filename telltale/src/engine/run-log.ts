@@ -53,8 +53,10 @@ export function createRunLog({
     // A claim of a client and all that follows from it at once, up to the next question, is one commit. Its first
     // event is one with the stream.
     later(flush) {
-      if (state.origin.client === undefined || state.seq === 1) queueMicrotask(flush);
-      else setImmediate(flush);
+      if (state.seq === 1) queueMicrotask(flush);
+      else if (state.origin.client !== undefined) setImmediate(flush);
+      // The end of a step and the beginning of the next, a microtask later, are one append.
+      else queueMicrotask(() => queueMicrotask(flush));
     },
     onCommitted(_through, events) {
       if (listeners.size > 0 || crashPoint !== undefined) publish(events);

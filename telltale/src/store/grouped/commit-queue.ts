@@ -43,6 +43,11 @@ export interface CommitQueueEdges {
   readonly moved: (stream: string) => void;
 }
 
+/** Smaller groups are not parted: a commit more costs more than their callers take. */
+const FEWEST_PARTED = 16;
+/** What fewer callers take says little of others. */
+const FEWEST_MEASURED = 8;
+
 export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
   let batch = emptyBatch();
   let flight: Flight | undefined;
@@ -77,34 +82,37 @@ export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
     if (writes.length === 0) settle(flight);
   };
 
-  /** What has gathered meanwhile is sent before callers are told, so that the thread does not wait for them. */
-  const land = () => {
+  /** Where it pays, what has gathered meanwhile is sent before callers are told, so that the thread does not wait for them. */
+  const land = (callers: number) => {
     flight = undefined;
-    if (!isEmpty()) flush();
+    if (!isEmpty() && pace.pays(callers + batch.settled.length)) flush();
   };
 
   /**
-   * Appends that callers make in answer come together in one group: it is sent when all of them have been told. Where
-   * they take as long as a commit does, it is sent when half of them have been: then this thread and the one that
-   * writes work at the same time, where each would wait for the other.
+   * Appends that callers make in answer come together in one group: it is sent when all of them have been told, or, where
+   * that pays, when half of them have been.
    */
   const settle = (landed: Flight) => {
-    if (landed.reads.length === 0) land();
     const { length } = landed.batch.settled;
-    const half = flight === undefined && pace.pays(length) ? length >> 1 : length;
-    pace.told(half === length && flight === undefined);
+    if (landed.reads.length === 0) land(length);
+    const parts = flight === undefined && isEmpty() && length >= FEWEST_PARTED && pace.pays(length);
+    const half = parts ? length >> 1 : length;
+    pace.telling(half);
     settleAppends(landed.batch, 0, half);
-    if (half === length) told(landed);
-    else {
-      isScheduled = true;
-      edges.hold();
-      setImmediate(() => {
-        isScheduled = false;
-        if (!isEmpty()) flush();
-        settleAppends(landed.batch, half, length);
-        told(landed);
-      });
+    if (!parts) {
+      told(landed);
+      if (length >= FEWEST_MEASURED) setImmediate(pace.answered);
+      return;
     }
+    isScheduled = true;
+    edges.hold();
+    setImmediate(() => {
+      isScheduled = false;
+      pace.answered();
+      if (!isEmpty()) flush();
+      settleAppends(landed.batch, half, length);
+      told(landed);
+    });
   };
 
   const told = (landed: Flight) => {
@@ -180,7 +188,7 @@ export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
       conclude(landed, reply);
       if (reply.kind !== 'answers') settle(landed);
       else {
-        land();
+        land(0);
         schedule(setImmediate);
       }
     },

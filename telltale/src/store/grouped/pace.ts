@@ -1,36 +1,44 @@
-/** Fewer callers are told at once: what a second commit costs is more than what they take. */
-const FEWEST = 16;
-
 /**
- * Whether a group is better parted in two. Told all at once, `n` callers and then the commit of what they append take
- * one after the other; in halves they take place at the same time, for one commit more. That pays where callers take
- * long and a commit does not, and on a slow disk it does not: so both are measured.
+ * How a group's callers compare with its commit. Told all at once, callers and then the commit of what they append take
+ * their time one after the other. In two groups in turn, one is written while the callers of the other are told, for one
+ * commit more. That pays where callers take longer than a commit does; on a slow disk one large group is better. So both
+ * are measured.
  */
 export interface Pace {
   sent(): void;
   landed(): void;
-  /** `all`: every caller is told now, and the group that is sent next is what they append. */
-  told(all: boolean): void;
+  /** So many callers are being told. */
+  telling(callers: number): void;
+  /** They have made what they make in answer. */
+  answered(): void;
+  /** Whether so many callers, those of both groups, are better told in two groups than in one. */
   pays(callers: number): boolean;
 }
+
+/** How much the newest measure counts: a pause of the machine is soon forgotten. */
+const SHARE = 0.25;
 
 export function createPace(): Pace {
   let sentAt = 0;
   let toldAt = 0;
-  let commitMs = Number.POSITIVE_INFINITY;
-  let callersMs = 0;
+  let told = 0;
+  let commitMs = 0;
+  let callerMs = 0;
   return {
     sent() {
       sentAt = performance.now();
-      if (toldAt > 0) callersMs = sentAt - toldAt;
-      toldAt = 0;
     },
     landed() {
-      commitMs = performance.now() - sentAt;
+      commitMs += SHARE * (performance.now() - sentAt - commitMs);
     },
-    told(all) {
-      toldAt = all ? performance.now() : 0;
+    telling(callers) {
+      toldAt = performance.now();
+      told = callers;
     },
-    pays: (callers) => callers >= FEWEST && callersMs * 2 >= commitMs,
+    answered() {
+      if (told > 0) callerMs += SHARE * ((performance.now() - toldAt) / told - callerMs);
+      told = 0;
+    },
+    pays: (callers) => callers * callerMs > commitMs,
   };
 }

@@ -80,6 +80,12 @@ export function createStreamBatches<Event extends { readonly seq: number; readon
 
   const wake = (error: RuntimeError | undefined) => {
     if (waiters.length === 0) return;
+    const [first] = waiters;
+    if (waiters.length === 1 && first !== undefined && first.seq <= committedSeq) {
+      waiters = [];
+      first.then(error);
+      return;
+    }
     const due = error === undefined ? waiters.filter((waiter) => waiter.seq <= committedSeq) : waiters;
     waiters = error === undefined ? waiters.filter((waiter) => waiter.seq > committedSeq) : [];
     for (const { then } of due) then(error);

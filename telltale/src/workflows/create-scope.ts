@@ -6,7 +6,7 @@ import { createStepFinder } from './find-steps.ts';
 import { allThere, entry, type MemberNames } from './member-names.ts';
 import { type ReadTemplates, readTemplates } from './read-templates.ts';
 import { createRunVariables } from './run-variables.ts';
-import type { Scope } from './scope.ts';
+import type { Locals, Scope } from './scope.ts';
 import type { SessionLink } from './session-link.ts';
 
 export interface ScopeEdges {
@@ -50,7 +50,7 @@ export function createScope(edges: ScopeEdges): RunScope {
   const findStep = createStepFinder(state);
   let stepNames: ReadonlySet<string> | undefined;
   const stepViews = (names: MemberNames, asker: string | undefined): JsonObject => {
-    stepNames ??= new Set([...allSteps(workflow)].map(({ name }) => name));
+    stepNames ??= new Set(allSteps(workflow).map(({ name }) => name));
     const wanted = allThere(names, (name) => stepNames?.has(name) === true) ?? [...stepNames];
     return Object.fromEntries(wanted.map((name) => [name, viewOf(findStep(name, asker))]));
   };
@@ -100,7 +100,7 @@ export function createScope(edges: ScopeEdges): RunScope {
         else if (value !== undefined) values[root] = value;
       }
       return later.length === 0
-        ? { ...values, ...locals }
+        ? withLocals(values, locals)
         : Promise.all(later).then(() => ({ ...values, ...locals }));
     },
     async forTest(roots, locals, at) {
@@ -114,8 +114,16 @@ export function createScope(edges: ScopeEdges): RunScope {
   };
 }
 
+function withLocals(values: Record<string, Json>, locals: Locals): JsonObject {
+  for (const _ in locals) return { ...values, ...locals };
+  return values;
+}
+
 /** `ADDRESS:if` is a place in the step of that address. */
-const addressOf = (at: string | undefined): string | undefined => at?.split(':', 1)[0];
+function addressOf(at: string | undefined): string | undefined {
+  const colon = at?.indexOf(':') ?? -1;
+  return colon === -1 ? at : at?.slice(0, colon);
+}
 
 /** A step that has not begun has a status and nothing else. */
 function viewOf(step: StepState | undefined): JsonObject {

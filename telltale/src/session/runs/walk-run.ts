@@ -73,11 +73,16 @@ function walkRun(
     cost: manifest.budget?.costs.artifact ?? 0,
     balance: () => state.balance,
   }));
-  const ended = AbortSignal.any([letGo.signal, cancel.signal]);
+  // Made where somebody asks for it: most walks ask nobody.
+  let ended: AbortSignal | undefined;
+  const hasEnded = (): AbortSignal => {
+    ended ??= AbortSignal.any([letGo.signal, cancel.signal]);
+    return ended;
+  };
   const metadata = async () => ((await session?.agent())?.metadata ?? {}) as JsonObject;
   const inherited = async () => ((await scope.agent()).variables ?? {}) as JsonObject;
   const decisions = createDecisions({
-    ...{ journal, scope, invoke, signal: ended },
+    ...{ journal, scope, invoke, hasEnded },
     artifacts: { read: async (...asked) => (await prepared.desk()).artifacts.read(...asked) },
     components: [...manifest.components, ...workflow.components],
     context: async (step) => runContext(state, step, await metadata(), await inherited()),
@@ -127,8 +132,11 @@ function walkRun(
     },
   };
   const leavesWithHooks = async (): Promise<Leaves> => {
-    const lists = [manifest.hooks, workflow.hooks, ...[...allSteps(workflow)].map(({ hooks }) => hooks)];
-    if (!lists.some(hasHooks)) return createLeaves(leafEdges);
+    const isHooked =
+      hasHooks(manifest.hooks) ||
+      hasHooks(workflow.hooks) ||
+      allSteps(workflow).some(({ hooks }) => hasHooks(hooks));
+    if (!isHooked) return createLeaves(leafEdges);
     await held.made; // they are asked before their step is on the log
     const shown = await metadata();
     const below = await inherited();
@@ -138,7 +146,7 @@ function walkRun(
       context: (step) => runContext(state, step, shown, below),
       metadata: () => shown,
     });
-    return hookedLeaves(createLeaves({ ...leafEdges, hooksOf }), hooksOf, ended);
+    return hookedLeaves(createLeaves({ ...leafEdges, hooksOf }), hooksOf, hasEnded());
   };
   return {
     async run(): Promise<RunWalkEnd> {

@@ -3,7 +3,7 @@ import { checkAppend, MAX_QUEUED, MAX_QUEUED_CHARS } from '../limits.ts';
 import type { Append, StreamHead } from '../store.ts';
 import { storeOverloaded } from '../store-errors.ts';
 import { addAppend, addFailed, emptyBatch, type RequestEntry, type Settled, settleAppends } from './batch.ts';
-import { abandon, conclude, type Flight, type GroupReply, movedBy, takeOff } from './flight.ts';
+import { abandon, conclude, type Flight, type GroupReply, takeOff, tellMoved } from './flight.ts';
 import type { ReadRequest, Results, ToBackend, WriteRequest } from './messages.ts';
 import { createPace } from './pace.ts';
 import { type WriterState, whyNot } from './writer-state.ts';
@@ -116,7 +116,7 @@ export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
   };
 
   const told = (landed: Flight) => {
-    for (const stream of movedBy(landed)) edges.moved(stream);
+    tellMoved(landed, edges.moved);
     schedule(setImmediate);
   };
 
@@ -147,7 +147,8 @@ export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
       try {
         checkAppend(writer.stream, append);
         // One line an event: JSON has no line break of its own.
-        const body = append.events.join('\n');
+        const [first = ''] = append.events;
+        const body = append.events.length < 2 ? first : append.events.join('\n');
         const why = dead ?? whyNot(writer, append.expectedSeq, writer.queued) ?? overload(body.length);
         if (why !== undefined) throw why;
         addAppend(batch, writer, append, body, settled);

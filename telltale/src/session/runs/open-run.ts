@@ -64,8 +64,11 @@ export async function createRun(edges: RunsEdges, run: NewRun): Promise<HeldRun>
   }
 }
 
+/** The status with which a run's stream is made. */
+const AS_MADE = 'running';
+
 function startLog(edges: RunsEdges, writer: StreamWriter, run: NewRun): HeldRun {
-  const held = hold(edges, writer, []);
+  const held = hold(edges, writer, [], AS_MADE);
   held.journal.append(firstEvent(run), run.cause);
   return held;
 }
@@ -74,7 +77,7 @@ function headOf({ workflow, origin: { session, parent } }: NewRun): StreamHead {
   return {
     kind: 'run',
     name: workflow.name,
-    status: 'running',
+    status: AS_MADE,
     title: titleOf(workflow.description ?? workflow.name),
     ...(parent !== undefined ? { parent: parent.run } : session === undefined ? {} : { parent: session.id }),
   };
@@ -95,6 +98,7 @@ function hold(
   { clock, crashPoint, watchers }: RunsEdges,
   writer: StreamWriter,
   events: Parameters<typeof foldRun>[0],
+  writtenStatus?: string,
 ): HeldRun {
   let lost: RuntimeError | undefined;
   const listeners: ((error: RuntimeError) => void)[] = [];
@@ -103,7 +107,7 @@ function hold(
     for (const then of listeners) then(error);
   };
   const journal = createRunLog({
-    ...{ writer, clock, onLost, crashPoint, watchers },
+    ...{ writer, clock, onLost, crashPoint, watchers, writtenStatus },
     state: foldRun(events, emptyRun()),
   });
   return {

@@ -5,7 +5,7 @@ import { storeOverloaded } from '../store-errors.ts';
 import { addAppend, addFailed, emptyBatch, type RequestEntry, type Settled, settleAppends } from './batch.ts';
 import { abandon, conclude, type Flight, type GroupReply, takeOff, tellMoved } from './flight.ts';
 import type { ReadRequest, Results, ToBackend, WriteRequest } from './messages.ts';
-import { createPace } from './pace.ts';
+import { createPace, type Pace } from './pace.ts';
 import { type WriterState, whyNot } from './writer-state.ts';
 
 /**
@@ -48,13 +48,12 @@ const FEWEST_PARTED = 16;
 /** What fewer callers take says little of others. */
 const FEWEST_MEASURED = 8;
 
-export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
+export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPace()): CommitQueue {
   let batch = emptyBatch();
   let flight: Flight | undefined;
   let isScheduled = false;
   let dead: RuntimeError | undefined;
   let idlers: (() => void)[] = [];
-  const pace = createPace();
 
   const isEmpty = () => batch.settled.length + batch.writes.length + batch.reads.length === 0;
 

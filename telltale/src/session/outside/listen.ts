@@ -7,7 +7,7 @@ import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Store, Tables } from '../../store/store.ts';
 import { type OutsideTrigger, outsideTriggers } from '../../triggers/outside-triggers.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
-import type { Listening, ListenOptions, OutsideOutcome, WorkflowRun } from '../runs/run-types.ts';
+import type { Listening, ListenOptions, OutsideOutcome } from '../runs/run-types.ts';
 import { workflowsOf } from '../runs/workflow-catalog.ts';
 import type { BegunRun } from './begun-run.ts';
 import { hookTwice, hookUnknown } from './hook-errors.ts';

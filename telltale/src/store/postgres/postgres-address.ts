@@ -38,8 +38,9 @@ export function parsePostgresAddress(url: string): PostgresAddress {
   const seconds = Number(searchParams.get('connect_timeout') ?? CONNECT_TIMEOUT_S);
   if (!(seconds >= 0)) throw addressMalformed('its connect_timeout is no number of seconds');
   for (const own of ['schema', 'fleet', 'connect_timeout']) searchParams.delete(own);
-  const host = searchParams.get('host') ?? (parsed.hostname === '' ? 'localhost' : parsed.hostname);
+  const host = searchParams.get('host') ?? parsed.hostname;
   const database = decodeURIComponent(parsed.pathname.slice(1));
+  if (host === '' || database === '') throw addressMalformed('it names no host or no database');
   const place = `${decodeURIComponent(host)}:${parsed.port || PORT}/${database}`;
   return {
     connectionString: parsed.href,

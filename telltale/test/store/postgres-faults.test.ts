@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { StreamWriter } from '../../src/store/store.ts';
 import { append, outcome } from './appending.ts';
@@ -202,7 +203,7 @@ test('a process that was paused for longer than its lease is refused when it wak
   await child.says('holds');
   await expect(store.acquire('s')).rejects.toMatchObject({
     code: 'stream_owned',
-    message: expect.stringContaining(`process ${child.pid}`),
+    message: expect.stringContaining(`process ${child.pid} on ${hostname()}`),
   });
   process.kill(child.pid, 'SIGSTOP');
   const writer = await eventually(() => store.acquire('s'));

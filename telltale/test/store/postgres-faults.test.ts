@@ -197,6 +197,29 @@ test(
   },
 );
 
+test(
+  'no write waits for a read that takes its time, and a store is closed when all are answered',
+  PATIENT,
+  async () => {
+    const store = await home.open();
+    const writer = await store.create('s', RUN);
+    await store.tables.set('t', 'k', 'read');
+    await home.sql('BEGIN');
+    await home.sql('LOCK TABLE {S}.kv');
+    let isRead = false;
+    const read = store.tables.get('t', 'k').finally(() => {
+      isRead = true;
+    });
+    for (let seq = 0; seq < 3; seq++) await append(writer, { expectedSeq: seq, events: ['{}'] });
+    expect(await store.read('s')).toHaveLength(3);
+    expect(isRead).toBe(false);
+    const closed = store.close();
+    await home.sql('COMMIT');
+    expect(await read).toBe('read');
+    await closed;
+  },
+);
+
 test('a process that was paused for longer than its lease is refused when it wakes', PATIENT, async () => {
   const store = await home.open({ timing: { beatMs: 100, leaseMs: 1_000 } });
   const child = startPostgresProcess('hold', home.url, 's');

@@ -163,6 +163,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
   const link = createWriterLink({ clients, schema, durability, patience });
   const backend = createPostgresBackend({
+    location,
     outlet,
     link,
     own,

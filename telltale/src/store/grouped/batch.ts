@@ -10,7 +10,7 @@ export interface RequestEntry<Request> {
   readonly request: Request;
   /** Of the stream that it makes. */
   readonly makes?: WriterState;
-  readonly resolve: (value: Results[keyof Results]) => void;
+  readonly resolve: (value: Results[keyof Results] | Promise<Results[keyof Results]>) => void;
   readonly reject: (error: RuntimeError) => void;
 }
 

@@ -106,6 +106,9 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
     return { ...info, owner: { pid, startedAt, epoch } };
   };
 
+  const isSelf = (owner: NotedOwner) =>
+    owner.pid === view.self.pid && (view.hostOf === undefined || view.hostOf(owner) === view.self.host);
+
   /** Tries again without an owner that turns out to be dead; another may have been quicker and is then looked at. */
   const acquire = async (stream: string, restoring = false): Promise<StreamWriter> => {
     let dead: number | null = null;
@@ -117,7 +120,7 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
       }
       const owner: NotedOwner = taken.ownedBy;
       if (left === 0 || view.isAlive(owner))
-        throw streamOwned(stream, owner.pid, owner.pid === view.self.pid);
+        throw streamOwned(stream, owner.pid, isSelf(owner), view.hostOf?.(owner));
       dead = owner.id;
     }
   };

@@ -109,6 +109,11 @@ export interface NewStream {
   readonly made: Promise<void>;
 }
 
+export interface AcquireOptions {
+  /** Also a stream that is being restored: else that is refused with `stream_restoring`. */
+  readonly restoring?: true;
+}
+
 export interface StoredSnapshot {
   readonly seq: number;
   readonly body: string;
@@ -138,7 +143,7 @@ export interface Store {
    */
   begin(stream: string, head: StreamHead): NewStream;
   /** Takes a stream that is there. Refused with `stream_owned`, naming the owner's pid, while its owner lives. */
-  acquire(stream: string): Promise<StreamWriter>;
+  acquire(stream: string, options?: AcquireOptions): Promise<StreamWriter>;
   /** Committed events, encoded, from `from` (default 1) on, `limit` at most; the first is of seq `from`. */
   read(
     stream: string,

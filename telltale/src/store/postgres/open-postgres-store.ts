@@ -72,6 +72,7 @@ const leaseOf = ({ leaseMs }: PostgresAddress): Partial<PostgresTiming> =>
 
 /** Connections of the pool, for reads. Two more are the writer's and the listener's. */
 const POOL_SIZE = 4;
+const STAY_MS = 1_000;
 const GRAPH_LOCK_TIMEOUT_MS = 10_000;
 
 /**
@@ -188,14 +189,20 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       for (const [stream, head] of streams) wire.poke(stream, head, 0);
     },
     async close() {
-      attention.stop();
+      // Connections that nothing is asked of keep no process: it would end before they have said good-bye.
+      const staying = setInterval(() => undefined, STAY_MS);
       try {
-        if ((await ownership.resign()) > 0) wire.ring(ORPHANS);
-      } catch (error) {
-        throw describe(error);
+        attention.stop();
+        try {
+          if ((await ownership.resign()) > 0) wire.ring(ORPHANS);
+        } catch (error) {
+          throw describe(error);
+        } finally {
+          isClosed = true;
+          await Promise.allSettled([wire.close(), link.close(), clients.close()]);
+        }
       } finally {
-        isClosed = true;
-        await Promise.allSettled([wire.close(), link.close(), clients.close()]);
+        clearInterval(staying);
       }
     },
   });

@@ -27,7 +27,7 @@ export function parsePostgresAddress(url: string): PostgresAddress {
   const parsed = URL.parse(url);
   if (parsed === null || !/^postgres(ql)?:$/.test(parsed.protocol))
     throw addressMalformed('it is no URL that begins with postgres:// and a host');
-  for (const part of [parsed.username, parsed.password, parsed.pathname])
+  for (const part of [parsed.username, parsed.password, parsed.hostname, parsed.pathname])
     if (/%(?![0-9a-f]{2})/i.test(part))
       throw addressMalformed('a "%" in it is not followed by two hex digits');
   const { searchParams } = parsed;

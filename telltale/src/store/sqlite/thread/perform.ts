@@ -24,8 +24,11 @@ export interface Rows {
 export function performWrite(rows: Rows, request: WriteRequest, now: number): Outcome {
   const { appends, streams, tables, upkeep, messaged } = rows;
   switch (request.op) {
-    case 'create':
-      return { value: streams.create(request.stream, request.head, now) };
+    case 'create': {
+      const taken = streams.create(request.stream, request.head, now);
+      appends.made(taken.id);
+      return { value: taken };
+    }
     case 'acquire': {
       const taken = streams.acquire(request.stream, request.dead, request.restoring);
       // Others may have written since this store had the stream last.

@@ -24,7 +24,7 @@ export function createStreamRows(db: DatabaseSync, ownership: Ownership): Stream
     'SELECT s.id, h.epoch, h.head, h.owner, h.status FROM streams s JOIN heads h ON h.id = s.id WHERE s.stream = ?',
   );
   const insertStream = db.prepare(
-    'INSERT INTO streams (stream, kind, name, title, parent, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT INTO streams (stream, kind, name, title, parent, created_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
   const insertHead = db.prepare(
     'INSERT INTO heads (id, epoch, owner, head, last, rows, status, updated_at) VALUES (?, 1, ?, 0, 0, 0, ?, ?)',
@@ -51,9 +51,10 @@ export function createStreamRows(db: DatabaseSync, ownership: Ownership): Stream
 
   return {
     create(stream, head, now) {
-      if (byName.get(stream) !== undefined) throw streamExists(stream);
       const { kind, name, title, parent, status } = head;
-      const id = Number(insertStream.run(stream, kind, name, title, parent ?? null, now).lastInsertRowid);
+      const made = insertStream.run(stream, kind, name, title, parent ?? null, now);
+      if (made.changes === 0) throw streamExists(stream);
+      const id = Number(made.lastInsertRowid);
       insertHead.run(id, ownership.claim(), status, now);
       return { id, epoch: 1, head: 0 };
     },

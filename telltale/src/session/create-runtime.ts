@@ -1,17 +1,21 @@
 import { resolve } from 'node:path';
 import { createEmbeddedEngine } from '../engine/embedded/create-embedded-engine.ts';
+import { createLocalSlots } from '../engine/local-slots.ts';
+import type { Slots } from '../engine/slots.ts';
 import type { SessionState } from '../events/state.ts';
-import { createSystemClock } from '../kernel/clock.ts';
+import { type Clock, createSystemClock } from '../kernel/clock.ts';
 import { createIdSource } from '../kernel/ids.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { isModelRef } from '../manifest/schema/model-ref.ts';
 import { openModel } from '../models/open-model.ts';
 import { openStore } from '../store/open-store.ts';
+import type { Store } from '../store/store.ts';
 import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
 import { createAgentShelf } from './agent-shelf.ts';
 import { createOpenDesk } from './artifact-desk.ts';
 import type { Spawn } from './children/lineage.ts';
 import { agentCode, agentInCode } from './define/agent-code.ts';
+import type { OpenFleetOptions } from './fleet/open-fleet.ts';
 import { forkSession } from './fork-session.ts';
 import { createLiveSession, type LiveSession } from './live-session.ts';
 import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
@@ -71,7 +75,15 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       queueMicrotask(() => {
         throw thrown;
       }));
-  const engine = createEmbeddedEngine({ store, clock, onError });
+  const joined = await join(store, {
+    clock,
+    onError,
+    random,
+    member: options.member,
+    sessions: () => here.size,
+  });
+  const engine = joined?.engine ?? createEmbeddedEngine({ store, clock, onError });
+  const slots = await openSlots(store, clock);
   // Whoever called a sub-agent ends it.
   const spawn: Spawn = (begin) => createLiveSession(edges, begin, parts);
   const lateModel = createLateModels((ref, folder) => openModel(ref, { env, folder, clock }));
@@ -88,6 +100,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
         shelf,
         spawn,
         ids,
+        slots,
         approve,
         crashPoint,
         watchers,
@@ -106,7 +119,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   );
   const edges: RuntimeEdges = {
     ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
-    ...{ memories, tokenizer, watchers, here },
+    ...{ memories, tokenizer, watchers, here, slots },
   };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
@@ -126,8 +139,10 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     return closing;
   };
   const closeAll = async () => {
+    await joined?.fleet.drain();
     await Promise.all([...live].map((session) => session.interrupt()));
     await engine.close();
+    await joined?.close();
     await runs.close();
     await shelf.close();
     await memories.close();
@@ -146,6 +161,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const openDesk = createOpenDesk({ store, clock, sandbox });
   return {
     store,
+    ...(joined === undefined ? {} : { fleet: joined.fleet }),
     watch(watcher) {
       const own: Watcher = (event) => watcher(event);
       watchers.add(own);
@@ -225,6 +241,22 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     close,
   };
+}
+
+/** Joins the others that share the store, where it can be shared. */
+async function join(store: Store, edges: Omit<OpenFleetOptions, 'store' | 'shared'>) {
+  const { shared } = store;
+  if (shared === undefined) return undefined;
+  const { openFleet } = await import('./fleet/open-fleet.ts');
+  return openFleet({ ...edges, store, shared });
+}
+
+/** A tool's `max_parallel` holds over all that share the store. */
+async function openSlots({ shared }: Store, clock: Clock): Promise<Slots> {
+  const local = createLocalSlots();
+  if (shared === undefined) return local;
+  const { createSharedSlots } = await import('../engine/shared-slots.ts');
+  return createSharedSlots({ slots: shared.slots, local, clock });
 }
 
 /** The agent of a session, read again from where it was read. */

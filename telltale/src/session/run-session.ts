@@ -97,14 +97,17 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       committed: log.committed,
       ...performer,
       clear: reviews.clear,
+      slot: ({ key, max, signal }) => edges.takeSlot(key, max, signal),
       ...(hooks === undefined ? {} : { before: hooks.before, after: hooks.after }),
       lookup: feeds === undefined ? lookup : (name) => feeds.keeper.value(name) ?? lookup(name),
       ...(feeds === undefined ? {} : { fetch: feeds.keeper.fetch }),
       context: testContext,
     },
   );
-  const inbox = createInbox(writer, { log, stop, reviews, orders, sentBefore: edges.sentBefore }, (error) =>
-    stop.now({ kind: 'lost', error: toRuntimeError(error) }),
+  const inbox = createInbox(
+    writer,
+    { log, stop, reviews, orders, talk: edges.talk, sentBefore: edges.sentBefore },
+    (error) => stop.now({ kind: 'lost', error: toRuntimeError(error) }),
   );
   const own = await openLead(edges);
   const lead = edges.lead ?? own?.lead;

@@ -1,3 +1,4 @@
+import { takeSlotFor } from '../../engine/slots.ts';
 import { emptyState } from '../../events/state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { allSteps } from '../../workflows/all-steps.ts';
@@ -24,6 +25,7 @@ import type { Runs } from './create-runs.ts';
 import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
 import { endCalled } from './end-called.ts';
 import { workflowUnknown } from './find-workflow.ts';
+import { groupOfRun } from './group-of-run.ts';
 import { hookedLeaves } from './hooked-leaves.ts';
 import { createLedSessions } from './led-sessions.ts';
 import { lendAgents } from './lend-agents.ts';
@@ -87,7 +89,8 @@ function walkRun(
     context: async (step) => runContext(state, step, await metadata(), await inherited()),
   });
   const linger = entry.lingers === true ? createLinger({ journal, clock }) : undefined;
-  const called = { run: state.id, agents: state.origin.agents };
+  const group = groupOfRun(state);
+  const called = { run: state.id, group, agents: state.origin.agents };
   const workers = createLedSessions({
     ...{ runs: edges, realm, state, journal, isLetGo },
     metadata: async () => (session === undefined ? undefined : await metadata()),
@@ -96,6 +99,7 @@ function walkRun(
   const lent = lendAgents(edges, prepared);
   const leafEdges: LeafEdges = {
     ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
+    takeSlot: takeSlotFor(edges.slots, group),
     targets: prepared.targets,
     world: prepared.targets.edges,
     ask: prepared.targets.ask,

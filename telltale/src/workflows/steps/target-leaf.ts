@@ -30,7 +30,19 @@ const freeLeaf = (
   input,
   repeatable,
   ...(target.timeoutMs === undefined ? {} : { timeoutMs: target.timeoutMs }),
-  run: (call) => callTarget(target, call, context),
+  ...(target.slots === undefined
+    ? { run: (call) => callTarget(target, call, context) }
+    : enteredBySlot(target, target.slots, context)),
+});
+
+/** The slot is waited for before anything of the step is on the log. */
+const enteredBySlot = (
+  target: Callable,
+  { key, max }: NonNullable<Callable['slots']>,
+  context: LeafContext,
+): Pick<ReadyLeaf, 'enter' | 'run'> => ({
+  enter: (signal) => context.takeSlot(key, max, signal),
+  run: (call) => callTarget({ ...target, slots: undefined }, call, context),
 });
 
 async function askedLeaf(

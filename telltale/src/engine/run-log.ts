@@ -89,6 +89,7 @@ export function createRunLog({
       new Promise((resolve, reject) =>
         batches.committed(state.seq, (error) => (error === undefined ? resolve() : reject(error))),
       ),
+    committedSeq: batches.committedSeq,
     subscribe(listener) {
       listeners.add(listener);
       return () => {

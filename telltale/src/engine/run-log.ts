@@ -16,6 +16,8 @@ export interface RunLogEdges {
   /** What the stream's events so far amount to; the log owns it from here on. */
   readonly state: RunState;
   readonly clock: Clock;
+  /** When it is to be worked on again while it waits, where that is not the time that it waits for. */
+  readonly due?: number;
   /** What the store has as the stream's status, where that is known. */
   readonly writtenStatus?: string | undefined;
   /** The stream was lost to another writer, or cannot be written. Called once: whoever works on the run stops. */
@@ -31,6 +33,7 @@ export function createRunLog({
   writer,
   state,
   clock,
+  due,
   writtenStatus,
   onLost,
   crashPoint,
@@ -53,7 +56,7 @@ export function createRunLog({
     seq: state.seq,
     status: () => state.status,
     writtenStatus,
-    due: () => (state.status === 'waiting' ? state.waiting?.due : undefined),
+    due: () => (state.status === 'waiting' ? (due ?? state.waiting?.due) : undefined),
     // A claim of a client and all that follows from it at once, up to the next question, is one commit. Its first
     // event is one with the stream.
     later(flush) {

@@ -15,7 +15,8 @@ export async function writeRunAnswer(
   state: RunState,
   given: { readonly said: AnswerMessage; readonly by: string; readonly consumed: readonly number[] },
 ): Promise<void> {
-  const journal = createRunLog({ writer, state, clock, onLost: () => undefined }); // flushed() says so
+  // It is to go on with it, whatever it waits for: whoever looks for what is due finds it.
+  const journal = createRunLog({ writer, state, clock, due: clock.now(), onLost: () => undefined }); // flushed() says so
   takeRunAnswer(journal, given.by, { ...given.said }, given.consumed);
   await journal.flushed();
 }

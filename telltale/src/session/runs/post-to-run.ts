@@ -24,7 +24,8 @@ export async function postToRun(
   }
   try {
     const state = await readRun(store, run);
-    const journal = createRunLog({ writer, state, clock, onLost: () => undefined }); // flushed() says so
+    // It is to go on with it, whatever it waits for: whoever looks for what is due finds it.
+    const journal = createRunLog({ writer, state, clock, due: clock.now(), onLost: () => undefined }); // flushed() says so
     takeMessage(message, journal, () => undefined);
     await journal.flushed();
     return 'kept';

@@ -48,6 +48,8 @@ export interface Evidence {
   readonly undisturbed: ReadonlyMap<string, Json>;
   /** Whether a clock was set meanwhile: then a schedule may leave times out. */
   readonly clocksSet: boolean;
+  /** When all was quiet. */
+  readonly quietAt: number;
 }
 
 /** What has to hold, whatever happens. */

@@ -141,7 +141,7 @@ const FILES: Readonly<Record<string, string>> = {
     workflow('below', BELOW),
     workflow('signals', SIGNALS),
     workflow('approval', APPROVAL),
-    workflow('tick', SMALL, [{ type: 'schedule', every: `${TICK_MS}ms`, missed: 'all' }]),
+    workflow('tick', SMALL, [{ type: 'schedule', every: `${TICK_MS}ms`, missed: 'once' }]),
     workflow('hooked', SMALL, [{ type: 'webhook', hook: HOOK, secret: HOOK_SECRET }]),
   ),
   'talker.yml': documents(
@@ -171,6 +171,36 @@ function toolsOf(steps: unknown, found = new Map<string, string>()): ReadonlyMap
   }
   return found;
 }
+
+/** What each gives on a quiet day. */
+export const LAB_ANSWERS: ReadonlyMap<string, string> = new Map([
+  [
+    'chain',
+    'keep:left keep_slow:left, right keep:right, shaky keep_shaky:a try, pay once_slow:for ant, program once_program:',
+  ],
+  ['signals', 'keep:five keep_slow:a box'],
+  ['approval', 'keep:build'],
+  ['tick', 'keep:small'],
+  ['hooked', 'keep:small'],
+  ['followup', 'keep:small'],
+  [
+    'talker',
+    [
+      'k1 is ["ant","bee"].',
+      'o1 is once_slow:ant.',
+      'k2 is keep:after once_slow:ant.',
+      'k3 is keep_slow:three.',
+      'o3 is once:three.',
+      'each is ["keep:ant","keep:bee"].',
+      'k4 is keep:behind all.',
+      'w1 is keep:keep:talk.',
+      'o5 is once_program:.',
+      'k5 is keep:chain.',
+      'k6 is keep_slow:keep:chain.',
+    ].join('\n'),
+  ],
+  ['asker', 'keep:one guarded:two once:guarded:two'],
+]);
 
 /** Writes the lab's agents, workflows and tools into a folder; the journal will be there, too. */
 export function writeLabProject(folder: string): void {

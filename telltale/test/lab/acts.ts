@@ -16,6 +16,8 @@ export interface Act {
   readonly ends: readonly number[];
   readonly interrupted: readonly number[];
   readonly completed?: { readonly seq: number; readonly output: Json };
+  /** What it depends on failed, or was interrupted: it never began. */
+  readonly skipped?: true;
 }
 
 const TOOLS = new Map(LAB_TOOLS.map((tool) => [tool.name, tool]));
@@ -28,6 +30,7 @@ interface Growing {
   ends: number[];
   interrupted: number[];
   completed?: { seq: number; output: Json };
+  skipped?: true;
 }
 
 /** All steps or actions of a log, by id. */
@@ -59,8 +62,10 @@ export function actsOf({ stream, name, log }: StreamLog): ReadonlyMap<string, Ac
         event.type === 'action.failed' ||
         event.type === 'action.skipped' ||
         event.type === 'action.cancelled'
-      )
+      ) {
         act(event.id).ends.push(event.seq);
+        if (event.type === 'action.skipped' && event.reason === 'dependency') act(event.id).skipped = true;
+      }
     }
   else
     for (const event of log.events) {

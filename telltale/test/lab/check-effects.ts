@@ -65,8 +65,10 @@ function checkNoted(
     const starts = acts.get(key)?.starts.length ?? 0;
     if (!idempotent)
       verdict.hold('once', before.length <= 1, () => `${key} (${tool}) was done ${before.length} times`);
-    // What may be done again is begun while its intent is on its way to the log: several times for one, after faults.
-    verdict.hold('intent', idempotent ? starts > 0 : starts >= before.length, () =>
+    // What may be done again is begun while its intent is on its way to the log, and may be lost with what it follows
+    // from: that is interrupted then, and this never began.
+    const isLogged = idempotent ? starts > 0 || acts.get(key)?.skipped === true : starts >= before.length;
+    verdict.hold('intent', isLogged, () =>
       acts.has(key)
         ? `${key} (${tool}) was begun ${before.length} times, and ${starts} times on the log`
         : `${key} (${tool}) was begun, and ${partsOf(key).stream} does not know of it`,

@@ -4,8 +4,8 @@ import type { Fault, FaultKind } from './plan-faults.ts';
 
 /** Has faults come over a fleet, and lifts them at their time. */
 export interface FaultGiver {
-  /** Begins a fault; it is lifted by itself. */
-  give(fault: Fault): void;
+  /** Begins a fault, which is lifted by itself; false where it has to wait for one that is under way. */
+  give(fault: Fault): boolean;
   /** Resolves once all are lifted and every member is up. Rejects where one does not come up. */
   lifted(): Promise<void>;
   readonly given: Readonly<Partial<Record<FaultKind, number>>>;
@@ -19,6 +19,9 @@ const MOST_MINUTES = 8;
 const STARTS = 60;
 const BETWEEN_STARTS_MS = 400;
 
+const OF_MEMBERS: ReadonlySet<FaultKind> = new Set(['kill', 'term', 'stop', 'clock']);
+const OF_ALL: ReadonlySet<FaultKind> = new Set(['disk-full', 'lock', 'database-fast', 'database-immediate']);
+
 export function createFaultGiver(
   members: readonly Member[],
   home: LabHome,
@@ -27,8 +30,8 @@ export function createFaultGiver(
   const given: Partial<Record<FaultKind, number>> = {};
   const oddities: string[] = [];
   const underWay = new Set<Promise<void>>();
-  /** Members that something is done with which must not be mixed with others. */
-  const inHand = new Set<Member>();
+  /** Members and parts of the home that something is done with which must not be mixed with more of it. */
+  const inHand = new Set<Member | string>();
 
   const bringUp = async (member: Member): Promise<void> => {
     for (let tried = 1; member.status() === 'down'; tried++)
@@ -74,7 +77,6 @@ export function createFaultGiver(
     }
   };
 
-  const OF_MEMBERS: ReadonlySet<FaultKind> = new Set(['kill', 'term', 'stop', 'clock']);
   return {
     given,
     oddities,
@@ -82,20 +84,23 @@ export function createFaultGiver(
       const ofMember = OF_MEMBERS.has(fault.kind);
       // Who is gone already cannot be killed: then it is the next one's turn.
       const order = members.map((_, index) => members[(fault.worker + index) % members.length] as Member);
-      const member =
-        order.find((each) => each.status() === 'up' && !inHand.has(each)) ?? (order[0] as Member);
-      if (ofMember && inHand.has(member)) return;
+      const member = ofMember
+        ? order.find((each) => each.status() === 'up' && !inHand.has(each))
+        : (order[0] as Member);
+      const hand = ofMember ? member : OF_ALL.has(fault.kind) ? fault.kind : `${fault.kind} ${member?.name}`;
+      if (member === undefined || hand === undefined || inHand.has(hand)) return false;
       given[fault.kind] = (given[fault.kind] ?? 0) + 1;
-      onGiven(fault);
-      if (ofMember) inHand.add(member);
       const worker = members.indexOf(member);
+      onGiven({ ...fault, worker });
+      inHand.add(hand);
       const work: Promise<void> = (ofMember ? act(fault, member) : home.harm({ ...fault, worker }))
         .catch((thrown: unknown) => void oddities.push(`${fault.kind}: ${String(thrown)}`))
         .finally(() => {
-          if (ofMember) inHand.delete(member);
+          inHand.delete(hand);
           underWay.delete(work);
         });
       underWay.add(work);
+      return true;
     },
     async lifted() {
       await Promise.all(underWay);

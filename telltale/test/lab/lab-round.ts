@@ -168,8 +168,7 @@ async function giveAll(
     const { length } = journal.read();
     const isDue =
       fault !== undefined && (length - lines >= fault.after || performance.now() - since > FAULT_PATIENCE_MS);
-    if (isDue && length > 0) {
-      giver.give(fault);
+    if (isDue && length > 0 && giver.give(fault)) {
       next++;
       [lines, since] = [length, performance.now()];
     }

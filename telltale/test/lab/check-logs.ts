@@ -1,6 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
-import { fold } from '../../src/events/reduce.ts';
-import { foldRun } from '../../src/events/reduce-run.ts';
 import type { Evidence, StreamLog, Verdict } from './evidence.ts';
 
 /** Holds the logs against themselves, and against what was read of them before. */
@@ -17,7 +14,6 @@ export function checkLogs(evidence: Evidence, verdict: Verdict): void {
       wrong < 0,
       () => `${log.stream}: event ${wrong + 1} has the seq ${log.log.events[wrong]?.seq}`,
     );
-    verdict.hold('folds', foldsAlike(log), () => `${log.stream} folds to two states`);
     checkWaits(log, verdict);
   }
   for (const [stream, seen] of evidence.seen) {
@@ -35,17 +31,6 @@ export function checkLogs(evidence: Evidence, verdict: Verdict): void {
 function errorOf({ log }: StreamLog): string {
   const last = log.events.findLast(({ type }) => type === 'session.failed' || type === 'workflow.failed');
   return last !== undefined && 'error' in last ? `: ${last.error?.code} ${last.error?.message}` : '';
-}
-
-function foldsAlike({ log }: StreamLog): boolean {
-  const half = Math.floor(log.events.length / 2);
-  // Both kinds fold alike, each with its own.
-  return log.kind === 'run'
-    ? isDeepStrictEqual(
-        foldRun(log.events.slice(half), foldRun(log.events.slice(0, half))),
-        foldRun(log.events),
-      )
-    : isDeepStrictEqual(fold(log.events.slice(half), fold(log.events.slice(0, half))), fold(log.events));
 }
 
 function checkWaits({ stream, log }: StreamLog, verdict: Verdict): void {

@@ -8,7 +8,7 @@ export interface Quiet {
 }
 
 const LOOK_MS = 100;
-/** With no log moving for so long, what is left hangs. */
+/** With no log moving of what is left for so long, it hangs. */
 const PATIENCE_MS = 45_000;
 /** With no log moving for so long, waits that a wrong clock has put off are made due. */
 const PUT_OFF_MS = 3_000;
@@ -19,10 +19,17 @@ export async function drain(
   onProgress: (line: string) => void,
 ): Promise<Quiet> {
   let told = 0;
+  let [before, since] = ['', performance.now()];
   for (;;) {
     await observer.look();
     const left = [...observer.streams.values()].filter(isAlive);
-    const idleMs = performance.now() - observer.movedAt();
+    // The schedule goes on all the while.
+    const stand = left
+      .filter(({ name }) => name !== 'tick')
+      .map(({ stream, head }) => `${stream} ${head}`)
+      .join();
+    if (stand !== before) [before, since] = [stand, performance.now()];
+    const idleMs = performance.now() - since;
     const now = Date.now();
     if ((left.length === 0 && observer.trouble() === undefined) || idleMs > PATIENCE_MS)
       return { streams: new Set(observer.streams.keys()), at: now };

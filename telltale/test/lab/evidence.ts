@@ -64,7 +64,6 @@ export const INVARIANTS = {
   order: 'nothing was done before what it depends on',
   gapless: 'events count from 1 without gaps',
   forks: 'whoever reads later reads the same, and more; epochs rise with owners',
-  folds: 'a log folds to the same state in two halves',
   waits: 'each wait was set once and fired once, not before its time',
   messages: 'each message that was taken came once',
   begun: 'each request began one session or run',

@@ -29,7 +29,7 @@ interface Line {
   readonly near: Socket;
   readonly far: Socket;
   readonly pipes: readonly SlowPipe[];
-  /** Something was swallowed: it can only be cut. */
+  /** Something of it may have been swallowed: it can only be cut. */
   spoilt: boolean;
 }
 
@@ -48,7 +48,7 @@ export async function openFaultProxy(to: number): Promise<FaultProxy> {
     const far = connect(to, '127.0.0.1');
     for (const socket of [near, far]) socket.setNoDelay(true);
     const pipes = [createSlowPipe(far), createSlowPipe(near)] as const;
-    const line: Line = { near, far, pipes, spoilt: false };
+    const line: Line = { near, far, pipes, spoilt: silence !== undefined };
     lines.add(line);
     const carry = (from: Socket, pipe: SlowPipe, lostWhen: Silence) => {
       from.on('data', (bytes) => {

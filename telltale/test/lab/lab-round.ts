@@ -11,12 +11,14 @@ import type { Verdict } from './evidence.ts';
 import { gatherEvidence } from './gather-evidence.ts';
 import { createFaultGiver, type FaultGiver } from './give-faults.ts';
 import { JOURNAL, type JournalReader, openJournal } from './journal.ts';
+import { keepEvidence } from './keep-evidence.ts';
 import { type LabHome, sleepMs } from './lab-home.ts';
 import { LAB_AGENTS, writeLabProject } from './lab-project.ts';
 import { createMember, type Member } from './member.ts';
 import { createObserver, type Observer } from './observer.ts';
 import { type Leash, openLeash } from './open-leash.ts';
 import { type Fault, type FaultKind, type HomeKind, planFaults } from './plan-faults.ts';
+import { openPostgresHome } from './postgres-home.ts';
 import { openSqliteHome } from './sqlite-home.ts';
 import { createWorkload, RECIPES, type Workload } from './workload.ts';
 
@@ -72,6 +74,7 @@ export async function labRound(options: RoundOptions): Promise<LabRound> {
       const verdict = checkEvidence(evidence);
       const oddities = [...stage.giver.oddities, ...unaskedOf(stage.members)];
       keep = verdict.breaches.length > 0;
+      if (keep) keepEvidence(folder, evidence, verdict);
       return {
         ...{ seed, given: stage.giver.given, verdict, oddities, streams: evidence.streams.size },
         events: [...evidence.lines.values()].reduce((sum, lines) => sum + lines.length, 0),
@@ -84,6 +87,8 @@ export async function labRound(options: RoundOptions): Promise<LabRound> {
       for (const member of stage.members) await member.kill();
       await stage.store.close();
     }
+  } catch (thrown) {
+    throw new Error(`${String(thrown)}\nWhat is left of it: ${folder}`, { cause: thrown });
   } finally {
     await home?.close(keep);
     await leash.close();
@@ -104,8 +109,7 @@ export interface Stage {
 }
 
 async function openHome(kind: HomeKind, folder: string, leash: Leash, workers: number): Promise<LabHome> {
-  if (kind === 'sqlite') return openSqliteHome(folder, leash);
-  throw new Error(`There is no ${kind} for ${workers} workers yet.`);
+  return kind === 'sqlite' ? openSqliteHome(folder, leash) : openPostgresHome(workers);
 }
 
 async function openStage(

@@ -12,8 +12,6 @@ export interface Observer {
   readonly seen: ReadonlyMap<string, readonly string[]>;
   readonly completedAt: ReadonlyMap<string, number>;
   readonly owned: readonly Owned[];
-  /** When a log last moved. */
-  movedAt(): number;
   /** Why it could not look, the last time. */
   trouble(): string | undefined;
 }
@@ -25,7 +23,6 @@ export function createObserver(store: Store, journal: JournalReader): Observer {
   const seen = new Map<string, string[]>();
   const completedAt = new Map<string, number>();
   const owned: Owned[] = [];
-  let movedAt = performance.now();
   let trouble: string | undefined;
 
   const readOn = async (info: StreamInfo): Promise<readonly string[]> => {
@@ -34,7 +31,6 @@ export function createObserver(store: Store, journal: JournalReader): Observer {
     const fresh = await store.read(info.stream, { from: known.length + 1 });
     known.push(...fresh);
     seen.set(info.stream, known);
-    movedAt = performance.now();
     return fresh;
   };
 
@@ -51,7 +47,6 @@ export function createObserver(store: Store, journal: JournalReader): Observer {
     seen,
     completedAt,
     owned,
-    movedAt: () => movedAt,
     trouble: () => trouble,
     async look() {
       try {

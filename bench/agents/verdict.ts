@@ -19,11 +19,17 @@ export const atMost = (
   decides,
 });
 
-export const atLeast = (target: string, found: number, least: number, unit: string): Verdict => ({
+export const atLeast = (
+  target: string,
+  found: number,
+  least: number,
+  unit: string,
+  decides = true,
+): Verdict => ({
   target,
   found: `${short(found)} ${unit}`,
   met: found >= least,
-  decides: true,
+  decides,
 });
 
 const short = (value: number) =>

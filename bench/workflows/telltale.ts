@@ -11,22 +11,35 @@ interface Told {
 }
 const told = globalThis as Told;
 
-const MODULE = `export function run({ n }) {
+const moduleOf = (stepMs: number) => `export ${stepMs > 0 ? 'async ' : ''}function run({ n }) {
   globalThis.benchSteps = (globalThis.benchSteps ?? 0) + 1;
   globalThis.benchBegan ??= performance.now();
+  ${stepMs > 0 ? `await new Promise((resolve) => setTimeout(resolve, ${stepMs}));` : ''}
   return { n };
 }
 `;
 
 /** Workflows as users write them, each step a call of a tool. */
 export const contest = (idempotent: boolean): WorkflowContestant => ({
-  open: (options) => open(options, idempotent),
+  open: (options) => openContest(options, { store: 'sqlite:runs.db', idempotent }),
 });
 
-async function open({ steps, folder }: ContestOptions, idempotent: boolean): Promise<OpenContest> {
+export interface Home {
+  readonly store: string;
+  readonly idempotent?: boolean;
+  /** As a member of the fleet of its store, which works on so many runs at once. */
+  readonly capacity?: number;
+  /** What each step's own work takes, of time and not of the processor. */
+  readonly stepMs?: number;
+}
+
+export async function openContest(
+  { steps, folder }: ContestOptions,
+  { store, idempotent = false, capacity, stepMs = 0 }: Home,
+): Promise<OpenContest> {
   const names = Array.from({ length: steps }, (_, index) => `step_${index + 1}`);
   const files = {
-    'step.mjs': MODULE,
+    'step.mjs': moduleOf(stepMs),
     'step.yml': `kind: Tool
 name: step
 idempotent: ${idempotent}
@@ -45,7 +58,10 @@ ${names.map((name) => `  - { name: ${name}, type: tool, target: step, parameters
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const workflow = await loadWorkflow('agent.yml', { cwd: folder });
-  const runtime = await createRuntime({ store: 'sqlite:runs.db', cwd: folder });
+  const runtime = await createRuntime({
+    ...{ store, cwd: folder },
+    ...(capacity === undefined ? {} : { member: { role: 'bench', host: 'bench', version: '0', capacity } }),
+  });
   const run = async (n: number) => {
     const { status, error } = await runtime.workflows.start(workflow, { input: { n } }).result;
     if (status !== 'completed') throw new Error(`A run ended as ${status}: ${error?.message}`);

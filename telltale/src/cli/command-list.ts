@@ -10,6 +10,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   chat: async () => (await import('./commands/chat.ts')).registerChat,
   dev: async () => (await import('./commands/dev.ts')).registerDev,
   serve: async () => (await import('./commands/serve.ts')).registerServe,
+  worker: async () => (await import('./commands/worker.ts')).registerWorker,
+  fleet: async () => (await import('./commands/fleet.ts')).registerFleet,
   resume: async () => (await import('./commands/resume.ts')).registerResume,
   sessions: async () => (await import('./commands/sessions.ts')).registerSessions,
   show: async () => (await import('./commands/show.ts')).registerShow,

@@ -36,6 +36,7 @@ import type {
   WorkflowInfo,
   WriteArtifact,
 } from './api.ts';
+import type { FleetInfo } from './fleet-api.ts';
 
 export interface ClientOptions {
   /** `http://127.0.0.1:4800`; in a browser, where the page came from if absent. */
@@ -83,6 +84,10 @@ export interface TelltaleClient {
   health(options?: CallOptions): Promise<Health>;
   ready(options?: CallOptions): Promise<Readiness>;
   whoami(options?: CallOptions): Promise<Whoami>;
+  /** The processes that share the store. Rejects with `not_shared` where it is of one machine. */
+  fleet(options?: CallOptions): Promise<FleetInfo>;
+  /** Has a session or run tried again that no worker could go on with. Needs `admin`. */
+  retryStream(id: string, options?: CallOptions): Promise<void>;
 
   agents(options?: CallOptions): Promise<Page<AgentInfo>>;
   agent(name: string, options?: CallOptions): Promise<AgentDetails>;

@@ -18,6 +18,8 @@ export function createClient(options: ClientOptions = {}): TelltaleClient {
     health: (call) => get('/healthz', undefined, call),
     ready: (call) => get('/readyz', undefined, call),
     whoami: (call) => get('/whoami', undefined, call),
+    fleet: (call) => get('/fleet', undefined, call),
+    retryStream: (id, call) => tell(at`/fleet/${id}/retry`, {}, call),
 
     agents: (call) => get('/agents', undefined, call),
     agent: (name, call) => get(at`/agents/${name}`, undefined, call),

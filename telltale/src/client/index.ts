@@ -69,3 +69,4 @@ export type {
   TelltaleClient,
 } from './client.ts';
 export { createClient } from './create-client.ts';
+export type { FleetInfo, LaidAsideInfo, WorkerInfo } from './fleet-api.ts';

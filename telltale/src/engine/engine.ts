@@ -7,10 +7,19 @@ export type StreamKind = 'session' | 'run';
 export type WorkEnd =
   | { readonly kind: 'done' }
   /** Nothing is to be done before that time, or before a signal. */
-  | { readonly kind: 'waiting'; readonly due?: number };
+  | { readonly kind: 'waiting'; readonly due?: number }
+  /** There is something to do, but not for this process: another of a fleet may. `due` is when to try again here. */
+  | {
+      readonly kind: 'unable';
+      readonly why: { readonly code: string; readonly message: string };
+      readonly due?: number;
+    };
 
-/** Works on a stream until there is nothing to do. The signal is aborted when the engine closes: then it lets go. */
-export type Work = (stream: string, signal: AbortSignal) => Promise<WorkEnd>;
+/**
+ * Works on a stream until there is nothing to do. The signal is aborted when the engine closes: then it lets go.
+ * `taken` is called once the stream is held and can be gone on with: until then another may do it as well.
+ */
+export type Work = (stream: string, signal: AbortSignal, taken: () => void) => Promise<WorkEnd>;
 
 /** When something is due again and again. */
 export type Schedule =
@@ -23,14 +32,20 @@ export type Schedule =
  * loses no work: whoever starts again places what the store shows as alive. One contract suite holds for every engine.
  */
 export interface Engine {
+  /** Who knows that a stream waits: this process alone, or all of a fleet, so that this one may forget it. */
+  readonly remembers: 'here' | 'fleet';
   /** Says who works on streams of a kind. Once for each kind, before anything is placed. */
   onWork(kind: StreamKind, work: Work): void;
   /**
    * Has a stream worked on as soon as may be; returns at once. One that is being worked on is looked at once more
    * afterwards. Errors of the work are the work's to record; one that escapes goes to `onError`. `called`: work in hand
    * waits for it, so it does not wait for its turn: a thousand runs that each call another would else hold all places.
+   * `here`: this process holds the stream or waits for its end: it is given to no other, however long its turn takes.
+   * `group`: the session or run at the top that it comes from. Where streams wait for their turn, groups take turns, so
+   * that one that places ten thousand makes no other wait for them. A stream without one is its own; it is known until
+   * the stream is forgotten.
    */
-  place(kind: StreamKind, stream: string, called?: 'called'): void;
+  place(kind: StreamKind, stream: string, how?: 'called' | 'here', group?: string): void;
   /** Has a stream worked on at that time at the latest. The earliest of several counts. */
   wakeAt(kind: StreamKind, stream: string, due: number): void;
   /** Puts a message into a stream's inbox, durably, and has it worked on. */

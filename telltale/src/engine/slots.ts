@@ -1,8 +1,21 @@
+/** Gives a slot back; called again it does nothing. */
+export type FreeSlot = () => void;
+
+export interface SlotAsk {
+  /** Who takes turns for it where several wait: the session or run at the top. */
+  readonly group: string;
+  readonly signal: AbortSignal;
+}
+
 /** Counted permits: a tool's `max_parallel`. Over all machines of a fleet; else of this process. */
 export interface Slots {
   /**
-   * Waits until one of the `max` slots of a key is free, in the order of asking as far as this process goes, and takes it.
-   * The returned function gives it back. Rejects with the signal's reason where that is aborted first.
+   * Takes one of the `max` slots of a key: at once where that can be done without a word to anybody, else once one is
+   * free; groups take turns, each in the order of its asking, as far as this process goes. Rejects with the signal's
+   * reason where that is aborted first.
    */
-  take(key: string, max: number, signal: AbortSignal): Promise<() => void>;
+  take(key: string, max: number, ask: SlotAsk): FreeSlot | Promise<FreeSlot>;
 }
+
+/** Of a tool. By its name: agents that have a tool of that name share its slots, wherever they were loaded from. */
+export const toolSlots = (name: string): string => `tool ${name}`;

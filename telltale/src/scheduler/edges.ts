@@ -16,6 +16,8 @@ export interface TargetTraits {
   readonly timeoutMs?: number;
   /** How long it may take to stop, where that is more than GRACE_MS. */
   readonly graceMs?: number;
+  /** How many calls of it run at once, over all sessions: then `slot` is called before each try. */
+  readonly maxParallel?: number;
   /** What is wrong with the resolved parameters. */
   check(input: JsonObject): RuntimeError | undefined;
   /** There where a person may have to be asked: then `clear` is called before the first try. */
@@ -26,6 +28,13 @@ export interface TargetTraits {
 export interface ClearCall {
   readonly action: DeclaredAction;
   readonly input: JsonObject;
+  readonly signal: AbortSignal;
+}
+
+/** A try that needs one of the slots of its target. The signal is aborted when the action is cancelled meanwhile. */
+export interface SlotCall {
+  readonly action: DeclaredAction;
+  readonly max: number;
   readonly signal: AbortSignal;
 }
 
@@ -77,6 +86,11 @@ export interface SchedulerEdges {
    * no time of the action. Undefined: at once. Resolves with the reason where it may not start.
    */
   clear?(call: ClearCall): Promise<RuntimeError | undefined> | undefined;
+  /**
+   * Takes one of the slots of a target: at once, or when one is free. What it gives, gives the slot back. It comes after
+   * leave to start, and before anything of the try is on the log, and costs no time of the action.
+   */
+  readonly slot?: ((call: SlotCall) => (() => void) | Promise<() => void>) | undefined;
   /**
    * Runs a target. Rejections are failures, but for APPROVAL_VOID: then nothing was done, and leave is asked for again.
    * Must settle soon after the signal is aborted.

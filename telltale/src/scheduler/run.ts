@@ -24,6 +24,11 @@ export interface Looking {
   readonly withdraw: () => void;
 }
 
+export interface Slotting {
+  readonly at: 'slotting';
+  readonly withdraw: () => void;
+}
+
 /** Where an action is on its way, as far as time is concerned. */
 export type Stage =
   /** For what the graph says. */
@@ -34,6 +39,8 @@ export type Stage =
   | Clearing
   /** For whoever looks at it before it begins, or before its end is recorded. */
   | Looking
+  /** For one of the slots that its target has. */
+  | Slotting
   /** For the commit of its `action.started`. */
   | { readonly at: 'committing' }
   | Running
@@ -67,6 +74,10 @@ export interface Run {
   cleared: boolean;
   /** Whether those who look at actions before they begin have seen it. */
   looked: boolean;
+  /** Gives back the slot of its target that it has. */
+  slot?: (() => void) | undefined;
+  /** Whether it keeps its place while it waits for a slot. */
+  keepsPlace?: boolean;
   attempts: number;
   failures: number;
   /** When its first try began. */

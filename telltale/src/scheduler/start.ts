@@ -14,6 +14,7 @@ import { mayRunAgain } from './may-run-again.ts';
 import { cancel, complete, enqueue, fail, skip } from './record.ts';
 import { delayAfter, triesAgain } from './retries.ts';
 import { type Clearing, type Run, type Running, WAITING } from './run.ts';
+import { giveSlotBack, hasSlot } from './slot.ts';
 import { leave, lose } from './stop.ts';
 import type { Works } from './works.ts';
 
@@ -24,7 +25,12 @@ export function start(works: Works, run: Run): void {
   const again = run.input !== undefined;
   if (!again && (waitsAfterAll(works, run) || !isWanted(works, run))) return;
   if (isLoop(run.action)) expand(works, run);
-  else if ((again || isReady(works, run)) && isLookedAt(works, run) && isCleared(works, run))
+  else if (
+    (again || isReady(works, run)) &&
+    isLookedAt(works, run) &&
+    isCleared(works, run) &&
+    hasSlot(works, run)
+  )
     begin(works, run);
 }
 
@@ -127,6 +133,7 @@ function perform(works: Works, run: Run, traits: TargetTraits): void {
 
 function settled(works: Works, run: Run, stage: Running, outcome: Outcome): void {
   if (run.counted) works.places++;
+  if (run.slot !== undefined) giveSlotBack(run);
   if (works.life === 'lost') {
     leave(works, run);
     return;

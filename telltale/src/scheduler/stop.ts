@@ -1,6 +1,7 @@
 import { cancelled } from './failures.ts';
 import { cancel } from './record.ts';
 import { ENDED, type Run } from './run.ts';
+import { giveSlotBack } from './slot.ts';
 import type { Works } from './works.ts';
 
 /** Ends what waits, aborts what runs, and says which have not ended yet. */
@@ -22,15 +23,18 @@ export function stop(works: Works, all: Iterable<Run>, reason: string): readonly
         break;
       case 'clearing':
       case 'looking':
+      case 'slotting':
         stage.withdraw();
         cancel(works, run, reason);
         break;
       case 'committing':
         if (run.counted) works.places++;
+        giveSlotBack(run);
         cancel(works, run, reason);
         break;
       case 'waiting':
       case 'queued':
+        giveSlotBack(run);
         cancel(works, run, reason);
         break;
     }
@@ -61,7 +65,8 @@ export function lose(works: Works): void {
     if (run.stage.at === 'running') run.stage.attempt?.stop(cancelled('This process let go of the session.'));
     else {
       if (run.stage.at === 'resting') run.stage.forget();
-      if (run.stage.at === 'clearing' || run.stage.at === 'looking') run.stage.withdraw();
+      if ('withdraw' in run.stage) run.stage.withdraw();
+      giveSlotBack(run);
       leave(works, run);
     }
   }

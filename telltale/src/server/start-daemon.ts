@@ -1,14 +1,12 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Runtime } from '../session/runtime-types.ts';
-import { createAudit } from './auth/create-audit.ts';
 import { createTokens } from './auth/create-tokens.ts';
+import { startBackground } from './background.ts';
 import type { AgentCatalog } from './catalog/agent-catalog.ts';
 import { createServer, type ServerOptions } from './create-server.ts';
-import { createListeners } from './hooks/create-listeners.ts';
 import { mountHooks } from './hooks/mount-hooks.ts';
-import { createNotifications } from './notify/create-notifications.ts';
 import { mountProtocols } from './protocols/mount-protocols.ts';
-import { createCaretaker, type Recovered } from './recovery/create-caretaker.ts';
+import type { Recovered } from './recovery/create-caretaker.ts';
 import { mountRoutes } from './routes/mount-routes.ts';
 import { createStreams } from './stream/create-streams.ts';
 
@@ -43,47 +41,23 @@ const PRELOAD_MS = 250;
 /** Listens, then takes up what was alive: `/readyz` says so once that is done. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { runtime, catalog, clock, env, onError, onNote } = options;
-  const { store } = runtime;
+  const { fleet } = runtime;
   const streams = createStreams({ runtime, clock, onError });
   let url: string | undefined;
-  const notifications = createNotifications({
-    ...{ store, catalog, clock, env, onError, random: Math.random },
+  const background = startBackground({
+    ...{ runtime, catalog, clock, env, onError, onNote },
     pageOf: (kind, stream) => (url === undefined ? undefined : `${url}/#/${kind}s/${stream}`),
   });
-  const unwatch = runtime.watch(notifications.observe);
-  const audit = createAudit(store);
-  const listeners = createListeners({
-    ...{ runtime, catalog, onError },
-    onDue(agent, trigger, _outcome, { missed }) {
-      if (missed > 0) onNote(`${agent}: ${trigger} had missed ${missed} of its times while nobody ran.`);
-    },
-  });
-  const caretaker = createCaretaker({
-    ...{ runtime, catalog, clock },
-    onLeft(stream, why) {
-      onNote(`${stream} cannot go on here: ${why}`);
-      const entry = {
-        who: 'server',
-        role: 'admin' as const,
-        what: `cannot go on: ${why}`,
-        about: stream,
-        status: 409,
-      };
-      audit.add(entry).catch(onError);
-    },
-  });
+  const { audit, listeners, notifications } = background;
   let isRecovering = true;
   let cancelPreload: (() => void) | undefined;
   const closeParts = async () => {
     cancelPreload?.();
-    listeners.close();
-    await caretaker.close();
-    unwatch();
-    await notifications.close();
+    await background.close();
   };
   const server = await createServer({
     ...options,
-    ...{ streams, notifications, tokens: createTokens(store, clock), audit },
+    ...{ streams, notifications, tokens: createTokens(runtime.store, clock), audit },
     notReady: () => (isRecovering ? 'recovering' : undefined),
     mounts: [mountHooks(listeners), mountRoutes, mountProtocols],
   }).catch(async (thrown) => {
@@ -92,13 +66,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     throw thrown;
   });
   url = server.url;
-  const recovered = caretaker.recover().finally(() => {
+  fleet?.answersAt(url);
+  const recovered = background.recover().finally(() => {
     isRecovering = false;
     cancelPreload = clock.after(PRELOAD_MS, () => void runtime.preload().catch(onError));
   });
   recovered.catch(onError);
   let closing: Promise<void> | undefined;
   const close = async () => {
+    fleet?.drain();
     await server.drain();
     await closeParts();
     await server.close();

@@ -7,11 +7,13 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import { isModelRef } from '../manifest/schema/model-ref.ts';
 import { openModel } from '../models/open-model.ts';
 import { openStore } from '../store/open-store.ts';
+import type { Store } from '../store/store.ts';
 import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
 import { createAgentShelf } from './agent-shelf.ts';
 import { createOpenDesk } from './artifact-desk.ts';
 import type { Spawn } from './children/lineage.ts';
 import { agentCode, agentInCode } from './define/agent-code.ts';
+import type { OpenFleetOptions } from './fleet/open-fleet.ts';
 import { forkSession } from './fork-session.ts';
 import { createLiveSession, type LiveSession } from './live-session.ts';
 import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
@@ -71,7 +73,14 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       queueMicrotask(() => {
         throw thrown;
       }));
-  const engine = createEmbeddedEngine({ store, clock, onError });
+  const joined = await join(store, {
+    clock,
+    onError,
+    random,
+    member: options.member,
+    sessions: () => here.size,
+  });
+  const engine = joined?.engine ?? createEmbeddedEngine({ store, clock, onError });
   // Whoever called a sub-agent ends it.
   const spawn: Spawn = (begin) => createLiveSession(edges, begin, parts);
   const lateModel = createLateModels((ref, folder) => openModel(ref, { env, folder, clock }));
@@ -125,8 +134,10 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     return closing;
   };
   const closeAll = async () => {
+    await joined?.fleet.drain();
     await Promise.all([...live].map((session) => session.interrupt()));
     await engine.close();
+    await joined?.close();
     await runs.close();
     await shelf.close();
     await memories.close();
@@ -145,6 +156,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const openDesk = createOpenDesk({ store, clock, sandbox });
   return {
     store,
+    ...(joined === undefined ? {} : { fleet: joined.fleet }),
     watch(watcher) {
       const own: Watcher = (event) => watcher(event);
       watchers.add(own);
@@ -224,6 +236,14 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     close,
   };
+}
+
+/** Joins the others that share the store, where it can be shared. */
+async function join(store: Store, edges: Omit<OpenFleetOptions, 'store' | 'shared'>) {
+  const { shared } = store;
+  if (shared === undefined) return undefined;
+  const { openFleet } = await import('./fleet/open-fleet.ts');
+  return openFleet({ ...edges, store, shared });
 }
 
 /** The agent of a session, read again from where it was read. */

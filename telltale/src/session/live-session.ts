@@ -61,6 +61,7 @@ export function createLiveSession(
         for (const listener of early) log.subscribe((event) => early.has(listener) && listener(event));
       });
       begun();
+      if (begin.kind === 'start' && begin.start.queued === true) return await leaveToOthers(opened.log);
       const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
       const onWaiting = chosen ?? edges.onWaiting ?? 'release';
       const ended = await runSession({ ...edges, ...opened, onWaiting, stop, talk });
@@ -123,6 +124,14 @@ export function createLiveSession(
     },
   };
   return session;
+}
+
+/** It is on the log: who takes it up goes on with it. */
+async function leaveToOthers(log: SessionLog): Promise<SessionResult> {
+  await log.flushed();
+  const { id, totals } = log.state;
+  const usage = { input: totals.input, output: totals.output };
+  return { session: id, status: 'interrupted', turns: totals.turns, usage, cost_usd: totals.cost_usd };
 }
 
 /** The session's result, as the agent's output schema gives it; on the log it is what the model wrote. */

@@ -13,6 +13,7 @@ import type { Artifacts } from '../targets/artifacts/artifacts.ts';
 import type { ArtifactTest, ArtifactTested } from '../targets/artifacts/test-artifact.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { Approve } from '../targets/target.ts';
+import type { Fleet, FleetMember } from './fleet/fleet.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import type { CauseChain } from './log/cause-chain.ts';
 import type { AnsweredReview } from './reviews/answer-review.ts';
@@ -31,7 +32,7 @@ import type { DerivedTriggers } from './variables/derived-triggers.ts';
 export type OnWaiting = 'release' | 'hold';
 
 export interface RuntimeOptions {
-  /** A store, or where it is: `sqlite:./telltale.db`, `memory`. */
+  /** A store, or where it is: `sqlite:./telltale.db`, `postgres://…`, `memory`. */
   readonly store?: Store | string;
   readonly durability?: 'power' | 'process';
   readonly clock?: Clock;
@@ -57,6 +58,11 @@ export interface RuntimeOptions {
    * thrown where nobody catches it, and ends most programs: what stays for long gives one.
    */
   readonly onError?: (thrown: unknown) => void;
+  /**
+   * What this process is among those that share its store (`postgres://…`). Without it, it works on what it is asked for,
+   * and takes nothing up by itself.
+   */
+  readonly member?: FleetMember;
   /** Called at named places of a run: a test ends the process there. */
   readonly crashPoint?: (name: string) => void;
 }
@@ -78,6 +84,8 @@ export interface StartOptions {
   readonly signal?: AbortSignal;
   /** A conversation: a final response ends the exchange, and the session waits for what `say` brings. */
   readonly chat?: boolean;
+  /** Only written down: it is worked on by whoever takes it up. Its result is then `interrupted`, once it is on the log. */
+  readonly queued?: boolean;
 }
 
 export interface ResumeOptions<Output = Json> {
@@ -162,6 +170,8 @@ export type Watcher = (event: SessionEvent | RunEvent) => void;
 
 export interface Runtime {
   readonly store: Store;
+  /** Where the store is shared by several machines. */
+  readonly fleet?: Fleet;
   /** Every durable event of all sessions and runs that are worked on here. The returned function ends it. */
   watch(watcher: Watcher): () => void;
   /** A session that is worked on here, sub-agents' included. */

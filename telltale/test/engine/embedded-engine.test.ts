@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createEmbeddedEngine } from '../../src/engine/embedded/create-embedded-engine.ts';
 import { createDueHeap } from '../../src/engine/embedded/due-heap.ts';
 import type { WorkEnd } from '../../src/engine/engine.ts';
+import { createFairQueue } from '../../src/engine/fair-queue.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
@@ -222,6 +223,47 @@ describe('the heap of times', () => {
           }
           expect(heap.next()).toBe(least());
           for (let item = 0; item <= 8; item += 1) expect(heap.dueOf(item)).toBe(plain.get(item));
+        }
+      }),
+    );
+  });
+});
+
+describe('a fair queue', () => {
+  const groups = ['a', 'b', 'c'];
+  it('takes turns between groups, each in its own order, whatever comes and goes', () => {
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('push' as const), group: fc.constantFrom(...groups) }),
+      fc.record({ do: fc.constant('shift' as const) }),
+      fc.record({ do: fc.constant('delete' as const), nth: fc.nat(30) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        const queue = createFairQueue<string>();
+        // The plain model: lanes in the order of their turns.
+        let lanes: { readonly group: string; readonly items: string[] }[] = [];
+        let made = 0;
+        for (const each of steps) {
+          if (each.do === 'push') {
+            const item = `${each.group}${++made}`;
+            queue.push(item, each.group);
+            queue.push(item, 'another'); // it is in it already
+            const lane = lanes.find(({ group }) => group === each.group);
+            if (lane === undefined) lanes.push({ group: each.group, items: [item] });
+            else lane.items.push(item);
+          } else if (each.do === 'shift') {
+            const [first, ...rest] = lanes;
+            expect(queue.shift()).toBe(first?.items.shift());
+            if (first !== undefined) lanes = [...rest, first];
+          } else {
+            const all = lanes.flatMap(({ items }) => items);
+            const item = all[each.nth] ?? 'nobody';
+            expect(queue.delete(item)).toBe(all.includes(item));
+            for (const { items } of lanes) if (items.includes(item)) items.splice(items.indexOf(item), 1);
+          }
+          lanes = lanes.filter(({ items }) => items.length > 0);
+          expect([...queue].sort()).toEqual(lanes.flatMap(({ items }) => items).sort());
+          expect(queue.size).toBe(lanes.reduce((sum, { items }) => sum + items.length, 0));
         }
       }),
     );

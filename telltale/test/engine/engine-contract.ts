@@ -133,6 +133,34 @@ export function engineContract(open: () => Promise<EngineStage>): void {
       expect(hands.begun).toEqual(['a', 'a']);
     });
 
+    it('of one session that places a thousand streams makes no other wait for them: groups take turns', async () => {
+      const many = Array.from({ length: 1_000 }, (_, n) => `many_${n}`);
+      for (const stream of many) stage.engine.place('run', stream, undefined, 'ses_many');
+      for (const stream of ['other_0', 'other_1']) stage.engine.place('run', stream, undefined, 'ses_other');
+      stage.engine.place('run', 'third', undefined, 'ses_third');
+      await stage.pass(0);
+      const atOnce = hands.begun.length;
+      expect(atOnce).toBeLessThan(1_000);
+      // One ends, one begins.
+      while (!hands.begun.includes('third') || !hands.begun.includes('other_1')) {
+        const before = hands.begun.length;
+        hands.end(hands.begun[before - atOnce] ?? '');
+        await stage.until(() => hands.begun.length > before);
+      }
+      const groups = 3;
+      expect(hands.begun.indexOf('other_0')).toBeLessThan(atOnce + groups);
+      expect(hands.begun.indexOf('third')).toBeLessThan(atOnce + groups);
+      expect(hands.begun.indexOf('other_1')).toBeLessThan(atOnce + 2 * groups);
+      const ofMany = hands.begun.filter((stream) => stream.startsWith('many'));
+      expect(ofMany).toEqual(many.slice(0, ofMany.length));
+      for (let n = 0; n < hands.begun.length; n++) {
+        hands.end(hands.begun[n] ?? '');
+        await stage.pass(0);
+      }
+      await stage.engine.idle();
+      expect(hands.begun).toHaveLength(1_003);
+    });
+
     it('has one who does it for each kind', () => {
       expect(() => stage.engine.onWork('run', hands.work)).toThrow(
         'Somebody works on streams of kind "run" already.',

@@ -33,6 +33,8 @@ export interface StageOptions extends Partial<Omit<SchedulerOptions, 'state'>> {
   readonly clock?: SimulatedClock;
   /** Asked before a target with `needs` starts. */
   readonly clear?: SchedulerEdges['clear'];
+  /** Asked before a target with `maxParallel` starts. */
+  readonly slot?: SchedulerEdges['slot'];
   /** What an earlier process left. */
   readonly events?: readonly SessionEvent[];
 }
@@ -144,6 +146,7 @@ export function stage(options: StageOptions = {}): Stage {
       traits,
       unknownTarget: ({ name }) => new RuntimeError('target_unknown', `No tool is named "${name}".`),
       ...(options.clear === undefined ? {} : { clear: options.clear }),
+      ...(options.slot === undefined ? {} : { slot: options.slot }),
       perform: options.perform ?? perform,
       lookup: (name) => {
         const outside = options.outside ?? {};

@@ -26,6 +26,10 @@ export const registerServe: RegisterCommand = (program, context) => {
     .option('--host <address>', 'the address to listen on (default: 127.0.0.1)')
     .option('--allow-host <name...>', 'names that requests may be sent to, beside addresses')
     .option('--origin <origin...>', 'other sites whose pages may call this server')
+    .option(
+      '--capacity <number>',
+      'in a fleet: sessions and runs that are worked on here at once (default: 256)',
+    )
     .option('--require-token', 'ask for a token also on this machine')
     .option('--no-console', 'leave the console out')
     .option('--json', 'print where it listens as JSON')

@@ -5,7 +5,7 @@ import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { type ListedSession, sessionTrees } from '../session/session-trees.ts';
-import { storeExists, storeLocation } from '../session/store-location.ts';
+import { shownLocation, storeExists, storeLocation } from '../session/store-location.ts';
 import { addStoreOption } from '../session/store-option.ts';
 import { withSessions } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
@@ -144,7 +144,9 @@ async function print(
 ): Promise<void> {
   const { stdout, clock } = io;
   if (found.length === 0) {
-    await stdout.write(`No sessions in ${location}. Start one with: telltale run MANIFEST "what to do"\n`);
+    await stdout.write(
+      `No sessions in ${shownLocation(location)}. Start one with: telltale run MANIFEST "what to do"\n`,
+    );
     return;
   }
   const paint = paletteFor(stdout);

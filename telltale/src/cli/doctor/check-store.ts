@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { storeLocation } from '../session/store-location.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { isDatabase, storeLocation } from '../session/store-location.ts';
 import type { Check, CheckContext, Finding } from './check.ts';
 
 /** Writes to a store of its own, at the level that runs use; then looks whether the one in reach could be written. */
-export const checkStore: Check = async (context) => [await tryStore(context), storeInReach(context)];
+export const checkStore: Check = async (context) => [await tryStore(context), await storeInReach(context)];
 
 async function tryStore({ io, runtimes, machine }: CheckContext): Promise<Finding> {
   const name = 'Store';
@@ -39,9 +39,11 @@ async function tryStore({ io, runtimes, machine }: CheckContext): Promise<Findin
   }
 }
 
-function storeInReach({ io }: CheckContext): Finding {
+async function storeInReach(context: CheckContext): Promise<Finding> {
+  const { io } = context;
   const name = 'Sessions';
   const location = storeLocation(undefined, io);
+  if (isDatabase(location)) return databaseInReach(context, location);
   if (!location.startsWith('sqlite:')) return { name, status: 'ok', detail: `kept in ${location}` };
   const file = resolve(io.cwd, location.slice('sqlite:'.length));
   const near = nearestFolder(dirname(file));
@@ -53,6 +55,26 @@ function storeInReach({ io }: CheckContext): Finding {
       fix: 'Go to a folder that you may write, or set TELLTALE_STORE to a file elsewhere.',
     };
   return { name, status: 'ok', detail: existsSync(file) ? `kept in ${file}` : `will be kept in ${file}` };
+}
+
+/** Opens it as a worker would; one that is new is given its tables. */
+async function databaseInReach({ io, runtimes }: CheckContext, location: string): Promise<Finding> {
+  const name = 'Sessions';
+  const { cwd, clock } = io;
+  try {
+    const store = await runtimes.openStore(location, { cwd, clock, durability: 'power' });
+    try {
+      const began = clock.monotonic();
+      await store.list({ limit: 1 });
+      const ms = clock.monotonic() - began;
+      return { name, status: 'ok', detail: `kept in ${store.location}: answers in ${ms.toFixed(1)} ms` };
+    } finally {
+      await store.close();
+    }
+  } catch (thrown) {
+    const { message, hint } = toRuntimeError(thrown);
+    return { name, status: 'fail', detail: message, ...(hint === undefined ? {} : { fix: hint }) };
+  }
 }
 
 /** The folder itself, or the nearest one above that is there. */

@@ -3,7 +3,13 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { GraphStats, GraphStore } from '../../store/graph.ts';
 import type { CommandContext } from '../command.ts';
-import { isInMemory, storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
+import {
+  isInMemory,
+  shownLocation,
+  storeExists,
+  storeFlag,
+  storeLocation,
+} from '../session/store-location.ts';
 import type { StoreOption } from '../session/store-option.ts';
 import { requireStore } from '../session/with-runtime.ts';
 import { shellWord } from '../usage.ts';
@@ -67,6 +73,6 @@ const notIndexed = (folder: string, asked: string, options: StoreOption) =>
   });
 
 const noStore = (location: string, asked: string, options: StoreOption) =>
-  new RuntimeError('no_store', `There is no store at ${location}.`, {
+  new RuntimeError('no_store', `There is no store at ${shownLocation(location)}.`, {
     hint: `Build the graph first: ${indexCommand(asked, options)}. Or name the store that has it with --store.`,
   });

@@ -5,7 +5,7 @@ import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { findStream } from '../session/find-session.ts';
-import { storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
+import { shownLocation, storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withSessions } from '../session/with-runtime.ts';
 import { brief } from '../view/brief.ts';
 import { agoText } from '../view/figures.ts';
@@ -40,7 +40,9 @@ export async function listReviews(options: ListOptions, context: CommandContext)
   if (options.json === true) await io.stdout.write(jsonText(found.map(openReviewJson), 2));
   else if (found.length === 0) {
     const isFiltered = [kind, assignee, session].some((each) => each !== undefined);
-    await io.stdout.write(`Nothing ${isFiltered ? 'that fits ' : ''}waits for a person in ${location}.\n`);
+    await io.stdout.write(
+      `Nothing ${isFiltered ? 'that fits ' : ''}waits for a person in ${shownLocation(location)}.\n`,
+    );
   } else await print(found, storeFlag(store), io);
   return EXIT.ok;
 }

@@ -35,6 +35,25 @@ export function openingText(opened: Opened, agents: readonly CatalogEntry[], loo
   ].join('\n');
 }
 
+/** What is said once a worker works. */
+export function workingText(
+  { fleet, store, version }: { readonly fleet: string; readonly store: string; readonly version: string },
+  agents: readonly CatalogEntry[],
+  look: Look,
+): string {
+  const { paint } = look;
+  const names = agents.filter(({ agent }) => agent !== undefined).map(({ name }) => name);
+  return [
+    paint.bold(`Telltale ${version}, a worker`),
+    `  fleet    ${fleet}`,
+    `  agents   ${names.join(', ')}`,
+    `  store    ${store}`,
+    ...agents.flatMap((entry) => problemLines(entry, look)),
+    paint.dim('See the fleet: telltale fleet. Ctrl-C ends it.'),
+    '',
+  ].join('\n');
+}
+
 /** What an edit came to: which agents are new, other than before, broken or gone. Empty where nothing is to be told. */
 export function reloadText(
   before: readonly CatalogEntry[],

@@ -5,6 +5,7 @@ import type { DaemonOptions } from '../../server/start-daemon.ts';
 export interface ServeOptions {
   readonly store?: string;
   readonly durability?: 'power' | 'process';
+  readonly capacity?: string;
   readonly port?: string;
   readonly host?: string;
   readonly allowHost?: readonly string[];

@@ -24,11 +24,18 @@ export function storeExists(location: string, { cwd }: Pick<Io, 'cwd'>): boolean
   return !location.startsWith(SQLITE) || existsSync(resolve(cwd, location.slice(SQLITE.length)));
 }
 
+/** Whether it is one that several machines share. */
+export const isDatabase = (location: string): boolean => /^postgres(?:ql)?:/i.test(location);
+
+/** As people may see it: without the password of a database. */
+export const shownLocation = (location: string): string =>
+  location.replace(/^([a-z]+:\/\/[^:/?#]*):[^@]*@/i, '$1@');
+
 /** What a command that names this store has to be called with; nothing for the one that is taken anyway. */
 export function storeFlag(option: string | undefined): string {
   return option === undefined
     ? ''
-    : ` --store ${/^[\w./:@-]+$/.test(option) ? option : JSON.stringify(option)}`;
+    : ` --store ${/^[\w./:@-]+$/.test(shownLocation(option)) ? shownLocation(option) : JSON.stringify(shownLocation(option))}`;
 }
 
 /** What somebody is told to do, with the store that a command in it has to be called with. */

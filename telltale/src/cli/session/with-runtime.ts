@@ -6,7 +6,7 @@ import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
 import { exportTelemetry } from './export-telemetry.ts';
 import type { EarlyStore } from './open-early.ts';
-import { isInMemory, storeExists, storeLocation } from './store-location.ts';
+import { isInMemory, shownLocation, storeExists, storeLocation } from './store-location.ts';
 import type { StoreOption } from './store-option.ts';
 
 type Context = Pick<CommandContext, 'io' | 'runtimes'>;
@@ -15,7 +15,7 @@ type Context = Pick<CommandContext, 'io' | 'runtimes'>;
 export function withRuntime<T>(
   { io, runtimes }: Context,
   options: StoreOption &
-    Pick<RuntimeOptions, 'durability' | 'approve' | 'onError'> & {
+    Pick<RuntimeOptions, 'durability' | 'approve' | 'onError' | 'member'> & {
       readonly early?: EarlyStore;
       /** The caller makes spans and metrics itself. */
       readonly ownTelemetry?: true;
@@ -66,7 +66,7 @@ async function withOpen<Opened extends { close(): Promise<void> }, T>(
   open: () => Promise<Opened>,
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
-  const stopProgress = startProgress(io, () => `Opening ${location}…`);
+  const stopProgress = startProgress(io, () => `Opening ${shownLocation(location)}…`);
   let opened: Opened;
   try {
     opened = await open();
@@ -91,7 +91,7 @@ export function requireStore({ store }: StoreOption, io: Pick<Io, 'env' | 'cwd'>
 }
 
 const noStore = (location: string) =>
-  new RuntimeError('no_store', `There is no store at ${location}.`, {
+  new RuntimeError('no_store', `There is no store at ${shownLocation(location)}.`, {
     hint: isInMemory(location)
       ? 'A store in memory ends with the process that made it: name the one that was run with.'
       : 'Go to the folder where the agent was run, or name its store with --store.',

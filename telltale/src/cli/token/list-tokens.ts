@@ -3,7 +3,7 @@ import { createTokens } from '../../server/auth/create-tokens.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
+import { shownLocation, storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withSessions } from '../session/with-runtime.ts';
 import { agoText, timeText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
@@ -32,7 +32,7 @@ export async function listTokens(options: TokenOptions, context: CommandContext)
   if (found.length === 0) {
     const flag = storeFlag(options.store);
     await stdout.write(
-      `There are no tokens in ${location}. Make one: telltale token create NAME --role run${flag}\n`,
+      `There are no tokens in ${shownLocation(location)}. Make one: telltale token create NAME --role run${flag}\n`,
     );
     return EXIT.ok;
   }

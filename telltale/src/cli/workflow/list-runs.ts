@@ -5,7 +5,7 @@ import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { findStream } from '../session/find-session.ts';
-import { storeExists, storeLocation } from '../session/store-location.ts';
+import { shownLocation, storeExists, storeLocation } from '../session/store-location.ts';
 import { withSessions } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
 import { brief } from '../view/brief.ts';
@@ -102,7 +102,7 @@ async function print(
 ): Promise<void> {
   if (found.length === 0) {
     await stdout.write(
-      `No workflow runs in ${location}. Start one with: telltale workflow run MANIFEST WORKFLOW\n`,
+      `No workflow runs in ${shownLocation(location)}. Start one with: telltale workflow run MANIFEST WORKFLOW\n`,
     );
     return;
   }

@@ -2,6 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store } from '../../store/store.ts';
 import type { Engine, StreamKind, Work, WorkEnd } from '../engine.ts';
+import { createFairQueue } from '../fair-queue.ts';
 import { createAlarm } from './alarm.ts';
 import { createSchedules } from './schedules.ts';
 
@@ -21,10 +22,20 @@ const MAX_STREAMS = 1_000_000;
 /** Pauses after errors that may pass, one a try. */
 const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
 
+/** The engine of one process, with what a fleet's engine asks of it. */
+export interface EmbeddedEngine extends Engine {
+  /** How many streams are worked on or placed. */
+  inHand(kind?: StreamKind): number;
+  /** Whether a stream is worked on or placed. */
+  has(kind: StreamKind, stream: string): boolean;
+}
+
 /** What is known of a stream that is worked on, placed or due. */
 interface Entry {
   readonly kind: StreamKind;
   readonly stream: string;
+  /** Whose turn it takes where others wait, too. */
+  group: string;
   status: 'resting' | 'placed' | 'working';
   /** Placed while it was worked on. */
   again: boolean;
@@ -33,12 +44,14 @@ interface Entry {
 }
 
 /** Work in this process: a queue, a heap of times, and no memory that a restart would miss. */
-export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
+export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEngine {
   const { store, clock, onError, atOnce = AT_ONCE } = options;
   const works = new Map<StreamKind, Work>();
   const entries = new Map<string, Entry>();
-  /** In the order in which they were placed. */
-  const placed = new Set<Entry>();
+  /** Placed just now: where there is room, they never stand in the queue. */
+  let fresh: Entry[] = [];
+  /** Placed, and waiting for room. */
+  const waiting = createFairQueue<Entry>();
   const working = new Set<Entry>();
   const closing = new AbortController();
   let idlers: (() => void)[] = [];
@@ -47,17 +60,20 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
   const alarm = createAlarm<Entry>(clock, (entry) => enqueue(entry));
   const schedules = createSchedules(clock, onError);
 
-  const find = (kind: StreamKind, stream: string): Entry | undefined => {
+  const find = (kind: StreamKind, stream: string, group?: string): Entry | undefined => {
     if (closing.signal.aborted) return undefined;
     if (!works.has(kind)) throw workMissing(kind, stream);
     const key = keyOf(kind, stream);
     const known = entries.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      if (group !== undefined) known.group = group;
+      return known;
+    }
     if (entries.size >= MAX_STREAMS) {
       onError(engineFull(stream), { kind, stream });
       return undefined;
     }
-    const entry: Entry = { kind, stream, status: 'resting', again: false, errors: 0 };
+    const entry: Entry = { kind, stream, group: group ?? stream, status: 'resting', again: false, errors: 0 };
     entries.set(key, entry);
     return entry;
   };
@@ -66,19 +82,26 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
     if (entry.status === 'working') entry.again = true;
     if (entry.status !== 'resting') return;
     entry.status = 'placed';
-    placed.add(entry);
+    fresh.push(entry);
     if (pumping) return;
     pumping = true;
     queueMicrotask(pump);
   };
 
+  const hasRoom = () => working.size < atOnce && !closing.signal.aborted;
   const pump = () => {
     pumping = false;
-    for (const entry of placed) {
-      if (working.size >= atOnce || closing.signal.aborted) return;
-      placed.delete(entry);
-      begin(entry);
+    beginWaiting();
+    const all = fresh;
+    fresh = [];
+    for (const entry of all) {
+      if (entry.status !== 'placed') continue; // it was called meanwhile
+      if (hasRoom()) begin(entry);
+      else if (!closing.signal.aborted) waiting.push(entry, entry.group);
     }
+  };
+  const beginWaiting = () => {
+    while (waiting.size > 0 && hasRoom()) begin(waiting.shift() as Entry);
   };
 
   const begin = (entry: Entry) => {
@@ -97,7 +120,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
   };
 
   const perform = async ({ kind, stream }: Entry): Promise<WorkEnd> =>
-    (works.get(kind) as Work)(stream, closing.signal);
+    (works.get(kind) as Work)(stream, closing.signal, nothing);
 
   const fail = (entry: Entry, thrown: unknown): WorkEnd => {
     const { kind, stream } = entry;
@@ -115,7 +138,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
     if (entry.again) enqueue(entry);
     else if (alarm.dueOf(entry) === undefined) entries.delete(keyOf(entry.kind, entry.stream));
     entry.again = false;
-    pump();
+    beginWaiting();
     tellIdlers();
   };
 
@@ -123,7 +146,10 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
     if (due < (alarm.dueOf(entry) ?? Number.POSITIVE_INFINITY)) alarm.set(entry, due);
   };
 
-  const isIdle = () => working.size === 0 && (placed.size === 0 || closing.signal.aborted);
+  const begunSoon = () => fresh.filter(({ status }) => status === 'placed');
+  const inHand = () => [...working, ...waiting, ...begunSoon()];
+  const isPlaced = () => waiting.size > 0 || fresh.some(({ status }) => status === 'placed');
+  const isIdle = () => working.size === 0 && (closing.signal.aborted || !isPlaced());
   const tellIdlers = () => {
     if (idlers.length === 0 || !isIdle()) return;
     const all = idlers;
@@ -133,18 +159,24 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
   const idle = (): Promise<void> =>
     isIdle() ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve));
 
-  const place = (kind: StreamKind, stream: string, called?: 'called') => {
-    const entry = find(kind, stream);
+  const place: Engine['place'] = (kind, stream, how, group) => {
+    const entry = find(kind, stream, group);
     if (entry === undefined) return;
-    if (called === undefined || entry.status === 'working') {
+    if (how !== 'called' || entry.status === 'working') {
       enqueue(entry);
       return;
     }
-    placed.delete(entry);
+    waiting.delete(entry);
     begin(entry);
   };
 
   return {
+    remembers: 'here',
+    inHand: (kind) =>
+      kind === undefined
+        ? working.size + waiting.size + begunSoon().length
+        : inHand().filter((entry) => entry.kind === kind).length,
+    has: (kind, stream) => (entries.get(keyOf(kind, stream))?.status ?? 'resting') !== 'resting',
     onWork(kind, work) {
       if (works.has(kind)) throw workTaken(kind);
       works.set(kind, work);
@@ -160,18 +192,21 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): Engine {
     },
     schedule: schedules.add,
     idle,
-    busy: () => [...working, ...placed].map(({ kind, stream }) => ({ kind, stream })),
+    busy: () => inHand().map(({ kind, stream }) => ({ kind, stream })),
     nextDue: alarm.next,
     async close() {
       schedules.close();
       alarm.close();
       closing.abort(engineClosed());
-      placed.clear();
+      fresh = [];
+      waiting.clear();
       await idle();
       entries.clear();
     },
   };
 }
+
+const nothing = () => undefined;
 
 const keyOf = (kind: StreamKind, stream: string) => `${kind} ${stream}`;
 
@@ -180,7 +215,7 @@ const workTaken = (kind: StreamKind) =>
     hint: 'Call onWork once for each kind.',
   });
 
-const workMissing = (kind: StreamKind, stream: string) =>
+export const workMissing = (kind: StreamKind, stream: string) =>
   new RuntimeError('engine_misused', `Nobody works on streams of kind "${kind}", as "${stream}" is one.`, {
     hint: 'Call onWork for the kind before anything is placed.',
   });

@@ -4,8 +4,14 @@ import type { StreamKind } from '../engine.ts';
 export interface WorkOffer {
   readonly kind: StreamKind;
   readonly stream: string;
-  /** Whose share of the workers it takes: no group has more than its share while others wait. */
+  /** Whose share of the workers it takes: groups take turns while several wait. */
   readonly group: string;
+}
+
+/** Why an offer could not be worked on. */
+export interface WhyNot {
+  readonly code: string;
+  readonly message: string;
 }
 
 export interface TakenOffer extends WorkOffer {
@@ -16,7 +22,7 @@ export interface TakenOffer extends WorkOffer {
   /** Somebody works on the stream now, or there is nothing to do: the offer is gone. */
   settled(): Promise<void>;
   /** It is offered again after a pause, and laid aside after the last try. */
-  failed(why: { readonly code: string; readonly message: string }): Promise<void>;
+  failed(why: WhyNot): Promise<'again' | 'aside'>;
 }
 
 /** An offer that nobody could work on. */
@@ -38,13 +44,42 @@ export interface QueueDepth {
  * the stream with nobody at work on it (`SharedStore.orphans`), and one too many is settled at once.
  */
 export interface WorkQueue {
-  /** A stream that is offered, taken or laid aside already is left as it is; `again`: laid aside ones are offered anew. */
-  offer(offers: readonly WorkOffer[], again?: 'again'): Promise<void>;
-  /** At most `most` offers; each is another's again after a while unless it is settled. */
-  take(most: number): Promise<readonly TakenOffer[]>;
+  /**
+   * Gives how many are new. A stream that is offered or taken already is left as it is, and so is one that was laid
+   * aside, for `ASIDE_MS` or until it is offered with `again`.
+   */
+  offer(offers: readonly WorkOffer[], again?: 'again'): Promise<number>;
+  /**
+   * At most `most` offers, of each group in turn, the oldest of a group first; those of the groups in `last` only where
+   * the others do not come to so many. Each is another's again after `TAKEN_MS` unless it is settled: see `tend`.
+   */
+  take(most: number, last?: ReadonlySet<string>): Promise<readonly TakenOffer[]>;
   /** Calls back when there may be something to take. */
   onOffered(wake: () => void): () => void;
+  /** Whether it is the caller's turn to look after the fleet: once in `everyMs` for all machines together. */
+  turn(everyMs: number): Promise<boolean>;
+  /** Offers anew what was taken and neither settled nor failed in time; gives what was laid aside by that. */
+  tend(): Promise<readonly LaidAside[]>;
   depth(): Promise<QueueDepth>;
+  /** The newest first. */
   laidAside(limit: number): Promise<readonly LaidAside[]>;
   close(): Promise<void>;
 }
+
+/** An offer that is taken is settled within milliseconds, unless its worker has died. */
+export const TAKEN_MS = 5_000;
+/** Tries after the first, with pauses of 1 s, 2 s, 4 s and so on up to a minute, and as much again by chance. */
+export const RETRIES = 8;
+export const LONGEST_PAUSE_MS = 60_000;
+/** What no machine could work on may be another's after that, or be mended: it gets its tries again. */
+export const ASIDE_MS = 900_000;
+/** Offers that are made or taken in one go. */
+export const MAX_OFFERS = 1_000;
+
+export const offerKey = ({ kind, stream }: Pick<WorkOffer, 'kind' | 'stream'>): string => `${kind}/${stream}`;
+
+/** Of an offer whose worker died, or took too long. */
+export const NOT_SETTLED: WhyNot = {
+  code: 'offer_expired',
+  message: 'A worker took it and neither began nor gave it back: it has died, or its machine is too busy.',
+};

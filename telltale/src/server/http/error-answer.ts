@@ -17,6 +17,10 @@ const HEADERS = Symbol('headers');
 export const withHeaders = (error: RuntimeError, headers: Readonly<Record<string, string>>): RuntimeError =>
   Object.assign(error, { [HEADERS]: headers });
 
+/** What goes with an error, besides what its code asks for. */
+export const headersOf = (error: RuntimeError): Readonly<Record<string, string>> =>
+  HEADERS in error ? (error[HEADERS] as ErrorAnswer['headers']) : {};
+
 const RETRY_AFTER_S = '2';
 
 export interface ErrorEdges {
@@ -39,7 +43,7 @@ export function errorAnswer(thrown: unknown, { newId, onError }: ErrorEdges): Er
       ...(status === 503 ? { 'retry-after': RETRY_AFTER_S } : {}),
       ...(code === 'token_missing' ? { 'www-authenticate': 'Bearer' } : {}),
       ...(code === 'token_refused' ? { 'www-authenticate': 'Bearer error="invalid_token"' } : {}),
-      ...(HEADERS in error ? (error[HEADERS] as ErrorAnswer['headers']) : {}),
+      ...headersOf(error),
     },
     body: { error: { code, message, ...(hint === undefined ? {} : { hint }), retryable } },
   };

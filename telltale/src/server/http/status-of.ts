@@ -11,7 +11,7 @@ const CODES: readonly (readonly [status: number, codes: string])[] = [
   [403, `host_refused origin_refused role_needed not_permitted variable_denied`],
   [
     404,
-    `route_unknown agent_unknown session_unknown stream_unknown run_unknown review_unknown artifact_unknown
+    `route_unknown not_shared agent_unknown session_unknown stream_unknown run_unknown review_unknown artifact_unknown
      version_unknown event_unknown feed_unknown hook_unknown notification_unknown token_unknown action_unknown
      symbol_unknown file_unknown fact_unknown resource_unknown no_workflow no_agent no_memory not_indexed
      session_empty`,
@@ -33,7 +33,7 @@ const CODES: readonly (readonly [status: number, codes: string])[] = [
   ],
   [414, `url_too_long`],
   [415, `wrong_media_type`],
-  [429, `rate_limited inbox_full too_many_subscriptions tokens_full`],
+  [429, `fleet_full rate_limited inbox_full too_many_subscriptions tokens_full`],
   [431, `headers_too_large`],
   [499, `client_gone`],
   [500, `internal`],

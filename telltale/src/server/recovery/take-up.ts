@@ -56,7 +56,10 @@ export async function resumeSession(
   return session;
 }
 
-/** The agent that a session was started with, where the catalog still has it at the same place. */
+/**
+ * The agent that a session was started with, where the catalog still has it: at the same place, or, where another machine
+ * has it elsewhere, word for word the same.
+ */
 async function agentOf(
   { runtime, catalog }: Pick<Edges, 'runtime' | 'catalog'>,
   id: string,
@@ -64,7 +67,9 @@ async function agentOf(
   const [line] = await runtime.store.read(id, { limit: 1 });
   const first = line === undefined ? undefined : decodeEvent(line, id);
   if (first?.type !== 'session.started') return undefined;
-  const known = catalog.list().find(({ name, path }) => name === first.agent && path === first.manifest.path);
+  const { path, hash } = first.manifest;
+  const named = catalog.list().filter(({ name }) => name === first.agent);
+  const known = named.find((each) => each.path === path) ?? named.find(({ agent }) => agent?.hash === hash);
   return known?.agent;
 }
 

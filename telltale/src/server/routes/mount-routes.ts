@@ -3,6 +3,7 @@ import type { AppEnv, ServerEdges } from '../server-edges.ts';
 import { mountAgents } from './agents.ts';
 import { mountArtifacts } from './artifacts.ts';
 import { mountDaemon } from './daemon.ts';
+import { mountFleet } from './fleet.ts';
 import { mountMemory } from './memory.ts';
 import { mountOpenApi } from './openapi.ts';
 import { mountReviews } from './reviews.ts';
@@ -27,5 +28,6 @@ export function mountRoutes(app: OpenAPIHono<AppEnv>, edges: ServerEdges): void 
   mountReviews(app, edges);
   mountArtifacts(app, edges);
   mountMemory(app, edges);
+  mountFleet(app, edges);
   mountOpenApi(app, edges);
 }

@@ -5,6 +5,7 @@ import { leadRun } from '../../session/guide/lead-run.ts';
 import { findWorkflow } from '../../session/runs/find-workflow.ts';
 import { onceId } from '../http/idempotency.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import { admitted } from './admitted.ts';
 import { begun, begunOnce } from './begun.ts';
 import { cancelSession } from './cancel-session.ts';
 import { findStream } from './find-stream.ts';
@@ -63,6 +64,7 @@ export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summarie
     async ({ c, body }) => {
       const { agent, workflow, input, vars } = body;
       const id = onceId(c, 'run');
+      await admitted(runtime);
       const run = workflows.start(findWorkflow(catalog.find(agent), workflow), {
         ...(id === undefined ? {} : { id }),
         ...(input === undefined ? {} : { input }),

@@ -2,6 +2,7 @@ import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { SessionStatus } from '../../events/state.ts';
 import { onceId } from '../http/idempotency.ts';
 import type { AppEnv, ServerEdges } from '../server-edges.ts';
+import { admitted } from './admitted.ts';
 import { begunOnce } from './begun.ts';
 import { findStream } from './find-stream.ts';
 import { listStreams } from './list-streams.ts';
@@ -52,8 +53,9 @@ export function mountSessions(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summ
     async ({ c, body }) => {
       const { agent, input, vars, chat, max_turns, user } = body;
       const id = onceId(c, 'ses');
+      const queued = (await admitted(runtime)) === 'queue';
       const session = runtime.start(catalog.find(agent), {
-        ...{ input, onWaiting: 'release' },
+        ...{ input, onWaiting: 'release', queued },
         ...(id === undefined ? {} : { id }),
         ...(vars === undefined ? {} : { vars }),
         ...(chat === undefined ? {} : { chat }),

@@ -19,6 +19,7 @@ export function childLineage(
   const shared = sharedFields(manifest, child);
   return {
     parent,
+    group: above?.group ?? state.id,
     cause,
     sharedFields: shared,
     shared: valuesOf(state.metadata, shared),

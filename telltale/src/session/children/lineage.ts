@@ -9,6 +9,8 @@ import type { StopReason } from '../stop.ts';
 /** What a sub-agent's session has of the one that it works for. */
 export interface Lineage {
   readonly parent: ParentRef;
+  /** The session or run at the top: it takes turns with others for all that is below it. */
+  readonly group: string;
   /** The start of the action that it stands for. */
   readonly cause: Cause | undefined;
   /** Fields of metadata that it has in common with its parent, and the values they begin with: `inherit: share`. */

@@ -16,6 +16,8 @@ export interface AgentStepCall {
   /** The session that the step stands for: the same after a restart. */
   readonly session: string;
   readonly run: string;
+  /** Who takes turns for the run. */
+  readonly group: string;
   readonly step: string;
   /** The agents above it by name. */
   readonly agents: readonly string[];
@@ -31,10 +33,12 @@ export interface AgentStepCall {
 /** What the session of a step's agent has of its run. */
 export const lineageOf = (
   parent: Lineage['parent'],
+  group: string,
   cause: Cause,
   shown: JsonObject | undefined,
 ): Lineage => ({
   parent,
+  group,
   cause,
   sharedFields: new Set(),
   shared: {},
@@ -64,7 +68,7 @@ export async function runAgentStep(edges: RunsEdges, realm: Realm, call: AgentSt
   const { manifest } = agent;
   const shown = manifest.metadata.inherit === 'none' ? undefined : await call.metadata();
   const parent = { session: call.run, action: call.step, agents: call.agents };
-  const lineage = lineageOf(parent, call.cause, shown);
+  const lineage = lineageOf(parent, call.group, call.cause, shown);
   const model = manifest.model === undefined ? { model: prepared.model } : {};
   const known = await store.info(session);
   if (known !== undefined && known.head > 0) {

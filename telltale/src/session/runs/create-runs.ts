@@ -28,6 +28,8 @@ import { workflowsOf } from './workflow-catalog.ts';
 /** A run that a trigger of a session started. */
 export interface TriggeredRun {
   readonly session: string;
+  /** Who takes turns for it. */
+  readonly group: string;
   readonly ground: Ground;
   readonly started: StartedRun;
   readonly balance?: number | undefined;
@@ -107,7 +109,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     },
     letGo: (run) => board.find(run)?.letGo?.(),
     leads: edges.leads,
-    begin: beginnings.watch(async ({ session, ground, started, balance, agents }: TriggeredRun) => {
+    begin: beginnings.watch(async ({ session, group, ground, started, balance, agents }: TriggeredRun) => {
       const { run, trigger, seen, chain, seq, depth } = started;
       const known = await store.info(run);
       if (known === undefined || known.head === 0) {
@@ -126,7 +128,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
         if (isOver(state.status)) return endMessage(state);
       }
       board.entry(run).ground = ground;
-      engine.place('run', run);
+      engine.place('run', run, undefined, group);
       return undefined;
     }),
     listen(agent, options) {

@@ -10,6 +10,7 @@ import type { LoadedAgent } from '../loaded-agent.ts';
 import { readSession } from '../read-session.ts';
 import { agentUnknown, lineageOf, ownAgent } from './agent-step.ts';
 import type { RunWalkEnd } from './drive-run.ts';
+import { groupOfRun } from './group-of-run.ts';
 import type { Realm } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
 
@@ -93,7 +94,7 @@ export function createLedSession(edges: LedSessionEdges, name: string): LedSessi
     const shown = agent.manifest.metadata.inherit === 'none' ? undefined : await edges.metadata();
     signal.throwIfAborted();
     const parent = { session: state.id, action: step, agents };
-    live = begin(agent, found.id, found.isNew, lineageOf(parent, cause, shown));
+    live = begin(agent, found.id, found.isNew, lineageOf(parent, groupOfRun(state), cause, shown));
     return live.lead;
   };
   /** Tasks that stand side by side ask at the same time. */
@@ -111,7 +112,12 @@ export function createLedSession(edges: LedSessionEdges, name: string): LedSessi
         if ('error' in left || left.isNew) return;
         if ((await store.info(left.id))?.owner !== undefined) return; // whoever has it hears of it there
         const parent = { session: state.id, action: 'end', agents: state.origin.agents };
-        live = begin(agentNamed(), left.id, false, lineageOf(parent, state.started, undefined));
+        live = begin(
+          agentNamed(),
+          left.id,
+          false,
+          lineageOf(parent, groupOfRun(state), state.started, undefined),
+        );
       }
       if (live === undefined) return;
       const { lead, child } = live;

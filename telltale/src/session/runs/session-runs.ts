@@ -6,6 +6,7 @@ import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { PerformCall } from '../../scheduler/edges.ts';
 import type { Store } from '../../store/store.ts';
 import { childId } from '../children/child-id.ts';
+import type { Lineage } from '../children/lineage.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
 import type { SessionLog } from '../session-log.ts';
 import { isLetGo, type Stop } from '../stop.ts';
@@ -21,6 +22,7 @@ export interface SessionRunsEdges {
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
   readonly stop: Stop;
+  readonly lineage: Lineage | undefined;
   readonly orders: SessionOrders;
 }
 
@@ -89,6 +91,7 @@ export function createSessionRuns(edges: SessionRunsEdges): SessionRuns {
   const makeOrFind = async (started: StartedRun) => {
     const ended = await runs.begin({
       ...{ session: state.id, ground, started, balance: state.balance },
+      group: edges.lineage?.group ?? state.id,
       agents: agentsAbove(state),
     });
     if (ended !== undefined) orders.ended(ended);

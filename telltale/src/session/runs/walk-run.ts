@@ -22,6 +22,7 @@ import type { Runs } from './create-runs.ts';
 import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
 import { endCalled } from './end-called.ts';
 import { workflowUnknown } from './find-workflow.ts';
+import { groupOfRun } from './group-of-run.ts';
 import { hookedLeaves } from './hooked-leaves.ts';
 import { createLedSessions } from './led-sessions.ts';
 import { lendAgents } from './lend-agents.ts';
@@ -71,7 +72,8 @@ export function walkRun(
     context: async (step) => runContext(state, step, await metadata(), await inherited()),
   });
   const linger = entry.lingers === true ? createLinger({ journal, clock }) : undefined;
-  const called = { run: state.id, agents: state.origin.agents };
+  const group = groupOfRun(state);
+  const called = { run: state.id, group, agents: state.origin.agents };
   const workers = createLedSessions({
     ...{ runs: edges, realm, state, journal, isLetGo },
     metadata: async () => (session === undefined ? undefined : await metadata()),

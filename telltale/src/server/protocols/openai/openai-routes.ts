@@ -3,6 +3,8 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import type { LoadedAgent } from '../../../session/loaded-agent.ts';
 import type { CatalogEntry } from '../../catalog/agent-catalog.ts';
+import { headersOf } from '../../http/error-answer.ts';
+import { admittedHere } from '../../routes/admitted.ts';
 import type { AppEnv, ServerEdges } from '../../server-edges.ts';
 import { createExchange, type Exchange } from '../exchange/exchange.ts';
 import { createExchangeFold } from '../exchange/exchange-end.ts';
@@ -109,7 +111,9 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
         // A mistake of ours is answered like any other.
         if (!(thrown instanceof RuntimeError) || thrown.code === 'internal') throw thrown;
         const { status, body } = openAiAnswer(thrown);
-        return c.json(body, status as ContentfulStatusCode, NO_RETRY);
+        // Where nothing was begun the client may ask again, when it was told to.
+        const headers = thrown.code === 'fleet_full' ? headersOf(thrown) : NO_RETRY;
+        return c.json(body, status as ContentfulStatusCode, headers);
       }
     };
 
@@ -118,6 +122,7 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
     guarded(async (c) => {
       const request = readCompletionRequest(await readObject(c));
       const agent = catalog.find(request.model);
+      await admittedHere(runtime);
       return request.stream ? streamed(c, agent, request) : whole(c, agent, request);
     }),
   );

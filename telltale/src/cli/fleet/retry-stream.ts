@@ -1,0 +1,21 @@
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { jsonText } from '../view/json-line.ts';
+import type { FleetOptions } from './show-fleet.ts';
+import { withFleet } from './with-fleet.ts';
+
+/** `telltale fleet retry`. */
+export async function retryStream(
+  stream: string,
+  options: FleetOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { stdout } = context.io;
+  await withFleet(context, options, (fleet) => fleet.retry(stream));
+  await stdout.write(
+    options.json === true
+      ? jsonText({ stream, offered: true })
+      : `${stream} is offered to the workers again. See what becomes of it: telltale fleet\n`,
+  );
+  return EXIT.ok;
+}

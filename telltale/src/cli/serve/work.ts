@@ -1,0 +1,57 @@
+import { paletteFor } from '../colour.ts';
+import type { CommandContext } from '../command.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { jsonText } from '../view/json-line.ts';
+import { servedAgents } from './agent-source.ts';
+import { type Going, observe, say, stopped, withAgents } from './keep-going.ts';
+import { workingText } from './serve-lines.ts';
+
+export interface WorkOptions {
+  readonly store?: string;
+  readonly durability?: 'power' | 'process';
+  readonly capacity?: string;
+  readonly json?: true;
+}
+
+/** `telltale worker`. */
+export async function work(
+  manifests: readonly string[],
+  options: WorkOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { io } = context;
+  const source = await servedAgents(manifests, io.cwd);
+  const loadRest = () => import('../../server/start-worker.ts');
+  const how = { role: 'worker', mayBeBroken: false, options, loadRest };
+  return withAgents(source, how, context, async (runtime, going) => {
+    const { startWorker } = await loadRest();
+    const telemetry = await observe(runtime, going);
+    const { catalog, version, onError } = going;
+    const { clock, env } = io;
+    const worker = await startWorker({ runtime, catalog, clock, env, onError, onNote: say(io) });
+    try {
+      await announce(runtime.fleet?.name ?? '', runtime.store.location, version, going, options);
+      await stopped(io.signal);
+      say(io)(
+        paletteFor(io.stderr).dim(
+          'Draining: what is worked on here goes on with others. Ctrl-C again ends at once.',
+        ),
+      );
+    } finally {
+      await worker.close();
+      await telemetry.close();
+    }
+  });
+}
+
+async function announce(
+  fleet: string,
+  store: string,
+  version: string,
+  { catalog, io }: Going,
+  { json }: WorkOptions,
+): Promise<void> {
+  if (json === true) return io.stdout.write(jsonText({ fleet, store }));
+  const look = { paint: paletteFor(io.stderr), cwd: io.cwd };
+  await io.stderr.write(workingText({ fleet, store, version }, catalog.list(), look));
+}

@@ -1,0 +1,141 @@
+import { createEmbeddedEngine, workMissing } from '../embedded/create-embedded-engine.ts';
+import type { StreamKind, Work } from '../engine.ts';
+import { createAdmission } from './admission.ts';
+import { createBeat } from './beat.ts';
+import type { FleetEngine, FleetEngineOptions } from './fleet-engine.ts';
+import { createOffering } from './offering.ts';
+import { createSweep } from './sweep.ts';
+import { createTakenOffers } from './taken-offers.ts';
+import { offerKey, type TakenOffer } from './work-queue.ts';
+
+/** How long news of offers and of orphans is gathered before somebody looks. */
+const TAKE_SOON_MS = 10;
+const SWEEP_SOON_MS = 50;
+
+/**
+ * Work of this process by an embedded engine, and what the processes of a fleet share round it: whatever is to be worked
+ * on and is not, is offered to all by the one whose turn it is, and taken by who has room. Nothing that matters is kept
+ * here: the store knows who owns a stream, since when he is dead, and what is due.
+ */
+export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
+  const { store, shared, queue, clock, random, capacity, onError } = options;
+  const { onLaidAside = () => undefined, sessions = () => 0 } = options;
+  const local = createEmbeddedEngine({ store, clock, onError, atOnce: Math.max(1, capacity) });
+  const offers = createTakenOffers({ onError, onLaidAside, now: clock.now });
+  const hasRoomInQueue = createAdmission({ shared, queue, clock });
+  /** Streams that this process holds or waits for: not given away, not even while it drains. */
+  const kept = new Set<string>();
+  const kinds = new Set<StreamKind>();
+  let status: 'open' | 'draining' | 'closed' = 'open';
+  /** There may be more to take than there was room for. */
+  let wantsMore = false;
+
+  const inHand = () => {
+    const begun = sessions();
+    return local.inHand() + (begun === 0 ? 0 : Math.max(0, begun - local.inHand('session')));
+  };
+  const room = () => (status === 'open' && shared.isAlive() ? Math.max(0, capacity - inHand()) : 0);
+
+  const begin = (offer: TakenOffer) => {
+    const { kind, stream, group } = offer;
+    if (!kinds.has(kind)) {
+      void offers.fail(offer, workMissing(kind, stream));
+      return;
+    }
+    // What is in hand here needs no offer: it is looked at once more, since the offer may have come for a reason.
+    if (local.has(kind, stream)) void offers.settle(offer);
+    else offers.add(offer);
+    local.place(kind, stream, undefined, group);
+  };
+
+  const take = async (): Promise<'soon' | undefined> => {
+    const most = room();
+    wantsMore = most === 0;
+    if (most === 0) return undefined;
+    const taken = await queue.take(most, overShare(offers.groups, capacity));
+    wantsMore = taken.length === most;
+    for (const offer of taken) begin(offer);
+    if (status !== 'open') await offers.giveBack();
+    return undefined;
+  };
+
+  const taking = createBeat({ clock, random, soonMs: TAKE_SOON_MS, run: take, onError });
+  const sweeping = createBeat({
+    ...{ clock, random, soonMs: SWEEP_SOON_MS, onError },
+    run: createSweep({ shared, queue, onLaidAside }),
+  });
+  const offering = createOffering({ store, queue, clock, onError });
+  let deaf: readonly (() => void)[] = [];
+
+  const work =
+    (kind: StreamKind, given: Work): Work =>
+    async (stream, signal) => {
+      const key = offerKey({ kind, stream });
+      try {
+        return await offers.perform(kind, stream, async (taken) =>
+          status === 'open' || kept.has(key) ? given(stream, signal, taken) : { kind: 'done' },
+        );
+      } finally {
+        kept.delete(key);
+        if (wantsMore) taking.poke();
+      }
+    };
+
+  const place: FleetEngine['place'] = (kind, stream, how, group) => {
+    if (how !== undefined) kept.add(offerKey({ kind, stream }));
+    if (how !== undefined || !kinds.has(kind) || local.has(kind, stream) || room() > 0)
+      local.place(kind, stream, how, group);
+    else if (status !== 'closed') offering.add(kind, stream, group);
+  };
+
+  return {
+    remembers: 'fleet',
+    onWork(kind, given) {
+      local.onWork(kind, work(kind, given));
+      kinds.add(kind);
+    },
+    place,
+    wakeAt: local.wakeAt,
+    async signal(kind, stream, message) {
+      await store.send(stream, message);
+      // A message makes an orphan of a stream that nobody owns: where there is no room for it here, a sweep finds it.
+      if (local.has(kind, stream) || room() > 0) local.place(kind, stream);
+      else sweeping.poke();
+    },
+    schedule: local.schedule,
+    idle: local.idle,
+    busy: local.busy,
+    nextDue: local.nextDue,
+    start() {
+      if (status !== 'open' || deaf.length > 0) return;
+      deaf = [queue.onOffered(taking.poke), shared.onOrphans(sweeping.poke)];
+      taking.start();
+      sweeping.start();
+    },
+    async drain() {
+      if (status === 'open') status = 'draining';
+      await taking.stop();
+      await offers.giveBack();
+    },
+    load: () => ({ working: inHand(), capacity, draining: status !== 'open' }),
+    async admit() {
+      if (room() > 0) return 'here';
+      return (await hasRoomInQueue()) ? 'queue' : 'full';
+    },
+    depth: queue.depth,
+    async close() {
+      status = 'closed';
+      for (const end of deaf) end();
+      const local_ = local.close();
+      await Promise.all([taking.stop(), sweeping.stop(), offering.close()]);
+      await offers.giveBack();
+      await local_;
+    },
+  };
+}
+
+/** The groups that have their share of this process, counting one that may be waiting: others come first. */
+function overShare(groups: ReadonlyMap<string, number>, capacity: number): ReadonlySet<string> {
+  const share = Math.max(1, Math.floor(capacity / (groups.size + 1)));
+  return new Set([...groups].flatMap(([group, held]) => (held >= share ? [group] : [])));
+}

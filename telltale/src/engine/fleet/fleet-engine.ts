@@ -1,0 +1,49 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { SharedStore } from '../../store/shared-store.ts';
+import type { Store } from '../../store/store.ts';
+import type { Engine, StreamKind } from '../engine.ts';
+import type { LaidAside, QueueDepth, WorkQueue } from './work-queue.ts';
+
+/** The engine of one machine of many that share a store. */
+export interface FleetEngine extends Engine {
+  /** From here on this process takes what the fleet offers, and looks after it in its turn. */
+  start(): void;
+  /**
+   * From here on it begins nothing more but what work in hand calls, or holds already. Resolves once nothing is about to
+   * be begun. What is in hand goes on until it is let go of: then another process takes it up.
+   */
+  drain(): Promise<void>;
+  load(): FleetLoad;
+  /**
+   * Where something new would be worked on: `here` at once, by whoever has room first (`queue`), or so late that it
+   * had better be asked for again (`full`).
+   */
+  admit(): Promise<Admission>;
+  depth(): Promise<QueueDepth>;
+}
+
+export type Admission = 'here' | 'queue' | 'full';
+
+export interface FleetLoad {
+  /** Streams that are worked on, or are about to be. What they call comes on top, so there may be more than `capacity`. */
+  readonly working: number;
+  readonly capacity: number;
+  readonly draining: boolean;
+}
+
+export interface FleetEngineOptions {
+  readonly store: Pick<Store, 'send' | 'info'>;
+  readonly shared: Pick<SharedStore, 'orphans' | 'onOrphans' | 'workers' | 'isAlive'>;
+  /** Stays open when the engine closes. */
+  readonly queue: WorkQueue;
+  readonly clock: Clock;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  /** Streams that this process works on at once. */
+  readonly capacity: number;
+  /** Sessions that are worked on in this process, whoever began them: they take places as well. */
+  readonly sessions?: () => number;
+  readonly onError: (thrown: unknown, about?: { readonly kind: StreamKind; readonly stream: string }) => void;
+  /** A stream was given up for now, since no process could work on it. */
+  readonly onLaidAside?: (aside: LaidAside) => void;
+}

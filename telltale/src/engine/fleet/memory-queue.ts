@@ -1,0 +1,138 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { offerRounds } from './offer-rounds.ts';
+import {
+  ASIDE_MS,
+  type LaidAside,
+  LONGEST_PAUSE_MS,
+  MAX_OFFERS,
+  NOT_SETTLED,
+  offerKey,
+  RETRIES,
+  TAKEN_MS,
+  type TakenOffer,
+  type WhyNot,
+  type WorkOffer,
+  type WorkQueue,
+} from './work-queue.ts';
+
+interface Item extends WorkOffer {
+  readonly round: number;
+  readonly offeredAt: number;
+  /** When it may be taken; when it was, or was laid aside. */
+  at: number;
+  status: 'waiting' | 'taken' | 'aside';
+  /** Of its takings: tells a worker that took it from one that took it later. */
+  taking: number;
+  why: string;
+}
+
+/** The queue of a simulated fleet: one object that all its workers have in hand. */
+export function createMemoryQueue(
+  clock: Pick<Clock, 'now'>,
+  { retries = RETRIES }: { readonly retries?: number } = {},
+): WorkQueue {
+  /** In the order in which they were offered. */
+  const items = new Map<string, Item>();
+  const wakes = new Set<() => void>();
+  let turnAt = Number.NEGATIVE_INFINITY;
+
+  const all = (status: Item['status']) => [...items.values()].filter((item) => item.status === status);
+  const isKept = (item: Item | undefined, again: boolean) =>
+    item !== undefined && (item.status !== 'aside' || !(again || item.at + ASIDE_MS <= clock.now()));
+
+  const fail = (item: Item, { code, message }: WhyNot): 'again' | 'aside' => {
+    const tries = item.taking;
+    item.why = `${message} [${code}]`;
+    item.status = tries > retries ? 'aside' : 'waiting';
+    item.at = clock.now() + (tries > retries ? 0 : Math.min(LONGEST_PAUSE_MS, 1_000 * 2 ** (tries - 1)));
+    return tries > retries ? 'aside' : 'again';
+  };
+
+  const take = (item: Item): TakenOffer => {
+    item.status = 'taken';
+    item.at = clock.now();
+    item.taking++;
+    const { kind, stream, group, taking } = item;
+    const isHeld = () => item.status === 'taken' && item.taking === taking;
+    return {
+      ...{ kind, stream, group, waitedMs: item.at - item.offeredAt, retries: taking - 1 },
+      async settled() {
+        if (isHeld()) items.delete(offerKey(item));
+      },
+      failed: async (why) => (isHeld() ? fail(item, why) : 'again'),
+    };
+  };
+
+  return {
+    async offer(offers, again) {
+      const fresh = new Map(
+        offers
+          .filter((offer) => !isKept(items.get(offerKey(offer)), again !== undefined))
+          .map((offer) => [offerKey(offer), offer]),
+      );
+      const waiting = all('waiting');
+      const last = new Map<string, number>();
+      for (const { group, round } of waiting) last.set(group, Math.max(round, last.get(group) ?? 0));
+      const current = waiting.reduce((least, { round }) => Math.min(least, round), Number.POSITIVE_INFINITY);
+      const rounds = offerRounds(
+        [...fresh.values()].map(({ group }) => group),
+        { current: waiting.length === 0 ? 0 : current, last },
+      );
+      const now = clock.now();
+      [...fresh].forEach(([key, offer], at) => {
+        items.delete(key);
+        items.set(key, {
+          ...{ ...offer, round: rounds[at] ?? 0, offeredAt: now, at: now },
+          ...{ status: 'waiting', taking: 0, why: '' },
+        });
+      });
+      if (fresh.size > 0) for (const wake of [...wakes]) wake();
+      return fresh.size;
+    },
+    async take(most, last) {
+      const now = clock.now();
+      const ready = all('waiting')
+        .filter(({ at }) => at <= now)
+        .sort((one, other) => one.round - other.round);
+      const isLast = ({ group }: Item) => last?.has(group) === true;
+      return [...ready.filter((item) => !isLast(item)), ...ready.filter(isLast)]
+        .slice(0, Math.max(0, Math.min(most, MAX_OFFERS)))
+        .map(take);
+    },
+    onOffered(wake) {
+      wakes.add(wake);
+      return () => {
+        wakes.delete(wake);
+      };
+    },
+    async turn(everyMs) {
+      if (turnAt + everyMs > clock.now()) return false;
+      turnAt = clock.now();
+      return true;
+    },
+    async tend() {
+      const late = all('taken').filter(({ at }) => at + TAKEN_MS <= clock.now());
+      return late.filter((item) => fail(item, NOT_SETTLED) === 'aside').map(asideOf);
+    },
+    async depth() {
+      const waiting = all('waiting');
+      const oldest = Math.min(...waiting.map(({ offeredAt }) => offeredAt));
+      return {
+        waiting: waiting.length,
+        taken: all('taken').length,
+        laidAside: all('aside').length,
+        lagMs: waiting.length === 0 ? 0 : clock.now() - oldest,
+      };
+    },
+    laidAside: async (limit) =>
+      all('aside')
+        .sort((one, other) => other.at - one.at)
+        .slice(0, limit)
+        .map(asideOf),
+    async close() {
+      wakes.clear();
+    },
+  };
+}
+
+const asideOf = ({ kind, stream, group, at, why }: Item): LaidAside => ({ kind, stream, group, at, why });

@@ -1,0 +1,70 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { Runtime } from '../session/runtime-types.ts';
+import type { Audit } from './auth/audit.ts';
+import { createAudit } from './auth/create-audit.ts';
+import type { AgentCatalog } from './catalog/agent-catalog.ts';
+import { createListeners } from './hooks/create-listeners.ts';
+import type { Listeners } from './hooks/listeners.ts';
+import { createNotifications } from './notify/create-notifications.ts';
+import type { Notifications } from './notify/notifications.ts';
+import { type Caretaker, createCaretaker, type Recovered } from './recovery/create-caretaker.ts';
+import { createFleetCaretaker } from './recovery/fleet-caretaker.ts';
+
+export interface BackgroundOptions {
+  readonly runtime: Runtime;
+  readonly catalog: AgentCatalog;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly onError: (thrown: unknown) => void;
+  /** What whoever watches the process should know, a line each. */
+  readonly onNote: (text: string) => void;
+  /** Where a stream can be looked at, for what people are told of it. */
+  readonly pageOf: (kind: 'session' | 'run', stream: string) => string | undefined;
+}
+
+/** All that goes on in a process without anybody asking: schedules, notifications, and taking up what is alive. */
+export interface Background {
+  readonly audit: Audit;
+  readonly listeners: Listeners;
+  readonly notifications: Notifications;
+  /** Takes up what was alive. In a fleet that goes on all the time. */
+  recover(): Promise<Recovered>;
+  close(): Promise<void>;
+}
+
+export function startBackground(options: BackgroundOptions): Background {
+  const { runtime, catalog, clock, env, onError, onNote, pageOf } = options;
+  const { store, fleet } = runtime;
+  const notifications = createNotifications({
+    ...{ store, catalog, clock, env, onError, pageOf, random: Math.random },
+  });
+  const unwatch = runtime.watch(notifications.observe);
+  const audit = createAudit(store);
+  const listeners = createListeners({
+    ...{ runtime, catalog, onError },
+    onDue(agent, trigger, _outcome, { missed }) {
+      if (missed > 0) onNote(`${agent}: ${trigger} had missed ${missed} of its times while nobody ran.`);
+    },
+  });
+  const onLeft = (stream: string, why: string) => {
+    onNote(`${stream} cannot go on here: ${why}`);
+    const what = `cannot go on: ${why}`;
+    audit.add({ who: 'server', role: 'admin', what, about: stream, status: 409 }).catch(onError);
+  };
+  const caretaker: Pick<Caretaker, 'recover' | 'close'> =
+    fleet === undefined
+      ? createCaretaker({ runtime, catalog, clock, onLeft })
+      : createFleetCaretaker({ runtime, catalog }, fleet);
+  return {
+    audit,
+    listeners,
+    notifications,
+    recover: caretaker.recover,
+    async close() {
+      listeners.close();
+      await caretaker.close();
+      unwatch();
+      await notifications.close();
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { WorkQueue } from '../../engine/fleet/work-queue.ts';
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { SharedStore } from '../../store/shared-store.ts';
+import type { Store } from '../../store/store.ts';
+import type { Fleet } from './fleet.ts';
+
+/** What can be asked of a fleet without working for it. */
+export type FleetDesk = Pick<Fleet, 'status' | 'retry'>;
+
+/** Streams that were laid aside of which a look at the fleet tells. */
+const MAX_TOLD = 100;
+
+export function createFleetDesk(
+  store: Pick<Store, 'info' | 'location'>,
+  shared: Pick<SharedStore, 'fleet' | 'workers'>,
+  queue: Pick<WorkQueue, 'depth' | 'laidAside' | 'offer'>,
+): FleetDesk {
+  return {
+    async status() {
+      const [workers, depth, laidAside] = await Promise.all([
+        shared.workers(),
+        queue.depth(),
+        queue.laidAside(MAX_TOLD),
+      ]);
+      return { fleet: shared.fleet, workers, queue: depth, laidAside };
+    },
+    async retry(stream) {
+      const info = await store.info(stream);
+      if (info === undefined) throw streamUnknown(stream, store.location);
+      await queue.offer([{ kind: info.kind, stream, group: stream }], 'again');
+    },
+  };
+}
+
+const streamUnknown = (stream: string, location: string) =>
+  new RuntimeError('session_unknown', `No session or run "${stream}" is in ${location}.`, {
+    hint: 'See what was laid aside: telltale fleet',
+  });

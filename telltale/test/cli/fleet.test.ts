@@ -1,0 +1,234 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type TestDatabase, testDatabase } from '../servers/shared-postgres.ts';
+
+const BIN = fileURLToPath(new URL('../../bin/telltale.js', import.meta.url));
+/** The tool takes as long as the test wants: until a file is there. */
+const TOOL = `import { appendFileSync, existsSync } from 'node:fs';
+export async function run({ until }, { idempotencyKey, signal }) {
+  appendFileSync('journal', \`begin \${idempotencyKey} \${process.pid}\\n\`);
+  while (!existsSync(until)) {
+    signal.throwIfAborted();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  appendFileSync('journal', \`end \${idempotencyKey} \${process.pid}\\n\`);
+  return 'held';
+}
+`;
+const FILES = {
+  'hold.mjs': TOOL,
+  'agent.yml': `kind: Tool
+name: hold
+description: Waits for a file.
+idempotent: true
+parameters: { type: object, properties: { until: { type: string } }, required: [until] }
+implementation: { module: ./hold.mjs }
+---
+kind: Agent
+name: helper
+model: scripted:./turns.yml
+import: { tools: [hold] }
+instructions: Do it.
+`,
+  'turns.yml': `turns:
+  - |
+    <action type="tool" name="hold" id="a" mode="sync">{"until": "go"}</action>
+  - |
+    <response>All is held.</response>
+`,
+};
+/** Short, so that the tests are. */
+const LEASE = 'lease=1500';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.remove());
+
+let fleets = 0;
+/** A fleet of its own in the database, and a folder with its agents. */
+function newFleet() {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-fleet-')));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
+  const store = `${database.url}?schema=fleet_${++fleets}&${LEASE}`;
+  return {
+    folder,
+    store,
+    go: () => writeFileSync(join(folder, 'go'), ''),
+    journal: () => readFileSync(join(folder, 'journal'), 'utf8').trim().split('\n'),
+    run: (...args: readonly string[]) => started(folder, store, args),
+  };
+}
+
+async function started(cwd: string, store: string, args: readonly string[]) {
+  const child: ChildProcess = spawn(process.execPath, [BIN, ...args, '--json'], {
+    cwd,
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, TELLTALE_STORE: store },
+  });
+  const ended = new Promise<number | string | null>((resolve) =>
+    child.once('exit', (code, signal) => resolve(code ?? signal)),
+  );
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  let [out, err] = ['', ''];
+  child.stdout?.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr?.on('data', (chunk) => {
+    err += chunk;
+  });
+  await Promise.race([expect.poll(() => out).toMatch(/\n$/), ended]);
+  const told = (out === '' ? {} : JSON.parse(out)) as Record<string, unknown>;
+  const url = String(told.url);
+  const ask = async (path: string, init?: RequestInit) => {
+    const answer = await fetch(`${url}${path}`, init);
+    const body = JSON.parse((await answer.text()) || '{}') as Record<string, unknown>;
+    return { status: answer.status, headers: answer.headers, body };
+  };
+  return {
+    told,
+    pid: child.pid ?? 0,
+    err: () => err,
+    ended,
+    kill: async (signal: NodeJS.Signals) => {
+      child.kill(signal);
+      return signal === 'SIGSTOP' || signal === 'SIGCONT' ? undefined : ended;
+    },
+    get: async (path: string) => (await ask(path)).body,
+    post: (path: string, body: object) =>
+      ask(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+  };
+}
+
+type Started = Awaited<ReturnType<typeof started>>;
+
+const startHelper = async (server: Started): Promise<string> =>
+  String((await server.post('/sessions', { agent: 'helper', input: 'Go.' })).body.id);
+const statusOf = async (server: Started, session: string) => (await server.get(`/sessions/${session}`)).status;
+const typesOf = async (server: Started, session: string): Promise<readonly string[]> =>
+  ((await server.get(`/sessions/${session}/events?limit=200`)).items as { readonly type: string }[]).map(
+    ({ type }) => type,
+  );
+
+describe('a fleet', () => {
+  it('works on what a full server was asked for, and any server tells of it', async () => {
+    const fleet = newFleet();
+    const [small, other] = [
+      await fleet.run('serve', '--port', '0', '--capacity', '1'),
+      await fleet.run('serve', '--port', '0', '--capacity', '4'),
+    ];
+    const [first, second] = [await startHelper(small), await startHelper(small)];
+    // Which of them has it, the tool's journal says.
+    await expect.poll(() => new Set(fleet.journal().map((line) => line.split(' ')[2])).size).toBe(2);
+    const { body } = await small.post(`/sessions/${second}/steer`, { text: 'Well?' });
+    expect(body).toEqual({});
+    fleet.go();
+    for (const session of [first, second]) {
+      await expect.poll(() => statusOf(small, session)).toBe('completed');
+      expect(await typesOf(small, session)).toEqual(await typesOf(other, session));
+    }
+    await expect.poll(() => typesOf(other, second)).toContain('message.received');
+    const shown = (await small.get('/fleet')) as { readonly workers: readonly object[] };
+    expect(shown).toMatchObject({ fleet: 'telltale', queue: { waiting: 0, laidAside: 0 } });
+    expect(shown.workers).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ pid: small.pid, role: 'serve', capacity: 1, alive: true, url: small.told.url }),
+        expect.objectContaining({ pid: other.pid, role: 'serve', capacity: 4, alive: true }),
+      ]),
+    );
+  });
+
+  it('goes on elsewhere, in the middle of a turn, when a worker is stopped in order or killed', async () => {
+    const fleet = newFleet();
+    const server = await fleet.run('serve', '--port', '0', '--capacity', '1');
+    const doomed = await fleet.run('worker', '--capacity', '8');
+    expect(doomed.told).toEqual({ fleet: 'telltale', store: expect.not.stringContaining('pass') });
+    await startHelper(server); // takes the server's only place
+    const sessions = [await startHelper(server), await startHelper(server)];
+    await expect.poll(() => fleet.journal().filter((line) => line.endsWith(` ${doomed.pid}`)).length).toBe(2);
+    const second = await fleet.run('worker', '--capacity', '8');
+    expect(await doomed.kill('SIGTERM')).toBe(0);
+    expect(doomed.err()).toContain('Draining');
+    await expect.poll(() => fleet.journal().filter((line) => line.endsWith(` ${second.pid}`)).length).toBe(2);
+    const third = await fleet.run('worker', '--capacity', '8');
+    expect(await second.kill('SIGKILL')).toBe('SIGKILL');
+    await expect.poll(() => fleet.journal().filter((line) => line.endsWith(` ${third.pid}`)).length).toBe(2);
+    fleet.go();
+    for (const session of sessions) {
+      await expect.poll(() => statusOf(server, session)).toBe('completed');
+      const types = await typesOf(server, session);
+      expect(types.filter((type) => type === 'session.resumed').length).toBeGreaterThanOrEqual(3);
+      expect(types.filter((type) => type === 'action.completed')).toHaveLength(1);
+    }
+    // Each was called again with the same key, and ended once.
+    const ends = fleet.journal().filter((line) => line.startsWith('end'));
+    expect(new Set(ends.map((line) => line.split(' ')[1])).size).toBe(3);
+    expect(ends).toHaveLength(3);
+  });
+
+  it('refuses what a worker writes that was paused for longer than its lease', async () => {
+    const fleet = newFleet();
+    const server = await fleet.run('serve', '--port', '0', '--capacity', '1');
+    const paused = await fleet.run('worker', '--capacity', '8');
+    await startHelper(server);
+    const session = await startHelper(server);
+    await expect.poll(() => fleet.journal().some((line) => line.endsWith(` ${paused.pid}`))).toBe(true);
+    await paused.kill('SIGSTOP');
+    const other = await fleet.run('worker', '--capacity', '8');
+    await expect.poll(() => fleet.journal().some((line) => line.endsWith(` ${other.pid}`))).toBe(true);
+    fleet.go();
+    await expect.poll(() => statusOf(server, session)).toBe('completed');
+    await paused.kill('SIGCONT');
+    await expect
+      .poll(async () => JSON.stringify(await server.get('/fleet')))
+      .toMatch(new RegExp(`"pid":${paused.pid}[^}]*"alive":true`));
+    const types = await typesOf(server, session);
+    expect(types.filter((type) => type === 'action.completed')).toHaveLength(1);
+    expect(types.at(-1)).toBe('session.completed');
+  });
+
+  it('that is full answers 429 and begins nothing; what it took is worked on when there is room', async () => {
+    const fleet = newFleet();
+    const server = await fleet.run('serve', '--port', '0', '--capacity', '1');
+    const answers: number[] = [];
+    let refused: Awaited<ReturnType<Started['post']>> | undefined;
+    while (refused === undefined && answers.length < 300) {
+      const answer = await server.post('/sessions', { agent: 'helper', input: 'Go.' });
+      answers.push(answer.status);
+      if (answer.status !== 201) refused = answer;
+    }
+    expect(refused?.status).toBe(429);
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(refused?.body).toMatchObject({ error: { code: 'fleet_full', retryable: true } });
+    const accepted = answers.filter((status) => status === 201).length;
+    fleet.go();
+    const completed = async () =>
+      ((await server.get('/sessions?status=completed&limit=200')).items as readonly object[]).length;
+    await expect.poll(completed, { timeout: 50_000 }).toBe(accepted);
+  });
+
+  it.each([
+    ['a store of one machine', 'sqlite:x.db', /store of one machine[\s\S]*postgres:\/\//],
+    ['a database that nobody answers for', 'postgres://me:secret@127.0.0.1:1/x', /127\.0\.0\.1:1\/x/],
+    ['an address that is none', 'postgres://', /postgres:\/\//],
+  ])('says what to do about %s, and shows no password', async (_what, store, said) => {
+    const { folder } = newFleet();
+    const worker = await started(folder, store, ['worker']);
+    expect(await worker.ended).toBeGreaterThan(0);
+    expect(worker.err()).toMatch(said);
+    expect(worker.err()).toContain('→');
+    expect(worker.err()).not.toContain('secret');
+  });
+});

@@ -20,7 +20,7 @@ export async function gatherEvidence({
   const lines = new Map<string, readonly string[]>();
   for (const stream of quiet.streams) {
     const read = await readLog(store, stream);
-    if (read === undefined) continue;
+    if (read === undefined || read.lines.length === 0) continue;
     streams.set(stream, read.log);
     lines.set(stream, read.lines);
   }

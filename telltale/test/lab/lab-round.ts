@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store, StreamInfo } from '../../src/store/store.ts';
 import { seeded } from '../recovery/seeded.ts';
 import { checkEvidence } from './check-evidence.ts';
-import { drain } from './drain.ts';
-import type { Verdict } from './evidence.ts';
+import { drain, type Quiet } from './drain.ts';
+import type { Evidence, Verdict } from './evidence.ts';
 import { gatherEvidence } from './gather-evidence.ts';
 import { createFaultGiver, type FaultGiver } from './give-faults.ts';
 import { JOURNAL, type JournalReader, openJournal } from './journal.ts';
@@ -72,7 +72,7 @@ export async function labRound(options: RoundOptions): Promise<LabRound> {
       for (const member of stage.members) await member.kill();
       const evidence = await gatherEvidence({ ...stage, quiet });
       const verdict = checkEvidence(evidence);
-      const oddities = [...stage.giver.oddities, ...unaskedOf(stage.members)];
+      const oddities = [...stage.giver.oddities, ...unaskedOf(stage.members), ...emptiesOf(quiet, evidence)];
       keep = verdict.breaches.length > 0;
       if (keep) keepEvidence(folder, evidence, verdict);
       return {
@@ -183,8 +183,14 @@ async function giveAll(
   await giver.lifted();
 }
 
-export const isAlive = ({ status }: { readonly status: string }): boolean =>
-  status === 'running' || status === 'waiting';
+/** Whether it is to go on. One that was made and has no event was never begun: whoever asked for it was told so. */
+export const isAlive = ({ status, head, owner }: StreamInfo): boolean =>
+  (status === 'running' || status === 'waiting') && (head > 0 || owner !== undefined);
+
+const emptiesOf = (quiet: Quiet, { streams }: Evidence): readonly string[] => {
+  const empty = [...quiet.streams].filter((stream) => !streams.has(stream));
+  return empty.length === 0 ? [] : [`made and never begun: ${empty.join(', ')}`];
+};
 
 const unaskedOf = (members: readonly Member[]): readonly string[] =>
   members.flatMap((member) =>

@@ -1,4 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
+import { publishLive } from '../session/distant/publish-live.ts';
 import type { Runtime } from '../session/runtime-types.ts';
 import type { Audit } from './auth/audit.ts';
 import { createAudit } from './auth/create-audit.ts';
@@ -55,12 +56,16 @@ export function startBackground(options: BackgroundOptions): Background {
     fleet === undefined
       ? createCaretaker({ runtime, catalog, clock, onLeft })
       : createFleetCaretaker({ runtime, catalog }, fleet);
+  // Whoever follows a session from another machine hears it speak.
+  const publishing =
+    store.shared === undefined ? undefined : publishLive({ runtime, live: store.shared.live, clock });
   return {
     audit,
     listeners,
     notifications,
     recover: caretaker.recover,
     async close() {
+      publishing?.close();
       listeners.close();
       await caretaker.close();
       unwatch();

@@ -1,5 +1,6 @@
 import type { Cause } from '../events/event.ts';
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
+import type { Talk } from './chat/talk.ts';
 import { drainInbox } from './drain-inbox.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
 import { takeAnswer } from './reviews/take-answer.ts';
@@ -28,12 +29,15 @@ export function createInbox(
     stop,
     reviews,
     orders,
+    talk,
     sentBefore,
   }: {
     readonly log: SessionLog;
     readonly stop: Stop;
     readonly reviews: Pick<Reviews, 'decide'>;
     readonly orders: Pick<SessionOrders, 'take'>;
+    /** How a person leads a chat, from another process. */
+    readonly talk: Pick<Talk, 'breakOff' | 'finish'>;
     readonly sentBefore: number;
   },
   onError: (error: unknown) => void,
@@ -56,9 +60,15 @@ export function createInbox(
       for (const then of waiting) then();
       waiting.clear();
     } else if (kind !== 'review' || !takeAnswer(reviews, from, body, [id]))
-      log.append({ type: 'audit', who: from, what: `${kind}: ${text}` }, outside, consumed);
+      log.append(
+        { type: 'audit', who: from, what: text === '' ? kind : `${kind}: ${text}` },
+        outside,
+        consumed,
+      );
     // One that came when it was over, a second one for example, is no reason to end what was resumed since.
     if (kind === 'cancel' && id > sentBefore) stop.now({ kind: 'cancel', reason: text, by: from });
+    if (kind === 'break_off') talk.breakOff();
+    if (kind === 'finish') talk.finish();
   };
 
   const drain = drainInbox(writer, receive, onError);

@@ -100,7 +100,7 @@ export function createLiveSession(
       return () => early.delete(listener);
     },
     speech(told) {
-      if (log === undefined) told(undefined);
+      if (log === undefined) told(undefined, 0);
       else log.speech(told);
     },
     async steer(text) {

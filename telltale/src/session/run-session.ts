@@ -103,8 +103,10 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       context: testContext,
     },
   );
-  const inbox = createInbox(writer, { log, stop, reviews, orders, sentBefore: edges.sentBefore }, (error) =>
-    stop.now({ kind: 'lost', error: toRuntimeError(error) }),
+  const inbox = createInbox(
+    writer,
+    { log, stop, reviews, orders, talk: edges.talk, sentBefore: edges.sentBefore },
+    (error) => stop.now({ kind: 'lost', error: toRuntimeError(error) }),
   );
   const own = await openLead(edges);
   const lead = edges.lead ?? own?.lead;

@@ -136,8 +136,9 @@ export interface Session<Output = Json> {
   /**
    * Tells what the model has said of elements that are still open, in its place among the events: what it holds was shown
    * before, and what is shown afterwards comes behind it. For whoever joins in the middle. Undefined where nothing is open.
+   * `seq`: the durable event that it stands behind.
    */
-  speech(told: (open: OpenSpeech | undefined) => void): void;
+  speech(told: (open: OpenSpeech | undefined, seq: number) => void): void;
   steer(text: string): Promise<void>;
   /** The next message of a chat, from its user. */
   say(text: string): Promise<void>;

@@ -27,8 +27,8 @@ export interface SessionLog {
   show(event: LiveEvent): void;
   /** What the turn in hand has said of elements that are open: set by the turn. */
   speaking: (() => OpenSpeech | undefined) | undefined;
-  /** Tells of it, once all that was said before was shown: in its place among the live events. */
-  speech(told: (open: OpenSpeech | undefined) => void): void;
+  /** Tells of it, once all that was said before was shown: in its place among the live events, behind the event `seq`. */
+  speech(told: (open: OpenSpeech | undefined, seq: number) => void): void;
   /** Whether anybody would see what is shown. */
   readonly watched: boolean;
   subscribe(listener: (event: ObservedEvent) => void): () => void;
@@ -169,8 +169,9 @@ export function createSessionLog({
     speaking: undefined,
     speech(told) {
       const open = log.speaking?.();
-      if (mayShow()) told(open);
-      else held.push({ behind: state.seq, show: () => told(open) });
+      const { seq } = state;
+      if (mayShow()) told(open, seq);
+      else held.push({ behind: seq, show: () => told(open, seq) });
     },
     subscribe(listener) {
       listeners.add(listener);

@@ -6,3 +6,6 @@ export interface OpenSpeech {
   /** What has gone out of responses that are not on the log yet. */
   readonly response: string;
 }
+
+/** What is shown of one text that is open to whoever joins in the middle, in characters; of a longer one, its end. */
+export const MAX_SHOWN = 256 * 1024;

@@ -8,17 +8,27 @@ export interface OpenStoreOptions extends Omit<SqliteStoreOptions, 'path'> {
   readonly clock: Clock;
   /** Where a relative path begins. */
   readonly cwd?: string;
+  /** The file of the knowledge graphs of a PostgreSQL store: graphs are of folders of this machine. */
+  readonly graphs?: string;
 }
 
 const SCHEME = /^([a-z][a-z0-9+.-]+):(.*)$/s;
 
-/** Opens the store at `memory`, `sqlite:PATH` or PATH. */
+/** Beside what else a project keeps on the machine, and kept as long: facts that agents have learned are in it. */
+const GRAPHS = '.telltale/graphs.db';
+
+/** Opens the store at `memory`, `sqlite:PATH`, PATH or `postgres://…`. */
 export async function openStore(location: string, options: OpenStoreOptions): Promise<Store> {
   if (location === 'memory') {
     const { createMemoryStore } = await import('./memory/memory-store.ts');
     return createMemoryStore(options);
   }
   const [, scheme, rest] = SCHEME.exec(location) ?? [];
+  if (scheme === 'postgres' || scheme === 'postgresql') {
+    const { openPostgresStore } = await import('./postgres/open-postgres-store.ts');
+    const graphs = options.graphs ?? GRAPHS;
+    return openPostgresStore({ ...options, url: location, graphs: resolve(options.cwd ?? '', graphs) });
+  }
   const path = scheme === undefined ? location : scheme === 'sqlite' ? rest : undefined;
   if (path === undefined) throw locationUnknown(location);
   if (path === '' || path === ':memory:') throw pathMissing(location);
@@ -28,7 +38,7 @@ export async function openStore(location: string, options: OpenStoreOptions): Pr
 
 const locationUnknown = (location: string) =>
   new RuntimeError('store_unknown', `There is no kind of store for "${location}".`, {
-    hint: 'Use sqlite:PATH, a path alone, or memory.',
+    hint: 'Use sqlite:PATH, a path alone, postgres://USER:PASSWORD@HOST/DATABASE, or memory.',
   });
 
 const pathMissing = (location: string) =>

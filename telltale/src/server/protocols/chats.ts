@@ -5,10 +5,12 @@ import type { Session } from '../../session/runtime-types.ts';
 import { admittedHere } from '../routes/admitted.ts';
 import type { ServerEdges } from '../server-edges.ts';
 import { type Begun, createCurrentExchanges } from './current-exchanges.ts';
+import { createElsewhere } from './elsewhere.ts';
 import { createExchange, type Exchange } from './exchange/exchange.ts';
 import { type Beginning, createExchangeFold } from './exchange/exchange-end.ts';
 import { createIdleChats } from './idle-chats.ts';
-import { notWaiting } from './protocol-errors.ts';
+import { notWaiting, threadBusy } from './protocol-errors.ts';
+import { findRunning } from './running-exchange.ts';
 import { createThreadTable } from './thread-table.ts';
 
 /** What a client sends to a conversation. */
@@ -36,8 +38,11 @@ export interface Chats {
   begin(asked: Asked): Promise<Begun>;
   /** Ends the exchange with all that runs; the conversation goes on with the next message. */
   breakOff(exchange: Exchange): void;
-  /** The exchange of a conversation that is under way, of whichever agent. */
-  current(thread: string, agent?: string): { readonly begun: Begun; readonly agent: string } | undefined;
+  /** The exchange of a conversation that is under way, of whichever agent, whoever works on it. */
+  current(
+    thread: string,
+    agent?: string,
+  ): Promise<{ readonly begun: Begun; readonly agent: string } | undefined>;
 }
 
 export function createChats(edges: ServerEdges): Chats {
@@ -45,6 +50,8 @@ export function createChats(edges: ServerEdges): Chats {
   const table = createThreadTable(runtime.store.tables);
   const idle = createIdleChats({ runtime, clock, onError });
   const currents = createCurrentExchanges(clock);
+  const elsewhere = createElsewhere(edges);
+  const isHere = (id: string) => runtime.session(id) !== undefined;
 
   const begin = async (asked: Asked): Promise<Begun> => {
     const current = await currents.claim(asked.agent.manifest.name, asked.thread);
@@ -55,7 +62,8 @@ export function createChats(edges: ServerEdges): Chats {
       current.begun = begun;
       void begun.exchange.over.then(({ kind }) => {
         current.end();
-        if (kind === 'answered' || kind === 'stopped') idle.add(begun.exchange.session);
+        const { session } = begun.exchange;
+        if ((kind === 'answered' || kind === 'stopped') && isHere(session.id)) idle.add(session);
       });
       return begun;
     } catch (thrown) {
@@ -69,6 +77,8 @@ export function createChats(edges: ServerEdges): Chats {
     const known = said.anew === true ? undefined : await table.find(name, asked.thread);
     const session = known === undefined ? undefined : await takeUp(known, asked.agent);
     if (session === undefined) return start(asked, said.whole);
+    // Whoever works on it elsewhere may be answering another server's client.
+    if (!isHere(session.id) && !(await isIdle(session.id))) throw threadBusy(asked.thread, session.id);
     const begun = await join(session, asked, { kind: 'message', text: said.text });
     return doing(begun, () => session.say(said.text));
   };
@@ -80,7 +90,9 @@ export function createChats(edges: ServerEdges): Chats {
       ...(user === undefined ? {} : { user }),
     });
     const fold = createExchangeFold({ kind: 'session' }, [], true);
-    const exchange = createExchange(session, { since: 0, fold, replays, closing });
+    const exchange = createExchange(session, {
+      ...{ since: 0, fold, replays, closing, elsewhere: elsewhere.of(session.id) },
+    });
     return doing({ exchange, metadata: undefined, open: [], reviews: [] }, () =>
       table.set(agent.manifest.name, thread, session.id),
     );
@@ -102,7 +114,12 @@ export function createChats(edges: ServerEdges): Chats {
     });
   };
 
-  /** The session, at work here; undefined where it cannot go on, and a new one has to. */
+  const isIdle = async (id: string): Promise<boolean> => {
+    const { idle, status } = await runtime.state(id);
+    return idle || status !== 'running';
+  };
+
+  /** The session, at work here or elsewhere; undefined where it cannot go on, and a new one has to. */
   const takeUp = async (id: string, agent: LoadedAgent<unknown>): Promise<Session<unknown> | undefined> => {
     idle.take(id);
     const here = runtime.session(id);
@@ -110,6 +127,7 @@ export function createChats(edges: ServerEdges): Chats {
     const info = await runtime.store.info(id);
     if (info === undefined || ENDED_BADLY.has(info.status)) return undefined;
     const state = await runtime.state(id);
+    if (info.owner !== undefined) return runtime.session(id) ?? elsewhere.session(id, state.seq);
     try {
       return await runtime.resume(id, {
         ...{ agent, chat: true, onWaiting: 'hold' },
@@ -117,10 +135,9 @@ export function createChats(edges: ServerEdges): Chats {
         acceptChanges: state.idle || state.status === 'completed',
       });
     } catch (thrown) {
-      // Somebody else here has taken it up meanwhile.
-      const found = thrown instanceof RuntimeError && thrown.code === 'stream_owned' && runtime.session(id);
-      if (found) return found;
-      throw thrown;
+      if (!(thrown instanceof RuntimeError) || thrown.code !== 'stream_owned') throw thrown;
+      // Somebody else has taken it up meanwhile.
+      return runtime.session(id) ?? elsewhere.session(id, state.seq);
     }
   };
 
@@ -128,7 +145,9 @@ export function createChats(edges: ServerEdges): Chats {
     const { seq, metadata, open, reviews } = await runtime.state(session.id);
     const asking = reviews.filter((review) => review.answer === undefined);
     const fold = createExchangeFold(beginning, asking, true);
-    const exchange = createExchange(session, { since: seq, fold, replays: asked.replays, closing });
+    const exchange = createExchange(session, {
+      ...{ since: seq, fold, replays: asked.replays, closing, elsewhere: elsewhere.of(session.id) },
+    });
     return { exchange, metadata, open: [...open], reviews: asking };
   };
 
@@ -153,10 +172,15 @@ export function createChats(edges: ServerEdges): Chats {
       current.stopping = true;
       exchange.session.breakOff();
     },
-    current(thread, agent) {
+    async current(thread, agent) {
       for (const { begun, ...of } of currents.all())
         if (begun !== undefined && of.thread === thread && (agent ?? of.agent) === of.agent)
           return { begun, agent: of.agent };
+      for (const name of agent === undefined ? edges.catalog.list().map((each) => each.name) : [agent]) {
+        const id = await table.find(name, thread);
+        const found = id === undefined ? undefined : await findRunning(edges, elsewhere, id);
+        if (found !== undefined) return { begun: found, agent: name };
+      }
       return undefined;
     },
   };

@@ -1,7 +1,9 @@
 import type { LiveEvent, ObservedEvent, SessionEvent } from '../../events/event.ts';
 import { createLineJson } from '../../events/line-json.ts';
 import type { RunEvent } from '../../events/run-event.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import type { Turnstile } from '../../kernel/turnstile.ts';
+import type { OpenSpeech } from '../../session/speech.ts';
 import { createBroadcast, type Follower } from './broadcast.ts';
 import { createCatchUp, type Place } from './catch-up.ts';
 import { END, eventFrame, noticeFrame, snapshotFrame } from './frames.ts';
@@ -14,6 +16,7 @@ import { createStreamSource, type StreamRuntime } from './stream-source.ts';
 
 export interface ChannelEdges {
   readonly runtime: StreamRuntime;
+  readonly clock: Clock;
   readonly limits: StreamLimits;
   readonly pulse: Pulse;
   readonly turnstile: Turnstile;
@@ -42,7 +45,7 @@ export interface Channel {
 }
 
 export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef): Channel {
-  const { runtime, limits, pulse, turnstile, onError } = edges;
+  const { runtime, clock, limits, pulse, turnstile, onError } = edges;
   const { store } = runtime;
   const place: Place = { kind, stream, head: 0, known: 0, isOver: false, isReading: true };
   const json = createLineJson(kind, stream);
@@ -89,12 +92,15 @@ export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef):
     }
   };
 
+  const showOpen = (open: OpenSpeech | undefined, show: (frame: string) => void) => {
+    if (place.isReading) missedLive = true;
+    else if (open !== undefined) show(snapshotFrame(stream, open));
+  };
   /** What is open comes in its place among the deltas: those before it are in it, those behind it are not. */
-  const showSpeech = (show: (frame: string) => void) =>
-    source.speech((open) => {
-      if (place.isReading) missedLive = true;
-      else if (open !== undefined) show(snapshotFrame(stream, open));
-    });
+  const showSpeech = (show: (frame: string) => void) => source.speech((open) => showOpen(open, show));
+  const toAll = (frame: string) => {
+    if (broadcast.size > 0) broadcast.push(frame, undefined);
+  };
 
   const catchUp = createCatchUp(place, {
     ...{ store, page: pages(), broadcast, frameOf },
@@ -106,13 +112,14 @@ export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef):
       if (place.isOver) return endAll(END);
       if (!missedLive) return;
       missedLive = false;
-      showSpeech((frame) => {
-        if (broadcast.size > 0) broadcast.push(frame, undefined);
-      });
+      showSpeech(toAll);
     },
   });
 
-  const source = createStreamSource({ runtime, kind, stream, told, moved: catchUp.moved });
+  const source = createStreamSource({
+    ...{ runtime, clock, kind, stream, page: pages(), told, moved: catchUp.moved },
+    spoken: (open) => showOpen(open, toAll),
+  });
 
   const open = async () => {
     const info = await catchUp.begin();

@@ -80,7 +80,7 @@ export function createStreams({ runtime, clock, limits: given, onError }: Stream
     const found = channels.get(ref.stream);
     if (found?.channel.place.kind === ref.kind) return found;
     if (found !== undefined) throw nothingToFollow(ref.kind, ref.stream, runtime.store.location);
-    const channel = createChannel({ runtime, limits, pulse, turnstile, onError }, ref);
+    const channel = createChannel({ runtime, clock, limits, pulse, turnstile, onError }, ref);
     const kept = { channel, clients: 0 };
     channels.set(ref.stream, kept);
     return kept;

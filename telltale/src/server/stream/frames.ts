@@ -1,6 +1,6 @@
 import type { LiveSnapshot } from '../../client/client.ts';
 import type { LiveEvent } from '../../events/event.ts';
-import type { OpenSpeech } from '../../session/speech.ts';
+import { MAX_SHOWN, type OpenSpeech } from '../../session/speech.ts';
 
 /** The first bytes of every stream: how soon a browser that lost it comes back. */
 export const BEGINNING = 'retry: 1000\n\n';
@@ -24,9 +24,6 @@ export const eventFrame = (seq: number, json: string): string => `id: ${seq}\nda
 
 /** An event that is not resumed from: it leaves the client's last id as it is. */
 export const plainFrame = (json: string): string => `data: ${json}\n\n`;
-
-/** What is shown of one text that is open, in characters; of a longer one, its end. */
-const MAX_SHOWN = 256 * 1024;
 
 /** For whoever joins in the middle, and for whoever missed deltas: it stands for all deltas before it. */
 export function snapshotFrame(session: string, { turn, thoughts, response }: OpenSpeech): string {

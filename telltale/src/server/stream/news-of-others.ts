@@ -1,6 +1,8 @@
-import { decodeLine, type StreamEvent } from '../../session/log/stream-event.ts';
+import type { Headline } from '../../session/distant/headline-publication.ts';
+import { decodeLine, type StreamEvent, type StreamRef } from '../../session/log/stream-event.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import type { HeadlinesEdges } from './headlines-edges.ts';
+import { type HeardHeadlines, hearHeadlines } from './heard-headlines.ts';
 
 /** The streams that are looked at: those that are alive, and those that were made last, which may have ended since. */
 const MAX_ALIVE = 1_000;
@@ -14,7 +16,10 @@ const LOOK_BACK = 200;
 const PAGE = 500;
 const MAX_EVENTS = 5_000;
 
-/** Events of streams that other processes work on. No store tells of them, so it is asked, while somebody wants to know. */
+/**
+ * Events of streams that other processes work on, while somebody wants to know. Where machines share the store, they say
+ * which streams have moved; what they could not say, and all of it elsewhere, is found by looking now and then.
+ */
 export interface NewsOfOthers {
   /** Resolves once everything that comes from now on will be told. */
   begun(): Promise<void>;
@@ -28,11 +33,17 @@ export function createNewsOfOthers(
   tell: (event: StreamEvent) => void,
 ): NewsOfOthers {
   const { store } = runtime;
+  const live = store.shared?.live;
+  const pollMs = live === undefined ? limits.pollMs : limits.sharedPollMs;
+  let heard: HeardHeadlines | undefined;
   /** The last event of each stream that was told of, or was there at the beginning. */
   const known = new Map<string, number>();
   let began: Promise<void> | undefined;
   let beganAt = 0;
   let stopTimer: (() => void) | undefined;
+  let isLooking = false;
+  /** Whether something was missed that only a look finds. */
+  let isMissed = false;
   /** Counts beginnings: what an old one still brings is not told. */
   let round = 0;
 
@@ -57,6 +68,13 @@ export function createNewsOfOthers(
 
   const begin = async (own: number) => {
     beganAt = clock.now();
+    // It is heard before it is looked at: what moves in between is told.
+    if (live !== undefined)
+      heard = hearHeadlines({
+        ...{ live, onError },
+        read: (headline) => readHeard(headline, own),
+        missed: () => lookSoon(own),
+      });
     for (const { stream, head } of (await listed()).values()) note(stream, head);
     if (own === round) arm(own);
   };
@@ -64,13 +82,22 @@ export function createNewsOfOthers(
   const note = (stream: string, seq: number) => known.set(stream, Math.max(seq, known.get(stream) ?? 0));
 
   const arm = (own: number) => {
-    stopTimer = clock.after(limits.pollMs, () => {
+    stopTimer?.();
+    stopTimer = clock.after(isMissed ? 0 : pollMs, () => {
+      isMissed = false;
+      isLooking = true;
+      heard?.ask();
       look(own)
         .catch(onError) // the next round may do better
         .finally(() => {
+          isLooking = false;
           if (own === round) arm(own);
         });
     });
+  };
+  const lookSoon = (own: number) => {
+    isMissed = true;
+    if (!isLooking && own === round) arm(own);
   };
 
   const look = async (own: number) => {
@@ -86,17 +113,29 @@ export function createNewsOfOthers(
       for (const stream of known.keys()) if (!found.has(stream)) known.delete(stream);
   };
 
+  const readHeard = async (headline: Headline, own: number) => {
+    const { stream, from, to } = headline;
+    if (!isElsewhere(stream)) return;
+    if (!known.has(stream)) note(stream, Math.max(0, from - 1));
+    await readTo(headline, to, MAX_EVENTS, own);
+  };
+
   /** How many events were read. */
-  const readOn = async (info: StreamInfo, most: number, own: number): Promise<number> => {
+  const readOn = (info: StreamInfo, most: number, own: number): Promise<number> => {
     const { stream, head, createdAt } = info;
-    let count = 0;
     if (!known.has(stream)) note(stream, createdAt >= beganAt ? 0 : Math.max(0, head - LOOK_BACK));
+    return readTo(info, head, most, own);
+  };
+
+  const readTo = async (ref: StreamRef, head: number, most: number, own: number): Promise<number> => {
+    const { stream } = ref;
+    let count = 0;
     for (let seq = known.get(stream) ?? 0; seq < head && count < most; seq = known.get(stream) ?? head) {
       const limit = Math.min(PAGE, most - count);
       const lines = await turnstile(() => store.read(stream, { from: seq + 1, limit }));
       if (lines.length === 0 || own !== round) break;
       for (const line of lines) {
-        const event = decodeLine(line, info);
+        const event = decodeLine(line, ref);
         if (event.seq <= (known.get(stream) ?? 0)) continue;
         note(stream, event.seq);
         tell(event);
@@ -119,6 +158,8 @@ export function createNewsOfOthers(
       round++;
       began = undefined;
       stopTimer?.();
+      heard?.close();
+      heard = undefined;
       known.clear();
     },
   };

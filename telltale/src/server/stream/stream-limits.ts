@@ -22,6 +22,8 @@ export interface StreamLimits {
   readonly maxReads: number;
   /** How often streams of other processes are looked at for headlines. */
   readonly pollMs: number;
+  /** The same where other processes say which have moved: only what they could not say is found by it. */
+  readonly sharedPollMs: number;
   /** When the server closes, clients have so long to take what is on its way to them. */
   readonly farewellMs: number;
 }
@@ -41,5 +43,6 @@ export const STREAM_LIMITS: StreamLimits = {
   pageEvents: 1_000,
   maxReads: 16,
   pollMs: 1_000,
+  sharedPollMs: 10_000,
   farewellMs: 2_000,
 };

@@ -10,7 +10,7 @@ export interface ExchangeFollower {
   end(end: ExchangeEnd): void;
 }
 
-/** One exchange of a session that is worked on here, for whoever follows it. */
+/** One exchange of a session, wherever it is worked on, for whoever follows it. */
 export interface Exchange {
   /** Unlike that of any other exchange, of any session. */
   readonly id: string;
@@ -39,13 +39,17 @@ export interface ExchangeOptions {
   readonly replays: boolean;
   /** Aborted when the server ends. */
   readonly closing: AbortSignal;
+  /** The session as another process has it, behind an event, where one may go on with it that this one has let go of. */
+  readonly elsewhere?: ((after: number) => Session<unknown>) | undefined;
 }
 
 /** Follows a session from now on. */
 export function createExchange(
-  session: Session<unknown>,
-  { since, fold, replays, closing }: ExchangeOptions,
+  begunWith: Session<unknown>,
+  { since, fold, replays, closing, elsewhere }: ExchangeOptions,
 ): Exchange {
+  let session = begunWith;
+  let last = since;
   const followers = new Set<ExchangeFollower>();
   let kept: ObservedEvent[] | undefined = [];
   let keptChars = 0;
@@ -75,24 +79,39 @@ export function createExchange(
   };
   const onClosing = () => finish({ kind: 'failed', error: serverClosing().toJSON() });
 
-  const unsubscribe = session.subscribe((event) => {
-    if (end !== undefined || event.type === 'model.output') return;
+  const take = (event: ObservedEvent) => {
+    if (end !== undefined) return;
+    if ('seq' in event) last = event.seq;
+    if (event.type === 'model.output') return;
     const taken = fold.take(event);
     if (taken === undefined) return;
     keep(event);
     for (const follower of [...followers]) follower.event(event);
     if (taken.end !== undefined) finish(taken.end);
-  });
+  };
+  let unsubscribe: () => void = () => undefined;
+  const attach = () => {
+    unsubscribe = session.subscribe(take);
+    session.result.then(
+      (result) => {
+        if (elsewhere === undefined || end !== undefined || !goesOnElsewhere(result))
+          return finish(endOfResult(result));
+        unsubscribe();
+        session = elsewhere(last);
+        attach();
+      },
+      (thrown: unknown) => finish({ kind: 'failed', error: toRuntimeError(thrown).toJSON() }),
+    );
+  };
+  attach();
   closing.addEventListener('abort', onClosing, { once: true });
-  session.result.then(
-    (result) => finish(endOfResult(result)),
-    (thrown: unknown) => finish({ kind: 'failed', error: toRuntimeError(thrown).toJSON() }),
-  );
   if (closing.aborted) onClosing();
 
   return {
     id: `${session.id}.${since}`,
-    session,
+    get session() {
+      return session;
+    },
     over,
     follow(follower) {
       if (kept === undefined) return undefined;
@@ -121,6 +140,12 @@ function joinedPiece(last: ObservedEvent, event: ObservedEvent): ObservedEvent |
       : undefined;
   return undefined;
 }
+
+/** It was let go of here, or another process has taken it. */
+const goesOnElsewhere = ({ status, error }: SessionResult<unknown>): boolean =>
+  status === 'interrupted' && (error === undefined || TAKEN.has(error.code));
+
+const TAKEN: ReadonlySet<string> = new Set(['stream_lost', 'stream_moved']);
 
 /** Where no event told of it: it was let go of, or its log could not be written. */
 function endOfResult({ session, status, error }: SessionResult<unknown>): ExchangeEnd {

@@ -6,6 +6,7 @@ import type { CatalogEntry } from '../../catalog/agent-catalog.ts';
 import { headersOf } from '../../http/error-answer.ts';
 import { admittedHere } from '../../routes/admitted.ts';
 import type { AppEnv, ServerEdges } from '../../server-edges.ts';
+import { createElsewhere } from '../elsewhere.ts';
 import { createExchange, type Exchange } from '../exchange/exchange.ts';
 import { createExchangeFold } from '../exchange/exchange-end.ts';
 import { addUsage, NO_USAGE } from '../exchange/usage.ts';
@@ -27,6 +28,7 @@ const GONE = 'The client went away.';
  */
 export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
   const { runtime, catalog, clock, closing } = edges;
+  const elsewhere = createElsewhere(edges);
 
   const start = (agent: LoadedAgent<unknown>, { input, user }: CompletionRequest): Exchange => {
     const session = runtime.start(agent, {
@@ -34,7 +36,9 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
       ...(user === undefined ? {} : { user }),
     });
     const fold = createExchangeFold({ kind: 'session' }, [], false);
-    return createExchange(session, { since: 0, fold, replays: false, closing });
+    return createExchange(session, {
+      ...{ since: 0, fold, replays: false, closing, elsewhere: elsewhere.of(session.id) },
+    });
   };
   const cancel = ({ session }: Exchange) => void session.cancel(GONE).catch(edges.onError);
   const headOf = ({ session }: Exchange, model: string) => ({

@@ -36,8 +36,8 @@ export function mountUiMessages(app: Hono<AppEnv>, edges: ServerEdges, chats: Ch
     };
     return serve(c, begun, agent.manifest.name, request, onGone);
   };
-  const join = (c: Context<AppEnv>, thread: string, agent?: string): Response => {
-    const found = chats.current(thread, agent);
+  const join = async (c: Context<AppEnv>, thread: string, agent?: string): Promise<Response> => {
+    const found = await chats.current(thread, agent);
     // 204: there is nothing to go on with.
     return found === undefined
       ? c.body(null, 204)

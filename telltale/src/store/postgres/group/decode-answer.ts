@@ -1,0 +1,151 @@
+import type { RuntimeError } from '../../../kernel/runtime-error.ts';
+import type { AppendOp, NotedOwner, Outcome, Results, WriteRequest } from '../../grouped/messages.ts';
+import { MAX_INBOX_MESSAGES } from '../../limits.ts';
+import {
+  inboxFull,
+  notANumber,
+  streamExists,
+  streamLost,
+  streamMoved,
+  streamUnknown,
+} from '../../store-errors.ts';
+import type { EncodedCall, PlacedWrite } from './encode-call.ts';
+import { isAppend } from './split-group.ts';
+
+type Refused = readonly [epoch: number | null, head: number | null, name: string | null];
+
+/** What `write_group` answers, where it does. */
+export interface Answer {
+  readonly made: readonly (number | null)[] | null;
+  readonly refused: readonly (readonly [place: number, ...Refused])[] | null;
+  readonly out: readonly (readonly [place: number, outcome: RawOutcome])[];
+}
+
+type RawOutcome = null | boolean | number | string | Readonly<Record<string, unknown>>;
+
+/** After the commit: who is to be told of it. */
+export interface Consequences {
+  /** A message came for a stream: of this owner and his address, or of nobody. */
+  readonly sent: readonly {
+    readonly stream: string;
+    readonly id: number;
+    readonly owner: number | null;
+    readonly peer: string | null;
+  }[];
+  /** A stream that is to be worked on was let go of. */
+  readonly adrift: boolean;
+}
+
+/** By place in the group; an append that went through is left out. */
+export function decodeAnswer(
+  writes: readonly PlacedWrite[],
+  call: EncodedCall,
+  answer: Answer | null,
+  outcomes: Map<number, Outcome>,
+): Consequences {
+  const sent: Consequences['sent'][number][] = [];
+  let adrift = false;
+  if (answer === null) return { sent, adrift };
+  const byPlace = new Map(writes.map(({ place, write }) => [place, write]));
+  const fail = (place: number, error: RuntimeError) => outcomes.set(place, { error: error.toJSON() });
+  for (const [n, place] of call.births.entries()) {
+    const id = answer.made?.[n] ?? null;
+    const request = byPlace.get(place) as Extract<WriteRequest, { readonly op: 'create' }>;
+    if (id === null) fail(place, streamExists(request.stream));
+    else outcomes.set(place, { value: { id, epoch: 1, head: 0 } });
+  }
+  for (const [place, birth] of call.merged) {
+    const made = outcomes.get(birth);
+    if (made !== undefined && 'error' in made) outcomes.set(place, made);
+  }
+  for (const [n, ...refused] of answer.refused ?? []) {
+    const placed = call.appends[n];
+    if (placed !== undefined) fail(placed.place, refusal(placed.write as AppendOp, refused));
+  }
+  for (const [place, raw] of answer.out) {
+    const write = byPlace.get(place);
+    if (write === undefined) continue;
+    if (isAppend(write)) {
+      const made = outcomes.get(-1 - write[0]);
+      if (made !== undefined && 'error' in made) outcomes.set(place, made);
+      else if (raw !== null) fail(place, refusal(write, (raw as { readonly refused: Refused }).refused));
+      continue;
+    }
+    const value = resultOf(write, raw);
+    if ('error' in value) fail(place, value.error);
+    else outcomes.set(place, value);
+    if ('error' in value) continue;
+    if (write.op === 'release') adrift ||= (raw as { readonly adrift: boolean | null }).adrift === true;
+    if (write.op === 'send') {
+      const { id, owner, peer } = raw as {
+        readonly id: number;
+        readonly owner: number | null;
+        readonly peer: string | null;
+      };
+      sent.push({ stream: write.stream, id, owner, peer });
+    }
+  }
+  return { sent, adrift };
+}
+
+function refusal(
+  [stream, epoch, expectedSeq]: AppendOp,
+  [foundEpoch, foundHead, name]: Refused,
+): RuntimeError {
+  if (foundEpoch !== epoch || name === null) return streamLost(name ?? `#${stream}`, epoch);
+  return streamMoved(name, expectedSeq, foundHead ?? 0);
+}
+
+type Decoded = { readonly value: Results[keyof Results] } | { readonly error: RuntimeError };
+
+function resultOf(request: WriteRequest, raw: RawOutcome): Decoded {
+  const trouble = typeof raw === 'object' && raw !== null ? raw.e : undefined;
+  switch (request.op) {
+    case 'acquire': {
+      if (trouble !== undefined) return { error: streamUnknown(request.stream) };
+      const { taken, owner } = raw as {
+        readonly taken?: readonly [number, number, number];
+        readonly owner?: OwnerTuple;
+      };
+      if (owner !== undefined) return { value: { ownedBy: notedOwner(owner) } };
+      const [id, epoch, head] = taken ?? [0, 0, 0];
+      return { value: { id, epoch, head } };
+    }
+    case 'send':
+      if (trouble === 'unknown') return { error: streamUnknown(request.stream) };
+      if (trouble === 'full') return { error: inboxFull(request.stream, MAX_INBOX_MESSAGES) };
+      return { value: (raw as { readonly id: number }).id };
+    case 'increment':
+      if (trouble !== undefined) return { error: notANumber(request.table, request.key) };
+      return { value: Number(raw) };
+    case 'delete':
+    case 'exchange':
+      return { value: raw === true };
+    case 'push':
+      return { value: Number(raw) };
+    case 'create':
+    case 'dissolve':
+    case 'release':
+    case 'snapshot':
+    case 'set':
+      return { value: null };
+  }
+}
+
+export type OwnerTuple = readonly [
+  id: number,
+  pid: number,
+  startedAt: number,
+  host: string,
+  beatAgeMs: number,
+  epoch: number,
+];
+
+export const notedOwner = ([id, pid, startedAt, place, beatAgeMs, epoch]: OwnerTuple): NotedOwner => ({
+  id,
+  pid,
+  startedAt,
+  place,
+  beatAgeMs,
+  epoch,
+});

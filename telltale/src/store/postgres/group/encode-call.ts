@@ -1,0 +1,165 @@
+import type { AppendOp, WriteRequest } from '../../grouped/messages.ts';
+import { MAX_INBOX_MESSAGES } from '../../limits.ts';
+import { keyLock, sortedLocks } from './key-lock.ts';
+import { isAppend, type Write } from './split-group.ts';
+
+/** Separates the bodies of a call. JSON never holds it as it is; a body that does goes another way. */
+const SEPARATOR = '\x1e';
+
+/** A write of a call, with its place in the group. */
+export interface PlacedWrite {
+  readonly place: number;
+  readonly write: Write;
+}
+
+/** Where a stream is made in the same call: `stream` of its appends is its place below zero, less one. */
+interface Birth {
+  readonly place: number;
+  readonly request: Extract<WriteRequest, { readonly op: 'create' }>;
+  first: AppendOp | undefined;
+}
+
+/** What `write_group` is called with, from `p_locks` on, and what its answers are about. */
+export interface EncodedCall {
+  readonly values: readonly unknown[];
+  /** Places of the group by place in `made` and in the appends. */
+  readonly births: readonly number[];
+  readonly appends: readonly PlacedWrite[];
+  /** Of an append that went along with the making of its stream: the place of that. */
+  readonly merged: ReadonlyMap<number, number>;
+  /** Whether an owner is needed. */
+  readonly takes: boolean;
+}
+
+type Op = Readonly<Record<string, unknown>>;
+
+export function encodeCall(writes: readonly PlacedWrite[], schema: string): EncodedCall {
+  const births = new Map<number, Birth>();
+  const perStream = new Map<number, number>();
+  const apart = new Set<number>();
+  for (const { place, write } of writes) {
+    if (!isAppend(write)) {
+      if (write.op === 'create') births.set(place, { place, request: write, first: undefined });
+      continue;
+    }
+    const [stream, , expectedSeq, , body, , consumed, tables] = write;
+    const seen = perStream.get(stream) ?? 0;
+    perStream.set(stream, seen + 1);
+    const isOdd = tables !== null || seen > 0 || body.includes(SEPARATOR);
+    if (isOdd || (stream < 0 && (consumed !== null || expectedSeq !== 0))) apart.add(stream);
+  }
+  const appends: PlacedWrite[] = [];
+  const merged = new Map<number, number>();
+  const ops: Op[] = [];
+  const locks: bigint[] = [];
+  const order = [...births.keys()];
+  let takes = births.size > 0;
+  for (const placed of writes) {
+    const { place, write } = placed;
+    if (!isAppend(write)) {
+      if (write.op === 'create') continue;
+      ops.push({ place, ...requestOp(write) });
+      lockFor(write, schema, locks);
+      takes ||= write.op === 'acquire';
+    } else if (apart.has(write[0])) {
+      ops.push({ place, ...appendOp(write, order) });
+      for (const [table, key] of write[7] ?? []) locks.push(keyLock(schema, table, key));
+    } else if (write[0] < 0) {
+      const birth = births.get(-1 - write[0]);
+      if (birth !== undefined) birth.first = write;
+      merged.set(place, -1 - write[0]);
+    } else appends.push(placed);
+  }
+  // The order in which rows are locked: by two groups alike.
+  appends.sort((a, b) => (a.write as AppendOp)[0] - (b.write as AppendOp)[0]);
+  return {
+    values: [
+      sortedLocks(locks),
+      ...birthValues([...births.values()]),
+      ...appendValues(appends.map(({ write }) => write as AppendOp)),
+      ops.length === 0 ? null : JSON.stringify(ops),
+    ],
+    births: order,
+    appends,
+    merged,
+    takes,
+  };
+}
+
+function birthValues(births: readonly Birth[]): readonly unknown[] {
+  if (births.length === 0) return Array(9).fill(null);
+  const heads = births.map(({ request }) => request.head);
+  return [
+    births.map(({ request }) => request.stream),
+    heads.map(({ kind }) => kind),
+    heads.map(({ name }) => storable(name)),
+    heads.map(({ title }) => storable(title)),
+    heads.map(({ parent }) => parent ?? null),
+    births.map(({ request, first }) => first?.[5] ?? request.head.status),
+    births.map(({ first }) => first?.[8] ?? null),
+    births.map(({ first }) => first?.[3] ?? 0),
+    births.map(({ first }) => first?.[4] ?? '').join(SEPARATOR),
+  ];
+}
+
+function appendValues(ops: readonly AppendOp[]): readonly unknown[] {
+  if (ops.length === 0) return Array(9).fill(null);
+  const hasStatus = ops.some((op) => op[5] !== null);
+  const consumed = ops.flatMap(([stream, , , , , , ids]) => ids?.map((id) => [stream, id] as const) ?? []);
+  return [
+    numbers(ops.map((op) => op[0])),
+    numbers(ops.map((op) => op[1])),
+    numbers(ops.map((op) => op[2])),
+    numbers(ops.map((op) => op[3])),
+    ops.map((op) => op[4]).join(SEPARATOR),
+    hasStatus ? ops.map((op) => op[5]) : null,
+    hasStatus ? ops.map((op) => op[8]) : null,
+    consumed.length === 0 ? null : numbers(consumed.map(([stream]) => stream)),
+    consumed.length === 0 ? null : numbers(consumed.map(([, id]) => id)),
+  ];
+}
+
+/** As PostgreSQL writes an array of numbers: `pg` would quote each. */
+const numbers = (values: readonly number[]): string => `{${values.join(',')}}`;
+
+/** PostgreSQL keeps no NUL: names for people have the sign for the unprintable there. */
+const storable = (text: string): string => text.replaceAll('\0', '\ufffd');
+
+function appendOp(op: AppendOp, births: readonly number[]): Op {
+  const [stream, epoch, seq, count, body, status, consumed, writes, due] = op;
+  const at = stream < 0 ? { made: births.indexOf(-1 - stream) } : { stream };
+  return { op: 'append', ...at, epoch, seq, count, body, status, consumed, writes, due };
+}
+
+function requestOp(request: Exclude<WriteRequest, { readonly op: 'create' }>): Op {
+  const { op } = request;
+  switch (op) {
+    case 'acquire':
+      return { op, name: request.stream, dead: request.dead };
+    case 'dissolve':
+      return { op, dead: request.owner };
+    case 'release':
+    case 'snapshot':
+      return request;
+    case 'send':
+      return { op, name: request.stream, body: request.message, count: MAX_INBOX_MESSAGES };
+    case 'set':
+      return { op, tab: request.table, key: request.key, value: request.value, expires: request.expiresAt };
+    case 'delete':
+      return { op, tab: request.table, key: request.key };
+    case 'increment':
+      return { op, tab: request.table, key: request.key, plus: request.by };
+    case 'exchange':
+      return { op, expected: request.expected, writes: request.writes };
+    case 'push':
+      return { op, name: request.list, value: request.value };
+  }
+}
+
+function lockFor(request: WriteRequest, schema: string, locks: bigint[]): void {
+  if (request.op === 'push') locks.push(keyLock(schema, request.list, null));
+  else if (request.op === 'exchange')
+    for (const [table, key] of [...request.expected, ...request.writes])
+      locks.push(keyLock(schema, table, key));
+  else if ('table' in request) locks.push(keyLock(schema, request.table, request.key));
+}

@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import type { Clock } from '../../kernel/clock.ts';
+import { createGroupedStore } from '../grouped/grouped-store.ts';
+import { createProcessView } from '../sqlite/process-view.ts';
+import type { Store } from '../store.ts';
+import { storeClosed } from '../store-errors.ts';
+import { createAsk, createAskPrepared } from './ask.ts';
+import { createAttention } from './attention.ts';
+import { createRunGroup } from './group/run-group.ts';
+import { createOwnStreams } from './own-streams.ts';
+import { createOwnership } from './ownership.ts';
+import type { Patience } from './patience.ts';
+import { parsePostgresAddress } from './postgres-address.ts';
+import { createOutlet, createPostgresBackend } from './postgres-backend.ts';
+import { createPostgresClients } from './postgres-clients.ts';
+import { createReadRows } from './reads/read-rows.ts';
+import { migrate } from './schema/migrate.ts';
+import type { Migration } from './schema/migrations.ts';
+import { createWriterLink } from './writer-link.ts';
+
+export interface PostgresStoreOptions {
+  /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; of its parameters `schema` and `fleet` are ours, the others `pg`'s. */
+  readonly url: string;
+  readonly clock: Pick<Clock, 'now'>;
+  /** `power` (the default) survives the plug of the database's machine, `process` only its programs' deaths. */
+  readonly durability?: 'power' | 'process';
+  readonly pid?: number;
+  /** Used where there is no /proc to read it from. */
+  readonly processStartedAt?: number;
+  /**
+   * The SQLite file of the knowledge graphs. They are about folders of this machine, so they stay on it; and in a place
+   * that lasts, since what agents have learned is in it and nowhere else.
+   */
+  readonly graphs: string;
+  readonly timing?: Partial<PostgresTiming>;
+  /** For tests: never gives a sign of life, so that the others take it for dead. */
+  readonly isMute?: boolean;
+  /** For tests: what this version knows of the schema. */
+  readonly migrations?: readonly Migration[];
+}
+
+export interface PostgresTiming {
+  /** Between signs of life. */
+  readonly beatMs: number;
+  /** Without one for so long an owner is dead. */
+  readonly leaseMs: number;
+  /** How late something is noticed whose poke was lost. */
+  readonly lookMs: number;
+  /** How long a database that went away is waited for before requests fail with `store_unreachable`. */
+  readonly patienceMs: number;
+  /** How long an answer is waited for before the connection is taken for dead. */
+  readonly answerMs: number;
+}
+
+const TIMING: PostgresTiming = {
+  beatMs: 1_500,
+  leaseMs: 7_500,
+  lookMs: 200,
+  patienceMs: 15_000,
+  answerMs: 60_000,
+};
+/** Connections of the pool, for reads. Two more are the writer's and the listener's. */
+const POOL_SIZE = 4;
+const GRAPH_LOCK_TIMEOUT_MS = 10_000;
+
+/**
+ * Connects, and makes the schema or brings it up to date. Rejects with `store_unknown`, `store_unreachable`,
+ * `store_denied`, `no_store`, `store_unsupported`, `store_newer`, `store_foreign`, `store_other_fleet` or
+ * `store_unwritable`, and has then changed nothing.
+ */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const address = parsePostgresAddress(options.url);
+  const { schema, place, location } = address;
+  const { durability = 'power', clock, isMute = false } = options;
+  const timing = { ...TIMING, ...options.timing };
+  const clients = await createPostgresClients(address, { poolSize: POOL_SIZE, timeoutMs: timing.answerMs });
+  const { pool, describe } = clients;
+  try {
+    const first = await clients.connect('');
+    try {
+      await migrate(first, address, options.migrations);
+    } finally {
+      await first.end();
+    }
+  } catch (error) {
+    await clients.close();
+    throw describe(error);
+  }
+
+  let isClosed = false;
+  const patience: Patience = {
+    patienceMs: timing.patienceMs,
+    given: () => (isClosed ? storeClosed(location) : undefined),
+    pause: (ms) => new Promise((wake) => setTimeout(wake, ms)),
+  };
+  const { self } = createProcessView(options);
+  const peer = randomUUID();
+  const ownership = createOwnership({
+    pool,
+    ask: createAsk(pool, patience),
+    schema,
+    self: { pid: self.pid, startedAt: self.startedAt, host: hostname(), peer },
+    beatMs: timing.beatMs,
+    leaseMs: timing.leaseMs,
+    isMute,
+  });
+  const ask = createAskPrepared(pool, patience);
+  const outlet = createOutlet();
+  const own = createOwnStreams();
+  const attention = createAttention({
+    ask,
+    schema,
+    ownership,
+    ownHead: own.head,
+    tell: outlet.tell,
+    lookMs: timing.lookMs,
+  });
+  const link = createWriterLink({ clients, schema, durability, patience });
+  const backend = createPostgresBackend({
+    outlet,
+    link,
+    own,
+    attention,
+    describe,
+    read: createReadRows({ ask, schema, place }),
+    runGroup: createRunGroup({
+      link,
+      ownership,
+      schema,
+      leaseMs: timing.leaseMs,
+      describe,
+      committed: ({ sent }) => attention.sent(sent),
+    }),
+    moved: () => undefined,
+    async close() {
+      attention.stop();
+      try {
+        await ownership.resign();
+      } catch (error) {
+        throw describe(error);
+      } finally {
+        isClosed = true;
+        await Promise.allSettled([link.close(), clients.close()]);
+      }
+    },
+  });
+  return createGroupedStore({
+    location,
+    clock,
+    backend,
+    view: { self: { pid: self.pid }, isAlive: ownership.isAliveOwner },
+    async openGraphs() {
+      const { startGraphThread } = await import('../sqlite/graph/start-graph-thread.ts');
+      const path = resolve(options.graphs);
+      const settings = { path, durability, lockTimeoutMs: GRAPH_LOCK_TIMEOUT_MS, maxPages: null };
+      return startGraphThread(settings, `sqlite:${path}`);
+    },
+  });
+}

@@ -1,0 +1,120 @@
+import type { Pool } from 'pg';
+import type { NotedOwner } from '../grouped/messages.ts';
+import type { WorkerNote } from '../shared-store.ts';
+import type { Ask } from './ask.ts';
+
+/** Who this store is to the others: one row for all of its streams, made with the first. */
+export interface Ownership {
+  /** The row's id; makes it if need be, or again where others took this owner for dead. */
+  claim(): Promise<number>;
+  /** The row's id, if it is there as far as is known. */
+  readonly id: number | null;
+  /** Others took this owner for dead. */
+  gone(): void;
+  /** Whether this owner has given a sign of life lately enough for others to count on it. */
+  isAlive(): boolean;
+  isAliveOwner(owner: NotedOwner): boolean;
+  /** Noted with the next sign of life; at once where it is the first. */
+  present(note: WorkerNote): void;
+  /** Gives up everything. */
+  resign(): Promise<void>;
+}
+
+export interface OwnershipEdges {
+  readonly pool: Pool;
+  readonly ask: Ask;
+  readonly schema: string;
+  readonly self: {
+    readonly pid: number;
+    readonly startedAt: number;
+    readonly host: string;
+    readonly peer: string;
+  };
+  readonly beatMs: number;
+  readonly leaseMs: number;
+  /** For tests of what others do then: it never gives a sign of life. */
+  readonly isMute: boolean;
+}
+
+export function createOwnership(edges: OwnershipEdges): Ownership {
+  const { pool, ask, schema, self, beatMs, leaseMs, isMute } = edges;
+  let id: number | null = null;
+  let claiming: Promise<number> | undefined;
+  let note: WorkerNote | undefined;
+  let beatenAt = Number.NEGATIVE_INFINITY;
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let isBeating = false;
+
+  const insert = async (): Promise<number> => {
+    const asked = performance.now();
+    const { rows } = await ask(
+      `INSERT INTO "${schema}".owners (pid, started_at, host, peer, note, beat_at)
+        VALUES ($1, $2, $3, $4, $5, ${isMute ? "'-infinity'" : 'clock_timestamp()'}) RETURNING id`,
+      [self.pid, self.startedAt, self.host, self.peer, note === undefined ? null : JSON.stringify(note)],
+    );
+    id = Number(rows[0].id);
+    beatenAt = asked;
+    if (!isMute && timer === undefined) timer = setInterval(() => void beat(), beatMs).unref();
+    return id;
+  };
+
+  /** Counted from when it was sent: what the database noted cannot be older. */
+  const beat = async (): Promise<void> => {
+    if (id === null || isBeating || isMute) return;
+    isBeating = true;
+    const asked = performance.now();
+    const of = id;
+    try {
+      const { rowCount } = await pool.query({
+        name: 'telltale_beat',
+        text: `UPDATE "${schema}".owners SET beat_at = clock_timestamp(), note = $2 WHERE id = $1 AND gone_at IS NULL`,
+        values: [of, note === undefined ? null : JSON.stringify(note)],
+      });
+      if (rowCount === 1) beatenAt = asked;
+      else if (id === of) id = null;
+    } catch {
+      // The next one comes soon; without any, this owner counts itself as dead as the others do.
+    } finally {
+      isBeating = false;
+    }
+  };
+
+  const claim = (): Promise<number> => {
+    if (id !== null) return Promise.resolve(id);
+    claiming ??= insert().finally(() => {
+      claiming = undefined;
+    });
+    return claiming;
+  };
+
+  return {
+    claim,
+    get id() {
+      return id;
+    },
+    gone() {
+      id = null;
+    },
+    isAlive: () => id !== null && performance.now() - beatenAt < leaseMs,
+    isAliveOwner: ({ beatAgeMs }) => beatAgeMs <= leaseMs,
+    present(about) {
+      const isFirst = note === undefined;
+      note = about;
+      // It is tried again with the next claim; until then nobody hears of this process.
+      if (id === null) claim().catch(() => undefined);
+      else if (isFirst) void beat();
+    },
+    async resign() {
+      clearInterval(timer);
+      await claiming?.catch(() => undefined);
+      if (id === null) return;
+      await pool.query(
+        `WITH freed AS (UPDATE "${schema}".heads SET owner = NULL WHERE owner = $1),
+          slots AS (DELETE FROM "${schema}".slots WHERE owner = $1)
+          DELETE FROM "${schema}".owners WHERE id = $1`,
+        [id],
+      );
+      id = null;
+    },
+  };
+}

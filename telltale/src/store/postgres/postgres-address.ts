@@ -1,0 +1,52 @@
+import { addressMalformed } from './postgres-errors.ts';
+
+/** Where a store on PostgreSQL is, and what of it is whose. */
+export interface PostgresAddress {
+  /** For `pg`, without what is ours. */
+  readonly connectionString: string;
+  /** `HOST:PORT/DATABASE`, for messages. */
+  readonly place: string;
+  /** `postgres://HOST:PORT/DATABASE`, and the schema where it is not the usual: no password, no user. */
+  readonly location: string;
+  readonly schema: string;
+  readonly fleet: string;
+  readonly connectTimeoutMs: number;
+}
+
+const USUAL = 'telltale';
+const PORT = '5432';
+const CONNECT_TIMEOUT_S = 10;
+/** What needs no quotes in SQL, with room for `_jobs` behind it in the 63 bytes of a name. */
+const SCHEMA = /^[a-z_][a-z0-9_]{0,50}$/;
+const FLEET = /^[\w.-]{1,100}$/;
+
+/** Throws `store_unknown` for what is no address. Its text is not repeated: there may be a password in it. */
+export function parsePostgresAddress(url: string): PostgresAddress {
+  const parsed = URL.parse(url);
+  if (parsed === null || !/^postgres(ql)?:$/.test(parsed.protocol))
+    throw addressMalformed('it is no URL that begins with postgres:// and a host');
+  for (const part of [parsed.username, parsed.password, parsed.pathname])
+    if (/%(?![0-9a-f]{2})/i.test(part))
+      throw addressMalformed('a "%" in it is not followed by two hex digits');
+  const { searchParams } = parsed;
+  const schema = searchParams.get('schema') ?? USUAL;
+  const fleet = searchParams.get('fleet') ?? USUAL;
+  if (!SCHEMA.test(schema) || schema.startsWith('pg_'))
+    throw addressMalformed(`"${schema}" cannot be a schema here: small letters, digits and _, 51 at most`);
+  if (!FLEET.test(fleet))
+    throw addressMalformed(`"${fleet}" cannot be a fleet: letters, digits, . _ and -, 100 at most`);
+  const seconds = Number(searchParams.get('connect_timeout') ?? CONNECT_TIMEOUT_S);
+  if (!(seconds >= 0)) throw addressMalformed('its connect_timeout is no number of seconds');
+  for (const own of ['schema', 'fleet', 'connect_timeout']) searchParams.delete(own);
+  const host = searchParams.get('host') ?? (parsed.hostname === '' ? 'localhost' : parsed.hostname);
+  const database = decodeURIComponent(parsed.pathname.slice(1));
+  const place = `${decodeURIComponent(host)}:${parsed.port || PORT}/${database}`;
+  return {
+    connectionString: parsed.href,
+    place,
+    location: `postgres://${place}${schema === USUAL ? '' : `?schema=${schema}`}`,
+    schema,
+    fleet,
+    connectTimeoutMs: seconds === 0 ? 0 : seconds * 1000,
+  };
+}

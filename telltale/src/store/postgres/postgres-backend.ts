@@ -1,0 +1,96 @@
+import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { BackendListener, StoreBackend } from '../grouped/backend.ts';
+import type { FromBackend, Outcome, ReadRequest, ToBackend } from '../grouped/messages.ts';
+import type { Attention } from './attention.ts';
+import type { GroupOutcomes } from './group/run-group.ts';
+import { isAppend, type Write } from './group/split-group.ts';
+import type { OwnStreams } from './own-streams.ts';
+import type { ReadRows } from './reads/read-rows.ts';
+import type { WriterLink } from './writer-link.ts';
+
+export interface BackendEdges {
+  readonly outlet: Outlet;
+  readonly link: WriterLink;
+  readonly runGroup: (writes: readonly Write[], now: number) => Promise<GroupOutcomes>;
+  readonly read: ReadRows;
+  readonly describe: (thrown: unknown) => RuntimeError;
+  readonly own: OwnStreams;
+  readonly attention: Attention;
+  /** Streams of this store that have new events, with the last of each. */
+  readonly moved: (streams: ReadonlyMap<string, number>) => void;
+  /** Gives up what is owned and closes all connections. */
+  readonly close: () => Promise<void>;
+}
+
+/** Where everything goes that is said to the store. */
+export interface Outlet {
+  listen(listener: BackendListener): void;
+  readonly tell: (message: FromBackend) => void;
+}
+
+export function createOutlet(): Outlet {
+  let listener: BackendListener | undefined;
+  return {
+    listen(to) {
+      listener = to;
+    },
+    tell: (message) => listener?.received(message),
+  };
+}
+
+type Group = Extract<ToBackend, { readonly kind: 'group' }>;
+
+/** Writes over one connection, in the order of the groups; then reads over others, which see what was committed. */
+export function createPostgresBackend(edges: BackendEdges): StoreBackend {
+  const { link, runGroup, read, describe, own, attention } = edges;
+  const { listen, tell } = edges.outlet;
+
+  const write = async ({ writes, now }: Group): Promise<void> => {
+    const sends = writes.some((item) => !isAppend(item) && item.op === 'send');
+    if (sends) attention.sending(true);
+    try {
+      const outcomes = await runGroup(writes, now);
+      const moved = own.committed(writes, outcomes);
+      for (const [stream, head] of moved) attention.committed(stream, head);
+      tell(outcomes.size === 0 ? { kind: 'committed' } : { kind: 'written', outcomes: [...outcomes] });
+      edges.moved(moved);
+    } catch (error) {
+      tell({ kind: 'failed', error: toRuntimeError(error).toJSON() });
+    } finally {
+      if (sends) attention.sending(false);
+    }
+  };
+
+  const answer = async (request: ReadRequest, now: number): Promise<Outcome> => {
+    try {
+      return { value: await read(request, now) };
+    } catch (error) {
+      return { error: describe(error).toJSON() };
+    }
+  };
+
+  const perform = async (group: Group): Promise<void> => {
+    if (group.writes.length > 0) await write(group);
+    if (group.reads.length === 0) return;
+    const outcomes = await Promise.all(group.reads.map((request) => answer(request, group.now)));
+    tell({ kind: 'answers', outcomes });
+  };
+
+  return {
+    listen,
+    post(message) {
+      switch (message.kind) {
+        case 'group':
+          void perform(message);
+          return;
+        case 'watch':
+          attention.watch(message.stream, message.on);
+          return;
+        case 'close': // `close` below is asked instead
+      }
+    },
+    hold: () => link.hold(true),
+    letGo: () => link.hold(false),
+    close: edges.close,
+  };
+}

@@ -1,0 +1,86 @@
+import type { Client } from 'pg';
+import { isBroken } from './describe-postgres-failure.ts';
+import type { Answer } from './group/decode-answer.ts';
+import { type Patience, patiently } from './patience.ts';
+import { type PostgresClients, setHeld } from './postgres-clients.ts';
+
+/**
+ * The one connection over which a store writes. A call is numbered: where the connection breaks before its answer is
+ * there, it is sent again over the next one with the same number, and the database tells whether it was done
+ * (`schema/write-group.ts`). So an answer is always true: what is answered was done once, and what fails with
+ * `store_unreachable`, because the database stayed away for longer than it is waited for, may or may not have been done.
+ * A writer then goes on from the last event that it knows to be committed, and the fence refuses it if there are more.
+ */
+export interface WriterLink {
+  call(values: readonly unknown[]): Promise<Answer | null>;
+  /** The process stays for what is under way; or not. */
+  hold(held: boolean): void;
+  close(): Promise<void>;
+}
+
+export interface WriterLinkEdges {
+  readonly clients: PostgresClients;
+  readonly schema: string;
+  readonly durability: 'power' | 'process';
+  readonly patience: Patience;
+}
+
+/** Of `write_group_1`, the store's id and the number among them. */
+const PARAMETERS = 25;
+/** For others' locks: a transaction of ours never holds one for longer than a commit takes. */
+const LOCK_TIMEOUT_MS = 30_000;
+
+/**
+ * Appends find their heads by the key, however small the tables were when the plan was made: it is kept for as long as
+ * the connection, and one that reads a small table from end to end would do so with a large one.
+ */
+const settingsFor = (durability: 'power' | 'process') =>
+  `SET synchronous_commit = ${durability === 'power' ? 'on' : 'off'};
+  SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
+  SET lock_timeout = ${LOCK_TIMEOUT_MS};`;
+
+export function createWriterLink({ clients, schema, durability, patience }: WriterLinkEdges): WriterLink {
+  const query = {
+    name: 'telltale_write_group_1',
+    text: `SELECT "${schema}".write_group_1(${Array.from({ length: PARAMETERS }, (_, n) => `$${n + 1}`).join(', ')})`,
+    rowMode: 'array' as const,
+  };
+  let client: Client | undefined;
+  let isHeld = false;
+
+  const connect = async (): Promise<Client> => {
+    const made = await clients.connect(settingsFor(durability));
+    made.on('end', () => {
+      if (client === made) client = undefined;
+    });
+    setHeld(made, isHeld);
+    client = made;
+    return made;
+  };
+  const drop = (broken: Client) => {
+    if (client === broken) client = undefined;
+    broken.end().catch(() => undefined); // it is broken already
+  };
+
+  return {
+    async call(values) {
+      return patiently(patience, async () => {
+        const over = client ?? (await connect());
+        try {
+          const { rows } = await over.query<[Answer | null]>({ ...query, values: [...values] });
+          return rows[0]?.[0] ?? null;
+        } catch (error) {
+          if (isBroken(error)) drop(over);
+          throw error;
+        }
+      });
+    },
+    hold(held) {
+      isHeld = held;
+      if (client !== undefined) setHeld(client, held);
+    },
+    async close() {
+      await client?.end();
+    },
+  };
+}

@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSystemClock } from '../../src/kernel/clock.ts';
-import { openStore } from '../../src/store/open-store.ts';
 import type { Store, StreamInfo } from '../../src/store/store.ts';
 import { seeded } from '../recovery/seeded.ts';
 import { checkEvidence } from './check-evidence.ts';
@@ -16,6 +15,7 @@ import { type LabHome, sleepMs } from './lab-home.ts';
 import { LAB_AGENTS, writeLabProject } from './lab-project.ts';
 import { createMember, type Member } from './member.ts';
 import { createObserver, type Observer } from './observer.ts';
+import { openLabStore } from './open-lab-store.ts';
 import { type Leash, openLeash } from './open-leash.ts';
 import { type Fault, type FaultKind, type HomeKind, planFaults } from './plan-faults.ts';
 import { openPostgresHome } from './postgres-home.ts';
@@ -27,6 +27,8 @@ export interface RoundOptions {
   readonly faults: number;
   readonly home: HomeKind;
   readonly workers: number;
+  /** Kinds of faults that are left out. */
+  readonly without?: readonly FaultKind[];
   /** What is worked on at once, about. */
   readonly atOnce?: number;
   readonly onProgress?: (line: string) => void;
@@ -113,7 +115,7 @@ async function openHome(kind: HomeKind, folder: string, leash: Leash, workers: n
 }
 
 async function openStage(
-  { seed, faults, workers, onProgress = () => undefined }: RoundOptions,
+  { seed, faults, workers, without = [], onProgress = () => undefined }: RoundOptions,
   { folder, leash, home }: { readonly folder: string; readonly leash: Leash; readonly home: LabHome },
 ): Promise<Stage> {
   const members = Array.from({ length: workers }, (_, index) =>
@@ -126,14 +128,14 @@ async function openStage(
     }),
   );
   await Promise.all(members.map((member) => member.start()));
-  const clock = createSystemClock();
-  const store = await openStore(home.direct, { clock, durability: 'process' });
+  const store = await openLabStore(home.direct, { clock: createSystemClock(), cwd: folder });
   const journal = openJournal(join(folder, JOURNAL));
   const observer = createObserver(store, journal);
   const random = seeded(seed ^ 0x5eed);
   const workload = createWorkload({ members, observer, name: `t${seed}`, random });
-  const { kind, leaseMs, without } = home;
-  const plan = planFaults({ seed, faults, home: kind, workers, leaseMs, without });
+  const { kind, leaseMs } = home;
+  const left = [...without, ...home.without];
+  const plan = planFaults({ seed, faults, home: kind, workers, leaseMs, without: left });
   const giver = createFaultGiver(members, home, ({ n, kind: what, worker }) =>
     onProgress(`${n}/${faults}  ${what} w${worker + 1}`),
   );

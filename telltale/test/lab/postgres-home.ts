@@ -1,12 +1,11 @@
 import { startPostgres } from '../servers/start-postgres.ts';
 import { type FaultProxy, openFaultProxy, type Silence } from './fault-proxy.ts';
 import { type LabHome, sleepMs } from './lab-home.ts';
+import { LAB_LEASE_MS } from './open-lab-store.ts';
 import type { Fault } from './plan-faults.ts';
 
 /** About ten a process, and those of whoever looks on. */
 const CONNECTIONS = 120;
-/** So that a round is quick: processes count as dead after a fifth of the usual time. */
-const LEASE_MS = 1_500;
 const SILENCES: readonly Silence[] = ['asking', 'answers', 'both'];
 
 /** A PostgreSQL of its own, and a line to it for each worker. */
@@ -14,9 +13,8 @@ export async function openPostgresHome(workers: number): Promise<LabHome> {
   const server = await startPostgres({ connections: CONNECTIONS });
   const proxies = await Promise.all(Array.from({ length: workers }, () => openFaultProxy(server.port)));
   const url = new URL(server.url);
-  url.searchParams.set('lease', `${LEASE_MS}ms`);
   return {
-    ...{ kind: 'postgres', leaseMs: LEASE_MS, without: [], direct: url.href },
+    ...{ kind: 'postgres', leaseMs: LAB_LEASE_MS, without: [], direct: url.href },
     urlFor(worker) {
       const through = new URL(url);
       through.port = String(proxies[worker]?.port);

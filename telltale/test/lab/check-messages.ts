@@ -123,8 +123,9 @@ function checkTriggers(logs: readonly StreamLog[], verdict: Verdict): void {
 }
 
 const outputOf = ({ log }: StreamLog): Json | undefined => {
+  // The log of a session also holds the ends of runs that it set off.
   const last = log.events.findLast(
-    ({ type }) => type === 'workflow.completed' || type === 'session.completed',
+    ({ type }) => type === (log.kind === 'run' ? 'workflow.completed' : 'session.completed'),
   );
   if (last?.type === 'session.completed') return last.result;
   return last?.type === 'workflow.completed' ? last.output : undefined;

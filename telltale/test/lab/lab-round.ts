@@ -122,7 +122,7 @@ async function openStage(
     createMember({
       ...{ name: `w${index + 1}`, folder, leash },
       argv: [
-        ...['serve', ...LAB_AGENTS, '--store', home.urlFor(index), '--durability', 'process'],
+        ...['serve', ...LAB_AGENTS, '--store', home.urlFor(index)],
         ...['--port', '0', '--json', '--no-console'],
       ],
     }),

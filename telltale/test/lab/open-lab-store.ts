@@ -16,5 +16,6 @@ export function openLabStore(
   const { clock, cwd } = options;
   if (!location.startsWith('postgres:')) return openStore(location, { clock, cwd, durability: 'process' });
   const graphs = join(cwd, `graphs-${process.pid}.db`);
-  return openPostgresStore({ url: location, clock, durability: 'process', graphs, timing: TIMING });
+  // What is less survives the deaths of our processes, and not those of the database.
+  return openPostgresStore({ url: location, clock, durability: 'power', graphs, timing: TIMING });
 }

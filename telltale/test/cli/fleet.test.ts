@@ -69,7 +69,11 @@ function newFleet() {
 async function started(cwd: string, store: string, args: readonly string[]) {
   const child: ChildProcess = spawn(process.execPath, [BIN, ...args, '--json'], {
     cwd,
-    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, TELLTALE_STORE: store },
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      TELLTALE_STORE: store,
+    },
   });
   const ended = new Promise<number | string | null>((resolve) =>
     child.once('exit', (code, signal) => resolve(code ?? signal)),
@@ -116,7 +120,8 @@ type Started = Awaited<ReturnType<typeof started>>;
 
 const startHelper = async (server: Started): Promise<string> =>
   String((await server.post('/sessions', { agent: 'helper', input: 'Go.' })).body.id);
-const statusOf = async (server: Started, session: string) => (await server.get(`/sessions/${session}`)).status;
+const statusOf = async (server: Started, session: string) =>
+  (await server.get(`/sessions/${session}`)).status;
 const typesOf = async (server: Started, session: string): Promise<readonly string[]> =>
   ((await server.get(`/sessions/${session}/events?limit=200`)).items as { readonly type: string }[]).map(
     ({ type }) => type,
@@ -144,7 +149,13 @@ describe('a fleet', () => {
     expect(shown).toMatchObject({ fleet: 'telltale', queue: { waiting: 0, laidAside: 0 } });
     expect(shown.workers).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ pid: small.pid, role: 'serve', capacity: 1, alive: true, url: small.told.url }),
+        expect.objectContaining({
+          pid: small.pid,
+          role: 'serve',
+          capacity: 1,
+          alive: true,
+          url: small.told.url,
+        }),
         expect.objectContaining({ pid: other.pid, role: 'serve', capacity: 4, alive: true }),
       ]),
     );

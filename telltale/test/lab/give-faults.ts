@@ -14,7 +14,7 @@ export interface FaultGiver {
 }
 
 /** The clock is set by that much at the most, and by a minute at the least. */
-const MOST_MINUTES = 8;
+export const MOST_MINUTES = 8;
 /** Tries to start a process, while the database is away or its disk is full. */
 const STARTS = 60;
 const BETWEEN_STARTS_MS = 400;

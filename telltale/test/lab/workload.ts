@@ -20,6 +20,8 @@ export interface Workload {
   readonly asked: readonly Asked[];
   /** Begins something: what the number from 0 to below 1 says, or this. */
   begin(pick: number, recipe?: Recipe): Promise<void>;
+  /** Sends an event to a run. */
+  signal(stream: string, event: string): Promise<void>;
   /** Signals and answers what waits for it. */
   attend(): Promise<void>;
 }
@@ -126,6 +128,7 @@ export function createWorkload({ members, observer, name, random }: WorkloadEdge
   return {
     asked,
     begin,
+    signal,
     async attend() {
       for (const info of observer.streams.values()) await signalWaiting(info);
       const asks = [...observer.streams.values()].some(

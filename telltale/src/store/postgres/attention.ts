@@ -32,6 +32,8 @@ export interface AttentionEdges {
   readonly ask: AskPrepared;
   readonly schema: string;
   readonly ownership: Ownership;
+  /** Has others tell of a stream, until the returned function is called. */
+  readonly listen: (stream: string) => () => void;
   /** The last event of a stream that this store writes; undefined of any other. */
   readonly ownHead: (stream: string) => number | undefined;
   readonly tell: (message: FromBackend) => void;
@@ -48,6 +50,7 @@ export function createAttention(edges: AttentionEdges): Attention {
   const MESSAGES = `SELECT i.id, s.stream FROM "${schema}".inbox i JOIN "${schema}".heads h ON h.id = i.stream
     JOIN "${schema}".streams s ON s.id = i.stream WHERE NOT i.idle AND h.owner = $1 ORDER BY i.id LIMIT ${MAX_MESSAGES}`;
   const watched = new Map<string, Mark>();
+  const ends = new Map<string, () => void>();
   let told = new Set<number>();
   let [sendings, sends] = [0, 0];
   let looking: Promise<void> | undefined;
@@ -106,7 +109,10 @@ export function createAttention(edges: AttentionEdges): Attention {
 
   return {
     watch(stream, on) {
+      ends.get(stream)?.();
+      ends.delete(stream);
       if (!on) return void watched.delete(stream);
+      ends.set(stream, edges.listen(stream));
       const own = ownHead(stream);
       watched.set(stream, { head: own ?? 0, message: 0 });
       // Events may have come since the caller asked: he is told once too often rather than once too seldom.
@@ -131,9 +137,9 @@ export function createAttention(edges: AttentionEdges): Attention {
     },
     poked(stream, head, message) {
       if (moved(stream, head, message)) tell({ kind: 'moved', streams: [stream] });
-      if (message === 0 || told.has(message)) return;
+      if (message === 0 || told.has(message) || ownHead(stream) === undefined) return;
       told.add(message);
-      if (ownHead(stream) !== undefined) tell({ kind: 'woken', streams: [stream] });
+      tell({ kind: 'woken', streams: [stream] });
     },
     look,
     stop() {

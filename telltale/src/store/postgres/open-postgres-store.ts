@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
@@ -18,6 +18,10 @@ import { createPostgresClients } from './postgres-clients.ts';
 import { createReadRows } from './reads/read-rows.ts';
 import { migrate } from './schema/migrate.ts';
 import type { Migration } from './schema/migrations.ts';
+import { createSharedStore, ORPHANS } from './shared/create-shared-store.ts';
+import { createLiveEnds } from './shared/live-wire.ts';
+import { createSharedDatabase } from './shared/shared-database.ts';
+import { createWire, STREAM, type Wire } from './wire/wire.ts';
 import { createWriterLink } from './writer-link.ts';
 
 export interface PostgresStoreOptions {
@@ -57,9 +61,9 @@ export interface PostgresTiming {
 const TIMING: PostgresTiming = {
   beatMs: 1_500,
   leaseMs: 7_500,
-  lookMs: 200,
+  lookMs: 2_000,
   patienceMs: 15_000,
-  answerMs: 60_000,
+  answerMs: 30_000,
 };
 /** Connections of the pool, for reads. Two more are the writer's and the listener's. */
 const POOL_SIZE = 4;
@@ -96,15 +100,25 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     pause: (ms) => new Promise((wake) => setTimeout(wake, ms)),
   };
   const { self } = createProcessView(options);
-  const peer = randomUUID();
+  const peer = randomBytes(8).toString('hex');
+  const askFreely = createAsk(pool, patience);
+  const guard = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (isClosed) throw storeClosed(location);
+    try {
+      return await work();
+    } catch (error) {
+      throw describe(error);
+    }
+  };
   const ownership = createOwnership({
     pool,
-    ask: createAsk(pool, patience),
+    ask: askFreely,
     schema,
     self: { pid: self.pid, startedAt: self.startedAt, host: hostname(), peer },
     beatMs: timing.beatMs,
     leaseMs: timing.leaseMs,
     isMute,
+    onClaimed: () => wire.start(),
   });
   const ask = createAskPrepared(pool, patience);
   const outlet = createOutlet();
@@ -113,9 +127,33 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ask,
     schema,
     ownership,
+    listen: (stream) => wire.topics.add(STREAM + stream, () => undefined),
     ownHead: own.head,
     tell: outlet.tell,
     lookMs: timing.lookMs,
+  });
+  const { live, heard: heardLive, missed: missedLive } = createLiveEnds(() => wire);
+  const { database, others } = createSharedDatabase({
+    pool,
+    link: () => wire.link,
+    start: () => wire.start(),
+    guard,
+  });
+  const wire: Wire = createWire({
+    clients,
+    schema,
+    peer,
+    poked: attention.poked,
+    ownHead: own.head,
+    heardLive,
+    heardOther: others.heard,
+    missed(of) {
+      void attention.look();
+      missedLive();
+      if (of !== undefined) return; // one of the others was cut off, not this one
+      wire.rung();
+      others.again();
+    },
   });
   const link = createWriterLink({ clients, schema, durability, patience });
   const backend = createPostgresBackend({
@@ -131,22 +169,32 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       schema,
       leaseMs: timing.leaseMs,
       describe,
-      committed: ({ sent }) => attention.sent(sent),
+      committed({ sent, adrift }) {
+        attention.sent(sent);
+        for (const { stream, id, peer: owner } of sent) {
+          wire.poke(stream, 0, id);
+          if (owner === null) wire.ring(ORPHANS);
+          else if (owner !== peer) wire.pokePeer(owner, stream, id);
+        }
+        if (adrift) wire.ring(ORPHANS);
+      },
     }),
-    moved: () => undefined,
+    moved(streams) {
+      for (const [stream, head] of streams) wire.poke(stream, head, 0);
+    },
     async close() {
       attention.stop();
       try {
-        await ownership.resign();
+        if ((await ownership.resign()) > 0) wire.ring(ORPHANS);
       } catch (error) {
         throw describe(error);
       } finally {
         isClosed = true;
-        await Promise.allSettled([link.close(), clients.close()]);
+        await Promise.allSettled([wire.close(), link.close(), clients.close()]);
       }
     },
   });
-  return createGroupedStore({
+  const store = createGroupedStore({
     location,
     clock,
     backend,
@@ -158,4 +206,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       return startGraphThread(settings, `sqlite:${path}`);
     },
   });
+  const { leaseMs } = timing;
+  const shared = createSharedStore({
+    address,
+    ask: askFreely,
+    ownership,
+    leaseMs,
+    wire,
+    live,
+    database,
+    guard,
+  });
+  return { ...store, shared };
 }

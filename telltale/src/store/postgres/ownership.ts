@@ -16,8 +16,8 @@ export interface Ownership {
   isAliveOwner(owner: NotedOwner): boolean;
   /** Noted with the next sign of life; at once where it is the first. */
   present(note: WorkerNote): void;
-  /** Gives up everything. */
-  resign(): Promise<void>;
+  /** Gives up everything, and says how many streams it owned. */
+  resign(): Promise<number>;
 }
 
 export interface OwnershipEdges {
@@ -34,6 +34,8 @@ export interface OwnershipEdges {
   readonly leaseMs: number;
   /** For tests of what others do then: it never gives a sign of life. */
   readonly isMute: boolean;
+  /** It is an owner now: others have messages for it. */
+  readonly onClaimed: () => void;
 }
 
 export function createOwnership(edges: OwnershipEdges): Ownership {
@@ -54,6 +56,7 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
     );
     id = Number(rows[0].id);
     beatenAt = asked;
+    edges.onClaimed();
     if (!isMute && timer === undefined) timer = setInterval(() => void beat(), beatMs).unref();
     return id;
   };
@@ -107,14 +110,16 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
     async resign() {
       clearInterval(timer);
       await claiming?.catch(() => undefined);
-      if (id === null) return;
-      await pool.query(
-        `WITH freed AS (UPDATE "${schema}".heads SET owner = NULL WHERE owner = $1),
-          slots AS (DELETE FROM "${schema}".slots WHERE owner = $1)
-          DELETE FROM "${schema}".owners WHERE id = $1`,
+      if (id === null) return 0;
+      const { rows } = await pool.query(
+        `WITH freed AS (UPDATE "${schema}".heads SET owner = NULL WHERE owner = $1 RETURNING 1),
+          slots AS (DELETE FROM "${schema}".slots WHERE owner = $1),
+          gone AS (DELETE FROM "${schema}".owners WHERE id = $1)
+          SELECT count(*) AS streams FROM freed`,
         [id],
       );
       id = null;
+      return Number(rows[0].streams);
     },
   };
 }

@@ -20,12 +20,14 @@ export async function patiently<T>(
   { patienceMs, given, pause }: Patience,
   attempt: () => Promise<T>,
 ): Promise<T> {
-  const deadline = performance.now() + patienceMs;
+  let deadline: number | undefined;
   for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
     try {
       return await attempt();
     } catch (error) {
-      if (!isBroken(error) || performance.now() + wait > deadline) throw error;
+      if (!isBroken(error)) throw error;
+      deadline ??= performance.now() + patienceMs;
+      if (performance.now() + wait > deadline) throw error;
     }
     // Not all at once: a server that comes up again is asked by the whole fleet.
     await pause(wait * (0.5 + Math.random() / 2));

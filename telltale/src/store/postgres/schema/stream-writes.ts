@@ -49,6 +49,10 @@ DECLARE
   r record;
   v record;
 BEGIN
+  -- Before the stream is locked: whoever else buries this owner locks the owner first, too.
+  IF p_dead IS NOT NULL THEN
+    PERFORM {S}.dissolve_1(p_dead, p_lease_ms);
+  END IF;
   SELECT s.id, h.epoch, h.head, h.owner INTO r
     FROM {S}.streams s JOIN {S}.heads h ON h.id = s.id WHERE s.stream = p_name FOR UPDATE OF h;
   IF NOT FOUND THEN
@@ -58,10 +62,7 @@ BEGIN
     SELECT w.id, w.pid, w.started_at, w.host, ${AGE_MS} AS age INTO v
       FROM {S}.owners w WHERE w.id = r.owner AND w.gone_at IS NULL;
     IF FOUND THEN
-      IF p_dead IS DISTINCT FROM r.owner OR v.age <= p_lease_ms THEN
-        RETURN jsonb_build_object('owner', jsonb_build_array(v.id, v.pid, v.started_at, v.host, v.age, r.epoch));
-      END IF;
-      PERFORM {S}.dissolve_1(r.owner, p_lease_ms);
+      RETURN jsonb_build_object('owner', jsonb_build_array(v.id, v.pid, v.started_at, v.host, v.age, r.epoch));
     END IF;
   END IF;
   UPDATE {S}.heads SET epoch = r.epoch + 1, owner = p_owner WHERE id = r.id;

@@ -1,0 +1,44 @@
+import type { LiveWire, SharedDatabase, SharedStore } from '../../shared-store.ts';
+import type { Ask } from '../ask.ts';
+import type { Ownership } from '../ownership.ts';
+import type { PostgresAddress } from '../postgres-address.ts';
+import type { Wire } from '../wire/wire.ts';
+import { createSlots } from './slots.ts';
+import { readWorkers } from './workers.ts';
+
+export interface SharedEdges {
+  readonly address: PostgresAddress;
+  readonly ask: Ask;
+  readonly ownership: Ownership;
+  readonly leaseMs: number;
+  readonly wire: Wire;
+  readonly live: LiveWire;
+  readonly database: SharedDatabase;
+  /** Refuses when the store is closed, and names what goes wrong. */
+  readonly guard: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+export const ORPHANS = 'o';
+
+export function createSharedStore(edges: SharedEdges): SharedStore {
+  const { address, ask, ownership, leaseMs, wire, live, database, guard } = edges;
+  const { schema, fleet } = address;
+  return {
+    fleet,
+    schema,
+    orphans: (limit) =>
+      guard(async () => {
+        // Dead owners first: what was theirs is found at once.
+        await ask(`SELECT "${schema}".sweep_1($1, $2)`, [ownership.id, leaseMs]);
+        const { rows } = await ask(`SELECT * FROM "${schema}".orphans_1($1)`, [Math.max(0, limit)]);
+        return rows.map(({ stream, kind, name, status, root }) => ({ stream, kind, name, status, root }));
+      }),
+    onOrphans: (moved) => wire.topics.add(ORPHANS, moved),
+    workers: () => guard(() => readWorkers(ask, schema, leaseMs)),
+    present: ownership.present,
+    isAlive: ownership.isAlive,
+    slots: createSlots({ ask, schema, ownership, leaseMs, wire, guard }),
+    live,
+    database,
+  };
+}

@@ -1,0 +1,113 @@
+import type { Client, QueryConfig } from 'pg';
+import { type PostgresClients, setHeld } from '../postgres-clients.ts';
+
+/** The connection that listens. It comes again by itself, for as long as the store is open. */
+export interface ListeningLink {
+  /** Connects, if it has not yet been asked to. */
+  start(): void;
+  readonly isUp: boolean;
+  /** From now on, and on every connection to come. Resolves at once where there is none. */
+  listen(channel: string): Promise<void>;
+  unlisten(channel: string): Promise<void>;
+  /** Sends in order, in one transaction. Rejects where it cannot be: then all of it may be lost. */
+  notify(messages: readonly (readonly [channel: string, payload: string])[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ListeningEdges {
+  readonly clients: PostgresClients;
+  readonly heard: (channel: string, payload: string) => void;
+  /** It listens; `again`: not for the first time, so some may have been missed. */
+  readonly up: (again: boolean) => void;
+  readonly down: () => void;
+}
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+/** A connection of which nothing is heard for so long is asked for a word, and has as long to give it. */
+const PING_MS = 10_000;
+/** Nobody waits for the commit of a notice, and one that is lost with the server is of no use after it. */
+const SETTINGS = 'SET synchronous_commit = off';
+
+export function createListeningLink({ clients, heard, up, down }: ListeningEdges): ListeningLink {
+  const channels = new Set<string>();
+  let client: Client | undefined;
+  let isStarted = false;
+  let isClosed = false;
+  let hasBeenUp = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  const connect = async (): Promise<void> => {
+    const made = await clients.connect(SETTINGS);
+    setHeld(made, false);
+    made.on('notification', ({ channel, payload = '' }) => heard(channel, payload));
+    const lost = new Promise<void>((resolve) => made.once('end', () => resolve()));
+    try {
+      for (const channel of channels) await made.query(`LISTEN ${quoted(channel)}`);
+    } catch (error) {
+      made.end().catch(() => undefined); // it is broken
+      throw error;
+    }
+    if (isClosed) return made.end();
+    client = made;
+    const pinging = setInterval(() => {
+      made.query({ text: 'SELECT 1', query_timeout: PING_MS } as QueryConfig).catch(() => made.end());
+    }, PING_MS).unref();
+    const again = hasBeenUp;
+    hasBeenUp = true;
+    up(again);
+    await lost;
+    clearInterval(pinging);
+    client = undefined;
+    if (!isClosed) down();
+  };
+
+  /** A connection that lived is tried again soon, one that could not be made later and later. */
+  const keep = async (): Promise<void> => {
+    for (let pause = FIRST_PAUSE_MS; !isClosed; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      try {
+        await connect();
+        pause = FIRST_PAUSE_MS;
+      } catch {
+        // Whoever needs the database hears of the trouble from his own request.
+      }
+      if (isClosed) return;
+      await new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, pause * (0.5 + Math.random() / 2)).unref();
+      });
+    }
+  };
+
+  return {
+    start() {
+      if (isStarted || isClosed) return;
+      isStarted = true;
+      void keep();
+    },
+    get isUp() {
+      return client !== undefined;
+    },
+    async listen(channel) {
+      channels.add(channel);
+      await client?.query(`LISTEN ${quoted(channel)}`);
+    },
+    async unlisten(channel) {
+      channels.delete(channel);
+      await client?.query(`UNLISTEN ${quoted(channel)}`);
+    },
+    async notify(messages) {
+      await client?.query({
+        name: 'telltale_notify',
+        text: 'SELECT pg_notify(t.c, t.p) FROM unnest($1::text[], $2::text[]) AS t(c, p)',
+        values: [messages.map(([channel]) => channel), messages.map(([, payload]) => payload)],
+      });
+    },
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await client?.end();
+    },
+  };
+}
+
+const quoted = (channel: string): string => `"${channel.replaceAll('"', '""')}"`;

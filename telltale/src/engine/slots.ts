@@ -7,6 +7,9 @@ export interface SlotAsk {
   readonly signal: AbortSignal;
 }
 
+/** Takes slots for one group. */
+export type TakeSlot = (key: string, max: number, signal: AbortSignal) => FreeSlot | Promise<FreeSlot>;
+
 /** Counted permits: a tool's `max_parallel`. Over all machines of a fleet; else of this process. */
 export interface Slots {
   /**
@@ -17,5 +20,7 @@ export interface Slots {
   take(key: string, max: number, ask: SlotAsk): FreeSlot | Promise<FreeSlot>;
 }
 
-/** Of a tool. By its name: agents that have a tool of that name share its slots, wherever they were loaded from. */
-export const toolSlots = (name: string): string => `tool ${name}`;
+export const takeSlotFor =
+  (slots: Slots, group: string): TakeSlot =>
+  (key, max, signal) =>
+    slots.take(key, max, { group, signal });

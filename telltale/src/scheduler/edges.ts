@@ -16,8 +16,8 @@ export interface TargetTraits {
   readonly timeoutMs?: number;
   /** How long it may take to stop, where that is more than GRACE_MS. */
   readonly graceMs?: number;
-  /** How many calls of it run at once, over all sessions: then `slot` is called before each try. */
-  readonly maxParallel?: number;
+  /** There where only so many calls of it run at once, over all sessions: then `slot` is called before each try. */
+  readonly slots?: { readonly key: string; readonly max: number } | undefined;
   /** What is wrong with the resolved parameters. */
   check(input: JsonObject): RuntimeError | undefined;
   /** There where a person may have to be asked: then `clear` is called before the first try. */
@@ -33,7 +33,7 @@ export interface ClearCall {
 
 /** A try that needs one of the slots of its target. The signal is aborted when the action is cancelled meanwhile. */
 export interface SlotCall {
-  readonly action: DeclaredAction;
+  readonly key: string;
   readonly max: number;
   readonly signal: AbortSignal;
 }

@@ -1,5 +1,5 @@
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
-import type { SchedulerEdges } from './edges.ts';
+import type { SchedulerEdges, TargetTraits } from './edges.ts';
 import { cancelled } from './failures.ts';
 import { enqueue, fail } from './record.ts';
 import { QUEUED, type Run, type Slotting } from './run.ts';
@@ -13,15 +13,17 @@ type TakeSlot = NonNullable<SchedulerEdges['slot']>;
  * very one that has the place. The next time it keeps its place while it waits, and so comes to its turn.
  */
 export function hasSlot(works: Works, run: Run): boolean {
-  const max = run.traits?.maxParallel;
+  const slots = run.traits?.slots;
   const take = works.edges.slot;
-  if (max === undefined || take === undefined || run.slot !== undefined) return true;
-  return isTaken(works, run, max, take);
+  if (slots === undefined || take === undefined || run.slot !== undefined) return true;
+  return isTaken(works, run, slots, take);
 }
 
-function isTaken(works: Works, run: Run, max: number, take: TakeSlot): boolean {
+type Slots = NonNullable<TargetTraits['slots']>;
+
+function isTaken(works: Works, run: Run, { key, max }: Slots, take: TakeSlot): boolean {
   const controller = new AbortController();
-  const asked = take({ action: run.action, max, signal: controller.signal });
+  const asked = take({ key, max, signal: controller.signal });
   if (typeof asked === 'function') {
     run.slot = asked;
     return true;

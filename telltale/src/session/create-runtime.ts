@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
 import { createEmbeddedEngine } from '../engine/embedded/create-embedded-engine.ts';
+import { createLocalSlots } from '../engine/local-slots.ts';
+import type { Slots } from '../engine/slots.ts';
 import type { SessionState } from '../events/state.ts';
-import { createSystemClock } from '../kernel/clock.ts';
+import { type Clock, createSystemClock } from '../kernel/clock.ts';
 import { createIdSource } from '../kernel/ids.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import { isModelRef } from '../manifest/schema/model-ref.ts';
@@ -81,6 +83,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     sessions: () => here.size,
   });
   const engine = joined?.engine ?? createEmbeddedEngine({ store, clock, onError });
+  const slots = await openSlots(store, clock);
   // Whoever called a sub-agent ends it.
   const spawn: Spawn = (begin) => createLiveSession(edges, begin, parts);
   const lateModel = createLateModels((ref, folder) => openModel(ref, { env, folder, clock }));
@@ -97,6 +100,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
         shelf,
         spawn,
         ids,
+        slots,
         approve,
         crashPoint,
         watchers,
@@ -114,7 +118,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   );
   const edges: RuntimeEdges = {
     ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
-    ...{ memories, tokenizer, watchers, here },
+    ...{ memories, tokenizer, watchers, here, slots },
   };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
@@ -244,6 +248,14 @@ async function join(store: Store, edges: Omit<OpenFleetOptions, 'store' | 'share
   if (shared === undefined) return undefined;
   const { openFleet } = await import('./fleet/open-fleet.ts');
   return openFleet({ ...edges, store, shared });
+}
+
+/** A tool's `max_parallel` holds over all that share the store. */
+async function openSlots({ shared }: Store, clock: Clock): Promise<Slots> {
+  const local = createLocalSlots();
+  if (shared === undefined) return local;
+  const { createSharedSlots } = await import('../engine/shared-slots.ts');
+  return createSharedSlots({ slots: shared.slots, local, clock });
 }
 
 /** The agent of a session, read again from where it was read. */

@@ -1,3 +1,4 @@
+import { takeSlotFor } from '../engine/slots.ts';
 import type { ObservedEvent } from '../events/event.ts';
 import type { StreamWriter } from '../store/store.ts';
 import type { beginSession } from './begin-session.ts';
@@ -64,7 +65,8 @@ export function createLiveSession(
       if (begin.kind === 'start' && begin.start.queued === true) return await leaveToOthers(opened.log);
       const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
       const onWaiting = chosen ?? edges.onWaiting ?? 'release';
-      const ended = await runSession({ ...edges, ...opened, onWaiting, stop, talk });
+      const takeSlot = takeSlotFor(edges.slots, begin.lineage?.group ?? id);
+      const ended = await runSession({ ...edges, ...opened, onWaiting, stop, talk, takeSlot });
       return begin.lineage === undefined ? readResult(begin.agent, ended) : ended;
     } catch (thrown) {
       refused(thrown);

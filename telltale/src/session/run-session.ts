@@ -97,6 +97,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       committed: log.committed,
       ...performer,
       clear: reviews.clear,
+      slot: ({ key, max, signal }) => edges.takeSlot(key, max, signal),
       ...(hooks === undefined ? {} : { before: hooks.before, after: hooks.after }),
       lookup: feeds === undefined ? lookup : (name) => feeds.keeper.value(name) ?? lookup(name),
       ...(feeds === undefined ? {} : { fetch: feeds.keeper.fetch }),

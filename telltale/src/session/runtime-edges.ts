@@ -1,3 +1,4 @@
+import type { Slots } from '../engine/slots.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { IdSource } from '../kernel/ids.ts';
 import type { LoadTokenizer } from '../kernel/tokenizer.ts';
@@ -27,6 +28,8 @@ export interface RuntimeEdges {
   readonly memories: Memories;
   readonly tokenizer: LoadTokenizer;
   readonly ids: IdSource;
+  /** A tool's `max_parallel`, over all that this process and its fleet do. */
+  readonly slots: Slots;
   readonly watchers: ReadonlySet<Watcher>;
   /** The sessions that are worked on here, by id. */
   readonly here: Map<string, Session<unknown>>;

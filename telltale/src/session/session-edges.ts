@@ -1,3 +1,4 @@
+import type { TakeSlot } from '../engine/slots.ts';
 import type { Cause } from '../events/event.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { IdSource } from '../kernel/ids.ts';
@@ -46,6 +47,8 @@ export interface SessionEdges {
   readonly ids: IdSource;
   /** Asks decision artifacts for this session. */
   readonly invoke: Invoke;
+  /** Takes a slot of a target that has a limit, in the name of the session at the top. */
+  readonly takeSlot: TakeSlot;
   /** Where it is a sub-agent's. */
   readonly lineage: Lineage | undefined;
   /** Where a run leads it that has begun it. */

@@ -1,5 +1,3 @@
-import type { StreamInfo } from './store.ts';
-
 /**
  * What a store has besides where several machines share it. All times are the database's own: a machine whose clock is
  * wrong neither loses what it holds nor takes what is not free.
@@ -28,7 +26,12 @@ export interface SharedStore {
   readonly database: SharedDatabase;
 }
 
-export interface Orphan extends Pick<StreamInfo, 'stream' | 'kind' | 'name' | 'status'> {
+/** As its `StreamInfo` has it, which is not named here: a store knows of this file. */
+export interface Orphan {
+  readonly stream: string;
+  readonly kind: 'session' | 'run';
+  readonly name: string;
+  readonly status: string;
   /** The session or run that it comes from, at the top: whose share of the workers it takes. */
   readonly root: string;
 }

@@ -56,6 +56,11 @@ export interface Target {
   /** Where that depends on the parameters: counts in place of `idempotent`. */
   idempotentFor?(input: JsonObject): boolean;
   readonly start: 'on_close' | 'on_turn_end';
+  /**
+   * Where only so many calls of it run at once, over all sessions and runs: whoever calls `run` has taken one of these
+   * slots before, and gives it back afterwards. The key is by its name: agents with a tool of that name share them.
+   */
+  readonly slots?: { readonly key: string; readonly max: number } | undefined;
   /** Time for each try, unless the action sets its own. */
   readonly timeoutMs?: number;
   /** How long it may take to stop once its signal is aborted, where it needs more than most. */

@@ -1,3 +1,4 @@
+import type { FreeSlot } from '../engine/slots.ts';
 import type { Cause } from '../events/event.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { SimpleStep, Step } from '../manifest/schema/steps/step.ts';
@@ -41,6 +42,11 @@ export interface ReadyLeaf {
   readonly repeatable: boolean;
   /** Time for each try where the step sets none. */
   readonly timeoutMs?: number;
+  /**
+   * There where its call needs a slot first: waited for before each try, ahead of `step.started`, and outside of the
+   * step's time. What it gives, gives the slot back.
+   */
+  enter?(signal: AbortSignal): FreeSlot | Promise<FreeSlot>;
   /** It keeps the step's `timeout` itself, on the log, so that it outlasts a restart: the machine sets none. */
   readonly timesItself?: true;
   /** Rejects with a RuntimeError. The result is plain JSON of bounded size. */

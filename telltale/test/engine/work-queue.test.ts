@@ -46,7 +46,14 @@ describe('the queue on PostgreSQL', () => {
       ...{ database: shared, schema, retries },
       onError: (thrown) => errors.push(thrown),
     });
-    return { shared, queue, end: async () => (await (await queue).close(), shared.end()) };
+    return {
+      shared,
+      queue,
+      end: async () => {
+        await (await queue).close();
+        await shared.end();
+      },
+    };
   };
   beforeAll(async () => {
     database = await testDatabase();

@@ -31,6 +31,7 @@ export async function sources(given: Given, more: Partial<SourceEdges> = {}): Pr
     agentView: () => ({ session_id: 's1' }),
     tokenizer,
     runWorkflow: async (name, params) => ({ ran: name, params }),
+    takeSlot: () => () => undefined,
     agentMetadata: async (name) => (name === 'other' ? { phase: 'done' } : undefined),
     ...more,
   };

@@ -15,8 +15,8 @@ const limited = (
   { targets, ...options }: StageOptions = {},
 ): StageOptions => ({
   ...options,
-  targets: { limited: { maxParallel: max, ...targets?.limited } },
-  slot: ({ action, max: most, signal }) => slots.take(action.name, most, { group: 'ses', signal }),
+  targets: { limited: { slots: { key: 'limited', max }, ...targets?.limited } },
+  slot: ({ key, max: most, signal }) => slots.take(key, most, { group: 'ses', signal }),
 });
 
 /** Slots that are given later, as a database gives them. */

@@ -9,7 +9,7 @@ import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simu
 import type { WorkflowManifest } from '../../src/manifest/schema/kinds.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
 import type { Decisions, Test } from '../../src/workflows/decisions.ts';
-import type { LeafCall, Leaves } from '../../src/workflows/leaf.ts';
+import type { LeafCall, Leaves, ReadyLeaf } from '../../src/workflows/leaf.ts';
 import { type MachineEnd, type MachineOptions, runMachine } from '../../src/workflows/machine/run-machine.ts';
 import type { Scope } from '../../src/workflows/scope.ts';
 
@@ -83,6 +83,8 @@ export interface Scripts {
   /** What a step is given now; its address if absent. */
   readonly input?: JsonObject;
   readonly repeatable?: (name: string) => boolean;
+  /** Who needs a slot of this name before it begins. */
+  readonly enter?: (name: string) => ReadyLeaf['enter'];
   readonly compensate?: (address: string, output: Json, locals: JsonObject) => void | Promise<void>;
   readonly tests?: Readonly<Record<string, boolean | ((at: string) => boolean)>>;
   readonly decide?: (test: string, at: string) => boolean;
@@ -130,6 +132,7 @@ export function createStage(
         : Promise.resolve({
             input: scripts.input ?? { at: address },
             repeatable: scripts.repeatable?.(name) ?? true,
+            ...entered(scripts.enter?.(name)),
             async run(call) {
               performed.push(call.attempt === 1 ? call.address : `${call.address} try ${call.attempt}`);
               const script = scripts.steps?.[name];
@@ -187,6 +190,9 @@ export function createStage(
     short: () => journal.events.slice(1).map(shortly),
   };
 }
+
+const entered = (enter: ReadyLeaf['enter']): Pick<ReadyLeaf, 'enter'> =>
+  enter === undefined ? {} : { enter };
 
 function shortly(event: RunEvent): string {
   const what = event.type.replace(/^step\./, '');

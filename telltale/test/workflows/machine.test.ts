@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { createLocalSlots } from '../../src/engine/local-slots.ts';
+import type { Slots } from '../../src/engine/slots.ts';
 import { sleep } from '../../src/kernel/clock.ts';
 import type { Json } from '../../src/kernel/json.ts';
+import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../src/manifest/schema/kinds.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
 import { boom, createStage, DEAD, parking, step, untilAborted } from './machine-stage.ts';
@@ -871,5 +874,119 @@ describe('cancelling and undoing', () => {
     });
     expect(await stage.run()).toMatchObject({ kind: 'completed' });
     expect(stage.undone).toEqual([]);
+  });
+});
+
+describe('a step whose call needs a slot', () => {
+  const limited = (slots: Slots, max = 1) => ({
+    enter: (name: string) =>
+      name.startsWith('free')
+        ? undefined
+        : (signal: AbortSignal) => slots.take('t', max, { group: 'run', signal }),
+  });
+  const isFree = (slots: Slots, max = 1) =>
+    typeof slots.take('t', max, { group: 'x', signal: new AbortController().signal }) === 'function';
+  const side = (...branches: readonly Step[]) =>
+    step('all', { type: 'parallel', branches: branches.map((each) => [each]) });
+
+  it('begins once it has one: until then nothing is on the log of it, and its time has not begun', async () => {
+    const slots = createLocalSlots();
+    const stage = createStage([side(step('a'), step('b', { timeout: { ms: 1_000 } }), step('free'))], {
+      ...limited(slots),
+      steps: {
+        async a(_call, clock) {
+          await sleep(clock, 60_000);
+          return 'a';
+        },
+      },
+    });
+    const over = stage.run();
+    await stage.clock.advance(59_000);
+    expect([...stage.performed].sort()).toEqual(['all/a', 'all/free']);
+    expect(stage.short()).not.toContain('started all/b');
+    await stage.clock.runAll();
+    expect(await over).toMatchObject({ kind: 'completed' });
+    const ended = stage.journal.events.find(
+      (event) => event.type === 'step.completed' && event.step === 'all/b',
+    );
+    expect(ended).toMatchObject({ ms: 0 });
+    expect(isFree(slots)).toBe(true);
+  });
+
+  it('is never one of too many, however wide a foreach is', async () => {
+    const slots = createLocalSlots();
+    let now = 0;
+    let most = 0;
+    const each = { name: 'each', type: 'foreach', in: [1, 2, 3, 4, 5, 6, 7], as: 'n', body: [step('a')] };
+    const stage = createStage([each as unknown as Step], {
+      ...limited(slots, 2),
+      steps: {
+        async a(_call, clock) {
+          most = Math.max(most, ++now);
+          await sleep(clock, 100);
+          now--;
+          return 1;
+        },
+      },
+    });
+    const over = stage.run();
+    await stage.clock.runAll();
+    expect(await over).toMatchObject({ kind: 'completed' });
+    expect([most, stage.performed.length]).toEqual([2, 7]);
+  });
+
+  it('gives it back between its tries', async () => {
+    const slots = createLocalSlots();
+    const stage = createStage([step('a', { retry: { max: 1, backoff: { ms: 1_000 } } })], {
+      ...limited(slots),
+      steps: { a: ({ attempt }) => (attempt === 1 ? boom() : 'done') },
+    });
+    const over = stage.run();
+    await stage.clock.advance(500);
+    const other = slots.take('t', 1, { group: 'x', signal: new AbortController().signal });
+    expect(typeof other).toBe('function');
+    await stage.clock.advance(5_000);
+    expect(stage.performed).toEqual(['a']);
+    (other as () => void)();
+    await stage.clock.runAll();
+    expect(await over).toEqual({ kind: 'completed', output: 'done' });
+    expect(stage.performed).toEqual(['a', 'a try 2']);
+    expect(isFree(slots)).toBe(true);
+  });
+
+  it('that is cancelled while it waits was never begun, and takes none', async () => {
+    const slots = createLocalSlots();
+    const holder = slots.take('t', 1, { group: 'x', signal: new AbortController().signal }) as () => void;
+    const cancel = new AbortController();
+    const stage = createStage([step('a')], limited(slots));
+    const over = stage.run({ cancel: cancel.signal });
+    await stage.clock.advance(10);
+    cancel.abort('enough');
+    expect(await over).toEqual({ kind: 'cancelled', reason: 'enough' });
+    expect(stage.short()).toEqual([]);
+    holder();
+    expect(isFree(slots)).toBe(true);
+  });
+
+  it('that is let go of while it waits is done after a restart, and once', async () => {
+    const slots = createLocalSlots();
+    const holder = slots.take('t', 1, { group: 'x', signal: new AbortController().signal }) as () => void;
+    const stop = new AbortController();
+    const first = createStage([step('a')], limited(slots));
+    const over = first.run({ signal: stop.signal });
+    await first.clock.advance(10);
+    stop.abort();
+    expect(await over).toEqual({ kind: 'stopped' });
+    holder();
+    const again = createStage([step('a')], limited(slots), { events: first.journal.events });
+    expect(await again.run()).toEqual({ kind: 'completed', output: 'a' });
+    expect(isFree(slots)).toBe(true);
+  });
+
+  it('that can be given none fails with the reason', async () => {
+    const full = new RuntimeError('slots_full', 'Full.');
+    const stage = createStage([step('a')], { enter: () => () => Promise.reject(full) });
+    expect(await stage.run()).toMatchObject({ kind: 'failed', error: { code: 'slots_full' }, step: 'a' });
+    expect(stage.performed).toEqual([]);
   });
 });

@@ -33,6 +33,7 @@ interface Made {
   readonly idempotent?: boolean;
   readonly timeoutMs?: number;
   readonly needs?: Target['needs'];
+  readonly slots?: Target['slots'];
   readonly run?: (call: TargetCall) => Json | Promise<Json>;
 }
 
@@ -113,6 +114,7 @@ function given({ step = {}, targets = TARGETS, says = [], edges, events = [], di
     ask: createAskText({ model: 'own', models: { fast: 'quick' } }, openModel),
     costOf: ({ input, output }) => (input + output) / 1000,
     isLetGo: () => isDead,
+    takeSlot: () => () => undefined,
     runAgent: async ({ agent, input, key }) => ({ agent, input, key }),
     runWorkflow: async ({ workflow: name, input, key }) => ({ name, input, key }),
     reviews: {
@@ -153,9 +155,17 @@ function given({ step = {}, targets = TARGETS, says = [], edges, events = [], di
 }
 
 function targetOf(name: string, made: Made, called: Called[], isDead: () => boolean): Target {
-  const { kind = 'tool', schema = { type: 'object' }, idempotent = false, timeoutMs, needs, run } = made;
+  const {
+    kind = 'tool',
+    schema = { type: 'object' },
+    idempotent = false,
+    timeoutMs,
+    needs,
+    slots,
+    run,
+  } = made;
   return {
-    ...{ kind, name, idempotent, parameters: schema, start: 'on_close' },
+    ...{ kind, name, idempotent, slots, parameters: schema, start: 'on_close' },
     description: `What ${name} does`,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(needs === undefined ? {} : { needs }),
@@ -234,6 +244,23 @@ describe('a plan that comes to its end', () => {
       'step.completed',
     ]);
     expect(run.typed('plan.acting')).toMatchObject([{ repeatable: true }, { repeatable: false }]);
+  });
+
+  test('takes a slot of what it calls before the action is on the log', async () => {
+    const story: string[] = [];
+    const fetch = { ...TARGETS.fetch, slots: { key: 'tool "fetch"', max: 1 } } as Made;
+    const run = given({
+      targets: { ...TARGETS, fetch },
+      says: [PLAN],
+      edges: {
+        takeSlot(key) {
+          story.push(`take ${key}, ${run.typed('plan.acting').length} begun`);
+          return () => story.push(`free, ${run.typed('plan.acting').length} begun`);
+        },
+      },
+    });
+    expect(await run.do()).toEqual(OUTPUT);
+    expect(story).toEqual(['take tool "fetch", 0 begun', 'free, 1 begun']);
   });
 
   test('is asked of the step’s model, with what can be called and nothing of the procedure', async () => {

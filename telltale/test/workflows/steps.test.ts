@@ -105,6 +105,7 @@ async function given({
     costOf: ({ input, output }) => (input + output) / 1000,
     session: session === undefined ? undefined : link,
     isLetGo: () => letGo,
+    takeSlot: () => () => undefined,
     runAgent: async ({ agent: name, input, vars, key }) => ({ name, input, key, vars: vars ?? null }),
     runWorkflow: async ({ workflow: name, input, key }) => ({ name, input, key }),
     reviews: {
@@ -141,6 +142,7 @@ async function given({
         address: name,
         locals: {},
       }),
+    stepNamed: (name: string) => workflow.steps?.find((each) => each.name === name) as never,
     compensate: (name: string, output: Json) =>
       leaves.compensate(
         { step: workflow.steps?.find((each) => each.name === name) as never, address: name, locals: {} },
@@ -259,6 +261,59 @@ test('a call that needs approval waits for a person, and may be left and taken u
   expect(run.typed('review.requested')).toHaveLength(1);
   // From the approval on, a crash leaves it in doubt.
   expect(run.typed('step.started').at(-1)).toMatchObject({ step: 'd', repeatable: false });
+});
+
+test('a call that needs approval and a slot takes the slot once a person has answered, and gives it back', async () => {
+  const story: string[] = [];
+  const run = await given({
+    ...ASKING,
+    files: moduleTool('deploy', 'export const run = () => "deployed"', 'approval: always\nmax_parallel: 2'),
+    edges: {
+      takeSlot(key, max) {
+        story.push(`take ${key} of ${max}, ${run.typed('step.started').length} on the log`);
+        return () => story.push('free');
+      },
+    },
+  });
+  const doing = await run.begin('d');
+  await settled();
+  expect(story).toEqual([]);
+  run.answer('approve');
+  expect(await doing.result).toBe('deployed');
+  // The one that says that a crash leaves it in doubt comes after it.
+  expect(story).toEqual(['take tool "deploy" of 2, 1 on the log', 'free']);
+  expect(run.typed('step.started')).toHaveLength(2);
+});
+
+test('what undoes a step takes a slot of the tool that it calls, ahead of the word that it begins', async () => {
+  const story: string[] = [];
+  const run = await given({
+    agent: 'import: { tools: [./undo.yml] }',
+    files: moduleTool('undo', 'export const run = () => { throw new Error("no") }', 'max_parallel: 1'),
+    steps: [
+      {
+        name: 'a',
+        type: 'tool',
+        target: 'undo',
+        parameters: {},
+        compensate: { type: 'tool', target: 'undo' },
+      },
+    ],
+    edges: {
+      takeSlot() {
+        story.push('take');
+        return () => story.push('free');
+      },
+    },
+  });
+  const undone = run.leaves.compensate(
+    { step: run.stepNamed('a'), address: 'a', locals: {} },
+    null,
+    new AbortController().signal,
+    async () => void story.push('begin'),
+  );
+  expect((await failure(undone)).code).toBe('tool_failed');
+  expect(story).toEqual(['take', 'begin', 'free']);
 });
 
 test('a call that a person refuses fails, and says who and why', async () => {

@@ -163,6 +163,7 @@ export function taskWorld(play: Play): TaskWorld {
       ...{ workflow, journal, clock, scope, decisions, workers, ask },
       targets: { find: () => undefined, all: [] },
       world: undefined as never,
+      takeSlot: () => () => undefined,
       costOf: ({ input, output }) => (input + output) / 1000,
       isLetGo: () => letGo,
       runAgent: () => Promise.reject(new Error('no agent is run here')),

@@ -20,11 +20,18 @@ const SWEEP_SOON_MS = 50;
 export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
   const { store, shared, queue, clock, random, capacity, onError } = options;
   const { onLaidAside = () => undefined, sessions = () => 0 } = options;
-  const local = createEmbeddedEngine({ store, clock, onError, atOnce: Math.max(1, capacity) });
-  const offers = createTakenOffers({ onError, onLaidAside, now: clock.now });
+  const local = createEmbeddedEngine({
+    store,
+    clock,
+    onError,
+    ...(capacity > 0 ? { atOnce: capacity } : {}),
+  });
+  const offers = createTakenOffers({ onError, onLaidAside, now: clock.now, store });
   const hasRoomInQueue = createAdmission({ shared, queue, clock });
   /** Streams that this process holds or waits for: not given away, not even while it drains. */
   const kept = new Set<string>();
+  /** Of streams that were placed here, until they are worked on. */
+  const groups = new Map<string, string>();
   const kinds = new Set<StreamKind>();
   let status: 'open' | 'draining' | 'closed' = 'open';
   /** There may be more to take than there was room for. */
@@ -71,10 +78,11 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     (kind: StreamKind, given: Work): Work =>
     async (stream, signal) => {
       const key = offerKey({ kind, stream });
+      const group = groups.get(key);
+      groups.delete(key);
+      if (status !== 'open' && !kept.has(key)) return { kind: 'done' };
       try {
-        return await offers.perform(kind, stream, async (taken) =>
-          status === 'open' || kept.has(key) ? given(stream, signal, taken) : { kind: 'done' },
-        );
+        return await offers.perform(kind, stream, async (taken) => given(stream, signal, taken), group);
       } finally {
         kept.delete(key);
         if (wantsMore) taking.poke();
@@ -83,9 +91,10 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
 
   const place: FleetEngine['place'] = (kind, stream, how, group) => {
     if (how !== undefined) kept.add(offerKey({ kind, stream }));
-    if (how !== undefined || !kinds.has(kind) || local.has(kind, stream) || room() > 0)
+    if (how !== undefined || !kinds.has(kind) || local.has(kind, stream) || room() > 0) {
+      if (group !== undefined) groups.set(offerKey({ kind, stream }), group);
       local.place(kind, stream, how, group);
-    else if (status !== 'closed') offering.add(kind, stream, group);
+    } else if (status !== 'closed') offering.add(kind, stream, group);
   };
 
   return {
@@ -126,16 +135,16 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     async close() {
       status = 'closed';
       for (const end of deaf) end();
-      const local_ = local.close();
+      const closed = local.close();
       await Promise.all([taking.stop(), sweeping.stop(), offering.close()]);
       await offers.giveBack();
-      await local_;
+      await closed;
     },
   };
 }
 
 /** The groups that have their share of this process, counting one that may be waiting: others come first. */
 function overShare(groups: ReadonlyMap<string, number>, capacity: number): ReadonlySet<string> {
-  const share = Math.max(1, Math.floor(capacity / (groups.size + 1)));
+  const share = Math.ceil(capacity / (groups.size + 1));
   return new Set([...groups].flatMap(([group, held]) => (held >= share ? [group] : [])));
 }

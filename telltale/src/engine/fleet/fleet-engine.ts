@@ -39,7 +39,7 @@ export interface FleetEngineOptions {
   readonly clock: Clock;
   /** From 0 up to 1. */
   readonly random: () => number;
-  /** Streams that this process works on at once. */
+  /** Streams that this process works on at once; 0 where it works on none but those that it holds or waits for. */
   readonly capacity: number;
   /** Sessions that are worked on in this process, whoever began them: they take places as well. */
   readonly sessions?: () => number;

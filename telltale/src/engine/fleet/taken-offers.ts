@@ -1,4 +1,5 @@
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { Store } from '../../store/store.ts';
 import type { StreamKind, Work, WorkEnd } from '../engine.ts';
 import { type LaidAside, offerKey, type TakenOffer, type WhyNot } from './work-queue.ts';
 
@@ -6,6 +7,7 @@ export interface TakenOffersEdges {
   readonly onError: (thrown: unknown, about: { readonly kind: StreamKind; readonly stream: string }) => void;
   readonly onLaidAside: (aside: LaidAside) => void;
   readonly now: () => number;
+  readonly store: Pick<Store, 'info'>;
 }
 
 /** Offers that this process has taken, until it is clear who works on their streams. */
@@ -15,8 +17,13 @@ export interface TakenOffers {
   fail(offer: TakenOffer, why: WhyNot): Promise<void>;
   /** How many streams of each group are in hand. */
   readonly groups: ReadonlyMap<string, number>;
-  /** Does work on a stream, and says what became of the offer that it was taken with, if it was. */
-  perform(kind: StreamKind, stream: string, work: (taken: () => void) => ReturnType<Work>): Promise<WorkEnd>;
+  /** Does work on a stream, and says what became of the offer that it was taken with, or else of whose group it is. */
+  perform(
+    kind: StreamKind,
+    stream: string,
+    work: (taken: () => void) => ReturnType<Work>,
+    placedBy?: string,
+  ): Promise<WorkEnd>;
   /** Gives back what was taken and not begun: the next sweep offers it again. */
   giveBack(): Promise<void>;
 }
@@ -24,11 +31,13 @@ export interface TakenOffers {
 /** The stream is another's. Whoever has it goes on with it: here is nothing to try again. */
 const NOT_OURS: ReadonlySet<string> = new Set(['stream_owned', 'stream_lost', 'stream_moved']);
 
-export function createTakenOffers({ onError, onLaidAside, now }: TakenOffersEdges): TakenOffers {
+const LEFT: WhyNot = { code: 'work_left', message: 'A worker looked at it, and left it as it was.' };
+
+export function createTakenOffers({ onError, onLaidAside, now, store }: TakenOffersEdges): TakenOffers {
   const taken = new Map<string, TakenOffer>();
   const groups = new Map<string, number>();
 
-  const count = ({ group }: TakenOffer, by: number) => {
+  const count = (group: string, by: number) => {
     const held = (groups.get(group) ?? 0) + by;
     if (held > 0) groups.set(group, held);
     else groups.delete(group);
@@ -45,14 +54,20 @@ export function createTakenOffers({ onError, onLaidAside, now }: TakenOffersEdge
     }
   };
 
+  /** Whether there is something to do and nobody does it: settled, it would be offered again and again. */
+  const isLeft = async (stream: string) => {
+    const info = await store.info(stream);
+    if (info === undefined || info.owner !== undefined) return false;
+    if (info.status === 'running') return true;
+    return info.status === 'waiting' && (info.messages !== undefined || (info.due ?? now() + 1) <= now());
+  };
+
   const end = async (offer: TakenOffer | undefined, isHeld: boolean, ended: WorkEnd): Promise<WorkEnd> => {
     if (offer === undefined || isHeld) return ended;
-    if (ended.kind !== 'unable') {
-      await settle(offer);
-      return ended;
-    }
-    await fail(offer, ended.why);
-    return { kind: 'done' };
+    const why = ended.kind === 'unable' ? ended.why : (await isLeft(offer.stream)) ? LEFT : undefined;
+    await (why === undefined ? settle(offer) : fail(offer, why));
+    // The pause is the queue's, and so is who tries it next.
+    return why === undefined ? ended : { kind: 'done' };
   };
 
   return {
@@ -61,12 +76,14 @@ export function createTakenOffers({ onError, onLaidAside, now }: TakenOffersEdge
     fail,
     add(offer) {
       taken.set(offerKey(offer), offer);
-      count(offer, 1);
+      count(offer.group, 1);
     },
-    async perform(kind, stream, work) {
+    async perform(kind, stream, work, placedBy) {
       const key = offerKey({ kind, stream });
       const offer = taken.get(key);
       taken.delete(key);
+      const group = offer?.group ?? placedBy;
+      if (offer === undefined && group !== undefined) count(group, 1);
       let isHeld = false;
       try {
         const ended = await work(() => {
@@ -81,13 +98,13 @@ export function createTakenOffers({ onError, onLaidAside, now }: TakenOffersEdge
         if (offer === undefined || isHeld) throw thrown;
         return await end(offer, false, { kind: 'unable', why: error });
       } finally {
-        if (offer !== undefined) count(offer, -1);
+        if (group !== undefined) count(group, -1);
       }
     },
     async giveBack() {
       const all = [...taken.values()];
       taken.clear();
-      for (const offer of all) count(offer, -1);
+      for (const { group } of all) count(group, -1);
       await Promise.all(all.map(settle));
     },
   };

@@ -25,6 +25,8 @@ export interface SourceEdges {
   readonly stateMetrics?: () => Promise<readonly FieldMetrics[]>;
   /** Whether the model brought the feed in, or one that it is made of: it may then only make calls that change nothing. */
   readonly isModels?: (feed: string) => boolean;
+  /** Takes one of the slots of a target that has a limit; what it gives, gives it back. */
+  readonly takeSlot: (key: string, max: number, signal: AbortSignal) => (() => void) | Promise<() => void>;
   /** What a feed's call of a model used. */
   readonly charge?: (feed: string, ...used: Used) => void;
   /** Puts a note on the session's log, each text once. */

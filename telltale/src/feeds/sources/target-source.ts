@@ -35,22 +35,29 @@ export function createTargetSource(edges: SourceEdges) {
     const id = `feed:${feed.id}`;
     const { charge, note, agentView: agent } = edges;
     const seconds = target.timeoutMs === undefined ? undefined : target.timeoutMs / 1000;
-    return withTimeout(signal, seconds, `${target.kind} "${target.name}"`, clock, (limited) =>
-      target.run({
-        session,
-        id,
-        input,
-        attempt: 1,
-        signal: limited,
-        // Each load is a call of its own: a server that knows the key would give the old answer again.
-        idempotencyKey: `${session}:${id}:${clock.now()}:${++calls}`,
-        agent,
-        progress: () => undefined,
-        model,
-        ...(charge === undefined ? {} : { charge: (...used) => charge(feed.id, ...used) }),
-        ...(note === undefined ? {} : { note }),
-      }),
-    );
+    const { slots } = target;
+    // The target's time counts from its start; the load's goes on.
+    const free = slots && (await edges.takeSlot(slots.key, slots.max, signal));
+    try {
+      return await withTimeout(signal, seconds, `${target.kind} "${target.name}"`, clock, (limited) =>
+        target.run({
+          session,
+          id,
+          input,
+          attempt: 1,
+          signal: limited,
+          // Each load is a call of its own: a server that knows the key would give the old answer again.
+          idempotencyKey: `${session}:${id}:${clock.now()}:${++calls}`,
+          agent,
+          progress: () => undefined,
+          model,
+          ...(charge === undefined ? {} : { charge: (...used) => charge(feed.id, ...used) }),
+          ...(note === undefined ? {} : { note }),
+        }),
+      );
+    } finally {
+      free?.();
+    }
   };
 }
 

@@ -4,7 +4,7 @@ import { closed } from './closed.ts';
 import { commandLine } from './hooks.ts';
 import { jsonValue } from './json-value.ts';
 import { name, nonEmptyText, targetName, text, version } from './names.ts';
-import { flag } from './numbers.ts';
+import { count, flag } from './numbers.ts';
 import { byteSize, positiveDuration } from './quantities.ts';
 import { userSchema } from './user-schema.ts';
 
@@ -112,6 +112,11 @@ export const tool = closed(
       max_bytes: 'It is "output: { max_bytes }".',
       timeout_seconds: 'It is "timeout": a bare number is seconds.',
       streaming: 'It is "stream: true".',
+      concurrency: 'It is "max_parallel".',
+      max_concurrency: 'It is "max_parallel".',
+      max_concurrent: 'It is "max_parallel".',
+      parallel_actions:
+        'In a Tool it is "max_parallel"; "parallel_actions" belongs to the limits of an Agent.',
       permissions: 'Permissions belong to the Agent.',
     },
   },
@@ -133,6 +138,9 @@ export const tool = closed(
     approval: z.enum(['always', 'never']).default('never').describe('always: a person approves each call.'),
     timeout: positiveDuration(
       "Time for each try, unless the action sets its own; the agent's action_timeout if absent.",
+    ).optional(),
+    max_parallel: count(
+      'How many calls of it run at once, over all sessions and runs: of the process, or of all workers that share a PostgreSQL store. No limit if absent.',
     ).optional(),
     output: closed(
       {

@@ -2,7 +2,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { ReviewReply } from '../../session/reviews/read-reply.ts';
 import type { Session } from '../../session/runtime-types.ts';
-import { admittedHere } from '../routes/admitted.ts';
+import { admitted } from '../routes/admitted.ts';
 import type { ServerEdges } from '../server-edges.ts';
 import { type Begun, createCurrentExchanges } from './current-exchanges.ts';
 import { createElsewhere } from './elsewhere.ts';
@@ -84,9 +84,9 @@ export function createChats(edges: ServerEdges): Chats {
   };
 
   const start = async ({ agent, thread, user, replays }: Asked, input: string): Promise<Begun> => {
-    await admittedHere(runtime);
+    const queued = (await admitted(runtime)) === 'queue';
     const session = runtime.start(agent, {
-      ...{ input, chat: true, onWaiting: 'hold' },
+      ...{ input, chat: true, onWaiting: 'hold', queued },
       ...(user === undefined ? {} : { user }),
     });
     const fold = createExchangeFold({ kind: 'session' }, [], true);

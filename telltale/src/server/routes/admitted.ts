@@ -13,11 +13,6 @@ export async function admitted({ fleet }: Pick<Runtime, 'fleet'>): Promise<'here
   return admission;
 }
 
-/** As `admitted`, for what can only be worked on here: its client is at the other end of this connection. */
-export async function admittedHere({ fleet }: Pick<Runtime, 'fleet'>): Promise<void> {
-  if (fleet !== undefined && (await fleet.admit()) !== 'here') throw fleetFull(fleet.name);
-}
-
 const fleetFull = (fleet: string) =>
   withHeaders(
     new RuntimeError('fleet_full', `All workers of the fleet "${fleet}" are busy, and so is its queue.`, {

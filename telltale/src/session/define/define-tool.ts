@@ -35,6 +35,8 @@ export interface ToolDefinition<Parameters extends Schema, Output extends Standa
   readonly approval?: 'always' | 'never';
   /** For each try: `30s`, or a number of seconds. */
   readonly timeout?: Quantity;
+  /** How many calls of it run at once, over all sessions and runs, and over all workers of a fleet. No limit without it. */
+  readonly max_parallel?: number;
   /** true: what `progress` is called with is shown as `action.progress`. */
   readonly stream?: boolean;
   readonly run: (

@@ -71,7 +71,7 @@ function joinedWith(last: LiveItem | undefined, item: LiveItem): LiveItem | unde
 }
 
 /** Two pieces of one element as one. */
-export function joinedDelta(last: LiveEvent, event: LiveEvent): LiveEvent | undefined {
+function joinedDelta(last: LiveEvent, event: LiveEvent): LiveEvent | undefined {
   if (last.type === 'action.progress' || event.type === 'action.progress') return undefined;
   if (last.type !== event.type || last.turn !== event.turn) return undefined;
   const isOne =

@@ -29,7 +29,7 @@ export interface SessionFeeds {
 }
 
 export interface SessionFeedsEdges
-  extends Pick<SessionEdges, 'prepared' | 'store' | 'clock' | 'random' | 'tokenizer'> {
+  extends Pick<SessionEdges, 'prepared' | 'store' | 'clock' | 'random' | 'tokenizer' | 'takeSlot'> {
   readonly state: SessionState;
   /** Folds into the state before it returns. */
   readonly append: (body: EventBody) => unknown;
@@ -55,6 +55,7 @@ export function createSessionFeeds(edges: SessionFeedsEdges): SessionFeeds {
     ...{ agent: manifest, targets, state, tokenizer },
     agentView: edges.view,
     runWorkflow: edges.runWorkflow,
+    takeSlot: edges.takeSlot,
     agentMetadata: (name, onlyCalled) => agentMetadata(store, state, name, onlyCalled),
     stateMetrics: edges.metrics,
     isModels: (feed) => modelHasPart(feed, state, byId),

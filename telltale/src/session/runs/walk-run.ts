@@ -1,3 +1,4 @@
+import { takeSlotFor } from '../../engine/slots.ts';
 import { emptyState } from '../../events/state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { allSteps } from '../../workflows/all-steps.ts';
@@ -82,6 +83,7 @@ export function walkRun(
   const lent = lendAgents(edges, prepared);
   const leafEdges: LeafEdges = {
     ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
+    takeSlot: takeSlotFor(edges.slots, group),
     targets: prepared.targets,
     world: prepared.targets.edges,
     ask: prepared.targets.ask,

@@ -68,6 +68,7 @@ export function toolTarget(
     idempotent: tool.idempotent,
     start: tool.start,
     ...(tool.timeout === undefined ? {} : { timeoutMs: tool.timeout.ms }),
+    ...(tool.max_parallel === undefined ? {} : { slots: { key: what, max: tool.max_parallel } }),
     check: own?.check ?? compileCheck(parameters, what),
     ...(needs === undefined ? {} : { needs: (input, context) => needs({ ...defaults, ...input }, context) }),
     definition: () => definitionHash({ manifest: tool as unknown as Json, code: codeHash?.() ?? null }),

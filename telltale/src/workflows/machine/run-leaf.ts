@@ -1,13 +1,15 @@
+import type { FreeSlot } from '../../engine/slots.ts';
 import type { StepState } from '../../events/run-state.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { SimpleStep } from '../../manifest/schema/steps/step.ts';
 import type { ReadyLeaf } from '../leaf.ts';
 import { attempt, type Tried } from './attempt.ts';
+import { enterSlot } from './enter-slot.ts';
 import { interrupted } from './failures.ts';
 import type { ListOutcome } from './outcome.ts';
 import { pauseAfter, pauseUntil } from './pause.ts';
 import { type Begun, cancel, complete, fail, failAtOnce } from './settle-step.ts';
-import { notBegun, type Place, type Walk } from './walk.ts';
+import { LET_GO, notBegun, type Place, type Walk } from './walk.ts';
 
 /** Does a step without steps inside, from where the log left it to its end. */
 export async function runLeaf(
@@ -34,7 +36,7 @@ export async function runLeaf(
 
   const repeatable = known?.repeatable ?? ready.repeatable;
   const input = known?.input ?? ready.input;
-  const startedAt = known?.startedAt ?? walk.clock.now();
+  let startedAt = known?.startedAt ?? walk.clock.now();
   let triedAt = known?.triedAt ?? startedAt;
   let attempts = known?.attempts ?? 1;
   let cause = known?.cause;
@@ -47,17 +49,31 @@ export async function runLeaf(
   }
 
   for (;;) {
-    if (begin) {
-      triedAt = walk.clock.now();
-      cause = walk.write(
-        { type: 'step.started', step: address, attempt: attempts, input, repeatable },
-        place.cause,
-      );
-      if (!repeatable) await walk.journal.flushed();
+    let free: FreeSlot | undefined;
+    if (ready.enter !== undefined) {
+      const before = cause && { step, address, startedAt, attempts: begin ? attempts - 1 : attempts, cause };
+      const entered = await enter(walk, step, address, place, ready.enter, before);
+      if (typeof entered !== 'function') return entered;
+      free = entered;
     }
-    const begun: Begun = { step, address, startedAt, attempts, cause: cause ?? walk.state.started };
-    if (branch.stopped !== undefined) return cancel(walk, begun, branch.stopped);
-    const tried = await tryOnce(walk, place, ready, { begun, input, triedAt, repeatable, step });
+    let begun: Begun;
+    let tried: Tried;
+    try {
+      if (begin) {
+        triedAt = walk.clock.now();
+        if (cause === undefined) startedAt = triedAt;
+        cause = walk.write(
+          { type: 'step.started', step: address, attempt: attempts, input, repeatable },
+          place.cause,
+        );
+        if (!repeatable) await walk.journal.flushed();
+      }
+      begun = { step, address, startedAt, attempts, cause: cause ?? walk.state.started };
+      if (branch.stopped !== undefined) return cancel(walk, begun, branch.stopped);
+      tried = await tryOnce(walk, place, ready, { begun, input, triedAt, repeatable, step });
+    } finally {
+      free?.();
+    }
     if (tried.kind === 'done') return complete(walk, begun, tried.output);
     if (tried.kind === 'stopped') return cancel(walk, begun, tried.reason);
     const error = tried.error.toJSON();
@@ -69,6 +85,26 @@ export async function runLeaf(
     if (branch.stopped !== undefined) return cancel(walk, begun, branch.stopped);
     attempts++;
     begin = true;
+  }
+}
+
+/** Waits for its slot, or says how the step ends without one. `before`: its last try, where it has had one. */
+async function enter(
+  walk: Walk,
+  step: SimpleStep,
+  address: string,
+  { branch, cause }: Place,
+  asked: NonNullable<ReadyLeaf['enter']>,
+  before: Begun | undefined,
+): Promise<FreeSlot | ListOutcome> {
+  try {
+    const free = await enterSlot(branch, asked);
+    if (free !== undefined) return free;
+    return before === undefined ? notBegun(branch) : cancel(walk, before, branch.stopped ?? 'cancelled');
+  } catch (thrown) {
+    if (thrown === LET_GO) throw thrown;
+    const error = toRuntimeError(thrown).toJSON();
+    return before === undefined ? failAtOnce(walk, step, address, error, cause) : fail(walk, before, error);
   }
 }
 

@@ -28,7 +28,7 @@ export const isRepeatable = (target: Target, input: JsonObject): boolean =>
   target.idempotentFor?.(input) ?? target.idempotent;
 
 /** What of a target a step calls; without a kind, a program of the step's own. */
-export interface Callable extends Pick<Target, 'needs' | 'definition' | 'run' | 'timeoutMs'> {
+export interface Callable extends Pick<Target, 'needs' | 'definition' | 'run' | 'timeoutMs' | 'slots'> {
   readonly kind?: TargetKind;
 }
 
@@ -37,7 +37,7 @@ interface CallOptions extends Pick<TargetCall, 'model'> {
   readonly onApproved?: () => Promise<void>;
 }
 
-/** Calls a target for a try of a step, once a person has approved what needs it. */
+/** Calls a target for a try of a step, once a person has approved what needs it, and one of its slots is free. */
 export async function callTarget(
   target: Callable,
   call: LeafCall,
@@ -48,9 +48,16 @@ export async function callTarget(
   const mayLook = target.kind === 'tool' || target.kind === 'llm';
   const agent = mayLook ? await context.scope.agent() : {};
   const granted = await approval(target, agent, call, context);
-  if (granted !== undefined) await onApproved?.();
-  call.signal.throwIfAborted();
-  return target.run({ ...targetCall(call, agent, context), granted, model });
+  const { slots } = target;
+  const free = slots && (await context.takeSlot(slots.key, slots.max, call.signal));
+  try {
+    if (granted !== undefined) await onApproved?.();
+    call.signal.throwIfAborted();
+    const running = target.run({ ...targetCall(call, agent, context), granted, model });
+    return free === undefined ? running : await running;
+  } finally {
+    free?.();
+  }
 }
 
 /** One try of a step, as targets get it. */

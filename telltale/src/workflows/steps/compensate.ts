@@ -28,17 +28,22 @@ export async function compensate(
   };
   const ready = await prepared(call, place, context);
   const { state } = context.journal;
-  await begin(ready.repeatable);
-  signal.throwIfAborted();
-  await ready.run({
-    ...place,
-    input: ready.input,
-    attempt: 1,
-    signal,
-    idempotencyKey: `${state.id}:${place.address}`,
-    cause: state.steps.get(address)?.cause ?? state.started,
-    park: cannotWait,
-  });
+  const free = await ready.enter?.(signal);
+  try {
+    await begin(ready.repeatable);
+    signal.throwIfAborted();
+    await ready.run({
+      ...place,
+      input: ready.input,
+      attempt: 1,
+      signal,
+      idempotencyKey: `${state.id}:${place.address}`,
+      cause: state.steps.get(address)?.cause ?? state.started,
+      park: cannotWait,
+    });
+  } finally {
+    free?.();
+  }
 }
 
 function prepared(step: StepOf<CallType>, place: LeafPlace, context: LeafContext) {

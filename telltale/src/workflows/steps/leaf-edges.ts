@@ -1,4 +1,5 @@
 import type { RunJournal } from '../../engine/run-journal.ts';
+import type { TakeSlot } from '../../engine/slots.ts';
 import type { Cause, ReviewAnswer } from '../../events/event.ts';
 import type { ApprovalRequest } from '../../events/run-event.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -37,6 +38,8 @@ export interface LeafEdges {
   readonly session?: SessionLink | undefined;
   /** Whether this process has let go of the run: then what a step waited for goes on without it. */
   readonly isLetGo: () => boolean;
+  /** Takes one of the slots of a target that has a limit. */
+  readonly takeSlot: TakeSlot;
   readonly runAgent: RunAgent;
   readonly runWorkflow: RunWorkflow;
   readonly reviews: RunReviews;

@@ -16,14 +16,19 @@ export async function targetLeaf(
   place: LeafPlace,
   context: LeafContext,
 ): Promise<ReadyLeaf> {
-  const { timeoutMs } = target;
+  const { timeoutMs, slots } = target;
   const need = await target.needs?.(input, { agent: await viewFor(target, context) });
   if (need === undefined)
     return {
       input,
       repeatable,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      run: (call) => callTarget(target, call, context),
+      ...(slots === undefined
+        ? { run: (call) => callTarget(target, call, context) }
+        : {
+            enter: (signal) => context.takeSlot(slots.key, slots.max, signal),
+            run: (call) => callTarget({ ...target, slots: undefined }, call, context),
+          }),
     };
   const ms = place.step.timeout?.ms ?? timeoutMs;
   const timed: Callable = {

@@ -7,7 +7,7 @@ import { agent, fields, found, said, step, steps, tool } from './said.ts';
 describe('an issue says what was found, what is allowed and the nearest right name', () => {
   it('for an unknown key', () => {
     expect(said(tool({ idempotentt: true }))).toEqual([
-      'unknown_key idempotentt: A Tool has no key "idempotentt". | Did you mean "idempotent"? Allowed here: version, description, parameters, idempotent, start, approval, timeout, output, stream.',
+      'unknown_key idempotentt: A Tool has no key "idempotentt". | Did you mean "idempotent"? Allowed here: version, description, parameters, idempotent, start, approval, timeout, max_parallel, output, stream.',
     ]);
   });
 

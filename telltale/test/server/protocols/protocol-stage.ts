@@ -45,8 +45,9 @@ type AgentSketch = Omit<Parameters<typeof defineAgent>[0], 'name' | 'model'> & {
 export async function openStage(
   sketches: Readonly<Record<string, AgentSketch>>,
   store: Store = createMemoryStore({ clock: createSystemClock() }),
+  seenAs: (runtime: Runtime) => Runtime = (runtime) => runtime,
 ): Promise<Stage> {
-  const runtime = await createRuntime({ store });
+  const runtime = seenAs(await createRuntime({ store }));
   const models = new Map<string, ReturnType<typeof scripted>>();
   const agents = new Map<string, LoadedAgent<unknown>>();
   for (const [name, { turns, tokensPerSecond, ...rest }] of Object.entries(sketches)) {

@@ -49,8 +49,8 @@ function fleet(home: MemoryHome = createMemoryHome()): Fleet {
     const pid = ++pids;
     const live = wire.join();
     const isAlive = (owner: { readonly pid: number }) => !dead.has(owner.pid);
-    const store = sharedOver(createMemoryStore({ clock, home, pid, isAlive }), live);
-    const runtime = await createRuntime({ store, onError: () => undefined });
+    const store = createMemoryStore({ clock, home, pid, isAlive });
+    const runtime = sharedOver(await createRuntime({ store, onError: () => undefined }), live);
     const publishing = publishLive({ runtime, live, clock });
     open.push(runtime, publishing);
     return {
@@ -109,7 +109,7 @@ describe('a session that another process works on', () => {
     const client = await follow(session.id);
     await tuned(client, model);
     await model.say('<response final="true">Good ');
-    const words = Array.from({ length: 300 }, (_, n) => `word ${n} `);
+    const words = Array.from({ length: 100 }, (_, n) => `word ${n} `);
     for (const word of words) await model.say(word);
     await model.say('morning.</response>');
     await session.result;
@@ -481,8 +481,8 @@ describe('what is read and what is heard', () => {
 
   it('cross in messages below the limit, whatever is said', () => {
     const text = fc.oneof(
-      fc.string({ maxLength: 3_000 }),
-      fc.string({ unit: 'binary', maxLength: 3_000 }),
+      fc.string({ maxLength: 200 }),
+      fc.string({ unit: 'binary', maxLength: 200 }),
       fc.constantFrom('\u0000'.repeat(5_000), '😀'.repeat(5_000), 'ä"\\'.repeat(4_000)),
     );
     fc.assert(
@@ -514,19 +514,26 @@ describe('what is read and what is heard', () => {
 
 describe('front ends', () => {
   /** Two servers that know the same agent. Only the first is ever asked to begin. */
-  async function twoStages(turns: readonly (string | object)[], more: object = {}) {
+  async function twoStages(
+    turns: readonly (string | object)[],
+    more: object = {},
+    aboutSecond: Partial<Runtime> = {},
+  ) {
     const home = createMemoryHome();
     const wire = createFakeWire();
-    const stageOf = async (pid: number, said: readonly (string | object)[]) => {
+    const stageOf = async (pid: number, said: readonly (string | object)[], about: Partial<Runtime> = {}) => {
       const live = wire.join();
-      const store = sharedOver(createMemoryStore({ clock, home, pid }), live);
-      const stage = await openStage({ talker: { ...more, turns: said as string[] } }, store);
+      const store = createMemoryStore({ clock, home, pid });
+      const stage = await openStage({ talker: { ...more, turns: said as string[] } }, store, (runtime) => ({
+        ...sharedOver(runtime, live),
+        ...about,
+      }));
       open.push(stage, publishLive({ runtime: stage.runtime, live, clock }));
       return stage;
     };
     return {
       first: await stageOf(1, turns),
-      second: await stageOf(2, ['<response final="true">Not me.</response>']),
+      second: await stageOf(2, ['<response final="true">Not me.</response>'], aboutSecond),
     };
   }
   const chat = (text: string) => ({
@@ -593,4 +600,28 @@ describe('front ends', () => {
     await begun;
     expect((await fetch(`${second.url}/chat/talker/c1/stream`)).status).toBe(204);
   });
+
+  it.each(['/chat', '/v1/chat/completions'])(
+    'begin at a full server, and %s has the answer of another',
+    async (path) => {
+      const full = { admit: async () => 'queue' } as unknown as NonNullable<Runtime['fleet']>;
+      const { first, second } = await twoStages([], {}, { fleet: full });
+      const asked =
+        path === '/chat'
+          ? chat('Hello.')
+          : { model: 'talker', messages: [{ role: 'user', content: 'Hello.' }] };
+      const answering = second.post(path, asked);
+      await expect.poll(() => first.newest()).not.toBe('');
+      const session = await first.newest();
+      await expect.poll(async () => (await first.store.info(session))?.owner).toBe(undefined);
+      const model = createSpokenModel();
+      await first.runtime.resume(session, { agent: await agentOf(model), acceptChanges: true });
+      await model.say('<response final="true">Good ');
+      await model.say('day.</response>');
+      const answered = await answering;
+      if (path === '/chat') expect(await answer(answered)).toBe('Good day.');
+      else expect(await answered.json()).toMatchObject({ choices: [{ message: { content: 'Good day.' } }] });
+      expect(second.strays).toEqual([]);
+    },
+  );
 });

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
+import type { Runtime } from '../../../src/session/runtime-types.ts';
 import { type LiveWire, MAX_LIVE_BYTES, type SharedStore } from '../../../src/store/shared-store.ts';
-import type { Store } from '../../../src/store/store.ts';
 
 interface Sent {
   readonly channel: string;
@@ -68,8 +68,11 @@ export function createFakeWire(): FakeWire {
   return wire;
 }
 
-/** The store as one of several machines' has it. */
-export const sharedOver = (store: Store, live: LiveWire): Store => ({
-  ...store,
-  shared: { fleet: 'test', schema: 'test', live } as SharedStore, // what else it has is nobody's here
+/** The runtime as that of one of several machines. */
+export const sharedOver = (runtime: Runtime, live: LiveWire): Runtime => ({
+  ...runtime,
+  store: {
+    ...runtime.store,
+    shared: { fleet: 'test', schema: 'test', live } as SharedStore, // what else it has is nobody's here
+  },
 });

@@ -4,7 +4,7 @@ import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import type { LoadedAgent } from '../../../session/loaded-agent.ts';
 import type { CatalogEntry } from '../../catalog/agent-catalog.ts';
 import { headersOf } from '../../http/error-answer.ts';
-import { admittedHere } from '../../routes/admitted.ts';
+import { admitted } from '../../routes/admitted.ts';
 import type { AppEnv, ServerEdges } from '../../server-edges.ts';
 import { createElsewhere } from '../elsewhere.ts';
 import { createExchange, type Exchange } from '../exchange/exchange.ts';
@@ -30,9 +30,13 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
   const { runtime, catalog, clock, closing } = edges;
   const elsewhere = createElsewhere(edges);
 
-  const start = (agent: LoadedAgent<unknown>, { input, user }: CompletionRequest): Exchange => {
+  const start = async (
+    agent: LoadedAgent<unknown>,
+    { input, user }: CompletionRequest,
+  ): Promise<Exchange> => {
+    const queued = (await admitted(runtime)) === 'queue';
     const session = runtime.start(agent, {
-      ...{ input, onWaiting: 'hold' },
+      ...{ input, onWaiting: 'hold', queued },
       ...(user === undefined ? {} : { user }),
     });
     const fold = createExchangeFold({ kind: 'session' }, [], false);
@@ -40,17 +44,23 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
       ...{ since: 0, fold, replays: false, closing, elsewhere: elsewhere.of(session.id) },
     });
   };
-  const cancel = ({ session }: Exchange) => void session.cancel(GONE).catch(edges.onError);
+  const cancelled = async (exchange: Exchange) => {
+    const { session } = exchange;
+    await session.cancel(GONE);
+    // It was on its way to another process.
+    if (exchange.session !== session) await exchange.session.cancel(GONE);
+  };
+  const cancel = (exchange: Exchange) => void cancelled(exchange).catch(edges.onError);
   const headOf = ({ session }: Exchange, model: string) => ({
     ...{ id: `chatcmpl-${session.id}`, created: Math.floor(clock.now() / 1_000), model },
   });
 
-  const streamed = (
+  const streamed = async (
     c: Context<AppEnv>,
     agent: LoadedAgent<unknown>,
     request: CompletionRequest,
-  ): Response => {
-    const exchange = start(agent, request);
+  ): Promise<Response> => {
+    const exchange = await start(agent, request);
     const fold = createCompletionFold({
       ...headOf(exchange, request.model),
       includeUsage: request.includeUsage,
@@ -67,7 +77,7 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
   ): Promise<Response> => {
     const { signal } = c.req.raw;
     signal.throwIfAborted();
-    const exchange = start(agent, request);
+    const exchange = await start(agent, request);
     const onGone = () => cancel(exchange);
     signal.addEventListener('abort', onGone, { once: true });
     let usage = NO_USAGE;
@@ -126,7 +136,6 @@ export function mountOpenAi(app: Hono<AppEnv>, edges: ServerEdges): void {
     guarded(async (c) => {
       const request = readCompletionRequest(await readObject(c));
       const agent = catalog.find(request.model);
-      await admittedHere(runtime);
       return request.stream ? streamed(c, agent, request) : whole(c, agent, request);
     }),
   );

@@ -122,8 +122,8 @@ async function openStage(
     createMember({
       ...{ name: `w${index + 1}`, folder, leash },
       argv: [
-        ...['serve', ...LAB_AGENTS, '--store', home.urlFor(index)],
-        ...['--port', '0', '--json', '--no-console'],
+        ...(isWorker(home, index) ? ['worker'] : ['serve', '--port', '0', '--no-console']),
+        ...[...LAB_AGENTS, '--json', '--store', home.urlFor(index)],
       ],
     }),
   );
@@ -141,6 +141,9 @@ async function openStage(
   );
   return { home, members, store, journal, observer, workload, giver, plan };
 }
+
+/** Of a fleet the third only works; the others answer HTTP as well. */
+const isWorker = (home: LabHome, index: number): boolean => home.kind === 'postgres' && index === 2;
 
 /** Feeds the fleet and gives it its faults, one after the other, each at its place. */
 async function giveAll(

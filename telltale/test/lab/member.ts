@@ -16,7 +16,7 @@ export interface MemberOptions {
   readonly name: string;
   /** The lab's project. */
   readonly folder: string;
-  /** Arguments of the command line: `serve …`. */
+  /** Arguments of the command line: `serve …`, `worker …`. */
   readonly argv: readonly string[];
   readonly leash: Leash;
 }
@@ -26,7 +26,7 @@ export interface Member {
   readonly name: string;
   /** `up`: it has said that it is ready. `stopped`: it is, but for a SIGSTOP. */
   status(): 'up' | 'starting' | 'stopped' | 'down';
-  /** Where it answers HTTP, while it is up. */
+  /** Where it answers HTTP, while it is up; a worker does not. */
   url(): string | undefined;
   /** Resolves once it is ready; rejects if it ends before. */
   start(): Promise<void>;
@@ -82,7 +82,7 @@ export function createMember({ name, folder, argv, leash }: MemberOptions): Memb
       started.stdout?.setEncoding('utf8').on('data', (text: string) => {
         said += text;
         const [, found] = /"url":"([^"]+)"/.exec(said) ?? [];
-        if (url !== undefined || (found === undefined && !said.includes('"ready":true'))) return;
+        if (url !== undefined || (found === undefined && !said.includes('"fleet":'))) return;
         clearTimeout(patience);
         if (child === started) url = found ?? '';
         resolve();

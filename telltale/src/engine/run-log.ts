@@ -18,11 +18,21 @@ export interface RunLogEdges {
   readonly clock: Clock;
   /** The stream was lost to another writer, or cannot be written. Called once: whoever works on the run stops. */
   readonly onLost: (error: RuntimeError) => void;
+  /** Whether another process may have taken the stream meanwhile; absent where nobody else can. */
+  readonly mayBeLost?: (() => boolean) | undefined;
   /** Told `append:TYPE` before an event is handed to the store, and `committed:TYPE` after its commit. */
   readonly crashPoint?: ((name: string) => void) | undefined;
+  /**
+   * Whoever writes does not go on with the run: a run that waits is due with what is written. Else it would wait for
+   * ever where the process dies that was to go on with it.
+   */
+  readonly forOthers?: true;
   /** Who watches all that the runtime works on. */
   readonly watchers?: ReadonlySet<(event: RunEvent) => void> | undefined;
 }
+
+/** Due by anybody's clock. */
+const LONG_AGO = 0;
 
 /** The journal of a run on a store. What comes after a seal or a lost stream is neither folded nor written. */
 export function createRunLog({
@@ -30,7 +40,9 @@ export function createRunLog({
   state,
   clock,
   onLost,
+  mayBeLost,
   crashPoint,
+  forOthers,
   watchers,
 }: RunLogEdges): RunJournal {
   const run = writer.stream;
@@ -49,7 +61,10 @@ export function createRunLog({
     writer,
     seq: state.seq,
     status: () => state.status,
-    due: () => (state.status === 'waiting' ? state.waiting?.due : undefined),
+    due() {
+      if (state.status !== 'waiting') return undefined;
+      return forOthers === true ? LONG_AGO : state.waiting?.due;
+    },
     // A claim of a client and all that follows from it at once, up to the next question, is one commit. Its first
     // event is one with the stream.
     later(flush) {
@@ -83,6 +98,7 @@ export function createRunLog({
       new Promise((resolve, reject) =>
         batches.committed(state.seq, (error) => (error === undefined ? resolve() : reject(error))),
       ),
+    mayBeLost,
     subscribe(listener) {
       listeners.add(listener);
       return () => {

@@ -24,7 +24,7 @@ export async function postToRun(
   }
   try {
     const state = await readRun(store, run);
-    const journal = createRunLog({ writer, state, clock, onLost: () => undefined }); // flushed() says so
+    const journal = createRunLog({ writer, state, clock, forOthers: true, onLost }); // flushed() says so
     takeMessage(message, journal, () => undefined);
     await journal.flushed();
     return 'kept';
@@ -32,6 +32,8 @@ export async function postToRun(
     await writer.release();
   }
 }
+
+const onLost = (): void => undefined;
 
 /** Undefined where somebody works on it. */
 export async function takeUnowned(store: Store, stream: string): Promise<StreamWriter | undefined> {

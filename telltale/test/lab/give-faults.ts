@@ -50,7 +50,9 @@ export function createFaultGiver(
         await sleepMs(ms);
         return bringUp(member);
       case 'term':
-        if (!(await member.end())) oddities.push(`${member.name} did not end when it was told to`);
+        await member.end().then((wrong) => {
+          if (wrong !== undefined) oddities.push(`${member.name}, told to end, ${wrong}`);
+        });
         await sleepMs(ms);
         return bringUp(member);
       case 'stop':

@@ -33,11 +33,11 @@ export interface Member {
   kill(): Promise<void>;
   stop(): void;
   goOn(): void;
-  /** Asks it to end; resolves with whether it did in time. */
-  end(): Promise<boolean>;
+  /** Asks it to end; resolves with what is wrong with how it did, if anything is. */
+  end(): Promise<string | undefined>;
   /** How far its clock is off. */
   setClock(ms: number): void;
-  /** How often it ended without having been asked to. */
+  /** How often it ended without having been asked to, once it was up. */
   unasked(): number;
 }
 
@@ -49,6 +49,7 @@ export function createMember({ name, folder, argv, leash }: MemberOptions): Memb
   let stopped = false;
   let asked = false;
   let unasked = 0;
+  let exitCode: number | null = null;
   let ended: Promise<void> = Promise.resolve();
   writeFileSync(clock, '0');
 
@@ -69,9 +70,10 @@ export function createMember({ name, folder, argv, leash }: MemberOptions): Memb
     const { pid = 0 } = started;
     leash.hold(pid);
     ended = new Promise((resolve) =>
-      started.once('exit', () => {
+      started.once('exit', (code) => {
+        exitCode = code;
         leash.letGo(pid);
-        if (!asked) unasked++;
+        if (!asked && url !== undefined && child === started) unasked++;
         if (child === started) [child, url, stopped] = [undefined, undefined, false];
         resolve();
       }),
@@ -90,7 +92,7 @@ export function createMember({ name, folder, argv, leash }: MemberOptions): Memb
       started.once('error', reject);
       started.once('exit', (code, signal) => {
         clearTimeout(patience);
-        reject(new Error(`${name} ended before it was ready (${signal ?? code}): see ${log}`));
+        reject(new Error(`${name} ended before it was ready (${signal ?? code}): ${said} See ${log}`));
       });
     });
   };
@@ -126,7 +128,8 @@ export function createMember({ name, folder, argv, leash }: MemberOptions): Memb
       }, END_MS);
       await ended;
       clearTimeout(patience);
-      return !late;
+      if (late) return `did not end within ${END_MS} ms`;
+      return exitCode === 0 ? undefined : `ended with exit code ${exitCode}`;
     },
     setClock: (ms) => writeFileSync(clock, String(Math.round(ms))),
     unasked: () => unasked,

@@ -104,8 +104,9 @@ export function createWorkload({ members, observer, name, random }: WorkloadEdge
     asked.push({ kind: 'hook', token, acked: false });
   };
 
-  const begin = (pick: number, recipe = recipeAt(pick)): Promise<void> =>
-    recipe === 'hooked' ? hook() : start(recipe);
+  const begin = async (pick: number, recipe = recipeAt(pick)): Promise<void> => {
+    if (anyUrl() !== undefined) await (recipe === 'hooked' ? hook() : start(recipe));
+  };
 
   /** What each run of `signals` was last seen to have, so that nothing is sent twice without need. */
   const signalled = new Map<string, number>();

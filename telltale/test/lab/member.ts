@@ -49,6 +49,8 @@ export function createMember({ name, folder, argv, leash }: MemberOptions): Memb
   let stopped = false;
   let asked = false;
   let unasked = 0;
+  /** On its standard output: where it answers, and what went wrong in the end. */
+  let said = '';
   let exitCode: number | null = null;
   let ended: Promise<void> = Promise.resolve();
   writeFileSync(clock, '0');
@@ -80,7 +82,7 @@ export function createMember({ name, folder, argv, leash }: MemberOptions): Memb
     );
     return new Promise((resolve, reject) => {
       const patience = setTimeout(() => started.kill('SIGKILL'), START_MS);
-      let said = '';
+      said = '';
       started.stdout?.setEncoding('utf8').on('data', (text: string) => {
         said += text;
         const [, found] = /"url":"([^"]+)"/.exec(said) ?? [];
@@ -129,7 +131,9 @@ export function createMember({ name, folder, argv, leash }: MemberOptions): Memb
       await ended;
       clearTimeout(patience);
       if (late) return `did not end within ${END_MS} ms`;
-      return exitCode === 0 ? undefined : `ended with exit code ${exitCode}`;
+      return exitCode === 0
+        ? undefined
+        : `ended with exit code ${exitCode}: ${said.trim().split('\n').at(-1)?.slice(0, 300)}`;
     },
     setClock: (ms) => writeFileSync(clock, String(Math.round(ms))),
     unasked: () => unasked,

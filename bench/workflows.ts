@@ -14,12 +14,13 @@ import {
   FLOOR,
   judgeWorkflows,
   OURS,
+  STORE_FLOOR,
   stepsPerSecond,
   type WorkflowFigures,
 } from './workflows/workflow-targets.ts';
 
 const USAGE = `npm run bench -- workflows [options]
-  --runs N      workflows that are run (1000)
+  --runs N      workflows that are run at least, in five rounds of a second or more (1000)
   --steps N     steps of each (10)
   --at-once N   workflows at once (100)
   --starts N    workflows that are started one after another, for the time of a start (300)
@@ -54,6 +55,7 @@ const progress = (line: string) => void process.stderr.write(`${line}\n`);
 
 const figures: WorkflowFigures[] = [];
 await contest(FLOOR, 'floor', own('bare-loop.ts'), {});
+await contest(STORE_FLOOR, 'store', own('store-loop.ts'), {});
 await contest(OURS, 'ours', own('telltale-once.ts'), {});
 await contest(`${OURS}, idempotent steps`, 'other', own('telltale-idempotent.ts'), {});
 await contest(`${OURS}, its log alone`, 'other', own('run-log.ts'), {});

@@ -10,6 +10,11 @@ interface Options extends Omit<ContestOptions, 'folder'> {
   readonly starts: number;
 }
 
+/** Servers run for longer than it takes to compile what they do. */
+const WARM_UP_MS = 3_000;
+/** Shorter rounds would show the pauses of the machine. */
+const ROUND_MS = 1_000;
+
 const [file = '', given = '{}'] = process.argv.slice(2);
 const options = JSON.parse(given) as Options;
 const folder = mkdtempSync(join(tmpdir(), 'telltale-bench-workflows-'));
@@ -35,16 +40,26 @@ async function measure(contest: OpenContest): Promise<ContestFigures> {
     await Promise.all(Array.from({ length: Math.min(atOnce, count) }, worker));
   };
   const perRound = Math.ceil(runs / rounds);
-  await together(perRound);
+  /** How many workflows were run in at least that time. */
+  const lasting = async (ms: number) => {
+    const started = performance.now();
+    let count = 0;
+    do {
+      await together(perRound);
+      count += perRound;
+    } while (performance.now() - started < ms);
+    return count;
+  };
+  await lasting(WARM_UP_MS);
   const perSecond: number[] = [];
   const cpuUs: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const started = performance.now();
     const cpu = process.cpuUsage();
-    await together(perRound);
+    const count = await lasting(ROUND_MS);
     const { user, system } = process.cpuUsage(cpu);
-    cpuUs.push((user + system) / (perRound * steps));
-    perSecond.push((perRound * steps * 1000) / (performance.now() - started));
+    cpuUs.push((user + system) / (count * steps));
+    perSecond.push((count * steps * 1000) / (performance.now() - started));
   }
   const startMs: number[] = [];
   for (let n = 0; n < starts && contest.start !== undefined; n += 1)

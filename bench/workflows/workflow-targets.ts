@@ -4,25 +4,28 @@ import type { ContestFigures } from './contestant.ts';
 
 export const OURS = 'telltale';
 export const FLOOR = 'bare group commit';
+export const STORE_FLOOR = 'bare loop on our store';
 
 export interface WorkflowFigures extends ContestFigures {
   readonly name: string;
   /** `other`: ours in another way, which is told and not judged. */
-  readonly kind: 'ours' | 'other' | 'floor' | 'peer';
+  readonly kind: 'ours' | 'other' | 'floor' | 'store' | 'peer';
 }
 
 const LEAST_OF_FLOOR = 0.45;
+const LEAST_PER_SECOND = 30_000;
 const MOST_START_MS = 1;
 
 export const stepsPerSecond = ({ perSecond }: ContestFigures): number => quantile(perSecond, 0.5);
 
 /**
- * Ours against the best peer; a step that did not run, or ran twice, is a miss. The floor, two rows in one table, is
- * told and not judged: it knows no definition, no owner and no tool.
+ * Ours against the best peer; a step that did not run, or ran twice, is a miss. The floors are told and not judged: they
+ * know no definition and no tool, and the one that is two rows in one table knows no owner either.
  */
 export function judgeWorkflows(figures: readonly WorkflowFigures[]): readonly Verdict[] {
   const ours = figures.find(({ kind }) => kind === 'ours');
   const floor = figures.find(({ kind }) => kind === 'floor');
+  const store = figures.find(({ kind }) => kind === 'store');
   const peers = figures.filter(({ kind }) => kind === 'peer');
   const speed = ours === undefined ? Number.NaN : stepsPerSecond(ours);
   const wrong = figures.filter(({ expected, ran }) => expected !== ran);
@@ -48,6 +51,16 @@ export function judgeWorkflows(figures: readonly WorkflowFigures[]): readonly Ve
       ),
     );
   }
+  if (store !== undefined)
+    verdicts.push({
+      ...atLeast(
+        `at least ${LEAST_OF_FLOOR} times the steps a second of a bare loop on the same store`,
+        speed / stepsPerSecond(store),
+        LEAST_OF_FLOOR,
+        '×',
+      ),
+      decides: false,
+    });
   if (floor !== undefined)
     verdicts.push(
       {
@@ -68,6 +81,15 @@ export function judgeWorkflows(figures: readonly WorkflowFigures[]): readonly Ve
       ),
     );
   verdicts.push(
+    {
+      ...atLeast(
+        `at least ${LEAST_PER_SECOND.toLocaleString('en')} durable steps a second`,
+        speed,
+        LEAST_PER_SECOND,
+        'a second',
+      ),
+      decides: false,
+    },
     atMost(
       `a workflow’s first step begins within ${MOST_START_MS} ms, durable, median`,
       quantile(ours?.startMs ?? [], 0.5),

@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   artifact: async () => (await import('./commands/artifact.ts')).registerArtifact,
   feeds: async () => (await import('./commands/feeds.ts')).registerFeeds,
   memory: async () => (await import('./commands/memory.ts')).registerMemory,
+  store: async () => (await import('./commands/store.ts')).registerStore,
   token: async () => (await import('./commands/token.ts')).registerToken,
   mcp: async () => (await import('./commands/mcp.ts')).registerMcp,
   inspect: async () => (await import('./commands/inspect.ts')).registerInspect,

@@ -1,6 +1,8 @@
 import type { Io } from './io.ts';
 
 const QUIET_MS = 1000;
+/** Between two lines in a pipe. */
+const LINE_MS = 5_000;
 const FRAME_MS = 100;
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const CLEAR_LINE = '\r\u001b[K';
@@ -27,4 +29,18 @@ export function startProgress(
     await drawn;
     if (frame > 0) await stderr.write(CLEAR_LINE);
   };
+}
+
+/** In a pipe, for whoever reads a log: a line now and then. On a terminal nothing. */
+export function startProgressLines(
+  { stderr, clock }: Pick<Io, 'stderr' | 'clock'>,
+  text: () => string,
+): () => void {
+  if (stderr.isTerminal) return () => {};
+  const say = () => {
+    void stderr.write(`${text()}\n`);
+    cancel = clock.after(LINE_MS, say);
+  };
+  let cancel = clock.after(LINE_MS, say);
+  return () => cancel();
 }

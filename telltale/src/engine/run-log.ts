@@ -16,6 +16,8 @@ export interface RunLogEdges {
   /** What the stream's events so far amount to; the log owns it from here on. */
   readonly state: RunState;
   readonly clock: Clock;
+  /** What the store has as the stream's status, where that is known. */
+  readonly writtenStatus?: string | undefined;
   /** The stream was lost to another writer, or cannot be written. Called once: whoever works on the run stops. */
   readonly onLost: (error: RuntimeError) => void;
   /** Whether another process may have taken the stream meanwhile; absent where nobody else can. */
@@ -39,6 +41,7 @@ export function createRunLog({
   writer,
   state,
   clock,
+  writtenStatus,
   onLost,
   mayBeLost,
   crashPoint,
@@ -61,6 +64,7 @@ export function createRunLog({
     writer,
     seq: state.seq,
     status: () => state.status,
+writtenStatus,
     due() {
       if (state.status !== 'waiting') return undefined;
       return forOthers === true ? LONG_AGO : state.waiting?.due;
@@ -68,8 +72,10 @@ export function createRunLog({
     // A claim of a client and all that follows from it at once, up to the next question, is one commit. Its first
     // event is one with the stream.
     later(flush) {
-      if (state.origin.client === undefined || state.seq === 1) queueMicrotask(flush);
-      else setImmediate(flush);
+      if (state.seq === 1) queueMicrotask(flush);
+      else if (state.origin.client !== undefined) setImmediate(flush);
+      // The end of a step and the beginning of the next, a microtask later, are one append.
+      else queueMicrotask(() => queueMicrotask(flush));
     },
     onCommitted(_through, events) {
       if (listeners.size > 0 || crashPoint !== undefined) publish(events);

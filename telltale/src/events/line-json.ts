@@ -1,7 +1,7 @@
 import { decodeEvent } from './codec.ts';
 import { decodeRunEvent } from './run-codec.ts';
 
-/** The head that `encodeStored` writes in front of a body, in the form of version 1. */
+/** The head that `storedFront` writes in front of a body, in the form of version 1. */
 const HEAD =
   /^\{"v":1,"seq":(\d+),"at":([\d.]+),"turn":(\d+),"cause":\[(\d+),(\d+)(?:,("(?:[^"\\]|\\.)*"))?\],(?=")/;
 

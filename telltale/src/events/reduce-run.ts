@@ -5,8 +5,10 @@ import type { RunEvent, RunEventOf } from './run-event.ts';
 import { emptyRun, type RunState, type StepState } from './run-state.ts';
 
 /** The name of the step that an address belongs to: its last part, without the number of the visit. */
-export const stepName = (address: string): string =>
-  address.slice(address.lastIndexOf('/') + 1).replace(/~\d+$/, '');
+export function stepName(address: string): string {
+  const name = address.slice(address.lastIndexOf('/') + 1);
+  return name.includes('~') ? name.replace(/~\d+$/, '') : name;
+}
 
 /** Folds one event into `state`, in place, and returns it. Total: what names a step nobody began changes nothing. */
 export function reduceRun(state: RunState, event: RunEvent): RunState {

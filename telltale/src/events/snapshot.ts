@@ -104,28 +104,46 @@ function newest(turns: readonly TurnRecord[], from: number): readonly TurnRecord
  * there: then the log is folded whole.
  */
 export function restoreSnapshot(parts: readonly string[]): SessionState {
+  const reader = createSnapshotReader();
+  for (const text of parts) reader.add(text);
+  return reader.state();
+}
+
+/** Puts parts together one by one. */
+export interface SnapshotReader {
+  /** The next part. Throws as `restoreSnapshot` does. */
+  add(text: string): void;
+  /** What the parts so far stand for; it is the reader's own, and the next part changes it. */
+  state(): SessionState;
+}
+
+export function createSnapshotReader(): SnapshotReader {
   const state = emptyState();
   const turns = new Map<number, TurnRecord>();
-  for (const text of parts) {
-    const part = parse(text);
-    if (part.since !== state.seq) throw unreadable();
-    Object.assign(state, part.live);
-    if (part.live.error === undefined) delete state.error;
-    if (part.live.result === undefined) delete state.result;
-    if (part.live.failing === undefined) delete state.failing;
-    if (part.live.task === undefined) delete state.task;
-    state.open = new Set(part.open);
-    state.metadata = Object.fromEntries(part.metadata);
-    state.variables = new Map(part.variables);
-    state.feeds = new Map(part.feeds ?? []);
-    for (const turn of part.turns) turns.set(turn.turn, turn);
-    for (const action of part.actions) state.actions.set(action.action.id, action);
-    for (const [key, id] of part.outputs) state.outputs.set(key, id);
-    for (const [name, id] of part.called) state.called.set(name, id ?? undefined);
-  }
-  const through = state.compaction?.through ?? 0;
-  state.turns = [...turns.values()].filter(({ turn }) => turn > through);
-  return state;
+  return {
+    add(text) {
+      const part = parse(text);
+      if (part.since !== state.seq) throw unreadable();
+      Object.assign(state, part.live);
+      if (part.live.error === undefined) delete state.error;
+      if (part.live.result === undefined) delete state.result;
+      if (part.live.failing === undefined) delete state.failing;
+      if (part.live.task === undefined) delete state.task;
+      state.open = new Set(part.open);
+      state.metadata = Object.fromEntries(part.metadata);
+      state.variables = new Map(part.variables);
+      state.feeds = new Map(part.feeds ?? []);
+      for (const turn of part.turns) turns.set(turn.turn, turn);
+      for (const action of part.actions) state.actions.set(action.action.id, action);
+      for (const [key, id] of part.outputs) state.outputs.set(key, id);
+      for (const [name, id] of part.called) state.called.set(name, id ?? undefined);
+    },
+    state() {
+      const through = state.compaction?.through ?? 0;
+      state.turns = [...turns.values()].filter(({ turn }) => turn > through);
+      return state;
+    },
+  };
 }
 
 function parse(text: string): SnapshotPart {

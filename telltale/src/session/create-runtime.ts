@@ -109,10 +109,11 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       snapshots: createAgentSnapshots(store, env),
     },
     (runEdges, call) => {
-      let walking: Promise<typeof import('./runs/walk-run.ts')> | undefined;
+      const load = async () => (await import('./runs/walk-run.ts')).createWalkRun(runEdges, call);
+      let walking: ReturnType<typeof load> | undefined;
       return async (driven) => {
-        walking ??= import('./runs/walk-run.ts');
-        return (await walking).walkRun(runEdges, call, driven);
+        walking ??= load();
+        return (await walking)(driven);
       };
     },
   );

@@ -47,6 +47,13 @@ export interface GraphStore {
   /** Sessions that read or changed a file, the newest first. */
   sessionsOf(graph: string, path: string, limit: number): Promise<readonly FoundSession[]>;
 
+  /** All that is known of files, those behind the path `after`, in order: what `write` takes. */
+  records(graph: string, after: string, limit: number): Promise<readonly FileRecord[]>;
+  /** All facts behind the one with the number `after` (0 for the first), those that others supersede as well. */
+  learned(graph: string, after: number, limit: number): Promise<readonly LearnedRow[]>;
+  /** What sessions read and changed, those behind the one with the number `after`. */
+  notes(graph: string, after: number, limit: number): Promise<readonly (SessionNote & Numbered)[]>;
+
   stats(graph: string): Promise<GraphStats>;
   /** The graphs there are. */
   graphs(): Promise<readonly string[]>;
@@ -203,11 +210,35 @@ export interface NewFact {
   readonly supersedes?: readonly string[];
   /** What its files are now, where the graph may not know them yet; else what the graph has counts. */
   readonly contents?: readonly FileContent[];
+  /** Of one that comes from another graph: what was kept of it there, and counts as it is. */
+  readonly kept?: KeptFact;
+}
+
+export interface KeptFact {
+  /** The files that it is about, and what they were when it was learned. */
+  readonly files: readonly FactFile[];
+  /** Whether none supersedes it. */
+  readonly holds: boolean;
+}
+
+export interface FactFile {
+  readonly path: string;
+  /** Null where the file was not known. */
+  readonly hash: string | null;
+}
+
+export interface Numbered {
+  /** Of this store's own. */
+  readonly n: number;
+}
+
+export interface LearnedRow extends Omit<NewFact, 'contents'>, Numbered {
+  readonly kept: KeptFact;
 }
 
 export type FileContent = Pick<GraphFile, 'path' | 'hash'>;
 
-export interface Fact extends Omit<NewFact, 'contents'> {
+export interface Fact extends Omit<NewFact, 'contents' | 'kept'> {
   readonly id: string;
   /**
    * The files that it is about and that are not what they were when it was learned: changed, gone, or known only since.

@@ -32,6 +32,13 @@ export const streamLost = (stream: string, epoch: number) =>
     hint: 'Somebody else has taken it over or deleted it: stop working on it here.',
   });
 
+export const streamRestoring = (stream: string) =>
+  new RuntimeError(
+    'stream_restoring',
+    `Stream "${stream}" is being put into this store from elsewhere, and is not whole yet.`,
+    { hint: 'Let the copy or import end. Where it was broken off, run the same command again.' },
+  );
+
 export const streamReleased = (stream: string) =>
   new RuntimeError('stream_lost', `Stream "${stream}" was released by this writer.`, {
     hint: 'Acquire it again before appending.',
@@ -82,3 +89,16 @@ export const notANumber = (table: string, key: string) =>
     `"${key}" in table "${table}" cannot be counted up: it, or what is added, is no finite number.`,
     { hint: 'Set it to a number first, or use another key.' },
   );
+
+export const listMoved = (list: string, expected: number, found: number) =>
+  new RuntimeError(
+    'list_moved',
+    `List "${list}" ends at entry ${found}, but entry ${expected} was to be put into it.`,
+    { hint: 'Somebody writes to this store: stop that, and try again.' },
+  );
+
+export const rowUnreadable = (table: string, key: string, cause: unknown) =>
+  new RuntimeError('row_unreadable', `"${key}" in table "${table}" is no JSON.`, {
+    hint: 'Set it anew, or restore it from a backup.',
+    cause,
+  });

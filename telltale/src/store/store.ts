@@ -2,6 +2,7 @@ import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { GraphStore } from './graph.ts';
 import type { SharedStore } from './shared-store.ts';
+import type { Upkeep } from './upkeep/upkeep.ts';
 
 /** What is known of a stream without reading it. */
 export interface StreamInfo {
@@ -156,6 +157,8 @@ export interface Store {
   readonly tables: Tables;
   /** The tables of knowledge graphs, opened when they are first asked for. */
   graphs(): Promise<GraphStore>;
+  /** For what is done to a store as a whole: moving, checking, pruning. */
+  readonly upkeep: Upkeep;
   /** Where several machines share it: PostgreSQL. */
   readonly shared?: SharedStore;
   /** Writes what is queued and closes. */

@@ -26,6 +26,8 @@ export interface StreamBatchesEdges<Event> {
   readonly seq: number;
   /** What the stream's status is now; the store is told where it differs from what it was told last. */
   readonly status: () => string;
+  /** What the store was told last; unknown if absent. */
+  readonly writtenStatus?: string | undefined;
   /** When the stream is to be worked on again, where it waits for a time; told with the status. */
   readonly due?: () => number | undefined;
   /** After each append was handed to the store. */
@@ -62,6 +64,7 @@ export function createStreamBatches<Event extends { readonly seq: number; readon
   writer,
   seq,
   status,
+  writtenStatus: known = '',
   due = () => undefined,
   onAppended,
   onCommitted,
@@ -75,11 +78,17 @@ export function createStreamBatches<Event extends { readonly seq: number; readon
   let lost: RuntimeError | undefined;
   let addedSeq = seq;
   let committedSeq = seq;
-  let writtenStatus = '';
+  let writtenStatus = known;
   let writtenDue: number | undefined;
 
   const wake = (error: RuntimeError | undefined) => {
     if (waiters.length === 0) return;
+    const [first] = waiters;
+    if (waiters.length === 1 && first !== undefined && first.seq <= committedSeq) {
+      waiters = [];
+      first.then(error);
+      return;
+    }
     const due = error === undefined ? waiters.filter((waiter) => waiter.seq <= committedSeq) : waiters;
     waiters = error === undefined ? waiters.filter((waiter) => waiter.seq > committedSeq) : [];
     for (const { then } of due) then(error);

@@ -6,14 +6,16 @@ import { listsInside } from './machine/composite.ts';
 export type Stepped = Pick<WorkflowManifest, 'steps' | 'states'>;
 
 /** Every step of a workflow, outer before inner; the manifest's check bounds how many and how deep. */
-export function* allSteps({ steps = [], states = {} }: Stepped): Generator<Step> {
-  yield* within(steps);
-  for (const state of Object.values(states)) yield* within(state.steps);
+export function allSteps({ steps = [], states = {} }: Stepped): readonly Step[] {
+  const all: Step[] = [];
+  gather(steps, all);
+  for (const state of Object.values(states)) gather(state.steps, all);
+  return all;
 }
 
-function* within(steps: readonly Step[]): Generator<Step> {
+function gather(steps: readonly Step[], all: Step[]): void {
   for (const step of steps) {
-    yield step;
-    for (const inner of listsInside(step)) yield* within(inner);
+    all.push(step);
+    for (const inner of listsInside(step)) gather(inner, all);
   }
 }

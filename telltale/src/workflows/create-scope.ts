@@ -3,10 +3,10 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
 import { allSteps } from './all-steps.ts';
 import { createStepFinder } from './find-steps.ts';
-import { allThere, entry, type MemberNames, membersByRoot } from './member-names.ts';
-import { readTemplates } from './read-templates.ts';
+import { allThere, entry, type MemberNames } from './member-names.ts';
+import { type ReadTemplates, readTemplates } from './read-templates.ts';
 import { createRunVariables } from './run-variables.ts';
-import type { Scope } from './scope.ts';
+import type { Locals, Scope } from './scope.ts';
 import type { SessionLink } from './session-link.ts';
 
 export interface ScopeEdges {
@@ -15,22 +15,31 @@ export interface ScopeEdges {
   readonly session?: Pick<SessionLink, 'agent'> | undefined;
   /** What `agent` shows in a run that belongs to no session: name, tools, folder… */
   readonly agentOf?: (() => JsonObject) | undefined;
+  readonly read?: ReadTemplates;
 }
 
 export interface RunScope extends Scope {
   /** What `${agent.*}` shows: read once a run, when somebody looks for the first time. */
   agent(): Promise<JsonObject>;
+  /** The same, at once, in a run that belongs to no session. */
+  readonly ownAgent: (() => JsonObject) | undefined;
 }
 
-export function createScope({ state, workflow, session, agentOf }: ScopeEdges): RunScope {
+export function createScope(edges: ScopeEdges): RunScope {
+  const { state, workflow, session, agentOf, read = readTemplates } = edges;
   let reading: Promise<JsonObject> | undefined;
+  let own: JsonObject | undefined;
+  const ownAgent = (): JsonObject => {
+    own ??= Object.freeze(agentOf?.() ?? {});
+    return own;
+  };
   const agent = (): Promise<JsonObject> => {
     reading ??= readAgent();
     return reading;
   };
   const readAgent = async (): Promise<JsonObject> => {
     try {
-      return Object.freeze(session === undefined ? (agentOf?.() ?? {}) : await session.agent());
+      return session === undefined ? ownAgent() : Object.freeze(await session.agent());
     } catch (thrown) {
       reading = undefined; // the next look may succeed
       throw thrown;
@@ -39,9 +48,10 @@ export function createScope({ state, workflow, session, agentOf }: ScopeEdges): 
 
   const variables = createRunVariables(state, workflow, agent);
   const findStep = createStepFinder(state);
-  const stepNames = new Set([...allSteps(workflow)].map(({ name }) => name));
+  let stepNames: ReadonlySet<string> | undefined;
   const stepViews = (names: MemberNames, asker: string | undefined): JsonObject => {
-    const wanted = allThere(names, (name) => stepNames.has(name)) ?? [...stepNames];
+    stepNames ??= new Set(allSteps(workflow).map(({ name }) => name));
+    const wanted = allThere(names, (name) => stepNames?.has(name) === true) ?? [...stepNames];
     return Object.fromEntries(wanted.map((name) => [name, viewOf(findStep(name, asker))]));
   };
 
@@ -71,13 +81,27 @@ export function createScope({ state, workflow, session, agentOf }: ScopeEdges): 
 
   return {
     agent,
-    async forTemplate(source, locals, at) {
-      const { references } = readTemplates(source, Object.keys(locals), 'a step');
+    ownAgent: session === undefined ? ownAgent : undefined,
+    read,
+    forTemplate(source, locals, at) {
+      const { roots } = read(source, Object.keys(locals), 'a step');
       const asker = addressOf(at);
-      const values: [string, Json][] = [];
-      for (const [root, names] of membersByRoot(references))
-        if (!Object.hasOwn(locals, root)) values.push(...entry(root, await rootValue(root, names, asker)));
-      return { ...Object.fromEntries(values), ...locals };
+      const values: Record<string, Json> = {}; // roots are reserved names, but for those of items
+      const later: Promise<void>[] = [];
+      for (const [root, names] of roots) {
+        if (Object.hasOwn(locals, root)) continue;
+        const value = rootValue(root, names, asker);
+        if (value instanceof Promise)
+          later.push(
+            value.then((found) => {
+              if (found !== undefined) values[root] = found;
+            }),
+          );
+        else if (value !== undefined) values[root] = value;
+      }
+      return later.length === 0
+        ? withLocals(values, locals)
+        : Promise.all(later).then(() => ({ ...values, ...locals }));
     },
     async forTest(roots, locals, at) {
       const asker = addressOf(at);
@@ -90,8 +114,16 @@ export function createScope({ state, workflow, session, agentOf }: ScopeEdges): 
   };
 }
 
+function withLocals(values: Record<string, Json>, locals: Locals): JsonObject {
+  for (const _ in locals) return { ...values, ...locals };
+  return values;
+}
+
 /** `ADDRESS:if` is a place in the step of that address. */
-const addressOf = (at: string | undefined): string | undefined => at?.split(':', 1)[0];
+function addressOf(at: string | undefined): string | undefined {
+  const colon = at?.indexOf(':') ?? -1;
+  return colon === -1 ? at : at?.slice(0, colon);
+}
 
 /** A step that has not begun has a status and nothing else. */
 function viewOf(step: StepState | undefined): JsonObject {

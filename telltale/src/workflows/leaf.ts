@@ -55,8 +55,11 @@ export interface ReadyLeaf {
 
 /** What steps do. The machine knows when; this knows what. */
 export interface Leaves {
-  /** Resolves what the step was written with. Rejects where a path does not exist or a target is not there. */
-  ready(place: LeafPlace): Promise<ReadyLeaf>;
+  /**
+   * Resolves what the step was written with, at once where nothing has to be read for it. Throws or rejects where a path
+   * does not exist or a target is not there.
+   */
+  ready(place: LeafPlace): ReadyLeaf | Promise<ReadyLeaf>;
   /**
    * Undoes a completed step by its `compensate`; one with steps inside may have it as well. Nothing is called before
    * `begin` resolves, which is told whether it may be done again where a crash left it in doubt.

@@ -1,5 +1,10 @@
+import type { PathSegment } from '../conditions/issue.ts';
 import type { Json } from '../kernel/json.ts';
-import type { Reference } from './read-templates.ts';
+
+export interface Reference {
+  readonly root: string;
+  readonly path: readonly PathSegment[];
+}
 
 /** The members of a root that are asked for; undefined where it is asked for as a whole. */
 export type MemberNames = readonly Reference['path'][number][] | undefined;

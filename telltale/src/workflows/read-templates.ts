@@ -1,43 +1,42 @@
-import type { PathSegment } from '../conditions/issue.ts';
 import { parseTemplate } from '../conditions/templates/parse-template.ts';
 import { resolveTemplate } from '../conditions/templates/resolve-template.ts';
 import type { Template } from '../conditions/templates/template.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
+import { type MemberNames, membersByRoot, type Reference } from './member-names.ts';
 
 /** A value from a manifest whose texts were read for `${…}`. */
 export interface Templates {
   /** What it refers to, alternatives included. */
   readonly references: readonly Reference[];
-  /** The value with its references resolved. Throws `bad_reference`. */
-  fill(context: JsonObject): Json;
-}
-
-export interface Reference {
-  readonly root: string;
-  readonly path: readonly PathSegment[];
+  /** For each root the members that are asked for. */
+  readonly roots: ReadonlyMap<string, MemberNames>;
+  /** The value with its references resolved; `what` is for messages: `step "build"`. Throws `bad_reference`. */
+  fill(context: JsonObject, what: string): Json;
 }
 
 /** Manifests are bounded to less. */
 const MAX_DEPTH = 100;
 
-type Fill = (context: JsonObject) => Json;
+type Fill = (context: JsonObject, what: string) => Json;
 
 /**
  * Reads every text in `value`. `names` are those of items around the step; `what` is for messages: `step "build"`.
  * Throws `bad_reference` where a text cannot be read.
  */
-export function readTemplates(value: Json, names: Iterable<string>, what: string): Templates {
+export type ReadTemplates = (value: Json, names: readonly string[], what: string) => Templates;
+
+export function readTemplates(value: Json, names: readonly string[], what: string): Templates {
   const references: Reference[] = [];
   const readText = (text: string): Fill | undefined => {
     if (!text.includes('${')) return undefined;
     const parsed = parseTemplate(text, { names });
     if (!parsed.ok) throw unreadable(what, parsed.error[0]?.message ?? '', parsed.error[0]?.hint);
     collect(parsed.value, references);
-    return (context) => {
+    return (context, where) => {
       const resolved = resolveTemplate(parsed.value, context);
       if (resolved.ok) return resolved.value;
-      throw unresolved(what, resolved.error.message, resolved.error.hint);
+      throw unresolved(where, resolved.error.message, resolved.error.hint);
     };
   };
   /** Undefined where nothing in it is to be resolved. */
@@ -50,22 +49,30 @@ export function readTemplates(value: Json, names: Iterable<string>, what: string
   const readList = (list: readonly Json[], depth: number): Fill | undefined => {
     const fills = list.map((item) => read(item, depth + 1));
     if (fills.every((fill) => fill === undefined)) return undefined;
-    return (context) =>
+    return (context, where) =>
       list.map((item, index) => {
         const fill = fills[index];
-        return fill === undefined ? item : fill(context);
+        return fill === undefined ? item : fill(context, where);
       });
   };
   const readObject = (object: JsonObject, depth: number): Fill | undefined => {
-    const entries = Object.entries(object).map(([key, item]) => [key, item, read(item, depth + 1)] as const);
-    if (entries.every(([, , fill]) => fill === undefined)) return undefined;
-    return (context) =>
-      Object.fromEntries(
-        entries.map(([key, item, fill]) => [key, fill === undefined ? item : fill(context)]),
-      );
+    const fills = Object.entries(object).flatMap(([key, item]) => {
+      const fill = read(item, depth + 1);
+      return fill === undefined ? [] : [[key, fill] as const];
+    });
+    if (fills.length === 0) return undefined;
+    return (context, where) => {
+      const filled: Record<string, Json> = { ...object }; // with a key "__proto__" as one of its own
+      for (const [key, fill] of fills) filled[key] = fill(context, where);
+      return filled;
+    };
   };
   const fill = read(value, 0);
-  return { references, fill: (context) => (fill === undefined ? value : fill(context)) };
+  return {
+    references,
+    roots: membersByRoot(references),
+    fill: (context, where) => (fill === undefined ? value : fill(context, where)),
+  };
 }
 
 function collect({ pieces }: Template, into: Reference[]): void {

@@ -10,7 +10,7 @@ import { allThere, entry, type MemberNames } from './member-names.ts';
  */
 export interface RunVariables {
   /** Those of these names at least; the session's log is read only for one that is not the run's own. */
-  some(names: MemberNames): Promise<JsonObject>;
+  some(names: MemberNames): JsonObject | Promise<JsonObject>;
   named(name: string): Promise<Json | undefined>;
 }
 
@@ -31,11 +31,10 @@ export function createRunVariables(
   };
 
   return {
-    async some(names) {
+    some(names) {
       const known = allThere(names, (name) => own(name) !== undefined);
-      const below = known === undefined ? await inherited() : {};
-      const above = (known ?? ownNames()).flatMap((name) => entry(name, own(name)));
-      return { ...below, ...Object.fromEntries(above) };
+      const above = Object.fromEntries((known ?? ownNames()).flatMap((name) => entry(name, own(name))));
+      return known === undefined ? inherited().then((below) => ({ ...below, ...above })) : above;
     },
     async named(name) {
       const value = own(name);

@@ -66,10 +66,18 @@ it('a step that did not run, or ran twice, is a miss', () => {
   expect(workflows(500, { ran: 11 })).toBe(1);
 });
 
-it('how near workflows come to a bare group commit is told, not judged', () => {
+it('how near workflows come to a bare group commit and to a bare loop on the same store is told, not judged', () => {
   const alone = (ours: number) =>
-    exitCode(judgeWorkflows([raced('floor', 'floor', 1000), raced('ours', 'ours', ours)]), false);
-  expect(alone(1)).toBe(0);
+    judgeWorkflows([
+      raced('floor', 'floor', 1000),
+      raced('store', 'store', 500),
+      raced('ours', 'ours', ours),
+    ]);
+  const met = (ours: number, what: string) => alone(ours).find(({ target }) => target.includes(what))?.met;
+  expect(exitCode(alone(1), false)).toBe(0);
+  expect([met(449, 'bare group'), met(450, 'bare group')]).toEqual([false, true]);
+  expect([met(224, 'same store'), met(225, 'same store')]).toEqual([false, true]);
+  expect([met(29_999, 'durable steps a'), met(30_000, 'durable steps a')]).toEqual([false, true]);
 });
 
 it('workflows of ours that were not measured are a miss', () => {

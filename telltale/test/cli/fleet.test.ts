@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,22 +21,22 @@ export async function run({ until }, { idempotencyKey, signal }) {
 `;
 const FILES = {
   'hold.mjs': TOOL,
-  'agent.yml': `kind: Tool
+  'hold.yml': `kind: Tool
 name: hold
 description: Waits for a file.
 idempotent: true
 parameters: { type: object, properties: { until: { type: string } }, required: [until] }
 implementation: { module: ./hold.mjs }
----
-kind: Agent
+`,
+  'agent.yml': `kind: Agent
 name: helper
 model: scripted:./turns.yml
-import: { tools: [hold] }
+import: { tools: [./hold.yml] }
 instructions: Do it.
 `,
   'turns.yml': `turns:
   - |
-    <action type="tool" name="hold" id="a" mode="sync">{"until": "go"}</action>
+    <action type="tool" mode="sync" id="a">{"name": "hold", "parameters": {"until": "go"}}</action>
   - |
     <response>All is held.</response>
 `,
@@ -61,13 +61,16 @@ function newFleet() {
     folder,
     store,
     go: () => writeFileSync(join(folder, 'go'), ''),
-    journal: () => readFileSync(join(folder, 'journal'), 'utf8').trim().split('\n'),
-    run: (...args: readonly string[]) => started(folder, store, args),
+    journal: () =>
+      existsSync(join(folder, 'journal'))
+        ? readFileSync(join(folder, 'journal'), 'utf8').trim().split('\n')
+        : [],
+    run: (...args: readonly string[]) => started(folder, store, [...args, '--json']),
   };
 }
 
 async function started(cwd: string, store: string, args: readonly string[]) {
-  const child: ChildProcess = spawn(process.execPath, [BIN, ...args, '--json'], {
+  const child: ChildProcess = spawn(process.execPath, [BIN, ...args], {
     cwd,
     env: {
       PATH: process.env.PATH,
@@ -139,12 +142,12 @@ describe('a fleet', () => {
     await expect.poll(() => new Set(fleet.journal().map((line) => line.split(' ')[2])).size).toBe(2);
     const { body } = await small.post(`/sessions/${second}/steer`, { text: 'Well?' });
     expect(body).toEqual({});
+    await expect.poll(() => typesOf(small, second)).toContain('message.received');
     fleet.go();
     for (const session of [first, second]) {
       await expect.poll(() => statusOf(small, session)).toBe('completed');
       expect(await typesOf(small, session)).toEqual(await typesOf(other, session));
     }
-    await expect.poll(() => typesOf(other, second)).toContain('message.received');
     const shown = (await small.get('/fleet')) as { readonly workers: readonly object[] };
     expect(shown).toMatchObject({ fleet: 'telltale', queue: { waiting: 0, laidAside: 0 } });
     expect(shown.workers).toEqual(
@@ -170,7 +173,7 @@ describe('a fleet', () => {
     const sessions = [await startHelper(server), await startHelper(server)];
     await expect.poll(() => fleet.journal().filter((line) => line.endsWith(` ${doomed.pid}`)).length).toBe(2);
     const second = await fleet.run('worker', '--capacity', '8');
-    expect(await doomed.kill('SIGTERM')).toBe(0);
+    expect(await doomed.kill('SIGTERM'), doomed.err()).toBe(0);
     expect(doomed.err()).toContain('Draining');
     await expect.poll(() => fleet.journal().filter((line) => line.endsWith(` ${second.pid}`)).length).toBe(2);
     const third = await fleet.run('worker', '--capacity', '8');
@@ -233,7 +236,7 @@ describe('a fleet', () => {
   it.each([
     ['a store of one machine', 'sqlite:x.db', /store of one machine[\s\S]*postgres:\/\//],
     ['a database that nobody answers for', 'postgres://me:secret@127.0.0.1:1/x', /127\.0\.0\.1:1\/x/],
-    ['an address that is none', 'postgres://', /postgres:\/\//],
+    ['an address that is none', 'postgres://me:secret@%zz/x', /two hex digits/],
   ])('says what to do about %s, and shows no password', async (_what, store, said) => {
     const { folder } = newFleet();
     const worker = await started(folder, store, ['worker']);

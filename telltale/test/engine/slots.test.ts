@@ -1,12 +1,17 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLocalSlots } from '../../src/engine/local-slots.ts';
 import { createSharedSlots } from '../../src/engine/shared-slots.ts';
 import type { FreeSlot, Slots } from '../../src/engine/slots.ts';
-import { sleep } from '../../src/kernel/clock.ts';
+import { createSystemClock, sleep } from '../../src/kernel/clock.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import type { SharedSlots } from '../../src/store/shared-store.ts';
+import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import type { SharedSlots, SharedStore } from '../../src/store/shared-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { type TestDatabase, testDatabase } from '../servers/shared-postgres.ts';
+import { PATIENT } from '../store/eventually.ts';
+import { type TemporaryFolder, temporaryFolder } from '../store/temporary-folder.ts';
 
 const NEVER = new AbortController().signal;
 const KEY = 'tool t';
@@ -356,5 +361,40 @@ describe('slots of several processes', () => {
       }),
       { numRuns: 150 },
     );
+  });
+});
+
+describe('slots of several processes on a real PostgreSQL', PATIENT, () => {
+  let database: TestDatabase;
+  let folder: TemporaryFolder;
+  let stores: readonly Store[] = [];
+  beforeAll(async () => {
+    [database, folder] = await Promise.all([testDatabase(), temporaryFolder()]);
+    const shared = { url: database.url, graphs: folder.path('graphs.db'), pid: process.pid } as const;
+    const open = () => openPostgresStore({ ...shared, durability: 'process', clock: createSystemClock() });
+    stores = [await open(), await open(), await open()];
+  }, PATIENT.timeout);
+  afterAll(async () => {
+    for (const store of stores) await store.close();
+    await database.remove();
+    await folder.remove();
+  });
+
+  it('are never more than there are, and all come to their turn', async () => {
+    const clock = createSystemClock();
+    const processes = stores.map((store) =>
+      createSharedSlots({ slots: (store.shared as SharedStore).slots, local: createLocalSlots(), clock }),
+    );
+    let now = 0;
+    let most = 0;
+    const work = async (slots: Slots, group: string) => {
+      const free = await slots.take(KEY, 2, { group, signal: NEVER });
+      most = Math.max(most, ++now);
+      await sleep(clock, 3);
+      now--;
+      free();
+    };
+    await Promise.all(Array.from({ length: 45 }, (_, n) => work(processes[n % 3] as Slots, `ses_${n % 5}`)));
+    expect(most).toBe(2);
   });
 });

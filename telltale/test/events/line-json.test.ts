@@ -28,6 +28,42 @@ describe('a line of the log as JSON', () => {
     );
   });
 
+  it('of a step is what JSON makes of its event, whatever it was given and gave', () => {
+    const bodies = fc.oneof(
+      fc.record(
+        {
+          type: fc.constant('step.started' as const),
+          step: name,
+          attempt: count,
+          input: fc.dictionary(name, data),
+          repeatable: fc.boolean(),
+        },
+        { requiredKeys: ['type', 'step', 'attempt', 'repeatable'] },
+      ),
+      fc.record(
+        {
+          type: fc.constant('step.completed' as const),
+          step: name,
+          output: data,
+          ms: fc.oneof(count, fc.double({ min: 0, max: 1e9, noNaN: true })),
+          attempts: count,
+          output_key: name,
+          notes: name,
+        },
+        { requiredKeys: ['type', 'step', 'output', 'ms', 'attempts'] },
+      ),
+    );
+    fc.assert(
+      fc.property(bodies, (body) => {
+        const line = encodeRunEvent(
+          { seq: 2, at: 1, run: 'r', cause: { stream: 'r', seq: 1, depth: 1 } },
+          body,
+        );
+        expect(line).toBe(`{"v":1,"seq":2,"at":1,"turn":0,"cause":[1,1],${JSON.stringify(body).slice(1)}`);
+      }),
+    );
+  });
+
   it('is refused like an event where it is none', () => {
     const json = createLineJson('session', 's');
     expect(() => json('{"v":1,"seq":1}')).toThrow('no event');

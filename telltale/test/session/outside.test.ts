@@ -227,7 +227,7 @@ describe('a schedule', () => {
     },
   );
 
-  it('that waits for its turn when the process ends has its run after the next start', async () => {
+  it('that waits for its turn when the process ends has its run after the next start, once the one before has ended', async () => {
     const clock = createSimulatedClock();
     const store = createMemoryStore({ clock });
     const folder = folderOf(
@@ -241,9 +241,18 @@ describe('a schedule', () => {
     before.listening.close();
     await first.close();
     const runtime = await runtimeOf({ store, clock, cwd: folder });
-    const { dues } = await listenTo(runtime, folder);
-    await clock.advance(11_000);
-    expect(dues).toMatchObject([{ kind: 'started', due: before.dues[1]?.due }]);
+    await listenTo(runtime, folder);
+    await clock.advance(60_000);
+    const [under = ''] = await runsOf(store);
+    expect(await runsOf(store)).toEqual([under]);
+    await runtime.workflows.signal(under, 'custom');
+    await eventually(async () => {
+      await clock.advance(2_000);
+      expect(await runsOf(store)).toHaveLength(2);
+    });
+    const [next = ''] = await runsOf(store);
+    const { origin } = await runtime.workflows.state(next);
+    expect(origin.trigger?.seen).toMatchObject({ due: before.dues[1]?.due });
   });
 
   it('is tried again where the store fails, and says so', async () => {
@@ -589,6 +598,51 @@ describe('a hook', () => {
     expect(await listening.deliver('pushed', body, signed(body, { id: 'msg_2' }))).toEqual({
       kind: 'replayed',
     });
+  });
+
+  it('has no more runs under way than its trigger allows, over two processes on one SQLite file', async () => {
+    const clock = createSimulatedClock();
+    const folder = folderOf(
+      '[{ type: webhook, hook: pushed, secret: s3cret, concurrency: { max: 2, when_busy: queue } }]',
+      '{ name: hold, type: wait, event: custom }',
+    );
+    const stores = await Promise.all(
+      ['one', 'two'].map(() => openStore('sqlite:shared.db', { cwd: folder, clock, durability: 'process' })),
+    );
+    const processes: { readonly runtime: Runtime; readonly listening: Listening }[] = [];
+    for (const store of stores) {
+      const runtime = await runtimeOf({ store, clock, cwd: folder });
+      processes.push({ runtime, listening: runtime.workflows.listen(await agentOf(folder)) });
+    }
+    const [store] = stores as [Store];
+    const outcomes = await Promise.all(
+      Array.from({ length: 6 }, (_, n) =>
+        processes[n % 2]?.listening.deliver(
+          'pushed',
+          body,
+          standard(body, { id: `msg_${n}`, at: clock.now() }),
+        ),
+      ),
+    );
+    expect(outcomes.map((outcome) => outcome?.kind).sort()).toEqual([
+      ...['started', 'started', 'waiting', 'waiting', 'waiting', 'waiting'],
+    ]);
+    for (let ended = 0; ended < 6; ended++) {
+      const under = await eventually(async () => {
+        await clock.advance(2_000); // one process looks for ends in the other
+        const all = await store.list({ kind: 'run', status: ['running', 'waiting'] });
+        expect(all.length).toBe(Math.min(2, 6 - ended));
+        return all;
+      });
+      await processes[0]?.runtime.workflows.signal(under[0]?.stream ?? '', 'custom');
+      await eventually(async () => {
+        await clock.advance(500);
+        expect(await store.list({ kind: 'run', status: ['completed'] })).toHaveLength(ended + 1);
+      });
+    }
+    expect(await store.tables.keys('gates_seen')).toEqual([]);
+    for (const runtime of open.splice(0)) await runtime.close();
+    for (const each of stores) await each.close();
   });
 
   it('that could not be started may be sent again', async () => {

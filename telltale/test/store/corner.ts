@@ -3,10 +3,10 @@ import type { Store, StreamWriter } from '../../src/store/store.ts';
 
 /**
  * A store in which all names begin with a test's own prefix, so that tests can share one: opening a store starts a
- * thread, a tenth of a second each. `list` shows everybody's streams.
+ * thread, a tenth of a second each. `list` shows everybody's streams, and so does `upkeep` where it shows all there is.
  */
 export function corner(store: Store, prefix: string): Store {
-  const { tables } = store;
+  const { tables, upkeep } = store;
   const own = (name: string) => `${prefix}/${name}`;
   const inCorner = (writer: StreamWriter): StreamWriter => ({
     ...writer,
@@ -30,6 +30,16 @@ export function corner(store: Store, prefix: string): Store {
     send: (stream, message) => store.send(own(stream), message),
     watch: (stream, moved) => store.watch(own(stream), moved),
     close: () => store.close(),
+    upkeep: {
+      ...upkeep,
+      acquire: async (stream) => inCorner(await upkeep.acquire(own(stream))),
+      page: (stream, from) => upkeep.page(own(stream), from),
+      inbox: (stream) => upkeep.inbox(own(stream)),
+      weigh: (stream) => upkeep.weigh(own(stream)),
+      settle: (stream, epoch, as) => upkeep.settle(own(stream), epoch, as),
+      remove: (stream, epoch) => upkeep.remove(own(stream), epoch),
+      enter: (list, first, entries) => upkeep.enter(own(list), first, entries),
+    },
     async graphs() {
       const graphs = await store.graphs();
       const moved = createGraphStore(async (op, ...args) => {

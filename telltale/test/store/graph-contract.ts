@@ -712,6 +712,78 @@ export function graphContract(open: () => GraphStore): void {
       expect(await store.graphs()).not.toContain(graph);
     });
 
+    test('all that one graph gives makes another the same, page by page', async () => {
+      const store = open();
+      const [left, right] = [fresh(), fresh()];
+      const records = [
+        fileRecord('a.ts', {
+          symbols: [
+            symbolOf('Session', 1, { kind: 'class', doc: 'A run.' }),
+            symbolOf('run', 2, { container: 0 }),
+          ],
+          imports: [{ specifier: './b.ts', line: 1, names: ['beta'], target: 'b.ts' }],
+          calls: [
+            { name: 'beta', line: 3, from: 1, receiver: 'it' },
+            { name: 'free', line: 9 },
+          ],
+        }),
+        fileRecord('b.ts', {
+          note: 'broken',
+          imports: [{ specifier: 'x', line: 1, names: ['*'], reexport: true }],
+        }),
+      ];
+      await store.write(left, { records, commit: 'c1', walkedAtMs: 7 });
+      const fact = {
+        kind: 'fact' as const,
+        about: [{ symbol: 'Session' }, { path: 'later.ts' }],
+        session: 's1',
+      };
+      const [old = ''] = await store.learn(left, [{ ...fact, text: 'Old.', atMs: 1 }]);
+      await store.learn(left, [{ ...fact, text: 'New.', atMs: 2, supersedes: [old] }]);
+      await store.noteSession(left, {
+        session: 's1',
+        title: 'One',
+        atMs: 3,
+        read: ['a.ts'],
+        changed: ['b.ts'],
+      });
+      await store.noteSession(left, { session: 's2', title: 'Two', atMs: 4, read: [], changed: [] });
+      await store.write(left, { records: [{ ...records[0]!, hash: 'changed' }] });
+
+      const all = async <T>(read: (last: T | undefined) => Promise<readonly T[]>): Promise<readonly T[]> => {
+        const found: T[] = [];
+        for (let page = await read(undefined); page.length > 0; page = await read(found.at(-1)))
+          found.push(...page);
+        return found;
+      };
+      const everything = async (graph: string) => ({
+        records: await all<FileRecord>((last) => store.records(graph, last?.path ?? '', 1)),
+        learned: await all<{ n: number }>((last) => store.learned(graph, last?.n ?? 0, 1)),
+        notes: await all<{ n: number }>((last) => store.notes(graph, last?.n ?? 0, 1)),
+      });
+      const given = await everything(left);
+      expect(given.records).toEqual([{ ...records[0]!, hash: 'changed' }, records[1]]);
+      expect(given.learned).toMatchObject([{ kept: { holds: false } }, { kept: { holds: true } }]);
+      for (let time = 0; time < 2; time++) {
+        await store.write(right, { records: given.records, commit: 'c1', walkedAtMs: 7 });
+        // Whatever the order.
+        for (const { n: _, ...rest } of [...given.learned].reverse())
+          await store.learn(right, [rest as never]);
+        for (const { n: _, ...rest } of given.notes) await store.noteSession(right, rest as never);
+      }
+      const unnumbered = ({ learned, notes, ...rest }: typeof given) => ({
+        ...rest,
+        learned: learned
+          .map(({ n: _, ...own }) => own)
+          .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
+        notes: notes.map(({ n: _, ...own }) => own),
+      });
+      expect(unnumbered(await everything(right))).toEqual(unnumbered(given));
+      expect(await store.stats(right)).toEqual(await store.stats(left));
+      expect(await foundNames(store, right, 'old new')).toEqual(['New.']);
+      expect(await store.callersOf(right, await one(right, 'run'), 9)).toEqual([]);
+    });
+
     test('stats count files by language and by what is missing', async () => {
       const [store, graph] = [open(), fresh()];
       await store.write(graph, {

@@ -7,6 +7,7 @@ import { ownershipContract } from './contract/ownership.ts';
 import { readingContract } from './contract/reading.ts';
 import { snapshotsContract } from './contract/snapshots.ts';
 import { tablesContract } from './contract/tables.ts';
+import { upkeepContract } from './contract/upkeep.ts';
 import { watchingContract } from './contract/watching.ts';
 
 /** What every home of the log promises. */
@@ -20,5 +21,6 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
   watchingContract(contract);
   listContract(contract);
   tablesContract(contract);
+  upkeepContract(contract);
   closingContract(contract);
 }

@@ -67,7 +67,7 @@ function decisions(components: readonly Component[] = []) {
     journal,
     scope: scope(journal),
     components,
-    signal: new AbortController().signal,
+    hasEnded: () => new AbortController().signal,
     context: (step) => runContext(journal.state, step, { status: 'CODING' }),
     artifacts: {
       read: async (name) =>

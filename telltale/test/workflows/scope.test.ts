@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { createScope } from '../../src/workflows/create-scope.ts';
 import { resolveDeep } from '../../src/workflows/resolve-deep.ts';
 import type { Locals } from '../../src/workflows/scope.ts';
+import { createTemplateReader } from '../../src/workflows/template-reader.ts';
 import { type Begun, begin, completed, failure, fakeJournal, workflowOf } from './fake-run.ts';
 
 const AGENT = { session_id: 's1', metadata: { status: 'CODING' }, variables: { phase: 'build', tries: 2 } };
@@ -35,7 +36,7 @@ function given(begun: Begun = {}, document: object = {}, agent: JsonObject = AGE
     journal,
     scope,
     reads: () => reads,
-    resolve: (value: Json, locals: Locals = {}, at?: string) =>
+    resolve: async (value: Json, locals: Locals = {}, at?: string) =>
       resolveDeep(value, scope, { what: 'step "x"', locals, ...(at === undefined ? {} : { at }) }),
     async test(source: string, locals: Locals = {}, at?: string) {
       const parsed = parseExpression(source);
@@ -191,7 +192,9 @@ test('a run without a session shows the agent it runs for', async () => {
   const scope = createScope({ state: journal.state, workflow, agentOf: () => ({ agent_name: 'tester' }) });
   const place = { what: 'step "a"', locals: {} };
   expect(await resolveDeep('${agent.agent_name}', scope, place)).toBe('tester');
-  expect((await failure(resolveDeep('${vars.nope}', scope, place))).code).toBe('bad_reference');
+  expect((await failure(Promise.resolve(resolveDeep('${vars.nope}', scope, place)))).code).toBe(
+    'bad_reference',
+  );
 });
 
 test('a value that becomes too large, or is nested too deep, is refused', async () => {
@@ -214,4 +217,28 @@ test('what holds no reference comes out as it is', async () => {
     { numRuns: 100 },
   );
   expect(reads()).toBe(0);
+});
+
+test('what a manifest says is read once, for each list of items around it; what can change is read each time', () => {
+  const read = createTemplateReader();
+  const frozen = Object.freeze({ a: '${input.a}', b: 'plain' });
+  expect(read(frozen, [], 'step "x"')).toBe(read(frozen, [], 'step "y"'));
+  expect(read(frozen, ['item'], 'step "x"')).not.toBe(read(frozen, [], 'step "x"'));
+  const open: Record<string, string> = { a: '${input.a}' };
+  expect(read(open, [], 'step "x"').fill({ input: { a: 1 } }, 'step "x"')).toEqual({ a: 1 });
+  open.a = '${input.b}';
+  expect(read(open, [], 'step "x"').fill({ input: { b: 2 } }, 'step "x"')).toEqual({ a: 2 });
+  expect(() => read(frozen, [], 'step "x"').fill({ input: {} }, 'step "y"')).toThrow('step "y"');
+});
+
+test('what needs no log to be read is there at once, and a key named __proto__ is one like others', () => {
+  const { scope } = given({ input: { n: 3 } });
+  const place = { what: 'step "x"', locals: {} };
+  expect(resolveDeep({ n: '${input.n}', s: '${steps.first.status}' }, scope, place)).toEqual({
+    n: 3,
+    s: 'pending',
+  });
+  const odd = JSON.parse('{"__proto__":"${input.n}","b":1}') as Json;
+  expect(JSON.stringify(resolveDeep(odd, scope, place))).toBe('{"__proto__":3,"b":1}');
+  expect(resolveDeep('${agent.metadata}', scope, place)).toBeInstanceOf(Promise);
 });

@@ -136,7 +136,7 @@ async function given({
       (await doStep(leaves, journal, workflow, address, more)).result,
     fails: (address: string) =>
       failure(doStep(leaves, journal, workflow, address).then(({ result }) => result)),
-    ready: (name: string) =>
+    ready: async (name: string) =>
       leaves.ready({
         step: workflow.steps?.find((each) => each.name === name) as never,
         address: name,

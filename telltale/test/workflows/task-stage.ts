@@ -146,7 +146,7 @@ export function taskWorld(play: Play): TaskWorld {
     }
     const scope = createScope({ state, workflow, agentOf: () => ({ agent_name: 'tester' }) });
     const decisions = createDecisions({
-      ...{ journal, scope, signal: new AbortController().signal },
+      ...{ journal, scope, hasEnded: () => new AbortController().signal },
       components: workflow.components,
       artifacts: { read: async () => undefined },
       context: (step) => runContext(state, step),

@@ -68,7 +68,8 @@ async function valuesOf(
   context: Context,
 ): Promise<readonly Candidate[]> {
   if (choices.length > 0) return beginning(choices.map(plain), current);
-  if (flags.includes('--resume') || flags.includes('--of')) return sessions(current, before, context);
+  if (['--resume', '--of', '--session'].some((each) => flags.includes(each)))
+    return sessions(current, before, context);
   if (flags.includes('--status')) return beginning(STATUSES.map(plain), current);
   if (flags.includes('--type'))
     return beginning([...new Set<string>([...EVENT_TYPES, ...RUN_EVENT_TYPES])].map(plain), current);
@@ -109,6 +110,8 @@ async function argumentsOf(
     case 'file':
     case 'files':
     case 'dir':
+    case 'from':
+    case 'to':
       return files(current, cwd);
     default:
       return [];

@@ -3,14 +3,11 @@ import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
-import { startProgress } from '../progress.ts';
+import { startProgress, startProgressLines } from '../progress.ts';
 import { countText, spanText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
 import { notesText } from './notes-text.ts';
 import { type MemoryOptions, withMemory } from './open-for-command.ts';
-
-/** Between two lines in a pipe. */
-const LINE_MS = 5_000;
 
 /** `telltale memory index`. Ctrl-C ends it; what was read by then is kept. */
 export function indexMemory(
@@ -22,7 +19,7 @@ export function indexMemory(
   return withMemory(folder, options, context, async (memory) => {
     let progress: IndexProgress = { seen: 0, toRead: 0, read: 0 };
     const stopProgress = startProgress(io, () => progressText(progress));
-    const stopLines = startLines(io, () => progressText(progress));
+    const stopLines = startProgressLines(io, () => progressText(progress));
     let report: IndexReport | undefined;
     try {
       report = await memory.index({
@@ -56,17 +53,6 @@ const progressText = ({ seen, toRead, read }: IndexProgress): string =>
   toRead === 0
     ? `Looking: ${countText(seen, 'file')}`
     : `Reading: ${read.toLocaleString('en')} of ${countText(toRead, 'file')} (${Math.floor((read * 100) / toRead)} %)`;
-
-/** In a pipe, for whoever reads a log: a line now and then. On a terminal nothing. */
-function startLines({ stderr, clock }: Pick<Io, 'stderr' | 'clock'>, text: () => string): () => void {
-  if (stderr.isTerminal) return () => {};
-  const say = () => {
-    void stderr.write(`${text()}\n`);
-    cancel = clock.after(LINE_MS, say);
-  };
-  let cancel = clock.after(LINE_MS, say);
-  return () => cancel();
-}
 
 function reportText(report: IndexReport, { stdout }: Pick<Io, 'stdout'>): string {
   const { yellow, dim } = paletteFor(stdout);

@@ -33,7 +33,8 @@ export async function* cutText(source: AsyncIterable<string>, size: number): Asy
   if (rest !== '') yield rest;
 }
 
-function cannotRead(path: string, what: string, cause: NodeJS.ErrnoException): RuntimeError {
+/** Why a file could not be read, for whoever named it. */
+export function cannotRead(path: string, what: string, cause: NodeJS.ErrnoException): RuntimeError {
   if (cause.code === 'ENOENT')
     return usage(`There is no file '${path}'.`, `Name a ${what}, or "-" for standard input.`);
   if (cause.code === 'EISDIR') return usage(`'${path}' is a folder.`, `Name a ${what} in it.`);

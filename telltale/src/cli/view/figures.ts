@@ -23,6 +23,15 @@ export function agoText(ms: number): string {
 export const countText = (amount: number, what: string, many = `${what}s`): string =>
   `${amount.toLocaleString('en')} ${amount === 1 ? what : many}`;
 
+const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
+
+/** `812 bytes`, `4.2 KB`, `31 MB`, by thousands. */
+export function sizeText(bytes: number): string {
+  let [size, unit] = [bytes, 0];
+  for (; size >= 999.5 && unit < UNITS.length - 1; unit++) size /= 1000;
+  return `${unit === 0 || size >= 9.95 ? Math.round(size) : size.toFixed(1)} ${UNITS[unit]}`;
+}
+
 /** Dollars, with as many digits as say something. */
 export const costText = (dollars: number): string => `$${dollars.toFixed(dollars < 1 ? 4 : 2)}`;
 

@@ -43,7 +43,7 @@ function resolve(
   source: string,
   scope: TemplateScope,
 ): Result<Json, Issue<TemplateCode>> {
-  const value = readPath(scope, [piece.root, ...piece.path]);
+  const value = readPath(step(scope, piece.root), piece.path);
   if (piece.otherwise.length === 0) {
     return value === undefined
       ? err(noSuchPath([piece.root, ...piece.path], piece, source, scope))

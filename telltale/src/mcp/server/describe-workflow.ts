@@ -7,7 +7,7 @@ import { allSteps } from '../../workflows/all-steps.ts';
 /** What a client may know of a workflow before it starts it: what it asks of it, and never what its steps say. */
 export function describeWorkflow(name: string, { manifest, agent }: LoadedWorkflow<unknown>): JsonObject {
   const all = workflowsOf(agent);
-  const steps = [...calledWorkflows(manifest, all)].flatMap((each) => [...allSteps(each)]);
+  const steps = [...calledWorkflows(manifest, all)].flatMap((each) => allSteps(each));
   const tasks = steps.filter(({ type }) => type === 'task').length;
   const refusal = clientRefusal(manifest, all);
   return {
@@ -30,7 +30,7 @@ export const summaryOf = (
   agent: agent.manifest.name,
 });
 
-type Step = ReturnType<typeof allSteps> extends Generator<infer One> ? One : never;
+type Step = ReturnType<typeof allSteps>[number];
 
 /** A verifier that does not come to an end with who works on it leaves the decision to a person. */
 const mayAskPeople = (step: Step): boolean =>

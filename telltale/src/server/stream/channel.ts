@@ -117,7 +117,7 @@ export function createChannel(edges: ChannelEdges, { kind, stream }: StreamRef):
   });
 
   const source = createStreamSource({
-    ...{ runtime, clock, kind, stream, page: pages(), told, moved: catchUp.moved },
+    ...{ runtime, clock, kind, stream, pages, told, moved: catchUp.moved },
     spoken: (open) => showOpen(open, toAll),
   });
 

@@ -27,7 +27,7 @@ export interface StreamSourceEdges {
   readonly clock: Clock;
   readonly kind: 'session' | 'run';
   readonly stream: string;
-  readonly page: ReadPage;
+  readonly pages: () => ReadPage;
   readonly told: (event: ObservedEvent) => void;
   /** What is open, for all: deltas that came before may have been missed. */
   readonly spoken: (open: OpenSpeech | undefined) => void;
@@ -36,7 +36,7 @@ export interface StreamSourceEdges {
 }
 
 export function createStreamSource(edges: StreamSourceEdges): StreamSource {
-  const { runtime, clock, kind, stream, page, told, spoken, moved } = edges;
+  const { runtime, clock, kind, stream, pages, told, spoken, moved } = edges;
   const { store } = runtime;
   const live = kind === 'session' ? store.shared?.live : undefined;
   let session: Session<unknown> | undefined;
@@ -72,7 +72,7 @@ export function createStreamSource(edges: StreamSourceEdges): StreamSource {
       if (isClosed || info === undefined || stop !== watching) return;
       watching?.();
       // A log that cannot be read is found to be so by whoever tells the clients.
-      afar = followAfar({ store, page, live, clock }, stream, info.head, {
+      afar = followAfar({ store, page: pages(), live, clock }, stream, info.head, {
         ...{ told, spoken, onFailure: moved },
       });
       stop = afar.close;

@@ -1,11 +1,19 @@
+import { createHash } from 'node:crypto';
+
 /** Where followers ask for what is live. Every process that works on sessions listens to it. */
 export const ASKS = 'asks';
 
 /** Where processes tell which streams have news for lists. */
 export const HEADLINES = 'headlines';
 
+/** Longer names of sessions go by their hash: that of a channel travels with every message. */
+const MAX_NAME = 100;
+
 /** Where the live events of a session are told. */
-export const channelOf = (session: string): string => `live ${session}`;
+export const channelOf = (session: string): string =>
+  session.length <= MAX_NAME
+    ? `live ${session}`
+    : `long ${createHash('sha256').update(session).digest('base64url')}`;
 
 /** What is asked for: a session's live events, beginning with what is open of its speech, or headlines. */
 export type Ask = { readonly kind: 'session'; readonly session: string } | { readonly kind: 'headlines' };

@@ -63,5 +63,7 @@ export type HookEvent =
 /** What is wrong with parameters, by the target's own schema. */
 export type CheckParameters = (parameters: JsonObject) => RuntimeError | undefined;
 
-export const hasHooks = (lists: HookLists | undefined): boolean =>
-  lists !== undefined && Object.values(lists).some((list) => list.length > 0);
+export function hasHooks(lists: HookLists | undefined): boolean {
+  for (const kind in lists) if ((lists[kind as keyof HookLists]?.length ?? 0) > 0) return true;
+  return false;
+}

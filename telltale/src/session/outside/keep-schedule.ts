@@ -28,7 +28,7 @@ export interface KeptSchedule {
   readonly name: string;
   readonly trigger: Extract<OutsideTrigger, { readonly type: 'schedule' }>;
   /** Has the run of a time started, or says why not. `over`: it is on its log, or never will be; or what was thrown. */
-  readonly fire: (due: DueTime, over: (thrown?: unknown) => void) => OutsideOutcome;
+  readonly fire: (due: DueTime, over: (thrown?: unknown) => void) => Promise<OutsideOutcome>;
   readonly onDue: (outcome: OutsideOutcome, due: DueTime) => void;
 }
 
@@ -109,10 +109,12 @@ export function keepSchedule(edges: KeepEdges, kept: KeptSchedule): () => void {
     for (const { due, missed } of claims.fire) {
       held.add(due);
       const time = dueOf(due, missed);
-      onDue(
-        fire(time, (thrown) => attempt(() => settle(due, thrown))),
-        time,
-      );
+      fire(time, (thrown) => attempt(() => settle(due, thrown)))
+        .then(
+          (outcome) => onDue(outcome, time),
+          () => undefined, // it was settled with what was thrown
+        )
+        .catch(onError);
     }
   };
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { derivedId } from '../../kernel/ids.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import type { Tables } from '../../store/store.ts';
+import type { Store, Tables } from '../../store/store.ts';
 import { type OutsideTrigger, outsideTriggers } from '../../triggers/outside-triggers.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { Listening, ListenOptions, OutsideOutcome, WorkflowRun } from '../runs/run-types.ts';
@@ -25,6 +25,8 @@ export interface OutsideEdges {
   readonly engine: Pick<Engine, 'schedule'>;
   readonly clock: Clock;
   readonly tables: Tables;
+  readonly info: Store['info'];
+  readonly cancel: (run: string, reason: string) => Promise<void>;
   readonly crashPoint?: ((name: string) => void) | undefined;
   readonly onError: (thrown: unknown) => void;
   readonly start: (workflow: WorkflowManifest, trigger: string, seen: JsonObject, id: string) => BegunRun;
@@ -40,26 +42,30 @@ export function listen(
   const workflows = workflowsOf(agent);
   const triggers = outsideTriggers([...workflows.values()]);
   const hooks = hooksOf(triggers);
-  const stiles = new Map(triggers.map((trigger) => [trigger.id, createTurnstile(clock, trigger.pacing)]));
-
-  /** `over`: it is on its log, or never will be; or what was thrown. */
-  const enter = (trigger: OutsideTrigger, seen: JsonObject, id: string, over: (thrown?: unknown) => void) => {
+  const nameOf = ({ id }: OutsideTrigger) => `${agentName}:${id}`;
+  const stileOf = (trigger: OutsideTrigger) => {
     const workflow = workflows.get(trigger.workflow) as WorkflowManifest; // it is where the trigger stands
+    const start = (run: string, seen: JsonObject) => edges.start(workflow, trigger.id, seen, run);
+    return createTurnstile({ ...edges, onError, start }, nameOf(trigger), trigger.pacing);
+  };
+  const stiles = new Map(
+    triggers.flatMap((trigger) => (trigger.type === 'manual' ? [] : [[trigger.id, stileOf(trigger)]])),
+  );
+
+  /** `over`: it is on its log, waits in the store, or never will be there; or what was thrown. */
+  const enter = async (
+    trigger: OutsideTrigger,
+    seen: JsonObject,
+    run: string,
+    over: (thrown?: unknown) => void,
+  ): Promise<OutsideOutcome> => {
     const named = { type: trigger.type, trigger: trigger.id, workflow: trigger.workflow, ...seen };
-    const entrant = {
-      start() {
-        const { run, made } = edges.start(workflow, trigger.id, named, id);
-        made.then(() => over(), over);
-        return run;
-      },
-      drop: () => over(),
-    };
-    return stiles.get(trigger.id)?.enter(entrant) ?? ({ kind: 'waiting' } as const);
+    return stiles.get(trigger.id)?.enter({ run, seen: named, over }) ?? { kind: 'waiting' };
   };
 
   const endings = triggers.flatMap((trigger) => {
     if (trigger.type !== 'schedule') return [];
-    const name = `${agentName}:${trigger.id}`;
+    const name = nameOf(trigger);
     const digestOf = (due: number) => createHash('sha256').update(`${name} ${due}`).digest();
     return [
       keepSchedule(
@@ -80,14 +86,16 @@ export function listen(
   });
 
   const guard = createHookGuard(tables, clock, agentName);
-  const enterHook = (trigger: Webhook, seen: JsonObject, run: string) => {
-    let outcome: OutsideOutcome = { kind: 'waiting' };
+  /** Resolves once the run is on its log, or it is known that it waits, or does not start. */
+  const enterHook = async (trigger: Webhook, seen: JsonObject, run: string): Promise<OutsideOutcome> => {
+    let over: (thrown?: unknown) => void = () => undefined;
     const made = new Promise<void>((resolve, reject) => {
-      const over = (thrown?: unknown) => (thrown === undefined ? resolve() : reject(thrown));
-      outcome = enter(trigger, seen, run, over);
-      if (outcome.kind === 'waiting') resolve();
+      over = (thrown) => (thrown === undefined ? resolve() : reject(thrown));
     });
-    return { outcome, made };
+    made.catch(() => undefined); // heard of below
+    const outcome = await enter(trigger, seen, run, over);
+    if (outcome.kind === 'started') await made;
+    return outcome;
   };
   return {
     hooks: [...hooks.keys()],

@@ -17,12 +17,8 @@ export interface ReceiveEdges {
   readonly guard: HookGuard;
   readonly now: () => number;
   readonly crashPoint?: ((name: string) => void) | undefined;
-  /** Has the run started, under that id; `made` settles once it is on its log. */
-  readonly enter: (
-    trigger: Webhook,
-    seen: JsonObject,
-    run: string,
-  ) => { readonly outcome: OutsideOutcome; readonly made: Promise<void> };
+  /** Has the run started, under that id, and resolves once it is on its log. */
+  readonly enter: (trigger: Webhook, seen: JsonObject, run: string) => Promise<OutsideOutcome>;
 }
 
 export async function receiveHook(
@@ -46,8 +42,7 @@ export async function receiveHook(
   );
   const seen = { hook, id, ...(event === undefined ? {} : { event }), body: bodyOf(body) };
   try {
-    const { outcome, made } = enter(trigger, seen, run);
-    await made;
+    const outcome = await enter(trigger, seen, run);
     crashPoint?.('hook:started');
     await taken.over(outcome.kind === 'started' ? run : undefined);
     return outcome;

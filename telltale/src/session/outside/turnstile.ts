@@ -1,34 +1,29 @@
-import type { Clock } from '../../kernel/clock.ts';
 import type { OutsideTrigger } from '../../triggers/outside-triggers.ts';
-import type { OutsideOutcome, WorkflowRun } from '../runs/run-types.ts';
-
-/** Runs of one trigger that wait for others to end. */
-const MAX_QUEUED = 1_000;
-
-/** What comes to a turnstile. One of the two is called, at once or later, and neither where the turnstile is closed first. */
-export interface Entrant {
-  start(): WorkflowRun;
-  /** It will never start. */
-  drop(): void;
-}
+import type { OutsideOutcome } from '../runs/run-types.ts';
+import { createGate, type Entrant, type GateEdges } from './gate.ts';
 
 /**
- * The pace of one trigger that no session watches over. What waits here is in this process only: whoever posts to a
- * hook is told that it only waits, and a schedule keeps its claim until it is heard of.
+ * The pace of one trigger that no session watches over. What waits for a time (`debounce`, `delay`) is in this process
+ * only: whoever posts to a hook is told that it only waits, and a schedule keeps its claim until it is heard of. What
+ * waits for others to end (`concurrency`) is in the store, and so is when it last fired (`cooldown`).
  */
 export interface Turnstile {
-  enter(entrant: Entrant): OutsideOutcome;
+  /** `over` of the entrant is called once: also where this rejects, unless the turnstile is closed first. */
+  enter(entrant: Entrant): Promise<OutsideOutcome>;
   close(): void;
 }
 
-export function createTurnstile(clock: Clock, pacing: OutsideTrigger['pacing']): Turnstile {
+const COOLDOWNS = 'cooldowns';
+
+const WAITING: OutsideOutcome = { kind: 'waiting' };
+
+/** `name`: of the trigger, in the store. */
+export function createTurnstile(edges: GateEdges, name: string, pacing: OutsideTrigger['pacing']): Turnstile {
+  const { clock, tables } = edges;
   const { debounceMs, cooldownMs, delayMs, concurrency } = pacing;
-  const under = new Set<WorkflowRun>();
+  const gate = concurrency === undefined ? undefined : createGate(edges, name, concurrency);
   const timers = new Set<() => void>();
-  let queued: Entrant[] = [];
   let quiet: { readonly end: () => void; readonly entrant: Entrant } | undefined;
-  let last = Number.NEGATIVE_INFINITY;
-  let closed = false;
 
   const later = (ms: number, then: () => void): (() => void) => {
     const cancel = clock.after(ms, () => {
@@ -41,57 +36,62 @@ export function createTurnstile(clock: Clock, pacing: OutsideTrigger['pacing']):
       cancel();
     };
   };
-  const suppress = (entrant: Entrant, reason: 'cooldown' | 'busy'): OutsideOutcome => {
-    entrant.drop();
-    return { kind: 'suppressed', reason };
+  const start = ({ run, seen, over }: Entrant): OutsideOutcome => {
+    edges.start(run, seen).made.then(() => over(), over);
+    return { kind: 'started', run };
   };
-  const begin = (entrant: Entrant): OutsideOutcome => {
-    const run = entrant.start();
-    under.add(run);
-    const over = () => {
-      under.delete(run);
-      const next = closed ? undefined : queued.shift();
-      if (next !== undefined) begin(next);
-    };
-    run.result.then(over, over);
-    return { kind: 'started', run: run.id };
+  const pass = async (entrant: Entrant): Promise<OutsideOutcome> =>
+    gate === undefined ? start(entrant) : gate.enter(entrant);
+  /** One that has passed before, and whose process died, passes again. */
+  const isCool = async (run: string): Promise<boolean> => {
+    const is = { table: COOLDOWNS, key: name };
+    const first = await tables.exchange(
+      [{ ...is, value: undefined }],
+      [{ ...is, value: run, ttlMs: cooldownMs ?? 0 }],
+    );
+    return first || (await tables.get(COOLDOWNS, name)) === run;
   };
-  const pass = (entrant: Entrant): OutsideOutcome => {
-    if (concurrency === undefined || under.size < concurrency.max) return begin(entrant);
-    if (concurrency.when_busy === 'skip' || queued.length >= MAX_QUEUED) return suppress(entrant, 'busy');
-    if (concurrency.when_busy === 'queue') queued.push(entrant);
-    else {
-      for (const other of queued) other.drop();
-      queued = [entrant];
-      const [oldest] = under;
-      oldest?.cancel('Its trigger came again, and says when_busy: replace.').catch(() => undefined); // its end is heard of above
+  const afterQuiet = async (entrant: Entrant): Promise<OutsideOutcome> => {
+    if (cooldownMs !== undefined && cooldownMs > 0 && !(await isCool(entrant.run))) {
+      entrant.over();
+      return { kind: 'suppressed', reason: 'cooldown' };
     }
-    return { kind: 'waiting' };
-  };
-  const afterQuiet = (entrant: Entrant): OutsideOutcome => {
-    if (cooldownMs !== undefined && clock.now() - last < cooldownMs) return suppress(entrant, 'cooldown');
-    last = clock.now();
     if (delayMs === undefined) return pass(entrant);
-    later(delayMs, () => pass(entrant));
-    return { kind: 'waiting' };
+    later(delayMs, () => void heard(entrant, pass));
+    return WAITING;
   };
+  /** Where nobody waits for the outcome any more, `over` has said what was thrown. */
+  const heard = (entrant: Entrant, enter: typeof pass): Promise<unknown> =>
+    telling(entrant, enter).catch(() => undefined);
+
   return {
-    enter(entrant) {
-      if (debounceMs === undefined) return afterQuiet(entrant);
+    async enter(entrant) {
+      if (debounceMs === undefined) return telling(entrant, afterQuiet);
       quiet?.end();
-      quiet?.entrant.drop();
+      quiet?.entrant.over();
       const end = later(debounceMs, () => {
         quiet = undefined;
-        afterQuiet(entrant);
+        void heard(entrant, afterQuiet);
       });
       quiet = { end, entrant };
-      return { kind: 'waiting' };
+      return WAITING;
     },
     close() {
-      closed = true;
       for (const cancel of timers) cancel();
       timers.clear();
-      queued = [];
+      gate?.close();
     },
   };
+}
+
+async function telling(
+  entrant: Entrant,
+  enter: (entrant: Entrant) => Promise<OutsideOutcome>,
+): Promise<OutsideOutcome> {
+  try {
+    return await enter(entrant);
+  } catch (thrown) {
+    entrant.over(thrown);
+    throw thrown;
+  }
 }

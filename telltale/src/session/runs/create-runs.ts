@@ -136,6 +136,8 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
         {
           ...{ engine, clock },
           ...{ tables: store.tables, crashPoint: edges.crashPoint, onError: edges.onError },
+          info: store.info,
+          cancel: (run, reason) => cancelRun(edges, run, reason, 'trigger'),
           start: (manifest, trigger, seen, id) =>
             begin({ manifest, agent }, { id, onWaiting: 'hold' }, { trigger: { id: trigger, seen } }),
         },

@@ -18,7 +18,7 @@ export async function endCalled(
   state: RunState,
   workflow: WorkflowManifest,
 ): Promise<void> {
-  const types = new Map([...allSteps(workflow)].map(({ name, type }) => [name, type]));
+  let types: ReadonlyMap<string, string> | undefined;
   const end = async (called: string): Promise<void> => {
     const info = await store.info(called);
     if (info === undefined || !ALIVE.has(info.status) || info.owner !== undefined) return;
@@ -28,6 +28,7 @@ export async function endCalled(
   };
   for (const known of state.steps.values()) {
     if (known.status !== 'cancelled') continue;
+    types ??= new Map(allSteps(workflow).map(({ name, type }) => [name, type]));
     const type = types.get(stepName(known.step));
     if (type === 'workflow') await end(childKey(state, known.step, 'run'));
     else if (type === 'agent') await end(childKey(state, known.step, 'ses'));

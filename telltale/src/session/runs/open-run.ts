@@ -21,6 +21,8 @@ export interface HeldRun {
   readonly journal: RunJournal;
   /** Of a run that was just begun: settles once its stream is committed, or refused. */
   readonly made?: Promise<void>;
+  /** Whether its stream is on its way and in no store yet: then nobody can have sent it anything. */
+  isNew(): boolean;
   /** Why the stream is no longer ours, once it is not. */
   lost(): RuntimeError | undefined;
   onLost(then: (error: RuntimeError) => void): void;
@@ -43,7 +45,12 @@ export interface NewRun {
  */
 export function beginRun(edges: RunsEdges, run: NewRun): HeldRun & { readonly made: Promise<void> } {
   const { writer, made } = edges.store.begin(run.id, headOf(run));
-  return { ...startLog(edges, writer, run), made };
+  let isNew = true;
+  const settled = () => {
+    isNew = false;
+  };
+  made.then(settled, settled);
+  return { ...startLog(edges, writer, run), made, isNew: () => isNew };
 }
 
 /** The same, given once it is committed. */
@@ -58,8 +65,11 @@ export async function createRun(edges: RunsEdges, run: NewRun): Promise<HeldRun>
   }
 }
 
+/** The status with which a run's stream is made. */
+const AS_MADE = 'running';
+
 function startLog(edges: RunsEdges, writer: StreamWriter, run: NewRun): HeldRun {
-  const held = hold(edges, writer, []);
+  const held = hold(edges, writer, [], AS_MADE);
   held.journal.append(firstEvent(run), run.cause);
   return held;
 }
@@ -68,7 +78,7 @@ function headOf({ workflow, origin: { session, parent } }: NewRun): StreamHead {
   return {
     kind: 'run',
     name: workflow.name,
-    status: 'running',
+    status: AS_MADE,
     title: titleOf(workflow.description ?? workflow.name),
     ...(parent !== undefined ? { parent: parent.run } : session === undefined ? {} : { parent: session.id }),
   };
@@ -89,6 +99,7 @@ function hold(
   { store, clock, crashPoint, watchers }: RunsEdges,
   writer: StreamWriter,
   events: Parameters<typeof foldRun>[0],
+  writtenStatus?: string,
 ): HeldRun {
   let lost: RuntimeError | undefined;
   const listeners: ((error: RuntimeError) => void)[] = [];
@@ -97,13 +108,14 @@ function hold(
     for (const then of listeners) then(error);
   };
   const journal = createRunLog({
-    ...{ writer, clock, onLost, crashPoint, watchers },
+    ...{ writer, clock, onLost, crashPoint, watchers, writtenStatus },
     state: foldRun(events, emptyRun()),
     mayBeLost: mayBeLost(store),
   });
   return {
     writer,
     journal,
+    isNew: () => false,
     lost: () => lost,
     onLost: (then) => void listeners.push(then),
   };

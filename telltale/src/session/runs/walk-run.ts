@@ -7,9 +7,11 @@ import { createDecisions } from '../../workflows/decisions/create-decisions.ts';
 import { runContext } from '../../workflows/decisions/run-context.ts';
 import type { Leaves } from '../../workflows/leaf.ts';
 import { runMachine } from '../../workflows/machine/run-machine.ts';
+import type { ReadTemplates } from '../../workflows/read-templates.ts';
 import type { SessionLink } from '../../workflows/session-link.ts';
 import { createLeaves } from '../../workflows/steps/create-leaves.ts';
 import type { LeafEdges } from '../../workflows/steps/leaf-edges.ts';
+import { createTemplateReader } from '../../workflows/template-reader.ts';
 import { createAgentView } from '../agent-view.ts';
 import { costWith } from '../cost.ts';
 import type { Lead } from '../guide/lead.ts';
@@ -32,10 +34,19 @@ import type { RunsEdges } from './run-edges.ts';
 import { createRunReviews } from './run-reviews.ts';
 import { createSessionLink } from './session-link.ts';
 
+type WalkEdges = RunsEdges & { readonly leads: ReadonlyMap<string, Lead> };
+
+/** What walks the runs of a runtime. What their manifests say is remembered from run to run. */
+export function createWalkRun(edges: WalkEdges, callRun: Runs['call']): (call: DriveCall) => Driven {
+  const read = createTemplateReader();
+  return (call) => walkRun(edges, callRun, read, call);
+}
+
 /** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
-export function walkRun(
-  edges: RunsEdges & { readonly leads: ReadonlyMap<string, Lead> },
+function walkRun(
+  edges: WalkEdges,
   callRun: Runs['call'],
+  read: ReadTemplates,
   { held, realm, entry }: DriveCall,
 ): Driven {
   const { journal } = held;
@@ -55,6 +66,7 @@ export function walkRun(
     workflow,
     session,
     agentOf: () => ownView(realm, edges.env),
+    read,
   });
   const { manifest } = realm.agent;
   const invoke = createLateInvoke(prepared.desk, () => ({
@@ -63,11 +75,16 @@ export function walkRun(
     cost: manifest.budget?.costs.artifact ?? 0,
     balance: () => state.balance,
   }));
-  const ended = AbortSignal.any([letGo.signal, cancel.signal]);
+  // Made where somebody asks for it: most walks ask nobody.
+  let ended: AbortSignal | undefined;
+  const hasEnded = (): AbortSignal => {
+    ended ??= AbortSignal.any([letGo.signal, cancel.signal]);
+    return ended;
+  };
   const metadata = async () => ((await session?.agent())?.metadata ?? {}) as JsonObject;
   const inherited = async () => ((await scope.agent()).variables ?? {}) as JsonObject;
   const decisions = createDecisions({
-    ...{ journal, scope, invoke, signal: ended },
+    ...{ journal, scope, invoke, hasEnded },
     artifacts: { read: async (...asked) => (await prepared.desk()).artifacts.read(...asked) },
     components: [...manifest.components, ...workflow.components],
     context: async (step) => runContext(state, step, await metadata(), await inherited()),
@@ -119,8 +136,11 @@ export function walkRun(
     },
   };
   const leavesWithHooks = async (): Promise<Leaves> => {
-    const lists = [manifest.hooks, workflow.hooks, ...[...allSteps(workflow)].map(({ hooks }) => hooks)];
-    if (!lists.some(hasHooks)) return createLeaves(leafEdges);
+    const isHooked =
+      hasHooks(manifest.hooks) ||
+      hasHooks(workflow.hooks) ||
+      allSteps(workflow).some(({ hooks }) => hasHooks(hooks));
+    if (!isHooked) return createLeaves(leafEdges);
     await held.made; // they are asked before their step is on the log
     const shown = await metadata();
     const below = await inherited();
@@ -130,7 +150,7 @@ export function walkRun(
       context: (step) => runContext(state, step, shown, below),
       metadata: () => shown,
     });
-    return hookedLeaves(createLeaves({ ...leafEdges, hooksOf }), hooksOf, ended);
+    return hookedLeaves(createLeaves({ ...leafEdges, hooksOf }), hooksOf, hasEnded());
   };
   return {
     async run(): Promise<RunWalkEnd> {

@@ -116,10 +116,9 @@ async function work(
   if (signal.aborted) letGo();
   held.onLost(letGo);
   try {
-    const known = inbox.now();
-    // Nobody can have written to a run before it was there: what comes now is taken as it comes.
-    if (state.seq > 1) await known;
-    else known.catch((thrown) => driven.letGo(toRuntimeError(thrown)));
+    // What comes from now on wakes the inbox. Nobody can have written to a run before it was there.
+    if (state.seq > 1) await inbox.now();
+    else if (!held.isNew()) inbox.now().catch((thrown) => driven.letGo(toRuntimeError(thrown)));
     if (state.cancelling !== undefined) driven.cancel(state.cancelling.reason, state.cancelling.by);
     const end = await driven.run().catch(brokenOff(held));
     return await settle(edges, entry, held, end, () => inbox.lastNews() > driven.seen());

@@ -1,23 +1,10 @@
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Append } from '../store.ts';
-import type { AppendOp, EncodedWrite, ReadRequest, Results, WriteRequest } from './messages.ts';
+import type { AppendEntry } from './append-entry.ts';
+import type { AppendOp, ReadRequest, Results, WriteRequest } from './messages.ts';
 import { type WriterState, whyNot } from './writer-state.ts';
 
 export type Settled = (error?: RuntimeError) => void;
-
-/** Appends of one writer that are written as one row. */
-export interface AppendEntry {
-  readonly kind: 'append';
-  readonly writer: WriterState;
-  readonly expectedSeq: number;
-  count: number;
-  body: string;
-  status: string | null;
-  due: number | null;
-  consumed: readonly number[] | null;
-  readonly writes: readonly EncodedWrite[] | null;
-  error: RuntimeError | undefined;
-}
 
 export interface RequestEntry<Request> {
   readonly kind: 'request';
@@ -37,8 +24,6 @@ export interface Batch {
   /** In the order of the calls; `settledBy` is each one's entry. */
   readonly settled: Settled[];
   readonly settledBy: AppendEntry[];
-  /** The newest entry of each writer. */
-  readonly last: Map<WriterState, AppendEntry>;
   chars: number;
 }
 
@@ -47,7 +32,6 @@ export const emptyBatch = (): Batch => ({
   reads: [],
   settled: [],
   settledBy: [],
-  last: new Map(),
   chars: 0,
 });
 
@@ -66,7 +50,7 @@ export function addAppend(
   settled: Settled,
 ): void {
   const { expectedSeq, events, status, due, consumed, writes } = append;
-  const last = batch.last.get(writer);
+  const last = writer.open;
   const isNext = last !== undefined && last.expectedSeq + last.count === expectedSeq;
   batch.settled.push(settled);
   batch.chars += body.length;
@@ -99,7 +83,7 @@ export function addAppend(
       ]) ?? null,
     error: undefined,
   };
-  batch.last.set(writer, entry);
+  writer.open = entry;
   batch.writes.push(entry);
   batch.settledBy.push(entry);
 }
@@ -124,6 +108,7 @@ export function addFailed(batch: Batch, writer: WriterState, error: RuntimeError
 /** The append as it is sent, its writer moved on; undefined, with its error set, where the writer has come to grief. */
 export function toOp(entry: AppendEntry): AppendOp | undefined {
   const { writer, expectedSeq, count, body, status, due, consumed, writes } = entry;
+  writer.open = undefined;
   entry.error = whyNot(writer, expectedSeq, writer.sent);
   if (entry.error !== undefined) return undefined;
   writer.failure = undefined;
@@ -131,9 +116,9 @@ export function toOp(entry: AppendEntry): AppendOp | undefined {
   return [writer.id, writer.epoch, expectedSeq, count, body, status, consumed, writes, due];
 }
 
-/** Tells every caller of an append what became of it. */
-export function settleAppends({ settled, settledBy }: Batch): void {
-  for (let place = 0; place < settled.length; place++) {
+/** Tells callers of appends, in their order, what became of theirs: those from `from` to before `to`. */
+export function settleAppends({ settled, settledBy }: Batch, from = 0, to = settled.length): void {
+  for (let place = from; place < to; place++) {
     try {
       settled[place]?.(settledBy[place]?.error);
     } catch (error) {

@@ -3,8 +3,9 @@ import { checkAppend, MAX_QUEUED, MAX_QUEUED_CHARS } from '../limits.ts';
 import type { Append, StreamHead } from '../store.ts';
 import { storeOverloaded } from '../store-errors.ts';
 import { addAppend, addFailed, emptyBatch, type RequestEntry, type Settled, settleAppends } from './batch.ts';
-import { abandon, conclude, type Flight, type GroupReply, movedBy, takeOff } from './flight.ts';
+import { abandon, conclude, type Flight, type GroupReply, takeOff, tellMoved } from './flight.ts';
 import type { ReadRequest, Results, ToBackend, WriteRequest } from './messages.ts';
+import { createPace, type Pace } from './pace.ts';
 import { type WriterState, whyNot } from './writer-state.ts';
 
 /**
@@ -42,7 +43,12 @@ export interface CommitQueueEdges {
   readonly moved: (stream: string) => void;
 }
 
-export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
+/** Smaller groups are not parted: a commit more costs more than their callers take. */
+const FEWEST_PARTED = 16;
+/** What fewer callers take says little of others. */
+const FEWEST_MEASURED = 8;
+
+export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPace()): CommitQueue {
   let batch = emptyBatch();
   let flight: Flight | undefined;
   let isScheduled = false;
@@ -68,23 +74,48 @@ export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
       return;
     }
     flight = takeOff(batch);
+    pace.sent();
     batch = emptyBatch();
     const { writes, reads } = flight;
     if (writes.length + reads.length > 0) edges.post({ kind: 'group', now: edges.now(), writes, reads });
     if (writes.length === 0) settle(flight);
   };
 
-  /** What has gathered meanwhile is sent before callers are told, so that the thread does not wait for them. */
-  const land = () => {
+  /** Where it pays, what has gathered meanwhile is sent before callers are told, so that the thread does not wait for them. */
+  const land = (callers: number) => {
     flight = undefined;
-    if (!isEmpty()) flush();
+    if (!isEmpty() && pace.pays(callers + batch.settled.length)) flush();
   };
 
-  /** Appends that callers make in answer come together in one group: it is sent when all of them have been told. */
+  /**
+   * Appends that callers make in answer come together in one group: it is sent when all of them have been told, or, where
+   * that pays, when half of them have been.
+   */
   const settle = (landed: Flight) => {
-    if (landed.reads.length === 0) land();
-    settleAppends(landed.batch);
-    for (const stream of movedBy(landed)) edges.moved(stream);
+    const { length } = landed.batch.settled;
+    if (landed.reads.length === 0) land(length);
+    const parts = flight === undefined && isEmpty() && length >= FEWEST_PARTED && pace.pays(length);
+    const half = parts ? length >> 1 : length;
+    pace.telling(half);
+    settleAppends(landed.batch, 0, half);
+    if (!parts) {
+      told(landed);
+      if (length >= FEWEST_MEASURED) setImmediate(pace.answered);
+      return;
+    }
+    isScheduled = true;
+    edges.hold();
+    setImmediate(() => {
+      isScheduled = false;
+      pace.answered();
+      if (!isEmpty()) flush();
+      settleAppends(landed.batch, half, length);
+      told(landed);
+    });
+  };
+
+  const told = (landed: Flight) => {
+    tellMoved(landed, edges.moved);
     schedule(setImmediate);
   };
 
@@ -115,7 +146,8 @@ export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
       try {
         checkAppend(writer.stream, append);
         // One line an event: JSON has no line break of its own.
-        const body = append.events.join('\n');
+        const [first = ''] = append.events;
+        const body = append.events.length < 2 ? first : append.events.join('\n');
         const why = dead ?? whyNot(writer, append.expectedSeq, writer.queued) ?? overload(body.length);
         if (why !== undefined) throw why;
         addAppend(batch, writer, append, body, settled);
@@ -152,10 +184,11 @@ export function createCommitQueue(edges: CommitQueueEdges): CommitQueue {
     replied(reply) {
       if (flight === undefined) return;
       const landed = flight;
+      pace.landed();
       conclude(landed, reply);
       if (reply.kind !== 'answers') settle(landed);
       else {
-        land();
+        land(0);
         schedule(setImmediate);
       }
     },

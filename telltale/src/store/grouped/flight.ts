@@ -67,13 +67,10 @@ export function abandon({ writes, reads, settledBy }: Batch, error: RuntimeError
   for (const entry of settledBy) entry.error ??= error;
 }
 
-/** The streams that have new events. */
-export function movedBy({ sent }: Flight): ReadonlySet<string> {
-  const moved = new Set<string>();
+/** Tells of the streams that have new events; of one perhaps twice. */
+export function tellMoved({ sent }: Flight, moved: (stream: string) => void): void {
   for (const entry of sent)
-    if (entry.kind === 'append' && entry.count > 0 && entry.error === undefined)
-      moved.add(entry.writer.stream);
-  return moved;
+    if (entry.kind === 'append' && entry.count > 0 && entry.error === undefined) moved(entry.writer.stream);
 }
 
 function succeed(entry: WriteEntry): void {
@@ -86,5 +83,6 @@ function failEntry(entry: WriteEntry, error: RuntimeError): void {
     return;
   }
   entry.error = error;
+  entry.writer.open = undefined;
   noteFailure(entry.writer, error);
 }

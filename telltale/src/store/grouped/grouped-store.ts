@@ -9,6 +9,7 @@ import { storeClosed, streamOwned } from '../store-errors.ts';
 import type { OwnerView, StoreBackend } from './backend.ts';
 import { createCommitQueue, type Later } from './commit-queue.ts';
 import { createGroupedTables } from './grouped-tables.ts';
+import { createGroupedUpkeep } from './grouped-upkeep.ts';
 import { createGroupedWriter } from './grouped-writer.ts';
 import type { FromBackend, ListedStream, ListRequest, NotedOwner, Results } from './messages.ts';
 import { readEvents } from './read-events.ts';
@@ -106,10 +107,10 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
   };
 
   /** Tries again without an owner that turns out to be dead; another may have been quicker and is then looked at. */
-  const acquire = async (stream: string): Promise<StreamWriter> => {
+  const acquire = async (stream: string, restoring = false): Promise<StreamWriter> => {
     let dead: number | null = null;
     for (let left = MAX_TAKEOVERS; ; left--) {
-      const taken: Results['acquire'] = await queue.write({ op: 'acquire', stream, dead });
+      const taken: Results['acquire'] = await queue.write({ op: 'acquire', stream, dead, restoring });
       if (!('ownedBy' in taken)) {
         haveBuried();
         return writerOf(createWriterState(stream, taken));
@@ -132,7 +133,8 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
     },
     // Later than the microtasks of its caller, in which the first events are made.
     begin: (stream, head) => begin(stream, head, setImmediate),
-    acquire,
+    acquire: (stream) => acquire(stream),
+    upkeep: createGroupedUpkeep({ queue, view, acquire: (stream) => acquire(stream, true) }),
     read: (stream, { from = 1, limit = ALL } = {}) => readEvents(queue, stream, from, limit),
     snapshots: (stream) => queue.read({ op: 'snapshots', stream }),
     async info(stream) {

@@ -72,7 +72,7 @@ export function createGroupedWriter({ queue, state, made, onWake }: GroupedWrite
   };
 }
 
-function toMessage({ id, at, message }: Results['inbox'][number]): InboxMessage {
+export function toMessage({ id, at, message }: Results['inbox'][number]): InboxMessage {
   const { kind, from, body } = JSON.parse(message) as { kind: string; from: string; body: Json };
   return { id, at, kind, from, body };
 }

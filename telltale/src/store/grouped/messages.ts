@@ -1,5 +1,6 @@
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { StreamHead } from '../store.ts';
+import type { Compacted, Fault, StoreDescription } from '../upkeep/upkeep.ts';
 
 /** What passes between a store and what keeps it: the thread that has a file open, or the connections of a database. */
 
@@ -25,8 +26,13 @@ export type AppendOp = readonly [
 
 export type WriteRequest =
   | { readonly op: 'create'; readonly stream: string; readonly head: StreamHead }
-  /** `dead`: the owner that was found dead and may be put aside. */
-  | { readonly op: 'acquire'; readonly stream: string; readonly dead: number | null }
+  /** `dead`: the owner that was found dead and may be put aside. `restoring`: also where it is being restored. */
+  | {
+      readonly op: 'acquire';
+      readonly stream: string;
+      readonly dead: number | null;
+      readonly restoring: boolean;
+    }
   /** Gives up all streams of an owner that was found dead. */
   | { readonly op: 'dissolve'; readonly owner: number }
   | { readonly op: 'release'; readonly stream: number; readonly epoch: number }
@@ -52,7 +58,24 @@ export type WriteRequest =
       readonly expected: readonly EncodedWrite[];
       readonly writes: readonly (readonly [...EncodedWrite, expiresAt: number | null])[];
     }
-  | { readonly op: 'push'; readonly list: string; readonly value: string };
+  | { readonly op: 'push'; readonly list: string; readonly value: string }
+  | {
+      readonly op: 'settle';
+      readonly stream: string;
+      readonly epoch: number;
+      readonly status: string;
+      readonly due: number | null;
+      readonly createdAt: number;
+      readonly updatedAt: number;
+      readonly messages: readonly (readonly [at: number, message: string])[];
+    }
+  | { readonly op: 'remove'; readonly stream: string; readonly epoch: number }
+  | {
+      readonly op: 'enter';
+      readonly list: string;
+      readonly first: number;
+      readonly entries: readonly (readonly [at: number, value: string])[];
+    };
 
 export type ReadRequest =
   | { readonly op: 'read'; readonly stream: string; readonly from: number; readonly limit: number }
@@ -84,7 +107,18 @@ export type ReadRequest =
       readonly after: number;
       readonly last: number | null;
       readonly limit: number;
-    };
+    }
+  | { readonly op: 'describe' }
+  | { readonly op: 'weigh'; readonly stream: string }
+  | {
+      readonly op: 'rows';
+      readonly after: readonly [table: string, key: string] | null;
+      readonly limit: number;
+    }
+  | { readonly op: 'lists'; readonly after: string; readonly limit: number }
+  | { readonly op: 'examine' }
+  /** Not in a transaction. */
+  | { readonly op: 'compact' };
 
 export type ListRequest = Extract<ReadRequest, { readonly op: 'list' }>;
 
@@ -115,6 +149,18 @@ export interface ListedStream extends StreamHead {
   readonly due?: number;
 }
 
+export interface StoredRow {
+  readonly table: string;
+  readonly key: string;
+  readonly value: string;
+  readonly expiresAt: number | null;
+}
+
+/** A description without what only the store's view can say: who is alive. */
+export interface Described extends Omit<StoreDescription, 'owners'> {
+  readonly owners: readonly { readonly owner: NotedOwner; readonly streams: number }[];
+}
+
 export interface ReadChunk {
   /** The seq of the first event in `bodies`. */
   readonly first: number;
@@ -136,6 +182,15 @@ export interface Results {
   readonly increment: number;
   readonly exchange: boolean;
   readonly push: number;
+  readonly settle: null;
+  readonly remove: null;
+  readonly enter: null;
+  readonly describe: Described;
+  readonly weigh: number;
+  readonly rows: readonly StoredRow[];
+  readonly lists: readonly string[];
+  readonly examine: readonly Fault[];
+  readonly compact: Compacted;
   readonly read: ReadChunk;
   readonly snapshots: readonly { readonly seq: number; readonly body: string }[];
   readonly info: ListedStream | null;

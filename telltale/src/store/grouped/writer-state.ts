@@ -1,5 +1,6 @@
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import { streamMoved } from '../store-errors.ts';
+import type { AppendEntry } from './append-entry.ts';
 import type { Taken } from './messages.ts';
 
 /**
@@ -17,11 +18,16 @@ export interface WriterState {
   queued: number;
   failure: RuntimeError | undefined;
   refusal: RuntimeError | undefined;
+  /** Its newest append that is gathered and not sent: the next may become part of it. */
+  open: AppendEntry | undefined;
 }
 
 export function createWriterState(stream: string, { id, epoch, head }: Taken): WriterState {
   const [committed, sent, queued] = [head, head, head];
-  return { stream, id, epoch, committed, sent, queued, failure: undefined, refusal: undefined };
+  return {
+    ...{ stream, id, epoch, committed, sent, queued },
+    ...{ failure: undefined, refusal: undefined, open: undefined },
+  };
 }
 
 /** Of a stream that is to be made: its first epoch, and no events. */

@@ -6,7 +6,7 @@ import type { InboxMessage, StoredSnapshot, StreamHead, StreamOwner } from '../s
 export interface MemoryStream {
   readonly stream: string;
   readonly head: StreamHead;
-  readonly createdAt: number;
+  createdAt: number;
   status: string;
   due: number | undefined;
   updatedAt: number;

@@ -3,10 +3,19 @@ import type { Json } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { checkMessage, checkName, MAX_INBOX_MESSAGES } from '../limits.ts';
 import type { Store, StreamHead, StreamInfo, StreamOwner, StreamWriter } from '../store.ts';
-import { inboxFull, storeClosed, streamExists, streamOwned, streamUnknown } from '../store-errors.ts';
+import {
+  inboxFull,
+  storeClosed,
+  streamExists,
+  streamOwned,
+  streamRestoring,
+  streamUnknown,
+} from '../store-errors.ts';
+import { RESTORING } from '../upkeep/upkeep.ts';
 import { guardGraphs, openHomeGraphs } from './memory-graphs.ts';
 import { createMemoryHome, type MemoryHome, type MemoryStream } from './memory-home.ts';
 import { createMemoryTables } from './memory-tables.ts';
+import { createMemoryUpkeep } from './memory-upkeep.ts';
 import { createMemoryWriter, refusedWriter } from './memory-writer.ts';
 import { createSettling } from './settling.ts';
 
@@ -89,6 +98,13 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     ...(due === undefined ? {} : { due }),
   });
 
+  const acquire = (name: string): StreamWriter => {
+    const stream = find(name);
+    const { owner } = stream;
+    if (owner !== undefined && isAlive(owner)) throw streamOwned(name, owner.pid, owner.pid === pid);
+    return take(stream);
+  };
+
   return {
     location: LOCATION,
     tables: createMemoryTables(home, clock, refuse),
@@ -108,11 +124,10 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
       }
     },
     async acquire(name) {
-      const stream = find(name);
-      const { owner } = stream;
-      if (owner !== undefined && isAlive(owner)) throw streamOwned(name, owner.pid, owner.pid === pid);
-      return take(stream);
+      if (find(name).status === RESTORING) throw streamRestoring(name);
+      return acquire(name);
     },
+    upkeep: createMemoryUpkeep({ home, clock, find, refuse, isAlive, acquire }),
     async read(name, { from = 1, limit = Number.MAX_SAFE_INTEGER } = {}) {
       const first = Math.max(1, from) - 1;
       return find(name).events.slice(first, first + Math.max(0, limit));

@@ -3,6 +3,7 @@ import type { Json } from '../../kernel/json.ts';
 import { checkName } from '../limits.ts';
 import type { Tables } from '../store.ts';
 import { notANumber } from '../store-errors.ts';
+import { byBytes } from './by-bytes.ts';
 import type { MemoryHome, MemoryValue } from './memory-home.ts';
 
 /** Writes without waiting: for appends. */
@@ -95,9 +96,4 @@ export function createMemoryTables(home: MemoryHome, clock: Pick<Clock, 'now'>, 
       return chosen.map(({ n, at, json }) => ({ n, at, value: JSON.parse(json) as Json }));
     },
   };
-}
-
-/** The order of UTF-8, as databases have it; that of JavaScript's strings differs above U+FFFF. */
-function byBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
@@ -12,7 +13,7 @@ import { createRunGroup } from './group/run-group.ts';
 import { createOwnStreams } from './own-streams.ts';
 import { createOwnership } from './ownership.ts';
 import type { Patience } from './patience.ts';
-import { parsePostgresAddress } from './postgres-address.ts';
+import { type PostgresAddress, parsePostgresAddress } from './postgres-address.ts';
 import { createOutlet, createPostgresBackend } from './postgres-backend.ts';
 import { createPostgresClients } from './postgres-clients.ts';
 import { createReadRows } from './reads/read-rows.ts';
@@ -25,7 +26,7 @@ import { createWire, STREAM, type Wire } from './wire/wire.ts';
 import { createWriterLink } from './writer-link.ts';
 
 export interface PostgresStoreOptions {
-  /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; of its parameters `schema` and `fleet` are ours, the others `pg`'s. */
+  /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; of its parameters `schema`, `fleet` and `lease` are ours, the others `pg`'s. */
   readonly url: string;
   readonly clock: Pick<Clock, 'now'>;
   /** `power` (the default) survives the plug of the database's machine, `process` only its programs' deaths. */
@@ -65,8 +66,13 @@ const TIMING: PostgresTiming = {
   patienceMs: 15_000,
   answerMs: 30_000,
 };
+/** Of five signs of life four may be late. */
+const leaseOf = ({ leaseMs }: PostgresAddress): Partial<PostgresTiming> =>
+  leaseMs === undefined ? {} : { leaseMs, beatMs: leaseMs / 5 };
+
 /** Connections of the pool, for reads. Two more are the writer's and the listener's. */
 const POOL_SIZE = 4;
+const STAY_MS = 1_000;
 const GRAPH_LOCK_TIMEOUT_MS = 10_000;
 
 /**
@@ -78,7 +84,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const address = parsePostgresAddress(options.url);
   const { schema, place, location } = address;
   const { durability = 'power', clock, isMute = false } = options;
-  const timing = { ...TIMING, ...options.timing };
+  const timing = { ...TIMING, ...leaseOf(address), ...options.timing };
   const clients = await createPostgresClients(address, { poolSize: POOL_SIZE, timeoutMs: timing.answerMs });
   const { pool, describe } = clients;
   try {
@@ -162,7 +168,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     own,
     attention,
     describe,
-    read: createReadRows({ ask, schema, place }),
+    read: createReadRows({ ask, schema, place, hasGraphs: () => existsSync(resolve(options.graphs)) }),
     runGroup: createRunGroup({
       link,
       ownership,
@@ -183,14 +189,20 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       for (const [stream, head] of streams) wire.poke(stream, head, 0);
     },
     async close() {
-      attention.stop();
+      // Connections that nothing is asked of keep no process: it would end before they have said good-bye.
+      const staying = setInterval(() => undefined, STAY_MS);
       try {
-        if ((await ownership.resign()) > 0) wire.ring(ORPHANS);
-      } catch (error) {
-        throw describe(error);
+        attention.stop();
+        try {
+          if ((await ownership.resign()) > 0) wire.ring(ORPHANS);
+        } catch (error) {
+          throw describe(error);
+        } finally {
+          isClosed = true;
+          await Promise.allSettled([wire.close(), link.close(), clients.close()]);
+        }
       } finally {
-        isClosed = true;
-        await Promise.allSettled([wire.close(), link.close(), clients.close()]);
+        clearInterval(staying);
       }
     },
   });

@@ -55,6 +55,7 @@ export function createOwnStreams(): OwnStreams {
           else if (write.op === 'acquire' && 'id' in (outcome.value as Taken))
             add(write.stream, outcome.value as Taken);
           else if (write.op === 'release') drop(write.stream);
+          else if (write.op === 'settle' || write.op === 'remove') drop(byName.get(write.stream) ?? 0);
         }
       }
       return moved;

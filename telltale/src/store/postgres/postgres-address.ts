@@ -11,6 +11,8 @@ export interface PostgresAddress {
   readonly schema: string;
   readonly fleet: string;
   readonly connectTimeoutMs: number;
+  /** Without a sign of life for so long a process of the fleet is dead; all of a fleet say the same. */
+  readonly leaseMs?: number;
 }
 
 const USUAL = 'telltale';
@@ -25,7 +27,7 @@ export function parsePostgresAddress(url: string): PostgresAddress {
   const parsed = URL.parse(url);
   if (parsed === null || !/^postgres(ql)?:$/.test(parsed.protocol))
     throw addressMalformed('it is no URL that begins with postgres:// and a host');
-  for (const part of [parsed.username, parsed.password, parsed.pathname])
+  for (const part of [parsed.username, parsed.password, parsed.hostname, parsed.pathname])
     if (/%(?![0-9a-f]{2})/i.test(part))
       throw addressMalformed('a "%" in it is not followed by two hex digits');
   const { searchParams } = parsed;
@@ -37,7 +39,8 @@ export function parsePostgresAddress(url: string): PostgresAddress {
     throw addressMalformed(`"${fleet}" cannot be a fleet: letters, digits, . _ and -, 100 at most`);
   const seconds = Number(searchParams.get('connect_timeout') ?? CONNECT_TIMEOUT_S);
   if (!(seconds >= 0)) throw addressMalformed('its connect_timeout is no number of seconds');
-  for (const own of ['schema', 'fleet', 'connect_timeout']) searchParams.delete(own);
+  const lease = readLease(searchParams.get('lease'));
+  for (const own of ['schema', 'fleet', 'lease', 'connect_timeout']) searchParams.delete(own);
   const host = searchParams.get('host') ?? (parsed.hostname === '' ? 'localhost' : parsed.hostname);
   const database = decodeURIComponent(parsed.pathname.slice(1));
   const place = `${decodeURIComponent(host)}:${parsed.port || PORT}/${database}`;
@@ -48,5 +51,19 @@ export function parsePostgresAddress(url: string): PostgresAddress {
     schema,
     fleet,
     connectTimeoutMs: seconds === 0 ? 0 : seconds * 1000,
+    ...(lease === undefined ? {} : { leaseMs: lease }),
   };
+}
+
+/** Shorter ones would take a busy process for a dead one; longer ones leave what a dead one held to nobody for too long. */
+const SHORTEST_LEASE_MS = 1_000;
+const LONGEST_LEASE_MS = 600_000;
+
+function readLease(given: string | null): number | undefined {
+  if (given === null) return undefined;
+  const lease = Number(given);
+  if (Number.isInteger(lease) && lease >= SHORTEST_LEASE_MS && lease <= LONGEST_LEASE_MS) return lease;
+  throw addressMalformed(
+    `its lease is no whole number of milliseconds from ${SHORTEST_LEASE_MS} to ${LONGEST_LEASE_MS}`,
+  );
 }

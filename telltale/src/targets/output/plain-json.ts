@@ -9,7 +9,7 @@ interface Walk {
   readonly maxBytes: number;
   bytes: number;
   /** The objects that the walk is inside of. */
-  readonly open: Set<object>;
+  readonly open: object[];
 }
 
 /**
@@ -18,7 +18,7 @@ interface Walk {
  * `what` names the tool.
  */
 export function plainJson(value: unknown, what: string, maxBytes: number): Json {
-  const walk: Walk = { what, maxBytes, bytes: 0, open: new Set() };
+  const walk: Walk = { what, maxBytes, bytes: 0, open: [] };
   try {
     return copy(value, '', walk) ?? null;
   } catch (thrown) {
@@ -52,13 +52,13 @@ function copy(value: unknown, path: string, walk: Walk): Json | undefined {
 }
 
 function copyObject(value: object, path: string, walk: Walk): Json | undefined {
-  if (walk.open.has(value)) throw notJson(walk.what, path, 'an object that holds itself');
-  if (walk.open.size === MAX_DEPTH)
+  if (walk.open.includes(value)) throw notJson(walk.what, path, 'an object that holds itself');
+  if (walk.open.length === MAX_DEPTH)
     throw notJson(walk.what, path, `nested deeper than ${MAX_DEPTH} levels`, 'Return a flatter value.');
   count(2, walk);
-  walk.open.add(value);
+  walk.open.push(value);
   const copied = copyOpen(value, path, walk);
-  walk.open.delete(value);
+  walk.open.pop();
   return copied;
 }
 
@@ -75,14 +75,20 @@ function copyOpen(value: object, path: string, walk: Walk): Json | undefined {
   if (refused !== undefined) throw notJson(walk.what, path, ...refused);
   const { toJSON } = value as { readonly toJSON?: unknown };
   if (typeof toJSON === 'function') return copy(toJSON.call(value, ''), path, walk);
-  const entries: [string, Json][] = [];
-  for (const [key, inner] of Object.entries(value)) {
+  const copied: Record<string, Json> = {};
+  for (const key of Object.keys(value)) {
     count(Buffer.byteLength(key) + 4, walk);
-    const copied = copy(inner, `${path}/${key}`, walk);
-    if (copied !== undefined) entries.push([key, copied]);
+    const inner = copy((value as Readonly<Record<string, unknown>>)[key], `${path}/${key}`, walk);
+    if (inner === undefined) continue;
+    if (key === '__proto__') setOwn(copied, key, inner);
+    else copied[key] = inner;
   }
-  return Object.fromEntries(entries);
+  return copied;
 }
+
+/** A plain assignment would change what the object inherits from. */
+const setOwn = (object: object, key: string, value: Json) =>
+  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 
 /** Objects that JSON would turn into `{}` or into a list of numbers. */
 function refusal(value: object): readonly [string, string?] | undefined {

@@ -17,7 +17,7 @@ import { writtenPrompt } from './written-prompt.ts';
 const MAX_PARSED = 1_000;
 
 export function createDecisions(edges: DecisionEdges): Decisions {
-  const { journal, scope, invoke, context, signal } = edges;
+  const { journal, scope, invoke, context, hasEnded } = edges;
   const { state } = journal;
   const parsed = new Map<string, Result<Expression, Issue>>();
 
@@ -26,7 +26,7 @@ export function createDecisions(edges: DecisionEdges): Decisions {
     invocation: Invocation<unknown>,
     wanted: Wanted,
     about: JsonObject = {},
-    within: AbortSignal = signal,
+    within: AbortSignal = hasEnded(),
   ): Promise<InvokeRecord> => {
     const args = await resolvedArgs(invocation.args, scope, { what: where, locals, at });
     const record = await invoke({
@@ -100,7 +100,7 @@ export function createDecisions(edges: DecisionEdges): Decisions {
         invocation,
         { type: 'verdict' },
         { judged },
-        AbortSignal.any([signal, within]),
+        AbortSignal.any([hasEnded(), within]),
       ),
   };
 }

@@ -15,7 +15,8 @@ export interface DecisionEdges {
   readonly components?: readonly Component[];
   /** What an artifact is given where a step is decided on; null: between steps. */
   readonly context: (step: string | null) => DecisionContext | Promise<DecisionContext>;
-  readonly signal: AbortSignal;
+  /** Aborted once the walk has ended. */
+  readonly hasEnded: () => AbortSignal;
 }
 
 /** Who asks an artifact, and about what. */

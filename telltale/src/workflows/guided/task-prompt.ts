@@ -45,9 +45,7 @@ function isFirst(
 ): boolean {
   const isOutside = state.origin.client !== undefined; // then one client works on all of them
   const tasks = new Map(
-    [...allSteps(workflow)].flatMap((each) =>
-      each.type === 'task' ? [[each.name, each.agent] as const] : [],
-    ),
+    allSteps(workflow).flatMap((each) => (each.type === 'task' ? [[each.name, each.agent] as const] : [])),
   );
   return ![...state.steps.values()].some(({ step, input, status, error }) => {
     const name = stepName(step);

@@ -13,7 +13,7 @@ export interface Branch {
 }
 
 export function createBranch(around?: Branch, ownDeadline?: number): Branch {
-  const listeners = new Set<(reason: string) => void>();
+  const listeners: ((reason: string) => void)[] = [];
   const outer = around?.deadline;
   const deadline =
     ownDeadline === undefined || (outer !== undefined && outer < ownDeadline) ? outer : ownDeadline;
@@ -21,8 +21,7 @@ export function createBranch(around?: Branch, ownDeadline?: number): Branch {
   const stop = (reason: string) => {
     if (stopped !== undefined) return;
     stopped = reason;
-    for (const listener of [...listeners]) listener(reason);
-    listeners.clear();
+    for (const listener of listeners.splice(0)) listener(reason);
   };
   const branch: Branch = {
     get stopped() {
@@ -35,9 +34,11 @@ export function createBranch(around?: Branch, ownDeadline?: number): Branch {
         listener(stopped);
         return nothing;
       }
-      listeners.add(listener);
+      listeners.push(listener);
       return () => {
-        listeners.delete(listener);
+        // Whoever came last mostly leaves first, and seldom are there many.
+        const place = listeners.lastIndexOf(listener);
+        if (place !== -1) listeners.splice(place, 1);
       };
     },
     close: around === undefined ? nothing : around.onStop(stop),

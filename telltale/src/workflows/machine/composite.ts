@@ -39,6 +39,8 @@ export function listsInside(step: Step): readonly (readonly Step[])[] {
     case 'try':
       return [step.body, step.catch ?? [], step.finally ?? []];
     default:
-      return [];
+      return NONE;
   }
 }
+
+const NONE: readonly (readonly Step[])[] = [];

@@ -45,7 +45,8 @@ function runNodes(
       running++;
       const step = steps[index] as Step;
       const before = beforeOf(steps, index, needs[index] ?? [], outcomes);
-      runStep(walk, step, place.prefix + step.name, place, before).then(
+      const run = async () => runStep(walk, step, place.prefix + step.name, place, before);
+      run().then(
         (outcome) => {
           outcomes[index] = outcome;
           const free = (dependents[index] ?? []).filter((next) => {

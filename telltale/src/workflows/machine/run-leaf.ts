@@ -24,7 +24,8 @@ export async function runLeaf(
 
   let ready: ReadyLeaf;
   try {
-    ready = await walk.leaves.ready({ step, address, locals });
+    const readying = walk.leaves.ready({ step, address, locals });
+    ready = readying instanceof Promise ? await readying : readying;
   } catch (thrown) {
     if (branch.stopped !== undefined) return notBegun(branch);
     const error = toRuntimeError(thrown).toJSON();

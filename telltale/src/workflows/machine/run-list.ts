@@ -28,7 +28,8 @@ async function inOrder(walk: Walk, steps: readonly Step[], place: Place): Promis
     const step = steps[at] as Step;
     const address = addressOf(at, step.name);
     const before = { unhandled: unhandled?.name, failed, reason: 'condition' } as const;
-    const outcome = await runStep(walk, step, address, place, before);
+    const ending = runStep(walk, step, address, place, before);
+    const outcome = ending instanceof Promise ? await ending : ending;
     seq = Math.max(seq, outcome.seq);
     if (outcome.kind === 'cancelled') return outcome;
     if (outcome.kind === 'completed') output = outcome.output;

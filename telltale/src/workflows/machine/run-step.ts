@@ -22,14 +22,14 @@ export interface Before {
   readonly reason: Skip['reason'];
 }
 
-/** Brings one step of a list to its end, or takes its end from the log. */
-export async function runStep(
+/** Brings one step of a list to its end, or takes its end from the log: then at once. */
+export function runStep(
   walk: Walk,
   step: Step,
   address: string,
   place: Place,
   before: Before,
-): Promise<Outcome> {
+): Outcome | Promise<Outcome> {
   const known = walk.state.steps.get(address);
   const ended = known === undefined ? undefined : endOnLog(known);
   if (ended !== undefined) {
@@ -37,26 +37,61 @@ export async function runStep(
     return ended;
   }
   if (place.branch.stopped !== undefined) return notBegun(place.branch);
-  if (known === undefined) {
-    let skip: Skip | undefined;
-    try {
-      skip = await whyNot(walk, step, address, place, before);
-    } catch (thrown) {
-      if (thrown === LET_GO) throw thrown;
-      return failAtOnce(walk, step, address, toRuntimeError(thrown).toJSON(), place.cause);
-    }
-    if (place.branch.stopped !== undefined) return notBegun(place.branch);
-    if (skip !== undefined) return skipStep(walk, address, place.cause, skip);
-    if (walk.state.steps.size >= MAX_STEP_INSTANCES) {
-      walk.fail(stepLimit().toJSON());
-      return notBegun(place.branch);
-    }
+  if (known !== undefined) return perform(walk, step, address, place);
+  // Most steps have no condition: what need not be waited for is not, here and below.
+  if (step.condition !== undefined || step.if !== undefined)
+    return tested(walk, step, address, place, before);
+  const { unhandled, reason } = before;
+  return begin(
+    walk,
+    step,
+    address,
+    place,
+    unhandled === undefined ? undefined : { reason, because: unhandled },
+  );
+}
+
+async function tested(
+  walk: Walk,
+  step: Step,
+  address: string,
+  place: Place,
+  before: Before,
+): Promise<Outcome> {
+  let skip: Skip | undefined;
+  try {
+    skip = await whyNot(walk, step, address, place, before);
+  } catch (thrown) {
+    if (thrown === LET_GO) throw thrown;
+    return failAtOnce(walk, step, address, toRuntimeError(thrown).toJSON(), place.cause);
   }
-  const outcome = isComposite(step)
-    ? await runComposite(walk, step, address, place)
-    : await runLeaf(walk, step, address, place);
-  noteChoice(place.visit, step, address, outcome);
-  return outcome;
+  if (place.branch.stopped !== undefined) return notBegun(place.branch);
+  return begin(walk, step, address, place, skip);
+}
+
+function begin(
+  walk: Walk,
+  step: Step,
+  address: string,
+  place: Place,
+  skip: Skip | undefined,
+): Outcome | Promise<Outcome> {
+  if (skip !== undefined) return skipStep(walk, address, place.cause, skip);
+  if (walk.state.steps.size >= MAX_STEP_INSTANCES) {
+    walk.fail(stepLimit().toJSON());
+    return notBegun(place.branch);
+  }
+  return perform(walk, step, address, place);
+}
+
+function perform(walk: Walk, step: Step, address: string, place: Place): Promise<Outcome> {
+  if (isComposite(step)) return runComposite(walk, step, address, place);
+  const outcome = runLeaf(walk, step, address, place);
+  if (step.type !== 'transition') return outcome;
+  return outcome.then((ended) => {
+    noteChoice(place.visit, step, address, ended);
+    return ended;
+  });
 }
 
 async function whyNot(

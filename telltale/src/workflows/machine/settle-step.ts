@@ -17,16 +17,17 @@ export interface Begun {
 
 export function complete(walk: Walk, begun: Begun, output: Json): ListOutcome {
   const { step, address, attempts, cause } = begun;
+  const plain = { type: 'step.completed', step: address, output, ms: tookMs(walk, begun), attempts } as const;
+  const notes = notesOf(step, output);
+  const { output_key } = step;
   const { seq } = walk.write(
-    {
-      type: 'step.completed',
-      step: address,
-      output,
-      ms: tookMs(walk, begun),
-      attempts,
-      ...(step.output_key === undefined ? {} : { output_key: step.output_key }),
-      ...notesOf(step, output),
-    },
+    output_key === undefined && notes === undefined
+      ? plain
+      : {
+          ...plain,
+          ...(output_key === undefined ? {} : { output_key }),
+          ...(notes === undefined ? {} : { notes }),
+        },
     cause,
   );
   return { kind: 'completed', output, seq };
@@ -61,9 +62,9 @@ export function failAtOnce(
 }
 
 /** What an agent had to say of a step that it worked on stands beside its output. */
-const notesOf = ({ type }: Step, output: Json): { readonly notes?: string } =>
+const notesOf = ({ type }: Step, output: Json): string | undefined =>
   (type === 'task' || type === 'plan') && isMap(output) && typeof output.notes === 'string'
-    ? { notes: output.notes }
-    : {};
+    ? output.notes
+    : undefined;
 
 const tookMs = ({ clock }: Walk, { startedAt }: Begun): number => Math.max(0, clock.now() - startedAt);

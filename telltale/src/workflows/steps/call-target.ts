@@ -38,14 +38,28 @@ interface CallOptions extends Pick<TargetCall, 'model'> {
 }
 
 /** Calls a target for a try of a step, once a person has approved what needs it, and one of its slots is free. */
-export async function callTarget(
+export function callTarget(
   target: Callable,
   call: LeafCall,
   context: LeafContext,
-  { onApproved, model }: CallOptions = {},
+  options: CallOptions = {},
 ): Promise<Json> {
   // Of the others nobody looks at it, and reading a session's log is dear.
   const mayLook = target.kind === 'tool' || target.kind === 'llm';
+  const agent = mayLook ? context.scope.ownAgent : noAgent;
+  if (agent === undefined || target.needs !== undefined || target.slots !== undefined)
+    return callLater(target, mayLook, call, context, options);
+  call.signal.throwIfAborted();
+  return target.run(targetCall(call, agent, context, options));
+}
+
+async function callLater(
+  target: Callable,
+  mayLook: boolean,
+  call: LeafCall,
+  context: LeafContext,
+  { onApproved, model }: CallOptions,
+): Promise<Json> {
   const agent = mayLook ? await context.scope.agent() : {};
   const granted = await approval(target, agent, call, context);
   const { slots } = target;
@@ -53,18 +67,22 @@ export async function callTarget(
   try {
     if (granted !== undefined) await onApproved?.();
     call.signal.throwIfAborted();
-    const running = target.run({ ...targetCall(call, agent, context), granted, model });
+    const running = target.run(targetCall(call, () => agent, context, { granted, model }));
     return free === undefined ? running : await running;
   } finally {
     free?.();
   }
 }
 
+/** What a target sees of the agent that may not look at it. */
+export const noAgent = (): JsonObject => ({});
+
 /** One try of a step, as targets get it. */
 export function targetCall(
   call: LeafCall,
-  agent: JsonObject,
+  agent: () => JsonObject,
   { journal, costOf, noted }: LeafContext,
+  { granted, model: asked }: Pick<TargetCall, 'granted' | 'model'> = {},
 ): TargetCall {
   const { address, input, attempt, signal, idempotencyKey, cause } = call;
   return {
@@ -74,7 +92,9 @@ export function targetCall(
     attempt,
     signal,
     idempotencyKey,
-    agent: () => agent,
+    agent,
+    granted,
+    model: asked,
     progress() {},
     charge(used, model) {
       const { cached } = used;

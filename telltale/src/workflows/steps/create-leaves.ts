@@ -24,7 +24,7 @@ export function createLeaves(edges: LeafEdges): Leaves {
   };
 }
 
-function ready(place: LeafPlace, context: LeafContext): Promise<ReadyLeaf> {
+function ready(place: LeafPlace, context: LeafContext): ReadyLeaf | Promise<ReadyLeaf> {
   const { step } = place;
   switch (step.type) {
     case 'tool':

@@ -104,4 +104,4 @@ export type PrepareLeaf<Type extends SimpleStep['type']> = (
   step: StepOf<Type>,
   place: LeafPlace,
   context: LeafContext,
-) => Promise<ReadyLeaf>;
+) => ReadyLeaf | Promise<ReadyLeaf>;

@@ -1,5 +1,5 @@
 import type { LeafPlace, ReadyLeaf } from '../leaf.ts';
-import { callTarget, checkedTarget, targetCall } from './call-target.ts';
+import { callTarget, checkedTarget, noAgent, targetCall } from './call-target.ts';
 import type { LeafContext, PrepareLeaf, StepOf } from './leaf-edges.ts';
 import { resolveMap, stepWhat } from './resolve-in-step.ts';
 import { textOfParameters } from './text-of-parameters.ts';
@@ -28,7 +28,7 @@ async function ownPrompt(
     repeatable: true,
     async run(call) {
       const question = { what: stepWhat(place), message: String(call.input.prompt), model: step.model };
-      return context.ask(question, targetCall(call, {}, context));
+      return context.ask(question, targetCall(call, noAgent, context));
     },
   };
 }

@@ -9,22 +9,28 @@ import type { LeafEdges } from './leaf-edges.ts';
 /** For messages. */
 export const stepWhat = ({ step }: Pick<LeafPlace, 'step'>): string => `step "${step.name}"`;
 
-/** A value of the step with its `${…}` resolved. */
+/** A value of the step with its `${…}` resolved, at once where nothing has to be read for it. */
 export const resolveInStep = (
   value: Json,
   place: LeafPlace,
   { scope }: Pick<LeafEdges, 'scope'>,
-): Promise<Json> =>
+): Json | Promise<Json> =>
   resolveDeep(value, scope, { what: stepWhat(place), locals: place.locals, at: place.address });
 
 /** As `resolveInStep`, where a map has to come of it; `key` is what the manifest calls it. */
-export async function resolveMap(
+export function resolveMap(
   value: Json,
   key: string,
   place: LeafPlace,
   edges: Pick<LeafEdges, 'scope'>,
-): Promise<JsonObject> {
-  const resolved = await resolveInStep(value, place, edges);
+): JsonObject | Promise<JsonObject> {
+  const resolved = resolveInStep(value, place, edges);
+  return resolved instanceof Promise
+    ? resolved.then((found) => mapOf(found, key, place))
+    : mapOf(resolved, key, place);
+}
+
+function mapOf(resolved: Json, key: string, place: LeafPlace): JsonObject {
   if (isMap(resolved)) return resolved as JsonObject;
   throw noMap(stepWhat(place), key, resolved);
 }

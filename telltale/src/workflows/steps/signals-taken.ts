@@ -11,10 +11,15 @@ const isEventWait = (step: Step): step is EventWait => step.type === 'wait' && '
 
 /** The waits of a workflow for events, by name. */
 export const eventWaits = (workflow: Stepped): ReadonlyMap<string, EventWait> =>
-  new Map([...allSteps(workflow)].filter(isEventWait).map((step) => [step.name, step]));
+  new Map(
+    allSteps(workflow)
+      .filter(isEventWait)
+      .map((step) => [step.name, step]),
+  );
 
 /** The signals that waits of this run have taken, by their places on its log. */
 export function signalsTaken(workflow: Stepped, { steps }: Pick<RunState, 'steps'>): Set<number> {
+  if (steps.size === 0) return new Set();
   const waits = eventWaits(workflow);
   if (waits.size === 0) return new Set();
   return new Set(

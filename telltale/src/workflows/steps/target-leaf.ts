@@ -9,27 +9,52 @@ import { stepWhat } from './resolve-in-step.ts';
  * A step that calls a target. Where a person has to approve the call, the step can be left and taken up again until
  * then, whatever the target is, and its time counts from then on.
  */
-export async function targetLeaf(
+export function targetLeaf(
+  target: Callable,
+  input: JsonObject,
+  repeatable: boolean,
+  place: LeafPlace,
+  context: LeafContext,
+): ReadyLeaf | Promise<ReadyLeaf> {
+  return target.needs === undefined
+    ? freeLeaf(target, input, repeatable, context)
+    : askedLeaf(target, input, repeatable, place, context);
+}
+
+const freeLeaf = (
+  target: Callable,
+  input: JsonObject,
+  repeatable: boolean,
+  context: LeafContext,
+): ReadyLeaf => ({
+  input,
+  repeatable,
+  ...(target.timeoutMs === undefined ? {} : { timeoutMs: target.timeoutMs }),
+  ...(target.slots === undefined
+    ? { run: (call) => callTarget(target, call, context) }
+    : enteredBySlot(target, target.slots, context)),
+});
+
+/** The slot is waited for before anything of the step is on the log. */
+const enteredBySlot = (
+  target: Callable,
+  { key, max }: NonNullable<Callable['slots']>,
+  context: LeafContext,
+): Pick<ReadyLeaf, 'enter' | 'run'> => ({
+  enter: (signal) => context.takeSlot(key, max, signal),
+  run: (call) => callTarget({ ...target, slots: undefined }, call, context),
+});
+
+async function askedLeaf(
   target: Callable,
   input: JsonObject,
   repeatable: boolean,
   place: LeafPlace,
   context: LeafContext,
 ): Promise<ReadyLeaf> {
-  const { timeoutMs, slots } = target;
+  const { timeoutMs } = target;
   const need = await target.needs?.(input, { agent: await viewFor(target, context) });
-  if (need === undefined)
-    return {
-      input,
-      repeatable,
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      ...(slots === undefined
-        ? { run: (call) => callTarget(target, call, context) }
-        : {
-            enter: (signal) => context.takeSlot(slots.key, slots.max, signal),
-            run: (call) => callTarget({ ...target, slots: undefined }, call, context),
-          }),
-    };
+  if (need === undefined) return freeLeaf(target, input, repeatable, context);
   const ms = place.step.timeout?.ms ?? timeoutMs;
   const timed: Callable = {
     ...target,

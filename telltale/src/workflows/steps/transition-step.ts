@@ -1,6 +1,6 @@
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { showValue } from '../../manifest/schema/show-value.ts';
-import { targetCall } from './call-target.ts';
+import { noAgent, targetCall } from './call-target.ts';
 import { chosenAnswer } from './chosen-answer.ts';
 import type { PrepareLeaf } from './leaf-edges.ts';
 import { stepWhat } from './resolve-in-step.ts';
@@ -27,7 +27,7 @@ export const prepareTransition: PrepareLeaf<'transition'> = async (step, place, 
     repeatable: true,
     async run(call) {
       const message = `${String(call.input.prompt)}\n\nAnswer with one of these, and with nothing else: ${answers.join(', ')}`;
-      const said = await context.ask({ what, message, model }, targetCall(call, {}, context));
+      const said = await context.ask({ what, message, model }, targetCall(call, noAgent, context));
       const answer = chosenAnswer(said, answers);
       const state = answer === undefined ? undefined : map[answer];
       if (answer === undefined || state === undefined) throw noAnswer(what, said, answers);

@@ -5,6 +5,15 @@ import { checkManifest } from '../../../src/manifest/check-manifest.ts';
 import { agent, fields, found, said, step, steps, tool } from './said.ts';
 
 describe('an issue says what was found, what is allowed and the nearest right name', () => {
+  it('for what others call the most calls of a tool at once', () => {
+    expect(said(tool({ concurrency: 3 }))).toEqual([
+      expect.stringContaining('A Tool has no key "concurrency". | It is "max_parallel".'),
+    ]);
+    expect(said(tool({ max_paralel: 3 }))).toEqual([expect.stringContaining('Did you mean "max_parallel"?')]);
+    expect(said(tool({ max_parallel: 0 }))).toEqual([expect.stringContaining('max_parallel')]);
+    expect(said(tool({ max_parallel: 1 }))).toEqual([]);
+  });
+
   it('for an unknown key', () => {
     expect(said(tool({ idempotentt: true }))).toEqual([
       'unknown_key idempotentt: A Tool has no key "idempotentt". | Did you mean "idempotent"? Allowed here: version, description, parameters, idempotent, start, approval, timeout, max_parallel, output, stream.',

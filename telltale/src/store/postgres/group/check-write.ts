@@ -32,12 +32,15 @@ export function checkWrite(write: Write): RuntimeError | undefined {
       }
       return undefined;
     case 'push':
+    case 'enter':
       return tooLong('A list', write.list);
     case 'acquire':
     case 'dissolve':
     case 'release':
     case 'snapshot':
     case 'send':
+    case 'settle':
+    case 'remove':
       return undefined;
   }
 }

@@ -3,10 +3,12 @@ import type { AppendOp, NotedOwner, Outcome, Results, WriteRequest } from '../..
 import { MAX_INBOX_MESSAGES } from '../../limits.ts';
 import {
   inboxFull,
+  listMoved,
   notANumber,
   streamExists,
   streamLost,
   streamMoved,
+  streamRestoring,
   streamUnknown,
 } from '../../store-errors.ts';
 import type { EncodedCall, PlacedWrite } from './encode-call.ts';
@@ -75,7 +77,8 @@ export function decodeAnswer(
     if ('error' in value) fail(place, value.error);
     else outcomes.set(place, value);
     if ('error' in value) continue;
-    if (write.op === 'release') adrift ||= (raw as { readonly adrift: boolean | null }).adrift === true;
+    if (write.op === 'release' || write.op === 'settle')
+      adrift ||= (raw as { readonly adrift: boolean | null }).adrift === true;
     if (write.op === 'send') {
       const { id, owner, peer } = raw as {
         readonly id: number;
@@ -102,6 +105,7 @@ function resultOf(request: WriteRequest, raw: RawOutcome): Decoded {
   const trouble = typeof raw === 'object' && raw !== null ? raw.e : undefined;
   switch (request.op) {
     case 'acquire': {
+      if (trouble === 'restoring') return { error: streamRestoring(request.stream) };
       if (trouble !== undefined) return { error: streamUnknown(request.stream) };
       const { taken, owner } = raw as {
         readonly taken?: readonly [number, number, number];
@@ -123,6 +127,16 @@ function resultOf(request: WriteRequest, raw: RawOutcome): Decoded {
       return { value: raw === true };
     case 'push':
       return { value: Number(raw) };
+    case 'settle':
+    case 'remove':
+      if (trouble === 'unknown') return { error: streamUnknown(request.stream) };
+      if (trouble === 'lost') return { error: streamLost(request.stream, request.epoch) };
+      return { value: null };
+    case 'enter': {
+      if (trouble === undefined) return { value: null };
+      const { last } = raw as { readonly last: number };
+      return { error: listMoved(request.list, request.first, last) };
+    }
     case 'create':
     case 'dissolve':
     case 'release':

@@ -135,7 +135,7 @@ function requestOp(request: Exclude<WriteRequest, { readonly op: 'create' }>): O
   const { op } = request;
   switch (op) {
     case 'acquire':
-      return { op, name: request.stream, dead: request.dead };
+      return { op, name: request.stream, dead: request.dead, restoring: request.restoring };
     case 'dissolve':
       return { op, dead: request.owner };
     case 'release':
@@ -153,11 +153,28 @@ function requestOp(request: Exclude<WriteRequest, { readonly op: 'create' }>): O
       return { op, expected: request.expected, writes: request.writes };
     case 'push':
       return { op, name: request.list, value: request.value };
+    case 'settle': {
+      const { stream, epoch, status, due, createdAt, updatedAt, messages } = request;
+      return {
+        op,
+        name: stream,
+        epoch,
+        status,
+        due,
+        created: createdAt,
+        updated: updatedAt,
+        items: messages,
+      };
+    }
+    case 'remove':
+      return { op, name: request.stream, epoch: request.epoch };
+    case 'enter':
+      return { op, name: request.list, seq: request.first, items: request.entries };
   }
 }
 
 function lockFor(request: WriteRequest, schema: string, locks: bigint[]): void {
-  if (request.op === 'push') locks.push(keyLock(schema, request.list, null));
+  if (request.op === 'push' || request.op === 'enter') locks.push(keyLock(schema, request.list, null));
   else if (request.op === 'exchange')
     for (const [table, key] of [...request.expected, ...request.writes])
       locks.push(keyLock(schema, table, key));

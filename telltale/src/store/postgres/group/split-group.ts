@@ -41,5 +41,7 @@ function sizeOf(item: Write): number {
   if (isAppend(item)) return item[4].length;
   if (item.op === 'snapshot') return item.body.length;
   if (item.op === 'send') return item.message.length;
+  if (item.op === 'settle') return item.messages.reduce((sum, [, message]) => sum + message.length, 0);
+  if (item.op === 'enter') return item.entries.reduce((sum, [, value]) => sum + value.length, 0);
   return 'value' in item ? item.value.length : 0;
 }

@@ -5,6 +5,7 @@ import { databaseDamaged } from '../postgres-errors.ts';
 import { AGE_MS } from '../schema/stream-writes.ts';
 import { createListRows } from './list-rows.ts';
 import { createTableReads } from './table-reads.ts';
+import { createUpkeepReads } from './upkeep-reads.ts';
 
 /** A longer answer comes in several: no message grows without bound. Rows are at most so many, whatever their size. */
 const CHUNK_BYTES = 1024 * 1024;
@@ -17,12 +18,15 @@ export interface ReadEdges {
   readonly ask: AskPrepared;
   readonly schema: string;
   readonly place: string;
+  /** Whether there is a file of knowledge graphs beside it. */
+  readonly hasGraphs: () => boolean;
 }
 
-export function createReadRows({ ask, schema, place }: ReadEdges): ReadRows {
+export function createReadRows({ ask, schema, place, hasGraphs }: ReadEdges): ReadRows {
   const S = `"${schema}"`;
   const lists = createListRows(ask, S);
   const tables = createTableReads(ask, S);
+  const upkeep = createUpkeepReads({ ask, schema, hasGraphs });
 
   /** One row at least where there is such a stream: its head. The rows of the log have their number from the third on. */
   const READ = `
@@ -104,6 +108,18 @@ export function createReadRows({ ask, schema, place }: ReadEdges): ReadRows {
         return tables.keys(request, now);
       case 'entries':
         return tables.entries(request);
+      case 'describe':
+        return upkeep.describe();
+      case 'weigh':
+        return upkeep.weigh(request.stream);
+      case 'rows':
+        return upkeep.rows(request.after, request.limit, now);
+      case 'lists':
+        return upkeep.lists(request.after, request.limit);
+      case 'examine':
+        return upkeep.examine();
+      case 'compact':
+        return upkeep.compact();
     }
   };
 }

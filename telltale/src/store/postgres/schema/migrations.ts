@@ -2,6 +2,7 @@ import { FLEET_QUERIES } from './fleet-queries.ts';
 import { STREAM_WRITES } from './stream-writes.ts';
 import { TABLE_WRITES } from './table-writes.ts';
 import { FIRST } from './tables.ts';
+import { UPKEEP_WRITES } from './upkeep-writes.ts';
 import { WRITE_GROUP } from './write-group.ts';
 
 export interface Migration {
@@ -17,7 +18,10 @@ export interface Migration {
 
 /** The n-th brings a store from version n to n + 1. Only ever add to the end. */
 export const MIGRATIONS: readonly Migration[] = [
-  { sql: `${FIRST}${TABLE_WRITES}${STREAM_WRITES}${WRITE_GROUP}${FLEET_QUERIES}`, compatible: 1 },
+  {
+    sql: `${FIRST}${TABLE_WRITES}${STREAM_WRITES}${UPKEEP_WRITES}${WRITE_GROUP}${FLEET_QUERIES}`,
+    compatible: 1,
+  },
 ];
 
 /** What marks a schema as ours. */

@@ -1,3 +1,5 @@
+import { RESTORING } from '../../upkeep/upkeep.ts';
+
 /** How long an owner has given no sign of life, in milliseconds. A server that was down is no fault of its. */
 export const AGE_MS = `CASE WHEN NOT isfinite(w.beat_at) THEN 1e15
   ELSE extract(epoch FROM clock_timestamp() - greatest(w.beat_at, pg_postmaster_start_time())) * 1000 END`;
@@ -43,7 +45,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION {S}.acquire_1(p_name text, p_dead bigint, p_owner bigint, p_lease_ms bigint)
+CREATE FUNCTION {S}.acquire_1(p_name text, p_dead bigint, p_restoring boolean, p_owner bigint, p_lease_ms bigint)
 RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   r record;
@@ -53,10 +55,13 @@ BEGIN
   IF p_dead IS NOT NULL THEN
     PERFORM {S}.dissolve_1(p_dead, p_lease_ms);
   END IF;
-  SELECT s.id, h.epoch, h.head, h.owner INTO r
+  SELECT s.id, h.epoch, h.head, h.owner, h.status INTO r
     FROM {S}.streams s JOIN {S}.heads h ON h.id = s.id WHERE s.stream = p_name FOR UPDATE OF h;
   IF NOT FOUND THEN
     RETURN '{"e": "unknown"}';
+  END IF;
+  IF r.status = '${RESTORING}' AND NOT p_restoring THEN
+    RETURN '{"e": "restoring"}';
   END IF;
   IF r.owner IS NOT NULL THEN
     SELECT w.id, w.pid, w.started_at, w.host, ${AGE_MS} AS age INTO v

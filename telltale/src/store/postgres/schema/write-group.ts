@@ -104,12 +104,12 @@ BEGIN
     FOR o IN SELECT * FROM jsonb_to_recordset(p_ops) AS x(
       place integer, op text, stream bigint, made integer, name text, epoch bigint, seq bigint, count integer, body text,
       status text, due bigint, consumed jsonb, writes jsonb, tab text, key text, value text, expires bigint,
-      plus double precision, expected jsonb, dead bigint)
+      plus double precision, expected jsonb, dead bigint, restoring boolean, created bigint, updated bigint, items jsonb)
     LOOP
       v_out := v_out || jsonb_build_array(jsonb_build_array(o.place, CASE o.op
         WHEN 'append' THEN {S}.append_1(p_now, CASE WHEN o.made IS NULL THEN o.stream ELSE v_made[o.made + 1] END,
           o.epoch, o.seq, o.count, o.body, o.status, o.due, o.consumed, o.writes)
-        WHEN 'acquire' THEN {S}.acquire_1(o.name, o.dead, p_owner, p_lease_ms)
+        WHEN 'acquire' THEN {S}.acquire_1(o.name, o.dead, o.restoring, p_owner, p_lease_ms)
         WHEN 'dissolve' THEN {S}.dissolve_1(o.dead, p_lease_ms)
         WHEN 'release' THEN {S}.release_1(o.stream, o.epoch)
         WHEN 'snapshot' THEN {S}.snapshot_1(o.stream, o.epoch, o.seq, o.body)
@@ -119,6 +119,9 @@ BEGIN
         WHEN 'increment' THEN {S}.increment_1(p_now, o.tab, o.key, o.plus)
         WHEN 'exchange' THEN {S}.exchange_1(p_now, o.expected, o.writes)
         WHEN 'push' THEN {S}.push_1(p_now, o.name, o.value)
+        WHEN 'settle' THEN {S}.settle_1(o.name, o.epoch, o.status, o.due, o.created, o.updated, o.items)
+        WHEN 'remove' THEN {S}.remove_1(o.name, o.epoch)
+        WHEN 'enter' THEN {S}.enter_1(o.name, o.seq, o.items)
       END));
     END LOOP;
   END IF;

@@ -17,6 +17,8 @@ export interface AppendRows {
   begin(): void;
   /** Returns why it is refused; then nothing of it was written. */
   append(op: AppendOp, now: number): RuntimeError | undefined;
+  /** The stream is there since this transaction, and empty. */
+  made(stream: number): void;
   /** What was remembered of tails may not have been written. */
   rolledBack(): void;
   forget(stream: number): void;
@@ -28,7 +30,9 @@ export function createAppendRows(db: DatabaseSync, tables: TableRows): AppendRow
     'UPDATE heads SET head = ?, last = ?, rows = ?, updated_at = ? WHERE id = ? AND epoch = ? AND head = ?',
   );
   // Apart, so that the index by status is touched only where a status is given.
-  const setStatus = db.prepare('UPDATE heads SET status = ?, due_at = ? WHERE id = ?');
+  const advanceAs = db.prepare(
+    'UPDATE heads SET head = ?, last = ?, rows = ?, updated_at = ?, status = ?, due_at = ? WHERE id = ? AND epoch = ? AND head = ?',
+  );
   const insert = db.prepare(
     'INSERT INTO log (id, stream, first, count, prev, body) VALUES (?, ?, ?, ?, ?, ?)',
   );
@@ -67,7 +71,11 @@ export function createAppendRows(db: DatabaseSync, tables: TableRows): AppendRow
       const tail = tailOf(stream);
       const id = count === 0 ? tail.last : row + 1;
       const rows = count === 0 ? tail.rows : tail.rows + 1;
-      const { changes } = advance.run(expectedSeq + count, id, rows, now, stream, epoch, expectedSeq);
+      const head = expectedSeq + count;
+      const { changes } =
+        status === null
+          ? advance.run(head, id, rows, now, stream, epoch, expectedSeq)
+          : advanceAs.run(head, id, rows, now, status, due, stream, epoch, expectedSeq);
       if (changes !== 1) return refusal(stream, epoch, expectedSeq);
       if (count > 0) {
         row = id;
@@ -76,7 +84,6 @@ export function createAppendRows(db: DatabaseSync, tables: TableRows): AppendRow
         tail.last = id;
         tail.rows = rows;
       }
-      if (status !== null) setStatus.run(status, due, stream);
       if (consumed !== null) for (const message of consumed) consume.run(message, stream);
       if (writes !== null) {
         for (const [table, key, value] of writes) {
@@ -86,6 +93,7 @@ export function createAppendRows(db: DatabaseSync, tables: TableRows): AppendRow
       }
       return undefined;
     },
+    made: (stream) => void tails.set(stream, { last: 0, rows: 0 }),
     rolledBack: () => tails.clear(),
     forget: (stream) => tails.delete(stream),
   };

@@ -36,12 +36,15 @@ export function createOwnership(db: DatabaseSync, settings: Settings, bell: Door
   const remove = db.prepare('DELETE FROM owners WHERE id = ?');
   let id: number | null = null;
   let isCommitted = false;
+  /** Whether the row was seen in this transaction: nobody else can take it away before its end. */
+  let isSeen = false;
   let silenced: string[] = [];
 
   const dissolve = (owner: number) => {
     const path = select.get(owner)?.doorbell;
     giveUp.run(owner);
     remove.run(owner);
+    if (owner === id) isSeen = false;
     if (owner !== id && path !== undefined) silenced.push(String(path));
   };
 
@@ -60,22 +63,25 @@ export function createOwnership(db: DatabaseSync, settings: Settings, bell: Door
 
   return {
     claim() {
-      if (id === null || select.get(id) === undefined) {
+      if (id === null || (!isSeen && select.get(id) === undefined)) {
         const { pid, startedAt, place } = settings;
         isCommitted = false;
         id = Number(insert.run(pid, startedAt, place, bell.path, Date.now()).lastInsertRowid);
       }
+      isSeen = true;
       return id;
     },
     get id() {
       return isCommitted ? id : null;
     },
     committed() {
+      isSeen = false;
       isCommitted = id !== null;
       for (const path of silenced) bell.remove(path);
       silenced = [];
     },
     rolledBack() {
+      isSeen = false;
       silenced = [];
       if (!isCommitted) id = null;
     },

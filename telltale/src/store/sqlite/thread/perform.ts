@@ -6,6 +6,7 @@ import type { ListStreams } from './list-streams.ts';
 import type { ReadStream } from './read-stream.ts';
 import type { StreamRows } from './stream-rows.ts';
 import type { TableRows } from './table-rows.ts';
+import type { UpkeepRows } from './upkeep-rows.ts';
 
 export interface Rows {
   readonly appends: AppendRows;
@@ -13,18 +14,23 @@ export interface Rows {
   readonly tables: TableRows;
   readonly lists: ListStreams;
   readonly readStream: ReadStream;
+  readonly upkeep: UpkeepRows;
+  readonly examine: () => Results['examine'];
   /** The owner of a stream that got a message; he is woken after the commit. */
   readonly messaged: (owner: number) => void;
 }
 
 /** A write other than an append. */
 export function performWrite(rows: Rows, request: WriteRequest, now: number): Outcome {
-  const { appends, streams, tables, messaged } = rows;
+  const { appends, streams, tables, upkeep, messaged } = rows;
   switch (request.op) {
-    case 'create':
-      return { value: streams.create(request.stream, request.head, now) };
+    case 'create': {
+      const taken = streams.create(request.stream, request.head, now);
+      appends.made(taken.id);
+      return { value: taken };
+    }
     case 'acquire': {
-      const taken = streams.acquire(request.stream, request.dead);
+      const taken = streams.acquire(request.stream, request.dead, request.restoring);
       // Others may have written since this store had the stream last.
       if ('id' in taken) appends.forget(taken.id);
       return { value: taken };
@@ -63,6 +69,15 @@ export function performWrite(rows: Rows, request: WriteRequest, now: number): Ou
     }
     case 'push':
       return { value: tables.push(request.list, request.value, now) };
+    case 'settle':
+      appends.forget(upkeep.settle(request));
+      return { value: null };
+    case 'remove':
+      appends.forget(upkeep.remove(request.stream, request.epoch));
+      return { value: null };
+    case 'enter':
+      upkeep.enter(request);
+      return { value: null };
   }
 }
 
@@ -80,7 +95,7 @@ export function performRead(
 }
 
 function read(rows: Rows, request: ReadRequest, now: number): Results[ReadRequest['op']] {
-  const { streams, tables, lists, readStream } = rows;
+  const { streams, tables, lists, readStream, upkeep } = rows;
   switch (request.op) {
     case 'read': {
       const chunk = readStream(request.stream, request.from, request.limit);
@@ -103,5 +118,17 @@ function read(rows: Rows, request: ReadRequest, now: number): Results[ReadReques
       return tables.keys(request.table, request.prefix, request.after, request.limit, now);
     case 'entries':
       return tables.entries(request.list, request.after, request.last, request.limit);
+    case 'describe':
+      return upkeep.describe();
+    case 'weigh':
+      return upkeep.weigh(request.stream);
+    case 'rows':
+      return upkeep.rows(request.after, request.limit, now);
+    case 'lists':
+      return upkeep.lists(request.after, request.limit);
+    case 'examine':
+      return rows.examine();
+    case 'compact':
+      return upkeep.compact();
   }
 }

@@ -58,7 +58,8 @@ export function createRunGroup(edges: GroupEdges): (writes: readonly Write[], no
   ) => {
     begin.run();
     appends.begin();
-    for (const [place, item] of writes.entries()) {
+    for (let place = 0; place < writes.length; place++) {
+      const item = writes[place] as Write;
       if (broken.has(place)) continue;
       try {
         const outcome = !isAppend(item)

@@ -8,6 +8,7 @@ import { createAttention } from './attention.ts';
 import { createCheckpoints } from './checkpoints.ts';
 import { describeFailure } from './describe-failure.ts';
 import { createDoorbell } from './doorbell.ts';
+import { examineFile } from './examine-file.ts';
 import { createIsInPlace } from './is-in-place.ts';
 import { createListStreams } from './list-streams.ts';
 import { openDatabase } from './open-database.ts';
@@ -17,6 +18,7 @@ import { createReadStream } from './read-stream.ts';
 import { createRunGroup } from './run-group.ts';
 import { createStreamRows } from './stream-rows.ts';
 import { createTableRows } from './table-rows.ts';
+import { createUpkeepRows } from './upkeep-rows.ts';
 
 type Group = Extract<ToBackend, { readonly kind: 'group' }>;
 
@@ -61,6 +63,8 @@ function open(
     streams: createStreamRows(db, ownership),
     lists: createListStreams(db, ownership),
     readStream: createReadStream(db, settings.path),
+    upkeep: createUpkeepRows(db, ownership),
+    examine: () => examineFile(db),
     messaged(owner) {
       const path = owner === ownership.id ? undefined : ownership.doorbellOf(owner);
       if (path !== undefined) toRing.add(path);

@@ -2,13 +2,14 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Results, Taken } from '../../grouped/messages.ts';
 import { MAX_INBOX_MESSAGES } from '../../limits.ts';
 import type { StreamHead } from '../../store.ts';
-import { inboxFull, streamExists, streamUnknown } from '../../store-errors.ts';
+import { inboxFull, streamExists, streamRestoring, streamUnknown } from '../../store-errors.ts';
+import { RESTORING } from '../../upkeep/upkeep.ts';
 import type { Ownership } from './ownership.ts';
 
 /** Streams, who owns them, their inboxes and snapshots. What throws a RuntimeError has written nothing. */
 export interface StreamRows {
   create(stream: string, head: StreamHead, now: number): Taken;
-  acquire(stream: string, dead: number | null): Results['acquire'];
+  acquire(stream: string, dead: number | null, restoring: boolean): Results['acquire'];
   dissolve(owner: number): void;
   owners(): Results['owners'];
   release(stream: number, epoch: number): void;
@@ -20,10 +21,10 @@ export interface StreamRows {
 
 export function createStreamRows(db: DatabaseSync, ownership: Ownership): StreamRows {
   const byName = db.prepare(
-    'SELECT s.id, h.epoch, h.head, h.owner FROM streams s JOIN heads h ON h.id = s.id WHERE s.stream = ?',
+    'SELECT s.id, h.epoch, h.head, h.owner, h.status FROM streams s JOIN heads h ON h.id = s.id WHERE s.stream = ?',
   );
   const insertStream = db.prepare(
-    'INSERT INTO streams (stream, kind, name, title, parent, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT INTO streams (stream, kind, name, title, parent, created_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
   const insertHead = db.prepare(
     'INSERT INTO heads (id, epoch, owner, head, last, rows, status, updated_at) VALUES (?, 1, ?, 0, 0, 0, ?, ?)',
@@ -44,19 +45,22 @@ export function createStreamRows(db: DatabaseSync, ownership: Ownership): Stream
     const row = byName.get(stream);
     if (row === undefined) throw streamUnknown(stream);
     const owner = row.owner === null ? null : Number(row.owner);
-    return { id: Number(row.id), epoch: Number(row.epoch), head: Number(row.head), owner };
+    const { id, epoch, head, status } = row;
+    return { id: Number(id), epoch: Number(epoch), head: Number(head), owner, status };
   };
 
   return {
     create(stream, head, now) {
-      if (byName.get(stream) !== undefined) throw streamExists(stream);
       const { kind, name, title, parent, status } = head;
-      const id = Number(insertStream.run(stream, kind, name, title, parent ?? null, now).lastInsertRowid);
+      const made = insertStream.run(stream, kind, name, title, parent ?? null, now);
+      if (made.changes === 0) throw streamExists(stream);
+      const id = Number(made.lastInsertRowid);
       insertHead.run(id, ownership.claim(), status, now);
       return { id, epoch: 1, head: 0 };
     },
-    acquire(stream, dead) {
-      const { id, epoch, head, owner } = find(stream);
+    acquire(stream, dead, restoring) {
+      const { id, epoch, head, owner, status } = find(stream);
+      if (status === RESTORING && !restoring) throw streamRestoring(stream);
       const noted = owner === null || owner === dead ? null : ownership.noted(owner, epoch);
       if (noted !== null) return { ownedBy: noted };
       if (owner !== null) ownership.dissolve(owner);

@@ -1,7 +1,7 @@
 import type { PlanState } from '../../../events/run-state.ts';
 import type { Json } from '../../../kernel/json.ts';
 import { RuntimeError } from '../../../kernel/runtime-error.ts';
-import { targetCall } from '../../steps/call-target.ts';
+import { noAgent, targetCall } from '../../steps/call-target.ts';
 import { stepWhat } from '../../steps/resolve-in-step.ts';
 import { approvePlan } from './approve-plan.ts';
 import { checkPlan } from './check-plan.ts';
@@ -47,7 +47,7 @@ async function makePlan(nth: number, the: PlanCase, past?: Past): Promise<PlanSt
     () =>
       context.ask(
         { what: stepWhat(call), message, model: step.model, turn: nextTurn(the) },
-        targetCall(call, {}, context),
+        targetCall(call, noAgent, context),
       ),
     readPlan,
   );

@@ -1,6 +1,6 @@
 import { type RuntimeError, toRuntimeError } from '../../../kernel/runtime-error.ts';
 import { isMap } from '../../../manifest/schema/is-map.ts';
-import { targetCall } from '../../steps/call-target.ts';
+import { noAgent, targetCall } from '../../steps/call-target.ts';
 import { stepWhat } from '../../steps/resolve-in-step.ts';
 import { checkNotes } from '../check-notes.ts';
 import { closingText, plainNotes } from './closing-text.ts';
@@ -24,7 +24,7 @@ export async function writeNotes(done: readonly DoneAction[], the: PlanCase): Pr
     try {
       const message = closingText(prompt, done, told);
       const question = { what: stepWhat(call), message, model: step.model, turn: nextTurn(the) + tries };
-      const said = notesIn(await context.ask(question, targetCall(call, {}, context)));
+      const said = notesIn(await context.ask(question, targetCall(call, noAgent, context)));
       refused = checkNotes(said, prompt);
       if (refused === undefined) return said;
     } catch (thrown) {

@@ -5,7 +5,7 @@ import { childEnvironment } from '../../../targets/process/child-environment.ts'
 import { commandFailed } from '../../../targets/process/process-errors.ts';
 import type { EndedProcess } from '../../../targets/process/process-request.ts';
 import type { LeafCall } from '../../leaf.ts';
-import { targetCall } from '../../steps/call-target.ts';
+import { noAgent, targetCall } from '../../steps/call-target.ts';
 import type { LeafContext } from '../../steps/leaf-edges.ts';
 import { stepWhat } from '../../steps/resolve-in-step.ts';
 import {
@@ -55,7 +55,7 @@ async function run(
   const { world, journal } = context;
   const { runConfined } = await import('../../../targets/process/run-confined.ts');
   const [program = '', ...args] = command;
-  const { note } = targetCall(call, {}, context);
+  const { note } = targetCall(call, noAgent, context);
   const what = `the verifier of ${stepWhat(call)}`;
   const { id, input, variables } = journal.state;
   const about = { run: id, step: call.step.name, input, variables: Object.fromEntries(variables) };

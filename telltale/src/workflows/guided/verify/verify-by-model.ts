@@ -4,7 +4,7 @@ import { RuntimeError, toRuntimeError } from '../../../kernel/runtime-error.ts';
 import { orStopped } from '../../../targets/access/stopped.ts';
 import type { TargetCall } from '../../../targets/target.ts';
 import type { LeafCall } from '../../leaf.ts';
-import { targetCall } from '../../steps/call-target.ts';
+import { noAgent, targetCall } from '../../steps/call-target.ts';
 import type { LeafContext } from '../../steps/leaf-edges.ts';
 import { stepWhat } from '../../steps/resolve-in-step.ts';
 import { modelQuestion } from './model-question.ts';
@@ -78,7 +78,7 @@ async function answerOf(
   const late = new AbortController();
   const disarm = context.clock.after(MODEL_MS, () => late.abort(tooSlow(what)));
   const signal = AbortSignal.any([call.signal, late.signal]);
-  const made = charging(targetCall({ ...call, signal }, {}, context), spent, context);
+  const made = charging(targetCall({ ...call, signal }, noAgent, context), spent, context);
   try {
     for (let tried = 1; ; tried++) {
       try {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import type { Fact, FactSubject, NewFact } from '../../../graph.ts';
+import type { Fact, FactSubject, LearnedRow, NewFact } from '../../../graph.ts';
 import { factsFull, factUnknown } from '../../../graph-errors.ts';
 import { MAX_FACTS } from '../../../graph-limits.ts';
 import type { FileRows } from './file-rows.ts';
@@ -15,6 +15,8 @@ export interface FactRows {
   about(graph: number, about: FactSubject, limit: number): readonly Fact[];
   byKeys(graph: number, keys: readonly string[]): readonly Fact[];
   byId(id: number): Fact | undefined;
+  /** All of them, those behind a number. */
+  all(graph: number, after: number, limit: number): readonly LearnedRow[];
   /** Facts that hold, and how many of them are stale. */
   count(graph: number): { readonly facts: number; readonly stale: number };
   /** Takes some facts of a graph out; whether there may be more. */
@@ -47,6 +49,10 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
   const addFile = db.prepare('INSERT OR IGNORE INTO graph_fact_files (fact, path, hash) VALUES (?, ?, ?)');
   const removeFiles = db.prepare('DELETE FROM graph_fact_files WHERE fact = ?');
   const remove = db.prepare('DELETE FROM graph_facts WHERE id = ?');
+  const behind = db.prepare(
+    `SELECT ${columns}, f.superseded FROM graph_facts f WHERE f.graph = ? AND f.id > ? ORDER BY f.id LIMIT ?`,
+  );
+  const filesThen = db.prepare('SELECT path, hash FROM graph_fact_files WHERE fact = ? ORDER BY path');
   const some = db.prepare('SELECT id FROM graph_facts WHERE graph = ? LIMIT ?');
   const changed = `FROM graph_fact_files a LEFT JOIN graph_files k ON k.graph = ?1 AND k.path = a.path
      WHERE a.fact = f.id AND k.hash IS NOT a.hash`;
@@ -92,7 +98,7 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
   };
 
   const learnOne = (graph: number, fact: NewFact): string => {
-    const { kind, text, session, commit, atMs } = fact;
+    const { kind, text, session, commit, atMs, kept } = fact;
     const about = fact.about.map(({ path, symbol }) => ({
       ...(path === undefined ? {} : { path }),
       ...(symbol === undefined ? {} : { symbol }),
@@ -100,7 +106,8 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
     const key = keyOf(kind, text, about);
     const before = byKey.get(graph, key);
     const given = (fact.supersedes ?? []).filter((one) => one !== key);
-    const superseded = given.map((one) => {
+    // One that comes from elsewhere may come before those that it supersedes, and each says itself whether it holds.
+    const superseded = (kept === undefined ? given : []).map((one) => {
       const row = byKey.get(graph, one);
       if (row === undefined) throw factUnknown(one);
       return Number(row.id);
@@ -116,9 +123,13 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
     addWords.run(id, ...indexedName(text, FACT_WORDS), indexedText(subjectsText(about), FACT_WORDS, ''));
     for (const one of about) addSubject.run(id, graph, one.path ?? null, one.symbol ?? null);
     const contents = new Map(fact.contents?.map(({ path, hash }) => [path, hash]));
-    for (const one of about)
-      for (const path of filesOf(graph, one))
-        addFile.run(id, path, contents.get(path) ?? files.hashOf(graph, path));
+    if (kept !== undefined) {
+      for (const { path, hash } of kept.files) addFile.run(id, path, hash);
+      if (!kept.holds) superseded.push(id);
+    } else
+      for (const one of about)
+        for (const path of filesOf(graph, one))
+          addFile.run(id, path, contents.get(path) ?? files.hashOf(graph, path));
     for (const one of superseded) {
       supersede.run(one);
       removeWords.run(one);
@@ -142,6 +153,15 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
       const row = byId.get(id);
       return row === undefined ? undefined : toFact(row);
     },
+    all: (graph, after, limit) =>
+      behind.all(graph, after, limit).map((row) => {
+        const { stale: _, id: _id, ...fact } = toFact(row);
+        const then = filesThen.all(Number(row.id)).map(({ path, hash }) => ({
+          path: String(path),
+          hash: hash === null ? null : String(hash),
+        }));
+        return { ...fact, n: Number(row.id), kept: { files: then, holds: row.superseded === 0 } };
+      }),
     count: (graph) => ({ facts: Number(held.get(graph)?.n), stale: Number(countStale.get(graph)?.n) }),
     sweep(graph, most) {
       const ids = some.all(graph, most).map(({ id }) => Number(id));

@@ -18,6 +18,8 @@ export interface KnownFile extends FileSpans {
 /** The rows of `graph_files`, and the words of their paths. */
 export interface FileRows {
   all(graph: number): readonly GraphFile[];
+  /** Those behind a path, in order. */
+  behind(graph: number, path: string, limit: number): readonly GraphFile[];
   find(graph: number, path: string): KnownFile | undefined;
   byId(id: number): KnownFile | undefined;
   /** Files right in the folder of a file, with the same ending, itself included. */
@@ -37,6 +39,10 @@ export function createFileRows(db: DatabaseSync): FileRows {
   const spans = 'symbols, symbols_end, imports, imports_end';
   const all = db.prepare(
     'SELECT path, hash, size, mtime, read_at, language, note FROM graph_files WHERE graph = ? ORDER BY path',
+  );
+  const behind = db.prepare(
+    `SELECT path, hash, size, mtime, read_at, language, note FROM graph_files
+     WHERE graph = ? AND path > ? ORDER BY path LIMIT ?`,
   );
   const find = db.prepare(`SELECT id, path, ${spans} FROM graph_files WHERE graph = ? AND path = ?`);
   const byId = db.prepare(`SELECT id, path, ${spans} FROM graph_files WHERE id = ?`);
@@ -73,6 +79,7 @@ export function createFileRows(db: DatabaseSync): FileRows {
 
   return {
     all: (graph) => all.all(graph).map(toFile),
+    behind: (graph, path, limit) => behind.all(graph, path, limit).map(toFile),
     find: (graph, path) => known(find.get(graph, path)),
     byId: (id) => known(byId.get(id)),
     beside(graph, path) {

@@ -4,6 +4,7 @@ import { checkName } from '../../../limits.ts';
 import type { GraphRows } from '../graph-messages.ts';
 import { createCallRows } from './call-rows.ts';
 import { createFactRows } from './fact-rows.ts';
+import { createFileRecords } from './file-records.ts';
 import { createFileRows } from './file-rows.ts';
 import { createGraphIds } from './graph-ids.ts';
 import { createGraphStats } from './graph-stats.ts';
@@ -34,6 +35,7 @@ export function createGraphRows(db: DatabaseSync): OpenRows {
   const writes = createWriteFiles(db, files);
   const facts = createFactRows(db, files, symbols);
   const sessions = createSessionRows(db);
+  const records = createFileRecords(db, { files, symbols, imports });
   const search = createSearchWords(db, facts.byId);
   const stats = createGraphStats(db, facts, sessions);
   const names = db.prepare('SELECT name FROM graph_graphs WHERE name IS NOT NULL ORDER BY name');
@@ -91,6 +93,9 @@ export function createGraphRows(db: DatabaseSync): OpenRows {
       sessions.note(make(graph), checked);
     },
     sessionsOf: (graph, path, limit) => within(graph, [], (id) => sessions.of(id, path, boundLimit(limit))),
+    records: (graph, after, limit) => within(graph, [], (id) => records(id, after, boundLimit(limit))),
+    learned: (graph, after, limit) => within(graph, [], (id) => facts.all(id, after, boundLimit(limit))),
+    notes: (graph, after, limit) => within(graph, [], (id) => sessions.all(id, after, boundLimit(limit))),
     stats: (graph) => stats(ids.find(graph)),
     graphs: () => names.all().map(({ name }) => String(name)),
     drop: (graph) => within(graph, undefined, (id) => void unname.run(id)),

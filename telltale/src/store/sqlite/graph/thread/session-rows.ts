@@ -1,10 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { FoundSession, SessionNote } from '../../../graph.ts';
+import type { FoundSession, Numbered, SessionNote } from '../../../graph.ts';
 
 export interface SessionRows {
   /** Within a transaction. */
   note(graph: number, session: SessionNote): void;
   of(graph: number, path: string, limit: number): readonly FoundSession[];
+  /** All of them, those behind a number. */
+  all(graph: number, after: number, limit: number): readonly (SessionNote & Numbered)[];
   count(graph: number): number;
   remove(graph: number): void;
 }
@@ -23,6 +25,13 @@ export function createSessionRows(db: DatabaseSync): SessionRows {
     `SELECT s.session, s.title, s.at, f.changed FROM graph_session_files f JOIN graph_sessions s ON s.id = f.session
      WHERE f.graph = ? AND f.path = ? ORDER BY s.at DESC, s.id DESC LIMIT ?`,
   );
+  const behind = db.prepare(
+    'SELECT id, session, title, at, at_commit FROM graph_sessions WHERE graph = ? AND id > ? ORDER BY id LIMIT ?',
+  );
+  // No index leads from a session to its files: the graph's are read in the order of their paths.
+  const filesOf = db.prepare(
+    'SELECT path, changed FROM graph_session_files WHERE graph = ? AND session = ? ORDER BY path',
+  );
   const count = db.prepare('SELECT count(*) AS n FROM graph_sessions WHERE graph = ?');
   const removeFiles = db.prepare('DELETE FROM graph_session_files WHERE graph = ?');
   const remove = db.prepare('DELETE FROM graph_sessions WHERE graph = ?');
@@ -39,6 +48,19 @@ export function createSessionRows(db: DatabaseSync): SessionRows {
         atMs: Number(row.at),
         did: row.changed === 1 ? 'changed' : 'read',
       })),
+    all: (graph, after, limit) =>
+      behind.all(graph, after, limit).map(({ id, session, title, at, at_commit }) => {
+        const files = filesOf.all(graph, Number(id)).map(({ path, changed }) => ({
+          path: String(path),
+          isChanged: changed === 1,
+        }));
+        return {
+          ...{ n: Number(id), session: String(session), title: String(title), atMs: Number(at) },
+          ...(at_commit === null ? {} : { commit: String(at_commit) }),
+          read: files.filter(({ isChanged }) => !isChanged).map(({ path }) => path),
+          changed: files.filter(({ isChanged }) => isChanged).map(({ path }) => path),
+        };
+      }),
     count: (graph) => Number(count.get(graph)?.n),
     remove(graph) {
       removeFiles.run(graph);

@@ -20,6 +20,8 @@ export interface SymbolRows {
   inFile(file: FileSpans, name: string): readonly SymbolRow[];
   byId(id: number): SymbolRow | undefined;
   ofFile(graph: number, path: string, limit: number): readonly FoundSymbol[];
+  /** All of a file, in order. */
+  spanned(file: FileSpans): readonly SymbolRow[];
 }
 
 /** Of one name; those beyond are not ranked. */
@@ -70,6 +72,7 @@ export function createSymbolRows(db: DatabaseSync, files: FileRows): SymbolRows 
       const row = byId.get(id);
       return row === undefined ? undefined : toSymbolRow(row);
     },
+    spanned: ({ symbols: [from, to] }) => ofFile.all(from, to, to - from).map(toSymbolRow),
     ofFile(graph, path, limit) {
       const file = files.find(graph, path);
       return file === undefined ? [] : ofFile.all(...file.symbols, limit).map(toSymbol);

@@ -1,0 +1,125 @@
+import { type CopyProgress, type CopyReport, copyStore } from '../../store/upkeep/copy-store.ts';
+import { paletteFor } from '../colour.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Io } from '../io.ts';
+import { storeExists } from '../session/store-location.ts';
+import { shellWord, usage } from '../usage.ts';
+import { countText, spanText } from '../view/figures.ts';
+import { jsonText } from '../view/json-line.ts';
+import { keptLocation, samePlace, showing, withStoreAt } from './open-for-upkeep.ts';
+
+export interface CopyOptions {
+  readonly merge?: true;
+  readonly running?: true;
+  readonly verbose?: true;
+  readonly json?: true;
+}
+
+/** `telltale store copy`. Ctrl-C and kill end it; the same command goes on from there. */
+export async function copyCommand(
+  from: string,
+  to: string,
+  options: CopyOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { io } = context;
+  const [source, target] = [keptLocation(from, io), keptLocation(to, io)];
+  if (!storeExists(source, io))
+    throw usage(`There is no store at '${from}'.`, 'Name a file of SQLite, or postgres://… of a database.');
+  if (samePlace(source, target, io.cwd))
+    throw usage(`'${to}' is the store that is to be copied.`, 'Name another place for the copy.');
+  return withStoreAt(source, context, (ours) =>
+    withStoreAt(target, context, async (theirs) => {
+      const began = io.clock.monotonic();
+      let progress: CopyProgress = { doing: 'looking', done: 0, of: 0, events: 0 };
+      const work = () =>
+        copyStore(ours, theirs, {
+          ...{ clock: io.clock, signal: io.signal, merge: options.merge === true },
+          running: options.running === true,
+          onProgress(news) {
+            progress = news;
+          },
+        });
+      let report: CopyReport;
+      try {
+        report = await showing(context, options, () => progressText(progress), work);
+      } catch (thrown) {
+        if (io.signal.aborted && options.json !== true)
+          await io.stderr.write(stoppedText(progress, from, to));
+        throw thrown;
+      }
+      const ms = io.clock.monotonic() - began;
+      await io.stdout.write(
+        options.json === true
+          ? jsonText({ from: ours.location, to: theirs.location, ...report, ms: Math.round(ms) }, 2)
+          : reportText(report, { from: ours.location, to: theirs.location, ms, options, io }),
+      );
+      // Some of it is still to come.
+      return report.running.length > 0 ? EXIT.waiting : EXIT.ok;
+    }),
+  );
+}
+
+const streamsText = (count: number) => countText(count, 'session or run', 'sessions and runs');
+
+function progressText({ doing, done, of, events }: CopyProgress): string {
+  switch (doing) {
+    case 'looking':
+      return `Looking at both stores: ${streamsText(done)}`;
+    case 'streams':
+      return `Copying: ${done.toLocaleString('en')} of ${streamsText(of)}, ${countText(events, 'event')}`;
+    case 'tables':
+      return 'Copying tables';
+    case 'graphs':
+      return 'Copying knowledge graphs';
+    case 'checking':
+      return `Reading both again: ${done.toLocaleString('en')} of ${streamsText(of)}`;
+  }
+}
+
+const stoppedText = ({ doing, done, of }: CopyProgress, from: string, to: string): string =>
+  doing === 'looking'
+    ? 'Stopped before anything was copied.\n'
+    : `Stopped. ${done.toLocaleString('en')} of ${streamsText(of)} are copied: telltale store copy ${shellWord(from)} ${shellWord(to)} goes on from there.\n`;
+
+const MAX_NAMED = 5;
+
+function reportText(
+  report: CopyReport,
+  at: {
+    readonly from: string;
+    readonly to: string;
+    readonly ms: number;
+    readonly options: CopyOptions;
+    readonly io: Pick<Io, 'stdout'>;
+  },
+): string {
+  const { copied, same, events, rows, entries, graphs, running, checked } = report;
+  const { yellow, dim } = paletteFor(at.io.stdout);
+  const parts = [streamsText(copied), countText(events, 'event'), countText(rows, 'table row')];
+  if (entries > 0) parts.push(countText(entries, 'list entry', 'list entries'));
+  if (graphs.graphs > 0) parts.push(countText(graphs.graphs, 'knowledge graph'));
+  const named = running.slice(0, MAX_NAMED).join(', ');
+  const others = running.length > MAX_NAMED ? ` and ${running.length - MAX_NAMED} more` : '';
+  const lines = [
+    `Copied from ${at.from} to ${at.to} in ${spanText(at.ms)}: ${parts.join(', ')}.`,
+    ...(same > 0 ? [`${streamsText(same)} were there already, the same.`] : []),
+    `Both were read again, and are the same: ${streamsText(checked.streams.length)}, ${countText(checked.events, 'event')}, ${countText(checked.rows, 'table row')}, ${countText(checked.entries, 'list entry', 'list entries')}.`,
+    ...(at.options.verbose === true
+      ? [
+          ...checked.streams.map(({ stream, events: count, sha256 }) => `${sha256}  ${stream}  ${count}`),
+          `${checked.tablesSha256}  tables and lists`,
+        ]
+      : []),
+    dim(`sha256 ${checked.sha256}`),
+    ...(running.length > 0
+      ? [
+          yellow(
+            `Still being worked on: ${named}${others}. They are copied as far as they are, and closed in the copy: stop them, then run the same command without --running.`,
+          ),
+        ]
+      : []),
+  ];
+  return `${lines.join('\n')}\n`;
+}

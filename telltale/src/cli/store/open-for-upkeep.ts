@@ -1,0 +1,87 @@
+import { realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Store } from '../../store/store.ts';
+import type { CommandContext } from '../command.ts';
+import type { Io } from '../io.ts';
+import { startProgress, startProgressLines } from '../progress.ts';
+import { isInMemory, storeLocation } from '../session/store-location.ts';
+import type { StoreOption } from '../session/store-option.ts';
+import { requireStore } from '../session/with-runtime.ts';
+import { usage } from '../usage.ts';
+
+export interface UpkeepOptions extends StoreOption {
+  readonly json?: true;
+}
+
+type Context = Pick<CommandContext, 'io' | 'runtimes'>;
+
+/** Opens a store that is there, works with it, closes it in any case. */
+export async function withStore<T>(
+  { store }: StoreOption,
+  context: Context,
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  requireStore(store === undefined ? {} : { store }, context.io);
+  return withStoreAt(storeLocation(store, context.io), context, work);
+}
+
+/** The same with one that is made where there is none. */
+export async function withStoreAt<T>(
+  location: string,
+  { io, runtimes }: Context,
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  const { cwd, clock } = io;
+  const stopProgress = startProgress(io, () => `Opening ${location}…`);
+  const store = await runtimes.openStore(location, { cwd, clock }).finally(stopProgress);
+  let result: T;
+  try {
+    result = await work(store);
+  } catch (thrown) {
+    // What stopped the work is what there is to tell; that closing failed, too, is mostly its consequence.
+    await store.close().catch(() => undefined);
+    throw thrown;
+  }
+  await store.close();
+  return result;
+}
+
+/** Says what is going on while it is, on stderr; nothing where JSON is asked for. */
+export async function showing<T>(
+  { io }: Context,
+  { json }: UpkeepOptions,
+  text: () => string,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (json === true) return work();
+  const stopProgress = startProgress(io, text);
+  const stopLines = startProgressLines(io, text);
+  try {
+    return await work();
+  } finally {
+    stopLines();
+    await stopProgress();
+  }
+}
+
+/** Where a store is that is named for keeping: none that ends with this process. */
+export function keptLocation(named: string | undefined, io: Pick<Io, 'env'>): string {
+  const location = storeLocation(named, io);
+  if (isInMemory(location))
+    throw usage('A store in memory ends with the process that made it.', 'Name a file, or a database.');
+  return location;
+}
+
+/** By what one sees that two names mean one store: the file itself, whatever leads to it. */
+export function samePlace(a: string, b: string, cwd: string): boolean {
+  const place = (location: string) => {
+    if (!location.startsWith('sqlite:')) return location;
+    const path = resolve(cwd, location.slice('sqlite:'.length));
+    try {
+      return realpathSync(path);
+    } catch {
+      return path; // not there yet
+    }
+  };
+  return place(a) === place(b);
+}

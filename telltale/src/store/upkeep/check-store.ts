@@ -1,0 +1,188 @@
+import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { Store, StreamInfo } from '../store.ts';
+import { eventPages } from './event-pages.ts';
+import { listPages } from './list-pages.ts';
+import { allLists, allRows, entryPages } from './table-pages.ts';
+import { type Fault, RESTORING } from './upkeep.ts';
+import { createStreamVerifier, type StreamFlaw } from './verify-stream.ts';
+
+export interface CheckProgress {
+  readonly streams: number;
+  readonly events: number;
+}
+
+export interface CheckOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: CheckProgress) => void;
+}
+
+export interface CheckReport {
+  readonly streams: number;
+  readonly events: number;
+  readonly snapshots: number;
+  readonly messages: number;
+  readonly rows: number;
+  readonly entries: number;
+  /** The first `MAX_FAULTS`. */
+  readonly faults: readonly Fault[];
+  /** Those that are left out of the list. */
+  readonly more: number;
+}
+
+const MAX_FAULTS = 1_000;
+/** Of one stream: a log that is nonsense from one place on says so often enough. */
+const MAX_OF_STREAM = 5;
+
+const SAVE =
+  'Save what can be read with telltale store export --session, then restore the stream from a backup.';
+const REFOLD =
+  'Its events are whole: export it with --no-snapshots and import that into a new store, or restore it from a backup.';
+
+/** Reads everything, as whoever resumes it would, and says what is wrong. Changes nothing. */
+export async function checkStore(
+  store: Store,
+  { signal, onProgress = () => undefined }: CheckOptions = {},
+): Promise<CheckReport> {
+  const faults: Fault[] = [];
+  const counts = { streams: 0, events: 0, snapshots: 0, messages: 0, rows: 0, entries: 0 };
+  let more = 0;
+  const report = (fault: Fault) => {
+    if (faults.length < MAX_FAULTS) faults.push(fault);
+    else more++;
+  };
+
+  const broken = new Set<string>();
+  for (const fault of await store.upkeep.examine()) {
+    report(fault);
+    if (fault.stream !== undefined) broken.add(fault.stream);
+  }
+  for (const { pid, alive, streams } of (await store.upkeep.describe()).owners)
+    if (!alive) report(deadOwner(pid, streams));
+
+  for await (const page of listPages(store, {}, signal))
+    for (const info of page) {
+      const found = await checkStream(store, info, signal, (events) => {
+        counts.events += events;
+        onProgress(counts);
+      });
+      counts.streams++;
+      counts.snapshots += found.snapshots;
+      counts.messages += found.messages;
+      for (const fault of found.faults) report(fault);
+      // What the home itself has named already is not said twice.
+      if (found.unread !== undefined && !broken.has(info.stream)) report(damaged(info.stream, found.unread));
+      onProgress(counts);
+    }
+  await checkTables(store, counts, report, signal);
+  return { ...counts, faults, more };
+}
+
+interface CheckedStream {
+  readonly snapshots: number;
+  readonly messages: number;
+  readonly faults: readonly Fault[];
+  /** Why it could not be read to its end. */
+  readonly unread?: RuntimeError;
+}
+
+async function checkStream(
+  store: Store,
+  info: StreamInfo,
+  signal: AbortSignal | undefined,
+  counted: (events: number) => void,
+): Promise<CheckedStream> {
+  const { stream, head, status, owner } = info;
+  const faults: Fault[] = [];
+  const add = (flaw: StreamFlaw | undefined, hint = SAVE) => {
+    if (flaw !== undefined && faults.length < MAX_OF_STREAM)
+      faults.push({ grade: 'damage', stream, ...flaw, hint });
+  };
+  if (status === RESTORING) faults.push(halfRestored(stream));
+  else if (head === 0 && owner === undefined) faults.push(withoutEvents(stream));
+  try {
+    const snapshots = (await store.snapshots(stream)).filter(({ seq }) => seq <= head);
+    const verifier = createStreamVerifier(info);
+    let next = 0;
+    for await (const page of eventPages(store, stream, { through: head, signal })) {
+      for (const line of page) {
+        add(verifier.event(line));
+        for (; snapshots[next]?.seq === verifier.seq; next++)
+          add(verifier.snapshot(verifier.seq, snapshots[next]?.body ?? ''), REFOLD);
+      }
+      counted(page.length);
+    }
+    if (verifier.seq < head)
+      add({ seq: verifier.seq + 1, found: `The log ends at event ${verifier.seq}; its head says ${head}.` });
+    add(wrongStatus(status, verifier.status()), 'Resume it, or cancel it: both write its status anew.');
+    const messages = info.messages === undefined ? [] : await store.upkeep.inbox(stream);
+    return { snapshots: snapshots.length, messages: messages.length, faults };
+  } catch (thrown) {
+    signal?.throwIfAborted();
+    // Taken out since it was listed.
+    if ((await store.info(stream).catch(() => info)) === undefined)
+      return { snapshots: 0, messages: 0, faults: [] };
+    return { snapshots: 0, messages: 0, faults, unread: toRuntimeError(thrown) };
+  }
+}
+
+/** A stream's own word for a status that its events do not know: one that was branched off and not begun. */
+const BRANCHED_OFF = 'interrupted';
+
+function wrongStatus(status: string, folded: string | undefined): StreamFlaw | undefined {
+  if (folded === undefined || folded === status || status === RESTORING || status === BRANCHED_OFF)
+    return undefined;
+  return { found: `It is listed as ${status}, but its events say ${folded}.` };
+}
+
+async function checkTables(
+  store: Store,
+  counts: { rows: number; entries: number },
+  report: (fault: Fault) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const reading = async (what: string, read: () => Promise<void>) => {
+    try {
+      await read();
+    } catch (thrown) {
+      signal?.throwIfAborted();
+      report({
+        grade: 'damage',
+        found: `${what} cannot be read: ${toRuntimeError(thrown).message}`,
+        hint: 'Set what is named anew, or restore it from a backup.',
+      });
+    }
+  };
+  await reading('The tables', async () => {
+    for await (const _row of allRows(store, signal)) counts.rows++;
+  });
+  await reading('The lists', async () => {
+    for await (const list of allLists(store, signal))
+      await reading(`List "${list}"`, async () => {
+        for await (const page of entryPages(store, list, 0, signal)) counts.entries += page.length;
+      });
+  });
+}
+
+const damaged = (stream: string, { message, hint = SAVE }: RuntimeError): Fault => ({
+  ...{ grade: 'damage', stream, found: message, hint },
+});
+
+const halfRestored = (stream: string): Fault => ({
+  ...{
+    grade: 'damage',
+    stream,
+    found: 'It is not whole: a copy or an import into this store was broken off.',
+  },
+  hint: 'Run the same copy or import again; it goes on from there.',
+});
+
+const withoutEvents = (stream: string): Fault => ({
+  ...{ grade: 'note', stream, found: 'It has no events: whoever made it died before the first.' },
+  hint: 'Nothing is lost. telltale store prune takes it out when it is old enough.',
+});
+
+const deadOwner = (pid: number, streams: number): Fault => ({
+  grade: 'note',
+  found: `Process ${pid}, which is dead, is noted as the owner of ${streams} ${streams === 1 ? 'stream' : 'streams'}.`,
+  hint: 'Nothing is lost: who works on this store next takes them over.',
+});

@@ -1,0 +1,133 @@
+import type { Store, StreamInfo } from '../store.ts';
+import { streamUnknown } from '../store-errors.ts';
+import { eventPages } from './event-pages.ts';
+import { EVENT_PREFIX, FORMAT, HEADER, streamLine } from './export-format.ts';
+import { createStreamHash } from './hash-stream.ts';
+import { allStreams } from './list-pages.ts';
+import { allLists, allRows, entryPages } from './table-pages.ts';
+import { treeOf } from './tree-of.ts';
+import { RESTORING } from './upkeep.ts';
+import { exportTooLarge } from './upkeep-errors.ts';
+
+export interface ExportOptions {
+  readonly now: number;
+  /** Only these, each with all that it called, and no tables. */
+  readonly streams?: readonly string[];
+  /** Snapshots are left out: whoever resumes folds the log whole. */
+  readonly withoutSnapshots?: boolean;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: ExportCounts) => void;
+}
+
+export interface ExportCounts {
+  readonly streams: number;
+  readonly events: number;
+  readonly rows: number;
+  readonly entries: number;
+  /** Streams that are left out, because a copy or import of them was broken off. */
+  readonly leftOut: number;
+}
+
+/** The store as lines of JSON, several to a piece. Streams that are being written end where they were when they came up. */
+export async function* exportStore(store: Store, options: ExportOptions): AsyncGenerator<string, void> {
+  const { now, streams, signal, onProgress = () => undefined } = options;
+  const counts = { streams: 0, events: 0, rows: 0, entries: 0, leftOut: 0 };
+  yield toLine({ telltale: HEADER, format: FORMAT, exported_at: new Date(now).toISOString() });
+  for (const stream of streams === undefined
+    ? await allStreams(store, signal)
+    : await withCalled(store, streams)) {
+    const info = await store.info(stream);
+    if (info === undefined) continue; // taken out meanwhile
+    if (info.status === RESTORING) counts.leftOut++;
+    else {
+      for await (const { text, events } of exportStream(store, info, options)) {
+        yield text;
+        counts.events += events;
+        onProgress(counts);
+      }
+      counts.streams++;
+    }
+    onProgress(counts);
+  }
+  if (streams === undefined)
+    for await (const { text, rows, entries } of exportTables(store, signal)) {
+      yield text;
+      counts.rows += rows;
+      counts.entries += entries;
+      onProgress(counts);
+    }
+  const { streams: written, rows, entries } = counts;
+  yield toLine({ done: { streams: written, rows, entries } });
+}
+
+async function withCalled(store: Store, asked: readonly string[]): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for (const stream of asked) {
+    const info = await store.info(stream);
+    if (info === undefined) throw streamUnknown(stream);
+    const tree = await treeOf(store, info);
+    if (tree === undefined) throw exportTooLarge(stream);
+    for (const each of tree) found.add(each.stream);
+  }
+  return [...found];
+}
+
+async function* exportStream(
+  store: Store,
+  info: StreamInfo,
+  { withoutSnapshots = false, signal }: ExportOptions,
+): AsyncGenerator<{ readonly text: string; readonly events: number }, void> {
+  const { stream, head } = info;
+  const hash = createStreamHash(info);
+  const [all, messages] = await Promise.all([store.snapshots(stream), store.upkeep.inbox(stream)]);
+  const snapshots = withoutSnapshots ? [] : all.filter(({ seq }) => seq <= head);
+  let text = toLine({ stream: streamLine(info) });
+  let seq = 0;
+  let next = 0;
+  for await (const page of eventPages(store, stream, { through: head, signal })) {
+    for (const line of page) {
+      seq++;
+      hash.event(line);
+      text += eventLine(line);
+      for (let at = snapshots[next]; at?.seq === seq; at = snapshots[++next]) {
+        hash.snapshot(at);
+        text += toLine({ snapshot: at });
+      }
+    }
+    yield { text, events: page.length };
+    text = '';
+  }
+  for (const message of messages) {
+    const { id: _, ...rest } = message;
+    hash.message(rest);
+    text += toLine({ message: rest });
+  }
+  yield { text: `${text}${toLine({ end: { events: seq, sha256: hash.end() } })}`, events: 0 };
+}
+
+/** As it is on the log; what is no JSON could not stand in a line of it. */
+function eventLine(line: string): string {
+  try {
+    JSON.parse(line);
+    return `${EVENT_PREFIX}${line}}\n`;
+  } catch {
+    return toLine({ damaged: line });
+  }
+}
+
+async function* exportTables(
+  store: Store,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<{ readonly text: string; readonly rows: number; readonly entries: number }, void> {
+  for await (const { table, key, value, expiresAt } of allRows(store, signal)) {
+    const row = { table, key, value, ...(expiresAt === undefined ? {} : { expires_at: expiresAt }) };
+    yield { text: toLine({ row }), rows: 1, entries: 0 };
+  }
+  for await (const list of allLists(store, signal))
+    for await (const page of entryPages(store, list, 0, signal)) {
+      const lines = page.map(({ n, at, value }) => toLine({ entry: { list, n, at, value } }));
+      yield { text: lines.join(''), rows: 0, entries: page.length };
+    }
+}
+
+const toLine = (value: object): string => `${JSON.stringify(value)}\n`;

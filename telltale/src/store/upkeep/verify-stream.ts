@@ -1,0 +1,115 @@
+import { decodeEvent } from '../../events/codec.ts';
+import { reduce } from '../../events/reduce.ts';
+import { reduceRun } from '../../events/reduce-run.ts';
+import { decodeRunEvent } from '../../events/run-codec.ts';
+import { emptyRun } from '../../events/run-state.ts';
+import { createSnapshotReader } from '../../events/snapshot.ts';
+import { emptyState } from '../../events/state.ts';
+import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { StreamInfo } from '../store.ts';
+import { sameValue } from './same-value.ts';
+
+/** What a stream is not as it has to be in. */
+export interface StreamFlaw {
+  /** Absent where it is not one event's. */
+  readonly seq?: number;
+  readonly found: string;
+}
+
+/**
+ * Goes through a stream as whoever resumes it would: each event has the seq of its place, can be read and folded, and
+ * snapshots say what the fold says. Give it all events in order, each snapshot right behind the event that it stands for.
+ */
+export interface StreamVerifier {
+  event(line: string): StreamFlaw | undefined;
+  snapshot(seq: number, body: string): StreamFlaw | undefined;
+  /** The status that the events amount to; undefined where they could not be folded. */
+  status(): string | undefined;
+  /** Events so far. */
+  readonly seq: number;
+}
+
+/** The first event of a stream of each kind. */
+const FIRST = { session: 'session.started', run: 'workflow.started' } as const;
+
+export function createStreamVerifier({ stream, kind }: Pick<StreamInfo, 'stream' | 'kind'>): StreamVerifier {
+  const fold = kind === 'session' ? createSessionFold(stream) : createRunFold(stream);
+  const parts = createSnapshotReader();
+  let seq = 0;
+  /** Behind an event that is not there, or cannot be folded, the state says nothing. */
+  let isFolding = true;
+  let areParts = true;
+
+  const flaw = (found: string): StreamFlaw => {
+    isFolding = false;
+    return { seq, found };
+  };
+
+  return {
+    get seq() {
+      return seq;
+    },
+    event(line) {
+      seq++;
+      let event: DecodedEvent;
+      try {
+        event = fold.decode(line);
+      } catch (thrown) {
+        return flaw(toRuntimeError(thrown).message);
+      }
+      if (event.seq !== seq) return flaw(`In its place stands the event ${event.seq}.`);
+      if (seq === 1 && event.type !== FIRST[kind])
+        return flaw(`The log of a ${kind} begins with ${FIRST[kind]}, not with ${event.type}.`);
+      if (!isFolding) return undefined;
+      try {
+        fold.add(event);
+        return undefined;
+      } catch (thrown) {
+        return flaw(`${event.type} cannot be folded: ${toRuntimeError(thrown).message}`);
+      }
+    },
+    snapshot(at, body) {
+      if (at !== seq) return { seq: at, found: 'A snapshot stands for an event that is not there.' };
+      if (kind !== 'session') return { seq: at, found: 'A run has no snapshots, but here is one.' };
+      if (!areParts) return undefined;
+      try {
+        parts.add(body);
+        if (!isFolding || sameValue(parts.state(), fold.state())) return undefined;
+        return { seq: at, found: 'The snapshot does not say what the events up to it say.' };
+      } catch (thrown) {
+        areParts = false;
+        return { seq: at, found: toRuntimeError(thrown).message };
+      }
+    },
+    status: () => (isFolding && seq > 0 ? fold.state().status : undefined),
+  };
+}
+
+interface DecodedEvent {
+  readonly seq: number;
+  readonly type: string;
+}
+
+interface Fold {
+  decode(line: string): DecodedEvent;
+  add(event: DecodedEvent): void;
+  state(): { readonly status: string };
+}
+
+function createSessionFold(stream: string): Fold {
+  const state = emptyState();
+  return {
+    decode: (line) => decodeEvent(line, stream),
+    add: (event) => void reduce(state, event as ReturnType<typeof decodeEvent>),
+    state: () => state,
+  };
+}
+
+function createRunFold(stream: string): Fold {
+  const state = emptyRun();
+  return {
+    decode: (line) => decodeRunEvent(line, stream),
+    add: (event) => void reduceRun(state, event as ReturnType<typeof decodeRunEvent>),
+    state: () => state,
+  };
+}

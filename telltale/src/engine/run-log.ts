@@ -64,7 +64,7 @@ export function createRunLog({
     writer,
     seq: state.seq,
     status: () => state.status,
-writtenStatus,
+    writtenStatus,
     due() {
       if (state.status !== 'waiting') return undefined;
       return forOthers === true ? LONG_AGO : state.waiting?.due;

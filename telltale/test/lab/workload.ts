@@ -20,8 +20,8 @@ export interface Workload {
   readonly asked: readonly Asked[];
   /** Begins something: what the number from 0 to below 1 says, or this. */
   begin(pick: number, recipe?: Recipe): Promise<void>;
-  /** Sends an event to a run. */
-  signal(stream: string, event: string): Promise<void>;
+  /** Sends an event to a run; resolves with whether it was taken. */
+  signal(stream: string, event: string): Promise<boolean>;
   /** Signals and answers what waits for it. */
   attend(): Promise<void>;
 }
@@ -72,10 +72,11 @@ export function createWorkload({ members, observer, name, random }: WorkloadEdge
   };
 
   /** Each try is a message of its own: what was not acknowledged may have come. */
-  const signal = async (stream: string, event: string): Promise<void> => {
+  const signal = async (stream: string, event: string): Promise<boolean> => {
     const token = newToken();
     const answer = await post(`/runs/${stream}/signal`, { event, data: { n: token, word: 'five' } });
     asked.push({ kind: 'signal', token, acked: isTaken(answer), stream });
+    return isTaken(answer);
   };
   const steer = async (stream: string): Promise<void> => {
     const token = newToken();
@@ -115,7 +116,7 @@ export function createWorkload({ members, observer, name, random }: WorkloadEdge
     signalled.set(stream, head);
     const log = observer.seen.get(stream)?.join('') ?? '';
     // The first one may have been lost on the way.
-    await signal(stream, log.includes('"step":"counted"') ? 'stop' : 'go');
+    if (!(await signal(stream, log.includes('"step":"counted"') ? 'stop' : 'go'))) signalled.delete(stream);
   };
 
   const answerAll = async (): Promise<void> => {

@@ -16,7 +16,13 @@ describe('the crash laboratory', () => {
     timeout: TIMEOUT_MS,
   }, async () => {
     const kinds = kindsOf('postgres');
-    const round = await labRound({ seed: SEED, faults: kinds.length, home: 'postgres', workers: 2 });
+    const round = await labRound({
+      seed: SEED,
+      faults: kinds.length,
+      home: 'postgres',
+      workers: 2,
+      atOnce: 4,
+    });
     expect(round.verdict.breaches).toEqual([]);
     expect(Object.keys(round.given).sort()).toEqual([...kinds].sort());
   });

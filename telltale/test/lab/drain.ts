@@ -1,6 +1,6 @@
 import { MOST_MINUTES } from './give-faults.ts';
 import { sleepMs } from './lab-home.ts';
-import { isAlive, type Stage } from './lab-round.ts';
+import { isAlive, type Stage } from './lab-stage.ts';
 
 /** What was there at a moment at which nothing was under way. */
 export interface Quiet {

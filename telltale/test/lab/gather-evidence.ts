@@ -2,7 +2,7 @@ import type { Quiet } from './drain.ts';
 import type { Evidence, StreamLog } from './evidence.ts';
 import { partsOf } from './journal.ts';
 import { LAB_ANSWERS } from './lab-project.ts';
-import type { Stage } from './lab-round.ts';
+import type { Stage } from './lab-stage.ts';
 import { readLog } from './observer.ts';
 
 /** Reads everything once more, from the first event on. What was begun after the quiet moment is left out. */

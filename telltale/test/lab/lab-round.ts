@@ -2,25 +2,25 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSystemClock } from '../../src/kernel/clock.ts';
-import type { Store, StreamInfo } from '../../src/store/store.ts';
 import { seeded } from '../recovery/seeded.ts';
 import { checkEvidence } from './check-evidence.ts';
 import { drain, type Quiet } from './drain.ts';
 import type { Evidence, Verdict } from './evidence.ts';
 import { gatherEvidence } from './gather-evidence.ts';
-import { createFaultGiver, type FaultGiver } from './give-faults.ts';
-import { JOURNAL, type JournalReader, openJournal } from './journal.ts';
+import { createFaultGiver } from './give-faults.ts';
+import { JOURNAL, openJournal } from './journal.ts';
 import { keepEvidence } from './keep-evidence.ts';
 import { type LabHome, sleepMs } from './lab-home.ts';
 import { LAB_AGENTS, writeLabProject } from './lab-project.ts';
+import { isAlive, type Stage } from './lab-stage.ts';
 import { createMember, type Member } from './member.ts';
-import { createObserver, type Observer } from './observer.ts';
+import { createObserver } from './observer.ts';
 import { openLabStore } from './open-lab-store.ts';
 import { type Leash, openLeash } from './open-leash.ts';
-import { type Fault, type FaultKind, type HomeKind, planFaults } from './plan-faults.ts';
+import { type FaultKind, type HomeKind, planFaults } from './plan-faults.ts';
 import { openPostgresHome } from './postgres-home.ts';
 import { openSqliteHome } from './sqlite-home.ts';
-import { createWorkload, RECIPES, type Workload } from './workload.ts';
+import { createWorkload, RECIPES } from './workload.ts';
 
 export interface RoundOptions {
   readonly seed: number;
@@ -96,18 +96,6 @@ export async function labRound(options: RoundOptions): Promise<LabRound> {
     await leash.close();
     if (!keep) rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** All that takes part in a round. */
-export interface Stage {
-  readonly home: LabHome;
-  readonly members: readonly Member[];
-  readonly store: Store;
-  readonly journal: JournalReader;
-  readonly observer: Observer;
-  readonly workload: Workload;
-  readonly giver: FaultGiver;
-  readonly plan: readonly Fault[];
 }
 
 async function openHome(kind: HomeKind, folder: string, leash: Leash, workers: number): Promise<LabHome> {
@@ -187,10 +175,6 @@ async function giveAll(
   await Promise.all([...underWay, attending]);
   await giver.lifted();
 }
-
-/** Whether it is to go on. One that was made and has no event was never begun: whoever asked for it was told so. */
-export const isAlive = ({ status, head, owner }: StreamInfo): boolean =>
-  (status === 'running' || status === 'waiting') && (head > 0 || owner !== undefined);
 
 const emptiesOf = (quiet: Quiet, { streams }: Evidence): readonly string[] => {
   const empty = [...quiet.streams].filter((stream) => !streams.has(stream));

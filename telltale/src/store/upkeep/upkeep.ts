@@ -1,5 +1,5 @@
 import type { Json } from '../../kernel/json.ts';
-import type { InboxMessage, StreamOwner, StreamWriter } from '../store.ts';
+import type { InboxMessage, StreamOwner, StreamWriter } from '../stream.ts';
 
 /**
  * The status of a stream that is being put into a store from elsewhere, until `settle` gives it its own. Nobody but who

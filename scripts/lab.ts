@@ -1,15 +1,36 @@
-// `npm run lab [-- sessions|workflows] [--kills N] [--seed N] [--points]`: kills processes at seeded instants while they
-// work on sessions and on workflows, and checks after each that nothing was lost and nothing done twice. With --points
-// those of sessions kill themselves between any two steps of the runtime instead. The tests do the same, with fewer
-// kills.
+// `npm run lab [-- fleet|sqlite|sessions|workflows] [--seed N] …`: the crash laboratory. `--help` says the rest. The tests
+// do the same, with fewer faults.
 import { parseArgs } from 'node:util';
+import type { LabRound } from '../telltale/test/lab/lab-round.ts';
+import type { HomeKind } from '../telltale/test/lab/plan-faults.ts';
+import { spendFaults, spentText } from '../telltale/test/lab/spend-faults.ts';
 import { survivesCrash, undisturbedRun } from '../telltale/test/recovery/crash-run.ts';
 import { killUntil } from '../telltale/test/recovery/kill-run.ts';
 import { killWorkflowsUntil } from '../telltale/test/recovery/workflow-kill-run.ts';
 
+const HELP = `npm run lab -- [WHAT] [options]
+
+  fleet       processes over one PostgreSQL: killed, stopped, cut off, slowed down, their clocks set, the database restarted
+  sqlite      processes on one SQLite file: killed, stopped, their clocks set, the disk full, the file locked
+  sessions    one session a process, killed again and again
+  workflows   one run a process, killed again and again
+              without WHAT: all of them, 500 faults and more
+
+  --seed N      plans the same faults again; drawn by chance, and printed, where it is not given
+  --faults N    of fleet and sqlite
+  --workers N   of fleet and sqlite: processes at once
+  --kills N     of sessions and workflows
+  --points      sessions kill themselves at every named point of the runtime instead
+  --quiet       no line for each fault
+
+Checked from a journal that tools keep outside of the store, and from the logs: nothing is lost, done twice or out of
+order. A round in which something is wrong keeps its folder, and says how to see it again. The exit code is 1 then.`;
+
 const SIDE_BY_SIDE = 2;
-const SESSION_KILLS = 300;
-const WORKFLOW_KILLS = 200;
+/** Of a run of everything. */
+const KILLS = { sessions: 60, workflows: 60 } as const;
+const FAULTS: Readonly<Record<HomeKind, number>> = { postgres: 320, sqlite: 120 };
+const WORKERS = 3;
 
 const {
   values,
@@ -18,8 +39,12 @@ const {
   allowPositionals: true,
   options: {
     kills: { type: 'string' },
+    faults: { type: 'string' },
+    workers: { type: 'string', default: String(WORKERS) },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     points: { type: 'boolean', default: false },
+    quiet: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
 
@@ -32,7 +57,7 @@ interface Survived {
 }
 
 async function killSessions(): Promise<void> {
-  const { seed, kills } = plan(SESSION_KILLS);
+  const { seed, kills } = plan(KILLS.sessions);
   console.log(`sessions: ${kills} kills, seed ${seed}`);
   const started = performance.now();
   const runs = await killUntil({ seed, kills, sideBySide: SIDE_BY_SIDE, onRun: show(kills) });
@@ -40,7 +65,7 @@ async function killSessions(): Promise<void> {
 }
 
 async function killWorkflows(): Promise<void> {
-  const { seed, kills } = plan(WORKFLOW_KILLS);
+  const { seed, kills } = plan(KILLS.workflows);
   console.log(`workflows: ${kills} kills, seed ${seed}`);
   const started = performance.now();
   const runs = await killWorkflowsUntil({ seed, kills, sideBySide: SIDE_BY_SIDE, onRun: show(kills) });
@@ -91,13 +116,49 @@ async function killAtPoints(): Promise<void> {
   if (wrong > 0) process.exitCode = 1;
 }
 
+/** The rounds that were gone through, of all homes. */
+const rounds: LabRound[] = [];
+
+async function giveFaults(home: HomeKind): Promise<void> {
+  const seed = wholeNumber('seed', values.seed);
+  const faults = values.faults === undefined ? FAULTS[home] : wholeNumber('faults', values.faults);
+  const workers = wholeNumber('workers', values.workers);
+  console.log(
+    `${home === 'postgres' ? 'fleet' : home}: ${faults} faults, ${workers} processes, seed ${seed}`,
+  );
+  const spent = await spendFaults({
+    ...{ home, seed, faults, workers },
+    print: (line) => {
+      if (!values.quiet || !line.startsWith('  ')) console.log(line);
+    },
+  });
+  rounds.push(...spent.rounds);
+  if (spent.failed.length > 0) process.exitCode = 1;
+}
+
+function wholeNumber(option: string, value: string): number {
+  if (!/^\d{1,9}$/.test(value)) throw new Error(`--${option} is "${value}": it has to be a whole number.`);
+  return Number(value);
+}
+
+const PARTS = new Map<string, () => Promise<void>>([
+  ['sessions', values.points ? killAtPoints : killSessions],
+  ['workflows', killWorkflows],
+  ['sqlite', () => giveFaults('sqlite')],
+  ['fleet', () => giveFaults('postgres')],
+]);
+
+// Processes, servers and disks that the lab has started watch it, and end when it does.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130));
+
 try {
-  if (only !== undefined && only !== 'sessions' && only !== 'workflows')
-    throw new Error(`There is nothing to kill named "${only}": sessions or workflows.`);
-  if (values.points) await killAtPoints();
+  if (values.help) console.log(HELP);
   else {
-    if (only !== 'workflows') await killSessions();
-    if (only !== 'sessions') await killWorkflows();
+    if (only !== undefined && !PARTS.has(only))
+      throw new Error(`There is no "${only}" here: ${[...PARTS.keys()].join(', ')}. See --help.`);
+    for (const [name, part] of PARTS)
+      if (only === name || (only === undefined && (!values.points || name === 'sessions'))) await part();
+    if (rounds.length > 0) console.log(spentText(rounds));
   }
 } catch (thrown) {
   console.error(`✗ ${thrown instanceof Error ? thrown.message : thrown}`);

@@ -17,6 +17,10 @@ export interface RunJournal {
   append(body: RunEventBody, cause?: Cause, beside?: BesideRun): Cause;
   /** Resolves once everything appended so far is committed; rejects where it never will be. */
   flushed(): Promise<void>;
+  /** The last event that is committed. */
+  committedSeq(): number;
+  /** Whether another process may have taken the log meanwhile: then nothing begins before `flushed`. Absent where nobody can. */
+  readonly mayBeLost?: (() => boolean) | undefined;
   /** Each event after its commit. The returned function ends it. */
   subscribe(listener: (event: RunEvent) => void): () => void;
   /** From here on nothing is folded or written. */

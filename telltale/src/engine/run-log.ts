@@ -16,27 +16,36 @@ export interface RunLogEdges {
   /** What the stream's events so far amount to; the log owns it from here on. */
   readonly state: RunState;
   readonly clock: Clock;
-  /** When it is to be worked on again while it waits, where that is not the time that it waits for. */
-  readonly due?: number;
   /** What the store has as the stream's status, where that is known. */
   readonly writtenStatus?: string | undefined;
   /** The stream was lost to another writer, or cannot be written. Called once: whoever works on the run stops. */
   readonly onLost: (error: RuntimeError) => void;
+  /** Whether another process may have taken the stream meanwhile; absent where nobody else can. */
+  readonly mayBeLost?: (() => boolean) | undefined;
   /** Told `append:TYPE` before an event is handed to the store, and `committed:TYPE` after its commit. */
   readonly crashPoint?: ((name: string) => void) | undefined;
+  /**
+   * Whoever writes does not go on with the run: a run that waits is due with what is written. Else it would wait for
+   * ever where the process dies that was to go on with it.
+   */
+  readonly forOthers?: true;
   /** Who watches all that the runtime works on. */
   readonly watchers?: ReadonlySet<(event: RunEvent) => void> | undefined;
 }
+
+/** Due by anybody's clock. */
+const LONG_AGO = 0;
 
 /** The journal of a run on a store. What comes after a seal or a lost stream is neither folded nor written. */
 export function createRunLog({
   writer,
   state,
   clock,
-  due,
   writtenStatus,
   onLost,
+  mayBeLost,
   crashPoint,
+  forOthers,
   watchers,
 }: RunLogEdges): RunJournal {
   const run = writer.stream;
@@ -56,7 +65,10 @@ export function createRunLog({
     seq: state.seq,
     status: () => state.status,
     writtenStatus,
-    due: () => (state.status === 'waiting' ? (due ?? state.waiting?.due) : undefined),
+    due() {
+      if (state.status !== 'waiting') return undefined;
+      return forOthers === true ? LONG_AGO : state.waiting?.due;
+    },
     // A claim of a client and all that follows from it at once, up to the next question, is one commit. Its first
     // event is one with the stream.
     later(flush) {
@@ -92,6 +104,8 @@ export function createRunLog({
       new Promise((resolve, reject) =>
         batches.committed(state.seq, (error) => (error === undefined ? resolve() : reject(error))),
       ),
+    committedSeq: batches.committedSeq,
+    mayBeLost,
     subscribe(listener) {
       listeners.add(listener);
       return () => {

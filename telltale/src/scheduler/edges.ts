@@ -64,6 +64,11 @@ export interface SchedulerEdges {
   append(body: EventBody, cause?: Cause): Cause;
   /** Calls back when everything appended up to `seq` is committed; with an error if it never will be. */
   committed(seq: number, then: (error?: RuntimeError) => void): void;
+  /**
+   * Whether another process may have taken the log meanwhile: then also what may be done again begins only once its
+   * start is committed, since it may long have completed there. Absent where nobody else can.
+   */
+  readonly mayBeLost?: (() => boolean) | undefined;
   /** Undefined for a target that is not there; `unknownTarget` then makes the error. */
   traits(action: DeclaredAction): TargetTraits | undefined;
   unknownTarget(action: DeclaredAction): RuntimeError;

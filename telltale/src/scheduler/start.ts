@@ -104,7 +104,7 @@ function begin(works: Works, run: Run): void {
   if (run.counted) works.places--;
   const started = { type: 'action.started', id: action.id, attempt: run.attempts, input } as const;
   run.cause = edges.append(started, run.cause);
-  if (mayRunAgain(traits, input)) {
+  if (mayRunAgain(traits, input) && edges.mayBeLost?.() !== true) {
     perform(works, run, traits);
     return;
   }

@@ -3,6 +3,7 @@ import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { createConversation } from '../prompt/conversation.ts';
 import { createScheduler } from '../scheduler/drive.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
+import { mayBeLost } from '../store/may-be-lost.ts';
 import { createAgentView } from './agent-view.ts';
 import { armWall } from './arm-wall.ts';
 import { beforeTurn } from './before-turn.ts';
@@ -95,6 +96,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       random: edges.random,
       append: log.append,
       committed: log.committed,
+      mayBeLost: mayBeLost(edges.store),
       ...performer,
       clear: reviews.clear,
       slot: ({ key, max, signal }) => edges.takeSlot(key, max, signal),

@@ -122,7 +122,7 @@ describe('the embedded engine', () => {
     await close();
   });
 
-  it('finds what came due while the wall was set forward within minutes', async () => {
+  it('finds what came due while the wall was set forward within seconds', async () => {
     const { engine, clock, close } = openMemory();
     const begun: number[] = [];
     engine.onWork('run', async () => {
@@ -133,7 +133,7 @@ describe('the embedded engine', () => {
     const now = clock.now;
     clock.now = () => now() + 86_400_000;
     await clock.advance(3_600_000);
-    expect(begun).toEqual([300_000]);
+    expect(begun).toEqual([5_000]);
     await close();
   });
 

@@ -68,6 +68,19 @@ describe('the log of a run', () => {
     expect(await readRunEvents(store, RUN)).toMatchObject([{ ...STARTED, seq: 1, run: RUN }]);
   });
 
+  it('has a run that waits be due where whoever writes does not go on with it', async () => {
+    const { log, store, writer, clock } = await open();
+    log.append(STARTED);
+    log.append({ type: 'workflow.waiting', for: 'review', due: clock.now() + 1_000 });
+    await log.flushed();
+    expect((await store.info(RUN))?.due).toBe(clock.now() + 1_000);
+    const state = await readRun(store, RUN);
+    const other = createRunLog({ writer, state, clock, forOthers: true, onLost: () => undefined });
+    other.append({ type: 'signal.received', event: 'custom', data: {}, from: 'ann' });
+    await other.flushed();
+    expect((await store.info(RUN))?.due).toBe(0);
+  });
+
   it('writes what is appended in one go as one append, in order, and what comes later as another', async () => {
     const { log, appends, store } = await open();
     log.append(STARTED);

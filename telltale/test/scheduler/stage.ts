@@ -26,6 +26,7 @@ export interface StageOptions extends Partial<Omit<SchedulerOptions, 'state'>> {
   readonly random?: () => number;
   /** Commits are made by `commit()` only. */
   readonly manualCommit?: boolean;
+  readonly mayBeLost?: SchedulerEdges['mayBeLost'];
   /** A commit takes this long; without it, until the next microtask. */
   readonly commitMs?: number;
   /** In place of calls that the test ends by hand. */
@@ -131,6 +132,7 @@ export function stage(options: StageOptions = {}): Stage {
     {
       clock,
       random: options.random ?? (() => 0.5),
+      mayBeLost: options.mayBeLost,
       append,
       committed: (seq, then) => {
         if (options.manualCommit) uncommitted.push({ seq, then });

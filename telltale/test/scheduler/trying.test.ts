@@ -14,6 +14,19 @@ describe('the log comes first', () => {
     expect(s.running()).toEqual(['b', 'a']);
   });
 
+  test('where another process may have the log by now, that goes for idempotent targets, too', async () => {
+    let lost = true;
+    const s = stage({ manualCommit: true, mayBeLost: () => lost });
+    s.declare('a');
+    expect(s.story()).toEqual(['declared a', 'started a']);
+    expect(s.running()).toEqual([]);
+    await s.commit();
+    expect(s.running()).toEqual(['a']);
+    lost = false;
+    s.declare('b');
+    expect(s.running()).toEqual(['a', 'b']);
+  });
+
   test('when the log is lost, nothing is called, nothing is written and what runs is aborted', async () => {
     const s = stage({ manualCommit: true, targets: { pay: { idempotent: false } } });
     s.declare('a', { name: 'pay' });

@@ -35,6 +35,24 @@ test('the PostgreSQL of npm runs, as another user where this one is root', PATIE
   expect(existsSync(server.bin)).toBe(false);
 });
 
+test('a PostgreSQL can be restarted, as if it crashed too, and has what was committed', PATIENT, async () => {
+  const server = await startPostgres();
+  onTestFinished(() => server.stop());
+  const ask = async (sql: string) => {
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    const { rows } = await client.query(sql);
+    await client.end();
+    return rows;
+  };
+  await ask('CREATE TABLE kept (n int)');
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
+    await ask('INSERT INTO kept VALUES (1)');
+    await server.restart(signal);
+  }
+  expect(await ask('SELECT n FROM kept')).toHaveLength(2);
+});
+
 test('a run has one PostgreSQL, and each caller a database of its own', PATIENT, async () => {
   const [a, b] = await Promise.all([testDatabase(), testDatabase()]);
   expect(new URL(a.url).host).toBe(new URL(b.url).host);

@@ -22,6 +22,8 @@ export interface PostgresOptions {
   readonly from?: 'installed' | 'embedded';
   /** true: a commit is on disk when it is answered, with memory as on a server; for benches. */
   readonly durable?: boolean;
+  /** At most; 50 if absent. */
+  readonly connections?: number;
 }
 
 /** `nobody` on Debian: PostgreSQL refuses to run as root. */
@@ -32,6 +34,7 @@ const PASSWORD = 'pass/word:of@tests';
 export async function startPostgres({
   from,
   durable = false,
+  connections = 50,
 }: PostgresOptions = {}): Promise<PostgresServer> {
   const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   const folder = mkdtempSync(join(tmpdir(), 'telltale-postgres-'));
@@ -61,7 +64,7 @@ export async function startPostgres({
     port,
     unix_socket_directories: '',
     fsync: durable ? 'on' : 'off',
-    max_connections: 50,
+    max_connections: connections,
     shared_buffers: durable ? '256MB' : '16MB',
     logging_collector: 'off',
   };

@@ -14,9 +14,9 @@ export interface Alarm<Item> {
 
 /**
  * The longest sleep. Timers count time that passes, not what the wall says: where that is set anew or the machine was
- * suspended, what has come due meanwhile is found after that long at the latest.
+ * suspended, what has come due meanwhile is found after that long at the latest. A look takes microseconds.
  */
-const LONGEST_SLEEP_MS = 5 * 60_000;
+const LONGEST_SLEEP_MS = 5_000;
 
 /** One timer, for the earliest of all that is due. */
 export function createAlarm<Item>(clock: Clock, ring: (item: Item, due: number) => void): Alarm<Item> {

@@ -15,11 +15,12 @@ export async function writeRunAnswer(
   state: RunState,
   given: { readonly said: AnswerMessage; readonly by: string; readonly consumed: readonly number[] },
 ): Promise<void> {
-  // It is to go on with it, whatever it waits for: whoever looks for what is due finds it.
-  const journal = createRunLog({ writer, state, clock, due: clock.now(), onLost: () => undefined }); // flushed() says so
+  const journal = createRunLog({ writer, state, clock, forOthers: true, onLost }); // flushed() says so
   takeRunAnswer(journal, given.by, { ...given.said }, given.consumed);
   await journal.flushed();
 }
+
+const onLost = (): void => undefined;
 
 /** False where it is no answer, or one to a question that is not open, or the run is being cancelled. */
 export function takeRunAnswer(

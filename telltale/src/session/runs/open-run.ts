@@ -8,6 +8,7 @@ import { emptyRun } from '../../events/run-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import { mayBeLost } from '../../store/may-be-lost.ts';
 import type { StreamHead, StreamWriter } from '../../store/store.ts';
 import { isInCode } from '../define/agent-code.ts';
 import { takeEmptyStream, titleOf } from '../take-new-stream.ts';
@@ -95,7 +96,7 @@ export async function acquireRun(edges: RunsEdges, id: string): Promise<HeldRun>
 }
 
 function hold(
-  { clock, crashPoint, watchers }: RunsEdges,
+  { store, clock, crashPoint, watchers }: RunsEdges,
   writer: StreamWriter,
   events: Parameters<typeof foldRun>[0],
   writtenStatus?: string,
@@ -109,6 +110,7 @@ function hold(
   const journal = createRunLog({
     ...{ writer, clock, onLost, crashPoint, watchers, writtenStatus },
     state: foldRun(events, emptyRun()),
+    mayBeLost: mayBeLost(store),
   });
   return {
     writer,

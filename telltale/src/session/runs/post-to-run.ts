@@ -24,8 +24,7 @@ export async function postToRun(
   }
   try {
     const state = await readRun(store, run);
-    // It is to go on with it, whatever it waits for: whoever looks for what is due finds it.
-    const journal = createRunLog({ writer, state, clock, due: clock.now(), onLost: () => undefined }); // flushed() says so
+    const journal = createRunLog({ writer, state, clock, forOthers: true, onLost }); // flushed() says so
     takeMessage(message, journal, () => undefined);
     await journal.flushed();
     return 'kept';
@@ -33,6 +32,8 @@ export async function postToRun(
     await writer.release();
   }
 }
+
+const onLost = (): void => undefined;
 
 /** Undefined where somebody works on it. */
 export async function takeUnowned(store: Store, stream: string): Promise<StreamWriter | undefined> {

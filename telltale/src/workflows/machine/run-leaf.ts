@@ -69,6 +69,7 @@ export async function runLeaf(
         );
         if (!repeatable) await walk.journal.flushed();
       }
+      if (walk.journal.mayBeLost?.() === true) await walk.journal.flushed();
       begun = { step, address, startedAt, attempts, cause: cause ?? walk.state.started };
       if (branch.stopped !== undefined) return cancel(walk, begun, branch.stopped);
       tried = await tryOnce(walk, place, ready, { begun, input, triedAt, repeatable, step });

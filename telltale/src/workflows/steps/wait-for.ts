@@ -10,6 +10,9 @@ interface Wait<Found> {
   readonly look: () => Found | undefined;
 }
 
+/** Timers count time that passes, not what the wall says: where that is set, it is noticed after that long at the latest. */
+const LONGEST_SLEEP_MS = 5_000;
+
 /** It is due, and what was looked for has not come. */
 export const DUE: unique symbol = Symbol('due');
 
@@ -55,9 +58,9 @@ export function waitFor<Found>(
       end();
       resolve(found);
     });
-    // A machine's clock may be set back meanwhile: what is early is waited for again.
+    // A machine's clock may be set back meanwhile, and right again: what is early is waited for again, and looked at.
     const arm = (at: number): (() => void) =>
-      clock.after(at - clock.now(), () => {
+      clock.after(Math.min(at - clock.now(), LONGEST_SLEEP_MS), () => {
         if (clock.now() < at) {
           disarm = arm(at);
           return;

@@ -1,4 +1,4 @@
-import type { JobInsert, JobWithMetadata, PgBoss } from 'pg-boss';
+import type { JobInsert } from 'pg-boss';
 import type { SharedDatabase } from '../../../store/shared-store.ts';
 import { offerRounds } from '../offer-rounds.ts';
 import {
@@ -9,14 +9,13 @@ import {
   NOT_SETTLED,
   RETRIES,
   TAKEN_MS,
-  type TakenOffer,
-  type WhyNot,
   type WorkOffer,
   type WorkQueue,
 } from '../work-queue.ts';
 import { bossDatabase } from './boss-database.ts';
 import { queueFailed, queueWarned } from './boss-errors.ts';
-import { ASIDE, createBossTables, type JobData, type LateJob, WORK } from './boss-tables.ts';
+import { failJobs, outputOf, takeJobs } from './boss-jobs.ts';
+import { ASIDE, createBossTables, type JobData, WORK } from './boss-tables.ts';
 import { groupIdOf, jobKey } from './job-key.ts';
 
 export interface BossQueueOptions {
@@ -132,54 +131,3 @@ export async function createBossQueue(options: BossQueueOptions): Promise<WorkQu
     close,
   };
 }
-
-type JobAttempt = Pick<LateJob, 'id' | 'retryCount'>;
-
-/** Those of the groups in `last` only where the others do not come to so many. */
-async function takeJobs(
-  boss: PgBoss,
-  retries: number,
-  most: number,
-  last: ReadonlySet<string> = new Set(),
-): Promise<readonly TakenOffer[]> {
-  const fetch = (batchSize: number, ignoreGroups: string[]) =>
-    boss.fetch<JobData>(WORK, { batchSize, includeMetadata: true, ignoreGroups });
-  if (most < 1) return [];
-  const first = await fetch(most, [...last].map(groupIdOf));
-  const rest = last.size === 0 || first.length === most ? [] : await fetch(most - first.length, []);
-  return [...first.sort(inOrder), ...rest.sort(inOrder)].map(
-    ({ id, retryCount, data, createdOn, startedOn }): TakenOffer => {
-      const attempt = { id, retryCount };
-      return {
-        ...data,
-        waitedMs: Math.max(0, startedOn.getTime() - createdOn.getTime()),
-        retries: retryCount,
-        // Where it has been given to another meanwhile, this one has no say any more.
-        async settled() {
-          await boss.deleteJob(WORK, attempt);
-        },
-        async failed(why) {
-          const done = await failJobs(boss, [attempt], why);
-          return done.has(id) && retryCount >= retries ? 'aside' : 'again';
-        },
-      };
-    },
-  );
-}
-
-const inOrder = (one: JobWithMetadata<JobData>, other: JobWithMetadata<JobData>) =>
-  other.priority - one.priority || one.createdOn.getTime() - other.createdOn.getTime();
-
-/** Gives those that were still at this try; the others have been given to somebody else, or are gone. */
-async function failJobs(
-  boss: PgBoss,
-  jobs: readonly JobAttempt[],
-  why: WhyNot,
-): Promise<ReadonlySet<string>> {
-  const attempts = jobs.map(({ id, retryCount }) => ({ id, retryCount }));
-  // It answers with more than its type says.
-  const answer: { readonly settled?: readonly string[] } = await boss.fail(WORK, attempts, outputOf(why));
-  return new Set(answer.settled);
-}
-
-const outputOf = ({ code, message }: WhyNot) => ({ why: `${message} [${code}]` });

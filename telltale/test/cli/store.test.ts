@@ -125,7 +125,7 @@ describe('moving a session to a database', { timeout: 60_000 }, () => {
     await withStore(
       cwd,
       (store) =>
-        store.shared!.database.execute('DELETE FROM telltale.log WHERE first = 1').then(() => undefined),
+        store.shared!.database.execute('UPDATE telltale.log SET first = first + 1').then(() => undefined),
       database.url,
     );
     const check = await telltale(['store', 'check', '--store', database.url], cwd);

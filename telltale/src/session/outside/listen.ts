@@ -9,17 +9,12 @@ import { type OutsideTrigger, outsideTriggers } from '../../triggers/outside-tri
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { Listening, ListenOptions, OutsideOutcome, WorkflowRun } from '../runs/run-types.ts';
 import { workflowsOf } from '../runs/workflow-catalog.ts';
+import type { BegunRun } from './begun-run.ts';
 import { hookTwice, hookUnknown } from './hook-errors.ts';
 import { createHookGuard } from './hook-guard.ts';
 import { keepSchedule } from './keep-schedule.ts';
 import { receiveHook, type Webhook } from './receive-hook.ts';
 import { createTurnstile } from './turnstile.ts';
-
-/** A run that was begun: `made` settles once it is on its log, and rejects with `stream_exists` where it was before. */
-export interface BegunRun {
-  readonly run: WorkflowRun;
-  readonly made: Promise<void>;
-}
 
 export interface OutsideEdges {
   readonly engine: Pick<Engine, 'schedule'>;

@@ -55,7 +55,7 @@ export interface Store {
    */
   begin(stream: string, head: StreamHead): NewStream;
   /** Takes a stream that is there. Refused with `stream_owned`, naming the owner's pid, while its owner lives. */
-  acquire(stream: string, options?: AcquireOptions): Promise<StreamWriter>;
+  acquire(stream: string): Promise<StreamWriter>;
   /** Committed events, encoded, from `from` (default 1) on, `limit` at most; the first is of seq `from`. */
   read(
     stream: string,

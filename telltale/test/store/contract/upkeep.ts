@@ -69,8 +69,8 @@ export function upkeepContract(contract: Contract): void {
       await store.send('gone', { kind: 'steer', from: 'user', body: 1 });
       await store.upkeep.remove('gone', gone.epoch);
       expect(await other.info('gone')).toBeUndefined();
-      for (const read of [other.read('gone'), other.snapshots('gone')])
-        await expect(read).rejects.toMatchObject({ code: 'stream_unknown' });
+      for (const read of [() => other.read('gone'), () => other.snapshots('gone')])
+        await expect(read()).rejects.toMatchObject({ code: 'stream_unknown' });
       expect(await outcome(gone, { expectedSeq: 150, events: ['{}'] })).toMatchObject({
         code: 'stream_lost',
       });

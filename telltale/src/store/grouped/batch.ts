@@ -1,8 +1,7 @@
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Append } from '../store.ts';
-import type { AppendEntry } from './append-entry.ts';
 import type { AppendOp, ReadRequest, Results, WriteRequest } from './messages.ts';
-import { type WriterState, whyNot } from './writer-state.ts';
+import { type AppendEntry, type WriterState, whyNot } from './writer-state.ts';
 
 export type Settled = (error?: RuntimeError) => void;
 

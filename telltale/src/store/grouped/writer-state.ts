@@ -1,7 +1,6 @@
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import { streamMoved } from '../store-errors.ts';
-import type { AppendEntry } from './append-entry.ts';
-import type { Taken } from './messages.ts';
+import type { EncodedWrite, Taken } from './messages.ts';
 
 /**
  * Where a writer stands. A refusal (somebody else writes the stream) is for good. After a failure (a full disk), what
@@ -20,6 +19,20 @@ export interface WriterState {
   refusal: RuntimeError | undefined;
   /** Its newest append that is gathered and not sent: the next may become part of it. */
   open: AppendEntry | undefined;
+}
+
+/** Appends of one writer that are written as one row. */
+export interface AppendEntry {
+  readonly kind: 'append';
+  readonly writer: WriterState;
+  readonly expectedSeq: number;
+  count: number;
+  body: string;
+  status: string | null;
+  due: number | null;
+  consumed: readonly number[] | null;
+  readonly writes: readonly EncodedWrite[] | null;
+  error: RuntimeError | undefined;
 }
 
 export function createWriterState(stream: string, { id, epoch, head }: Taken): WriterState {

@@ -8,9 +8,12 @@ import type { Store, StreamOwner, StreamWriter } from '../../src/store/store.ts'
 export function createMemoryFleet(clock: Clock, leaseMs = 7_500) {
   const home = createMemoryHome();
   const moved = new Set<() => void>();
-  /** By pid, when it last gave a sign of life. */
-  const signs = new Map<number, number>();
-  const isAlive = (pid: number) => clock.now() - (signs.get(pid) ?? Number.NEGATIVE_INFINITY) < leaseMs;
+  /** By pid, when it last gave a sign of life, or who knows. */
+  const signs = new Map<number, number | (() => number)>();
+  const isAlive = (pid: number) => {
+    const sign = signs.get(pid) ?? Number.NEGATIVE_INFINITY;
+    return clock.now() - (typeof sign === 'number' ? sign : sign()) < leaseMs;
+  };
   const tell = () => {
     for (const each of [...moved]) each();
   };
@@ -86,6 +89,8 @@ export function createMemoryFleet(clock: Clock, leaseMs = 7_500) {
     isAlive,
     /** A sign of life. */
     beat: (pid: number) => signs.set(pid, clock.now()),
+    /** Its last sign of life, asked for whenever somebody wants to know. */
+    beatsAt: (pid: number, lastSign: () => number) => signs.set(pid, lastSign),
     kill: (pid: number) => signs.set(pid, Number.NEGATIVE_INFINITY),
   };
 }

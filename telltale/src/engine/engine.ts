@@ -44,8 +44,10 @@ export interface Engine {
    * `group`: the session or run at the top that it comes from. Where streams wait for their turn, groups take turns, so
    * that one that places ten thousand makes no other wait for them. A stream without one is its own; it is known until
    * the stream is forgotten.
+   * Gives whether it is worked on by this process, if by any. `elsewhere` means that it is offered to others: whoever
+   * holds the stream then lets go of it.
    */
-  place(kind: StreamKind, stream: string, how?: 'called' | 'here', group?: string): void;
+  place(kind: StreamKind, stream: string, how?: 'called' | 'here', group?: string): 'here' | 'elsewhere';
   /** Has a stream worked on at that time at the latest. The earliest of several counts. */
   wakeAt(kind: StreamKind, stream: string, due: number): void;
   /** Puts a message into a stream's inbox, durably, and has it worked on. */

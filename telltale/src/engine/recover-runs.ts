@@ -5,29 +5,51 @@ import type { Engine } from './engine.ts';
 /** Logs that are looked at side by side. */
 const LOOKS = 32;
 
+/** When a run is to be worked on: it was in hand; what it waited for has come; it may have; not before that time. */
+type Standing = 'in hand' | 'due' | 'unknown' | { readonly until: number };
+
 /**
  * Places every run that was alive when the last process stopped, and gives their names: those that were in hand, then
- * those whose time has come, then those that wait, each oldest first. Also the last are looked at, since a message may
- * have come meanwhile; their work says for how long they go on waiting. A run that a living process has is left to it.
+ * those whose time has come, then those that wait, each oldest first. One that waits for a time that the store knows is
+ * not looked at before then, unless a message has come: `onWaits` is told of it. One that waits for something else is
+ * looked at; its work says for how long it goes on waiting. A run that a living process has is left to it.
  */
-export async function recoverRuns(engine: Engine, store: Store, now: number): Promise<readonly string[]> {
+export async function recoverRuns(
+  engine: Engine,
+  store: Store,
+  now: number,
+  onWaits: (info: StreamInfo) => void = () => undefined,
+): Promise<readonly string[]> {
   const alive = await store.list({ kind: 'run', status: ['running', 'waiting'] });
   const left = alive.filter(({ owner }) => owner === undefined).reverse();
-  const ranked = await inTurn(left, async (info) => ({
-    stream: info.stream,
-    rank: await rankOf(store, info, now),
-  }));
-  const ordered = ranked.sort((one, other) => one.rank - other.rank).map(({ stream }) => stream);
-  for (const stream of ordered) engine.place('run', stream);
-  return ordered;
+  const found = await inTurn(left, async (info) => ({ info, standing: await standingOf(store, info, now) }));
+  const ordered = found.sort((one, other) => rankOf(one.standing) - rankOf(other.standing));
+  for (const { info, standing } of ordered) {
+    if (typeof standing === 'object') {
+      engine.wakeAt('run', info.stream, standing.until);
+      onWaits(info);
+    } else engine.place('run', info.stream);
+  }
+  return ordered.map(({ info }) => info.stream);
 }
 
-/** 0: it was in hand. 1: what it waited for has come due. 2: it waits. */
-async function rankOf(store: Store, { stream, status, head }: StreamInfo, now: number): Promise<number> {
-  if (status === 'running' || head === 0) return 0;
+function rankOf(standing: Standing): number {
+  if (standing === 'in hand') return 0;
+  return standing === 'due' ? 1 : 2;
+}
+
+async function standingOf(
+  store: Store,
+  { stream, status, head, due, messages }: StreamInfo,
+  now: number,
+): Promise<Standing> {
+  if (status === 'running' || head === 0) return 'in hand';
+  if (messages !== undefined) return 'due';
+  if (due !== undefined) return due <= now ? 'due' : { until: due };
+  // It waits for no time, or was written by a version that did not note it.
   const [line] = await store.read(stream, { from: head, limit: 1 });
-  const due = line === undefined ? undefined : dueIn(line, stream);
-  return due === undefined || due <= now ? 1 : 2;
+  const noted = line === undefined ? undefined : dueIn(line, stream);
+  return noted === undefined || noted <= now ? 'due' : 'unknown';
 }
 
 /** Until when a run waits whose log ends with this line; undefined where it does not wait, or nobody can read it. */

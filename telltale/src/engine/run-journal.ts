@@ -19,6 +19,8 @@ export interface RunJournal {
   flushed(): Promise<void>;
   /** Whether another process may have taken the log meanwhile: then nothing begins before `flushed`. Absent where nobody can. */
   readonly mayBeLost?: (() => boolean) | undefined;
+  /** The last event that is committed. */
+  committedSeq(): number;
   /** Each event after its commit. The returned function ends it. */
   subscribe(listener: (event: RunEvent) => void): () => void;
   /** From here on nothing is folded or written. */

@@ -16,6 +16,8 @@ export interface RunLogEdges {
   /** What the stream's events so far amount to; the log owns it from here on. */
   readonly state: RunState;
   readonly clock: Clock;
+  /** When it is to be worked on again while it waits, where that is not the time that it waits for. */
+  readonly due?: number;
   /** What the store has as the stream's status, where that is known. */
   readonly writtenStatus?: string | undefined;
   /** The stream was lost to another writer, or cannot be written. Called once: whoever works on the run stops. */
@@ -24,28 +26,20 @@ export interface RunLogEdges {
   readonly mayBeLost?: (() => boolean) | undefined;
   /** Told `append:TYPE` before an event is handed to the store, and `committed:TYPE` after its commit. */
   readonly crashPoint?: ((name: string) => void) | undefined;
-  /**
-   * Whoever writes does not go on with the run: a run that waits is due with what is written. Else it would wait for
-   * ever where the process dies that was to go on with it.
-   */
-  readonly forOthers?: true;
   /** Who watches all that the runtime works on. */
   readonly watchers?: ReadonlySet<(event: RunEvent) => void> | undefined;
 }
-
-/** Due by anybody's clock. */
-const LONG_AGO = 0;
 
 /** The journal of a run on a store. What comes after a seal or a lost stream is neither folded nor written. */
 export function createRunLog({
   writer,
   state,
   clock,
+  due,
   writtenStatus,
   onLost,
   mayBeLost,
   crashPoint,
-  forOthers,
   watchers,
 }: RunLogEdges): RunJournal {
   const run = writer.stream;
@@ -65,10 +59,7 @@ export function createRunLog({
     seq: state.seq,
     status: () => state.status,
     writtenStatus,
-    due() {
-      if (state.status !== 'waiting') return undefined;
-      return forOthers === true ? LONG_AGO : state.waiting?.due;
-    },
+    due: () => (state.status === 'waiting' ? (due ?? state.waiting?.due) : undefined),
     // A claim of a client and all that follows from it at once, up to the next question, is one commit. Its first
     // event is one with the stream.
     later(flush) {
@@ -105,6 +96,7 @@ export function createRunLog({
         batches.committed(state.seq, (error) => (error === undefined ? resolve() : reject(error))),
       ),
     mayBeLost,
+    committedSeq: batches.committedSeq,
     subscribe(listener) {
       listeners.add(listener);
       return () => {

@@ -44,8 +44,10 @@ export function createIdSource({ clock, random = systemRandom }: IdSourceEdges):
         random(digits);
         for (let i = 0; i < RANDOM_CHARS; i++) digits[i] = (digits[i] ?? 0) & 31;
       } else countUp();
-      const id = encodeTime(lastTime) + Array.from(digits, (digit) => ALPHABET[digit]).join('');
-      return prefix === undefined ? id : `${prefix}_${id}`;
+      let id = prefix === undefined ? '' : `${prefix}_`;
+      id += encodeTime(lastTime);
+      for (const digit of digits) id += ALPHABET[digit];
+      return id;
     },
   };
 }

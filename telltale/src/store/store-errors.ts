@@ -12,13 +12,16 @@ export const streamUnknown = (stream: string) =>
     hint: 'List the streams of this store, and check that it is the store you mean.',
   });
 
-export const streamOwned = (stream: string, pid: number, byThisProcess: boolean) =>
-  new RuntimeError('stream_owned', `Stream "${stream}" is being written by process ${pid}.`, {
+/** `host`: of a store that several machines share, where the pid alone says little. */
+export const streamOwned = (stream: string, pid: number, byThisProcess: boolean, host?: string) => {
+  const who = host === undefined ? `process ${pid}` : `process ${pid} on ${host}`;
+  return new RuntimeError('stream_owned', `Stream "${stream}" is being written by ${who}.`, {
     hint: byThisProcess
       ? 'That is this process: use the writer it has, or release that first.'
-      : `It is at work there: telltale logs ${stream} -f shows it. Or end process ${pid}, and try again.`,
+      : `It is at work there: telltale logs ${stream} -f shows it. Or end ${who}, and try again.`,
     retryable: true,
   });
+};
 
 export const streamMoved = (stream: string, expected: number, head: number) =>
   new RuntimeError(

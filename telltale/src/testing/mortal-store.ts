@@ -43,7 +43,8 @@ export function mortal(store: Store): MortalStore {
       known.catch(() => undefined); // the appends say so as well
       return { writer: mortalWriter(writer), made: known };
     },
-    acquire: async (stream) => mortalWriter(await alive().then(() => store.acquire(stream))),
+    acquire: async (stream, options) =>
+      mortalWriter(await alive().then(() => store.acquire(stream, options))),
     close: async () => undefined, // it outlives the process
     die() {
       isDead = true;

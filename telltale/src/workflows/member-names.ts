@@ -20,14 +20,16 @@ export function allThere(
 }
 
 /** For each root the members that are asked for. */
-export function membersByRoot(references: readonly Reference[]): ReadonlyMap<string, MemberNames> {
+export function membersByRoot(
+  references: readonly Reference[],
+): readonly (readonly [root: string, names: MemberNames])[] {
   const roots = new Map<string, MemberNames>();
   for (const { root, path } of references) {
     const [member] = path;
     const isWhole = member === undefined || (roots.has(root) && roots.get(root) === undefined);
     roots.set(root, isWhole ? undefined : [...(roots.get(root) ?? []), member]);
   }
-  return roots;
+  return [...roots];
 }
 
 /** A property, where there is a value for it. */

@@ -3,14 +3,14 @@ import { resolveTemplate } from '../conditions/templates/resolve-template.ts';
 import type { Template } from '../conditions/templates/template.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
-import { type MemberNames, membersByRoot, type Reference } from './member-names.ts';
+import { membersByRoot, type Reference } from './member-names.ts';
 
 /** A value from a manifest whose texts were read for `${…}`. */
 export interface Templates {
   /** What it refers to, alternatives included. */
   readonly references: readonly Reference[];
   /** For each root the members that are asked for. */
-  readonly roots: ReadonlyMap<string, MemberNames>;
+  readonly roots: ReturnType<typeof membersByRoot>;
   /** The value with its references resolved; `what` is for messages: `step "build"`. Throws `bad_reference`. */
   fill(context: JsonObject, what: string): Json;
 }

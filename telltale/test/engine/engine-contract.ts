@@ -374,8 +374,33 @@ export function engineContract(open: () => Promise<EngineStage>): void {
         error: { code: 'x', message: 'x', retryable: false },
       });
       expect(await recoverRuns(stage.engine, stage.store, now)).toEqual(['in-hand', 'due', 'waits', 'later']);
-      await stage.until(() => hands.begun.length === 4);
-      expect([...hands.begun].sort()).toEqual(['due', 'in-hand', 'later', 'waits']);
+      await stage.until(() => hands.begun.length === 3);
+      expect([...hands.begun].sort()).toEqual(['due', 'in-hand', 'waits']);
+      for (const run of ['due', 'in-hand', 'waits']) hands.end(run, { kind: 'waiting' });
+      expect(stage.engine.nextDue()).toBe(now + LONG_MS);
+      await stage.pass(LONG_MS);
+      await stage.until(() => hands.begun.includes('later'));
+    });
+
+    it('what waits for a time is neither read nor worked on before then, unless a message has come', async () => {
+      const now = stage.clock.now();
+      await leave('later', waiting(now + LONG_MS));
+      await leave('called', waiting(now + LONG_MS));
+      await stage.store.send('called', { kind: 'signal', from: 'user', body: null });
+      const read: string[] = [];
+      const store = {
+        ...stage.store,
+        read: (stream: string) => {
+          read.push(stream);
+          return stage.store.read(stream);
+        },
+      };
+      const waits: string[] = [];
+      await recoverRuns(stage.engine, store, now, ({ stream }) => waits.push(stream));
+      await stage.until(() => hands.begun.length > 0);
+      expect(hands.begun).toEqual(['called']);
+      expect(waits).toEqual(['later']);
+      expect(read).toEqual([]);
     });
 
     it('a run that died before its first event is placed, and one that somebody has is left to him', async () => {

@@ -560,6 +560,7 @@ describe('hooks of a call in a workflow', () => {
         return { stream: 'run_1', seq, depth: cause.depth + 1 };
       },
       flushed: () => Promise.resolve(),
+      committedSeq: () => state.seq,
       subscribe: () => () => undefined,
       seal: () => undefined,
     };

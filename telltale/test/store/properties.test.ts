@@ -5,7 +5,9 @@ import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Store, StreamWriter } from '../../src/store/store.ts';
 import { append } from './appending.ts';
 import { corner } from './corner.ts';
+import { PATIENT } from './eventually.ts';
 import { openInlineStore } from './open-inline-store.ts';
+import { type PostgresHome, postgresHome } from './postgres-home.ts';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
 
 const HEAD = { kind: 'session', name: 'n', status: 'running', title: 't' } as const;
@@ -24,6 +26,7 @@ const range = fc.record({ from: fc.integer({ min: 0, max: 60 }), limit: fc.integ
 
 describe('whatever is appended, in whatever pieces, any range of it is read back', () => {
   let folder: TemporaryFolder;
+  let postgres: PostgresHome;
   const stores = new Map<string, Store>();
   let runs = 0;
 
@@ -31,13 +34,20 @@ describe('whatever is appended, in whatever pieces, any range of it is read back
     folder = await temporaryFolder();
     stores.set('memory', createMemoryStore({ clock: createSystemClock() }));
     stores.set('sqlite', openInlineStore({ path: folder.path('store.db') }));
-  });
+    postgres = await postgresHome();
+    stores.set('postgres', await postgres.open());
+  }, PATIENT.timeout);
   afterAll(async () => {
     for (const store of stores.values()) await store.close();
     await folder.remove();
+    await postgres.remove();
   });
 
-  test.each(['memory', 'sqlite'])('in %s', async (kind) => {
+  test.each([
+    ['memory', 40],
+    ['sqlite', 40],
+    ['postgres', 10],
+  ] as const)('in %s', PATIENT, async (kind, numRuns) => {
     const property = fc.asyncProperty(
       fc.array(step, { maxLength: 100 }),
       fc.array(range, { maxLength: 5 }),
@@ -68,6 +78,6 @@ describe('whatever is appended, in whatever pieces, any range of it is read back
         }
       },
     );
-    await fc.assert(property, { numRuns: 40 });
+    await fc.assert(property, { numRuns });
   });
 });

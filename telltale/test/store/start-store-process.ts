@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.ts';
 
-const SCRIPT = fileURLToPath(new URL('./fixtures/store-process.ts', import.meta.url));
+const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}.ts`, import.meta.url));
 
 export interface StoreProcess {
   readonly pid: number;
@@ -16,8 +16,14 @@ export interface StoreProcess {
   kill(): Promise<void>;
 }
 
-export function startStoreProcess(...args: readonly string[]): StoreProcess {
-  const child: ChildProcess = spawn(process.execPath, [SCRIPT, ...args], {
+export const startStoreProcess = (...args: readonly string[]): StoreProcess => start('store-process', args);
+
+/** The same on a store in PostgreSQL. */
+export const startPostgresProcess = (...args: readonly string[]): StoreProcess =>
+  start('postgres-process', args);
+
+function start(name: string, args: readonly string[]): StoreProcess {
+  const child: ChildProcess = spawn(process.execPath, [fixture(name), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [out, err] = ['', ''];

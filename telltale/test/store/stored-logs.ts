@@ -8,7 +8,7 @@ import { emptyState } from '../../src/events/state.ts';
 import type { Store, StoredSnapshot, StreamHead, StreamWriter } from '../../src/store/store.ts';
 import { append } from './appending.ts';
 
-export const STARTED: EventBody = {
+const STARTED: EventBody = {
   ...{ type: 'session.started', agent: 'coder', input: 'Do it', model: 'scripted:x' },
   manifest: { path: 'agent.yml', hash: 'h' },
 };

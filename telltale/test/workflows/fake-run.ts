@@ -45,6 +45,7 @@ export function fakeJournal(
       return { stream: 'run1', seq, depth: from.depth + 1 };
     },
     flushed: () => Promise.resolve(),
+    committedSeq: () => state.seq,
     subscribe(listener) {
       listeners.add(listener);
       return () => {

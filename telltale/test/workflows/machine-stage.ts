@@ -49,6 +49,7 @@ function memoryJournal(clock: { now(): number }, before: readonly RunEvent[] = [
       if (events.length >= journal.dieAfter) throw DEAD;
       journal.committed = Math.max(journal.committed, upTo);
     },
+    committedSeq: () => journal.committed,
     subscribe: () => () => undefined,
     seal: () => undefined,
   };

@@ -3,8 +3,8 @@ import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
-import { storeExists } from '../session/store-location.ts';
-import { shellWord, usage } from '../usage.ts';
+import { shownLocation, storeExists } from '../session/store-location.ts';
+import { usage } from '../usage.ts';
 import { countText, spanText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
 import { keptLocation, samePlace, showing, withStoreAt } from './open-for-upkeep.ts';
@@ -26,9 +26,15 @@ export async function copyCommand(
   const { io } = context;
   const [source, target] = [keptLocation(from, io), keptLocation(to, io)];
   if (!storeExists(source, io))
-    throw usage(`There is no store at '${from}'.`, 'Name a file of SQLite, or postgres://… of a database.');
+    throw usage(
+      `There is no store at '${shownLocation(from)}'.`,
+      'Name a file of SQLite, or postgres://… of a database.',
+    );
   if (samePlace(source, target, io.cwd))
-    throw usage(`'${to}' is the store that is to be copied.`, 'Name another place for the copy.');
+    throw usage(
+      `'${shownLocation(to)}' is the store that is to be copied.`,
+      'Name another place for the copy.',
+    );
   return withStoreAt(source, context, (ours) =>
     withStoreAt(target, context, async (theirs) => {
       const began = io.clock.monotonic();
@@ -45,8 +51,7 @@ export async function copyCommand(
       try {
         report = await showing(context, options, () => progressText(progress), work);
       } catch (thrown) {
-        if (io.signal.aborted && options.json !== true)
-          await io.stderr.write(stoppedText(progress, from, to));
+        if (io.signal.aborted && options.json !== true) await io.stderr.write(stoppedText(progress));
         throw thrown;
       }
       const ms = io.clock.monotonic() - began;
@@ -78,10 +83,10 @@ function progressText({ doing, done, of, events }: CopyProgress): string {
   }
 }
 
-const stoppedText = ({ doing, done, of }: CopyProgress, from: string, to: string): string =>
+const stoppedText = ({ doing, done, of }: CopyProgress): string =>
   doing === 'looking'
     ? 'Stopped before anything was copied.\n'
-    : `Stopped. ${done.toLocaleString('en')} of ${streamsText(of)} are copied: telltale store copy ${shellWord(from)} ${shellWord(to)} goes on from there.\n`;
+    : `Stopped. ${done.toLocaleString('en')} of ${streamsText(of)} are copied: the same command goes on from there.\n`;
 
 const MAX_NAMED = 5;
 

@@ -6,7 +6,7 @@ import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { cannotRead } from '../parse/read-text.ts';
-import { storeExists } from '../session/store-location.ts';
+import { shownLocation, storeExists } from '../session/store-location.ts';
 import { countText } from '../view/figures.ts';
 import { jsonText } from '../view/json-line.ts';
 import { keptLocation, showing, type UpkeepOptions, withStoreAt } from './open-for-upkeep.ts';
@@ -51,7 +51,7 @@ export async function importCommand(
     ];
     await io.stdout.write(
       options.json === true
-        ? jsonText({ store: named, dry_run: dryRun, ...report }, 2)
+        ? jsonText({ store: shownLocation(named), dry_run: dryRun, ...report }, 2)
         : `${lines.join('\n')}\n`,
     );
     return EXIT.ok;

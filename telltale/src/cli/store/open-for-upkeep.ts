@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts';
 import type { CommandContext } from '../command.ts';
 import type { Io } from '../io.ts';
 import { startProgress, startProgressLines } from '../progress.ts';
-import { isInMemory, storeLocation } from '../session/store-location.ts';
+import { isInMemory, shownLocation, storeLocation } from '../session/store-location.ts';
 import type { StoreOption } from '../session/store-option.ts';
 import { requireStore } from '../session/with-runtime.ts';
 import { usage } from '../usage.ts';
@@ -32,7 +32,7 @@ export async function withStoreAt<T>(
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   const { cwd, clock } = io;
-  const stopProgress = startProgress(io, () => `Opening ${location}…`);
+  const stopProgress = startProgress(io, () => `Opening ${shownLocation(location)}…`);
   const store = await runtimes.openStore(location, { cwd, clock }).finally(stopProgress);
   let result: T;
   try {

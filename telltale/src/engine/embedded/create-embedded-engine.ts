@@ -161,13 +161,13 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
 
   const place: Engine['place'] = (kind, stream, how, group) => {
     const entry = find(kind, stream, group);
-    if (entry === undefined) return;
-    if (how !== 'called' || entry.status === 'working') {
-      enqueue(entry);
-      return;
+    if (entry === undefined) return 'here';
+    if (how !== 'called' || entry.status === 'working') enqueue(entry);
+    else {
+      waiting.delete(entry);
+      begin(entry);
     }
-    waiting.delete(entry);
-    begin(entry);
+    return 'here';
   };
 
   return {

@@ -93,8 +93,10 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     if (how !== undefined) kept.add(offerKey({ kind, stream }));
     if (how !== undefined || !kinds.has(kind) || local.has(kind, stream) || room() > 0) {
       if (group !== undefined) groups.set(offerKey({ kind, stream }), group);
-      local.place(kind, stream, how, group);
-    } else if (status !== 'closed') offering.add(kind, stream, group);
+      return local.place(kind, stream, how, group);
+    }
+    if (status !== 'closed') offering.add(kind, stream, group);
+    return 'elsewhere';
   };
 
   return {

@@ -36,7 +36,7 @@ export interface Afar {
 }
 
 /** How long a durable event waits for what was live before it. */
-const HOLD_MS = 250;
+const HOLD_MS = 500;
 /** When it is asked for live events again, where no answer came: doubled each time. */
 const ASK_MS = 100;
 const MAX_ASK_MS = 5_000;

@@ -20,12 +20,12 @@ export interface GateLimit {
   readonly when_busy: 'skip' | 'queue' | 'replace';
 }
 
-export const EMPTY_GATE: GateRow = { under: [], queue: [] };
+const EMPTY_GATE: GateRow = { under: [], queue: [] };
 
 /** Runs of one trigger that wait for others to end. */
 const MAX_QUEUED = 1_000;
 /** How long whoever let a run in has for starting it before another takes it to be dead, and starts it. */
-export const LET_IN_MS = 30_000;
+const LET_IN_MS = 30_000;
 
 export type Entry =
   | { readonly kind: 'start'; readonly row: GateRow }

@@ -4,6 +4,7 @@ import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store, Tables } from '../../store/store.ts';
 import { hasEnded } from '../ending/has-ended.ts';
 import type { OutsideOutcome } from '../runs/run-types.ts';
+import type { BegunRun } from './begun-run.ts';
 import {
   enterGate,
   type GateLimit,
@@ -14,7 +15,6 @@ import {
   type Standing,
 } from './gate-row.ts';
 import { createGateTable } from './gate-table.ts';
-import type { BegunRun } from './listen.ts';
 
 /** A run that a trigger sets off: its id, and what it is started with. */
 export interface Entrant {

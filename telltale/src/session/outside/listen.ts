@@ -7,19 +7,14 @@ import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Store, Tables } from '../../store/store.ts';
 import { type OutsideTrigger, outsideTriggers } from '../../triggers/outside-triggers.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
-import type { Listening, ListenOptions, OutsideOutcome, WorkflowRun } from '../runs/run-types.ts';
+import type { Listening, ListenOptions, OutsideOutcome } from '../runs/run-types.ts';
 import { workflowsOf } from '../runs/workflow-catalog.ts';
+import type { BegunRun } from './begun-run.ts';
 import { hookTwice, hookUnknown } from './hook-errors.ts';
 import { createHookGuard } from './hook-guard.ts';
 import { keepSchedule } from './keep-schedule.ts';
 import { receiveHook, type Webhook } from './receive-hook.ts';
 import { createTurnstile } from './turnstile.ts';
-
-/** A run that was begun: `made` settles once it is on its log, and rejects with `stream_exists` where it was before. */
-export interface BegunRun {
-  readonly run: WorkflowRun;
-  readonly made: Promise<void>;
-}
 
 export interface OutsideEdges {
   readonly engine: Pick<Engine, 'schedule'>;

@@ -15,12 +15,11 @@ export async function writeRunAnswer(
   state: RunState,
   given: { readonly said: AnswerMessage; readonly by: string; readonly consumed: readonly number[] },
 ): Promise<void> {
-  const journal = createRunLog({ writer, state, clock, forOthers: true, onLost }); // flushed() says so
+  // It is to go on with it, whatever it waits for: whoever looks for what is due finds it, by whatever clock.
+  const journal = createRunLog({ writer, state, clock, due: 0, onLost: () => undefined }); // flushed() says so
   takeRunAnswer(journal, given.by, { ...given.said }, given.consumed);
   await journal.flushed();
 }
-
-const onLost = (): void => undefined;
 
 /** False where it is no answer, or one to a question that is not open, or the run is being cancelled. */
 export function takeRunAnswer(

@@ -5,8 +5,10 @@ import type { RunOrigin } from '../../events/run-event.ts';
 import type { StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { isInCode } from '../define/agent-code.ts';
 import type { Lead } from '../guide/lead.ts';
-import { type BegunRun, listen } from '../outside/listen.ts';
+import type { BegunRun } from '../outside/begun-run.ts';
+import { listen } from '../outside/listen.ts';
 import { createBeginnings } from './beginnings.ts';
 import { type CalledRun, callRun, cancelRun } from './call-run.ts';
 import { createClientRuns } from './client-runs.ts';
@@ -14,9 +16,10 @@ import type { ClientRuns, ClientRunsOptions } from './client-types.ts';
 import type { DriveRun } from './drive-run.ts';
 import { createLiveRun } from './live-run.ts';
 import { beginRun, createRun, type NewRun } from './open-run.ts';
+import { watchWaiting } from './parked-runs.ts';
 import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
-import { createRunBoard, type RunBoard } from './run-board.ts';
+import { type BoardEntry, createRunBoard, type RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { runEnded, runLeads, runOfOther } from './run-errors.ts';
 import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
@@ -85,7 +88,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       const entry = board.entry(id);
       entry.ground = { agent };
       entry.fresh = held;
-      engine.place('run', id);
+      engine.place('run', id, 'here');
       await held.made;
     };
     const made = make();
@@ -93,7 +96,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   };
   const beginnings = createBeginnings(engine);
   const listenings = new Set<Listening>();
-  engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive }, run, signal));
+  engine.onWork('run', (run, signal, taken) => workOnRun({ ...edges, drive }, run, signal, taken));
 
   return {
     call,
@@ -127,8 +130,10 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
         if (state.origin.session?.id !== session) return elsewhere(started, session);
         if (isOver(state.status)) return endMessage(state);
       }
-      board.entry(run).ground = ground;
-      engine.place('run', run, undefined, group);
+      const entry = board.entry(run);
+      entry.ground = ground;
+      const how = isInCode(ground.agent) ? 'here' : undefined;
+      if (engine.place('run', run, how, group) === 'elsewhere') await leaveToOthers(board, entry);
       return undefined;
     }),
     listen(agent, options) {
@@ -166,7 +171,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       const entry = board.entry(run);
       if (workflow !== undefined) entry.ground = { agent: workflow.agent, model: state.model };
       if (acceptChanges !== undefined) entry.acceptChanges = acceptChanges;
-      const place = async () => engine.place('run', run);
+      const place = async () => void engine.place('run', run, 'here');
       return createLiveRun(edges, run, place(), { onWaiting, signal });
     },
     async cancel(run, reason = 'asked to', from = 'user') {
@@ -180,10 +185,18 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     events: (run, from = 1, { signal } = {}) => readRunEvents(store, run, from, signal),
     state: (run, seq, { signal } = {}) => readRun(store, run, seq, signal),
     forClients: (options) => createClientRuns(edges, options),
-    recover: () => recoverRuns(engine, store, clock.now()),
+    recover: () => recoverRuns(engine, store, clock.now(), (info) => watchWaiting(edges, info)),
     idle: beginnings.idle,
     under: beginnings.under,
   };
+}
+
+/** There is no room for it here, and another process may take it once nobody holds it. */
+async function leaveToOthers(board: RunBoard, entry: BoardEntry): Promise<void> {
+  const { fresh, run } = entry;
+  entry.fresh = undefined;
+  if (entry.listeners.size === 0) board.forget(run);
+  await fresh?.writer.release();
 }
 
 const gone = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({

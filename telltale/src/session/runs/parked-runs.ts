@@ -1,11 +1,14 @@
 import type { WorkEnd } from '../../engine/engine.ts';
 import { readRunEvents } from '../../engine/read-run.ts';
+import type { StreamInfo } from '../../store/store.ts';
 import type { HeldRun } from './open-run.ts';
 import type { BoardEntry, RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
 
 /** Runs that wait and that others may answer: those beyond are taken up by whoever answers, or after a restart. */
 const MAX_WATCHED = 1_000;
+/** A fleet finds what is due within two seconds: what is due so soon is kept in mind here, to be exact. */
+const SOON_MS = 30_000;
 
 /** What a log shows of a run that others have taken up and parked again. */
 const QUIET: ReadonlySet<string> = new Set(['workflow.resumed', 'workflow.waiting', 'audit']);
@@ -20,17 +23,50 @@ export function park(
   seq: number,
 ): void {
   const { run } = entry;
-  if (entry.listeners.size === 0 && board.parked() >= MAX_WATCHED) return;
   const look = async () => {
     const info = await store.info(run);
     const { parked } = entry;
     if (info === undefined || parked === undefined) return;
     const isNew = info.head !== parked.seq || info.messages !== undefined;
-    if (isNew && (info.owner === undefined || entry.listeners.size > 0)) engine.place('run', run);
+    const isHeard = entry.listeners.size > 0;
+    if (isNew && (info.owner === undefined || isHeard))
+      engine.place('run', run, isHeard ? 'here' : undefined);
   };
   // A look that a store cannot answer is one look less: the next comes when something moves.
   const unwatch = store.watch(run, () => void look().catch(() => undefined));
   board.park(entry, { seq, unwatch });
+}
+
+/**
+ * What this process keeps in mind of a run that it has parked and let go of, once whoever waited for that has left:
+ * nothing where a fleet finds it when its time has come, or something comes for it. A run whose agent is written in code
+ * can go on here only.
+ */
+export function rest(
+  { engine, board, clock }: Pick<RunsEdges, 'engine' | 'clock'> & { readonly board: RunBoard },
+  entry: BoardEntry,
+  { journal: { state } }: HeldRun,
+  end: WorkEnd & { readonly kind: 'waiting' },
+): WorkEnd {
+  if (entry.listeners.size > 0) return end;
+  if (engine.remembers === 'fleet' && state.manifest.code !== true) {
+    board.forget(entry.run);
+    return end.due === undefined || end.due > clock.now() + SOON_MS ? { kind: 'waiting' } : end;
+  }
+  if (board.parked() > MAX_WATCHED) board.unpark(entry);
+  // It is read again when it goes on: ten thousand that were taken up would each keep an agent of their own.
+  if (entry.isGroundRead === true) entry.ground = undefined;
+  return end;
+}
+
+/** Watches runs that were found waiting, as if they had been parked here. */
+export function watchWaiting(
+  edges: Pick<RunsEdges, 'store' | 'engine'> & { readonly board: RunBoard },
+  { stream, head }: Pick<StreamInfo, 'stream' | 'head'>,
+): void {
+  if (edges.engine.remembers === 'fleet' || edges.board.parked() >= MAX_WATCHED) return;
+  const entry = edges.board.entry(stream);
+  if (entry.parked === undefined) park(edges, entry, head);
 }
 
 /** Until when it goes on waiting, where nothing has come since this process parked it, or since its owner let go of it. */

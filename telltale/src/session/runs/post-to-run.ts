@@ -24,7 +24,8 @@ export async function postToRun(
   }
   try {
     const state = await readRun(store, run);
-    const journal = createRunLog({ writer, state, clock, forOthers: true, onLost }); // flushed() says so
+    // It is to go on with it, whatever it waits for: whoever looks for what is due finds it, by whatever clock.
+    const journal = createRunLog({ writer, state, clock, due: 0, onLost: () => undefined }); // flushed() says so
     takeMessage(message, journal, () => undefined);
     await journal.flushed();
     return 'kept';
@@ -32,8 +33,6 @@ export async function postToRun(
     await writer.release();
   }
 }
-
-const onLost = (): void => undefined;
 
 /** Undefined where somebody works on it. */
 export async function takeUnowned(store: Store, stream: string): Promise<StreamWriter | undefined> {

@@ -9,6 +9,8 @@ export interface BoardEntry {
   readonly run: string;
   /** In whose name it works, where this process knows. */
   ground?: Ground | undefined;
+  /** Whether that was read from where its manifest is, and can be so again. */
+  isGroundRead?: boolean;
   /** Its stream, where it was just made or taken and nobody works on it yet. */
   fresh?: HeldRun | undefined;
   /** Goes on although the manifest is another one. */

@@ -57,8 +57,7 @@ function walkRun(
   const cancel = new AbortController();
   let cancelledBy = 'runtime';
   let released = false;
-  let heard = state.seq;
-  let seen = heard;
+  let seen = state.seq;
   const isLetGo = () => released || letGo.signal.aborted;
   const session = linkOf(edges, state.origin.session, state.id, workflow.name, prepared);
   const scope = createScope({
@@ -154,10 +153,7 @@ function walkRun(
   };
   return {
     async run(): Promise<RunWalkEnd> {
-      heard = state.seq;
-      journal.subscribe(({ seq }) => {
-        heard = seq;
-      });
+      const begunAt = state.seq; // the walk sees what is on the log by now
       const end = await runMachine({
         ...{ workflow, journal, decisions, scope, clock, random },
         leaves: await leavesWithHooks(),
@@ -166,7 +162,7 @@ function walkRun(
         onParked(waits, letGoLater) {
           const leave = () => {
             released = true;
-            seen = heard;
+            seen = Math.max(begunAt, journal.committedSeq());
           };
           const leaveLater = () => {
             leave();

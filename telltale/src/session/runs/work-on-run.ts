@@ -3,7 +3,7 @@ import type { RunState, RunStatus } from '../../events/run-state.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { DriveRun, RunWalkEnd } from './drive-run.ts';
 import { acquireRun, type HeldRun } from './open-run.ts';
-import { park, stillWaits } from './parked-runs.ts';
+import { park, rest, stillWaits } from './parked-runs.ts';
 import { enterRealm, type Realm, readGround } from './realm.ts';
 import type { BoardEntry, RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
@@ -22,7 +22,12 @@ const LOOK_AGAIN_MS = 60_000;
 const OWNED_MS = 500;
 
 /** Works on a run until it has ended, or has nothing to do before a time or a message. */
-export async function workOnRun(edges: WorkEdges, run: string, signal: AbortSignal): Promise<WorkEnd> {
+export async function workOnRun(
+  edges: WorkEdges,
+  run: string,
+  signal: AbortSignal,
+  taken: () => void,
+): Promise<WorkEnd> {
   const { board } = edges;
   const entry = board.entry(run);
   try {
@@ -30,27 +35,34 @@ export async function workOnRun(edges: WorkEdges, run: string, signal: AbortSign
     if ('kind' in held) return held;
     let end: WorkEnd;
     try {
-      end = await work(edges, entry, held, signal);
+      end = await work(edges, entry, held, signal, taken);
     } finally {
       await held.writer.release();
     }
     const { waiting } = held.journal.state;
     // Told once nobody holds it: whoever hears of it may take it up at once.
-    if (end.kind === 'waiting' && entry.parked !== undefined && waiting !== undefined)
-      board.tell(run, ({ onWaiting }) => onWaiting?.(waiting));
-    return end;
+    if (end.kind !== 'waiting' || entry.parked === undefined || waiting === undefined) return end;
+    board.tell(run, ({ onWaiting }) => onWaiting?.(waiting));
+    await undefined; // who leaves does so when he hears it
+    return rest(edges, entry, held, end);
   } catch (thrown) {
     const isHeard = entry.listeners.size > 0;
     board.tell(run, ({ onError }) => onError(thrown));
     board.forget(run);
     if (isHeard) return { kind: 'done' };
     // A store that is full or locked may be better later; the run is on its log as it was.
-    if (thrown instanceof RuntimeError && thrown.retryable)
-      return { kind: 'waiting', due: edges.clock.now() + LOOK_AGAIN_MS };
+    const error = toRuntimeError(thrown);
+    if (error.retryable) return unable(error, edges.clock.now() + LOOK_AGAIN_MS);
     edges.onError(thrown);
-    return { kind: 'done' };
+    return unable(error);
   }
 }
+
+const unable = ({ code, message }: Pick<RuntimeError, 'code' | 'message'>, due?: number): WorkEnd => ({
+  kind: 'unable',
+  why: { code, message },
+  ...(due === undefined ? {} : { due }),
+});
 
 /** Where another process works on it, it is that one's: who waits for it here goes on waiting. */
 async function take(edges: WorkEdges, entry: BoardEntry): Promise<HeldRun | WorkEnd> {
@@ -65,8 +77,9 @@ async function take(edges: WorkEdges, entry: BoardEntry): Promise<HeldRun | Work
     board.tell(entry.run, ({ onOwned }) => onOwned?.(thrown));
     const isFirst = entry.wasOwned !== true;
     entry.wasOwned = true;
-    // Its owner may be about to let go of it, and miss what it was placed for.
-    if (entry.listeners.size > 0 || isFirst) return { kind: 'waiting', due: clock.now() + OWNED_MS };
+    // Its owner may be about to let go of it, and miss what it was placed for. A fleet finds that by itself.
+    const looksAgain = isFirst && edges.engine.remembers === 'here';
+    if (entry.listeners.size > 0 || looksAgain) return { kind: 'waiting', due: clock.now() + OWNED_MS };
     if (entry.parked === undefined) board.forget(entry.run);
     return { kind: 'done' };
   }
@@ -77,6 +90,7 @@ async function work(
   entry: BoardEntry,
   held: HeldRun,
   signal: AbortSignal,
+  taken: () => void,
 ): Promise<WorkEnd> {
   const { journal, writer } = held;
   const { state } = journal;
@@ -89,7 +103,8 @@ async function work(
   }
   edges.board.unpark(entry);
   const realm = await findRealm(edges, entry, held);
-  if (realm === undefined) return { kind: 'done' };
+  if ('kind' in realm) return realm;
+  taken();
   edges.board.tell(entry.run, ({ onWork }) => onWork?.());
   if (state.seq > 1) journal.append({ type: 'workflow.resumed', by: 'runtime' });
   const driven = await edges.drive({ held, realm, entry });
@@ -132,20 +147,26 @@ async function work(
   }
 }
 
-/** Undefined where nobody waits here for a run that this process cannot go on with: its log says why. */
-async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Promise<Realm | undefined> {
+/** Where nobody waits here for a run that this process cannot go on with, its log says why, or the engine is told. */
+async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Promise<Realm | WorkEnd> {
   const { journal } = held;
   const { state } = journal;
   try {
-    entry.ground ??= await readGround(state, edges, entry.acceptChanges);
+    if (entry.ground === undefined) {
+      entry.ground = await readGround(state, edges, entry.acceptChanges);
+      entry.isGroundRead = true;
+    }
     return await enterRealm(edges, entry.ground, state.workflow);
   } catch (thrown) {
     entry.ground = undefined;
     if (entry.listeners.size > 0) throw thrown;
-    const { message, hint = '' } = toRuntimeError(thrown);
-    journal.append({ type: 'audit', who: 'runtime', what: `It cannot go on here. ${message} ${hint}` });
     edges.board.forget(entry.run);
-    return undefined;
+    const error = toRuntimeError(thrown);
+    const { message, hint = '' } = error;
+    // One process of many that cannot is nothing to be kept for ever: if none can, it is laid aside.
+    if (edges.engine.remembers === 'here')
+      journal.append({ type: 'audit', who: 'runtime', what: `It cannot go on here. ${message} ${hint}` });
+    return unable(error);
   }
 }
 

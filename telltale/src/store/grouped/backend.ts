@@ -20,6 +20,8 @@ export interface StoreBackend {
 
 /** Who this store is, and which other owners of streams are alive. */
 export interface OwnerView {
-  readonly self: { readonly pid: number };
+  readonly self: { readonly pid: number; readonly host?: string };
   isAlive(owner: NotedOwner): boolean;
+  /** Where owners may be on other machines. */
+  hostOf?(owner: NotedOwner): string;
 }

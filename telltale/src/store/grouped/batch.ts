@@ -1,8 +1,7 @@
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Append } from '../store.ts';
-import type { AppendEntry } from './append-entry.ts';
 import type { AppendOp, ReadRequest, Results, WriteRequest } from './messages.ts';
-import { type WriterState, whyNot } from './writer-state.ts';
+import { type AppendEntry, type WriterState, whyNot } from './writer-state.ts';
 
 export type Settled = (error?: RuntimeError) => void;
 
@@ -11,7 +10,7 @@ export interface RequestEntry<Request> {
   readonly request: Request;
   /** Of the stream that it makes. */
   readonly makes?: WriterState;
-  readonly resolve: (value: Results[keyof Results]) => void;
+  readonly resolve: (value: Results[keyof Results] | Promise<Results[keyof Results]>) => void;
   readonly reject: (error: RuntimeError) => void;
 }
 

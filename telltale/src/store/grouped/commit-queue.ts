@@ -168,7 +168,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
           writer.refusal = error;
           refused(error);
         };
-        const resolve = (value: Results[keyof Results]) => {
+        const resolve: RequestEntry<WriteRequest>['resolve'] = (value) => {
           writer.id = (value as Results['create']).id;
           made();
         };

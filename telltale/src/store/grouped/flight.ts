@@ -55,7 +55,7 @@ export function conclude({ batch, sent }: Flight, reply: GroupReply): void {
     case 'answers':
       for (const [place, outcome] of reply.outcomes.entries()) {
         if ('error' in outcome) batch.reads[place]?.reject(fromJson(outcome.error));
-        else batch.reads[place]?.resolve(outcome.value);
+        else batch.reads[place]?.resolve('later' in outcome ? outcome.later : outcome.value);
       }
   }
 }

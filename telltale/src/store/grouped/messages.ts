@@ -203,6 +203,9 @@ export interface Results {
 
 export type Outcome = { readonly value: Results[keyof Results] } | { readonly error: ErrorJson };
 
+/** `later`: the read is under way, and sees all writes before it; those behind it need not wait for it. */
+export type ReadOutcome = Outcome | { readonly later: Promise<Results[ReadRequest['op']]> };
+
 export type ToBackend =
   | {
       readonly kind: 'group';
@@ -222,7 +225,7 @@ export type FromBackend =
   | { readonly kind: 'written'; readonly outcomes: readonly (readonly [number, Outcome])[] }
   /** Nothing of the group was written. */
   | { readonly kind: 'failed'; readonly error: ErrorJson }
-  | { readonly kind: 'answers'; readonly outcomes: readonly Outcome[] }
+  | { readonly kind: 'answers'; readonly outcomes: readonly ReadOutcome[] }
   | { readonly kind: 'moved'; readonly streams: readonly string[] }
   | { readonly kind: 'woken'; readonly streams: readonly string[] }
   /** With an error, everything is written, but the streams could not be given up: they are free when this process ends. */

@@ -1,7 +1,20 @@
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import { streamMoved } from '../store-errors.ts';
-import type { AppendEntry } from './append-entry.ts';
-import type { Taken } from './messages.ts';
+import type { EncodedWrite, Taken } from './messages.ts';
+
+/** Appends of one writer that are written as one row. */
+export interface AppendEntry {
+  readonly kind: 'append';
+  readonly writer: WriterState;
+  readonly expectedSeq: number;
+  count: number;
+  body: string;
+  status: string | null;
+  due: number | null;
+  consumed: readonly number[] | null;
+  readonly writes: readonly EncodedWrite[] | null;
+  error: RuntimeError | undefined;
+}
 
 /**
  * Where a writer stands. A refusal (somebody else writes the stream) is for good. After a failure (a full disk), what

@@ -163,6 +163,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
   const link = createWriterLink({ clients, schema, durability, patience });
   const backend = createPostgresBackend({
+    location,
     outlet,
     link,
     own,
@@ -210,7 +211,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     location,
     clock,
     backend,
-    view: { self: { pid: self.pid }, isAlive: ownership.isAliveOwner },
+    view: {
+      self: { pid: self.pid, host: hostname() },
+      isAlive: ownership.isAliveOwner,
+      hostOf: (owner) => owner.place,
+    },
     async openGraphs() {
       const { startGraphThread } = await import('../sqlite/graph/start-graph-thread.ts');
       const path = resolve(options.graphs);

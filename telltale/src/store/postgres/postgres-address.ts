@@ -41,8 +41,9 @@ export function parsePostgresAddress(url: string): PostgresAddress {
   if (!(seconds >= 0)) throw addressMalformed('its connect_timeout is no number of seconds');
   const lease = readLease(searchParams.get('lease'));
   for (const own of ['schema', 'fleet', 'lease', 'connect_timeout']) searchParams.delete(own);
-  const host = searchParams.get('host') ?? (parsed.hostname === '' ? 'localhost' : parsed.hostname);
+  const host = searchParams.get('host') ?? parsed.hostname;
   const database = decodeURIComponent(parsed.pathname.slice(1));
+  if (host === '' || database === '') throw addressMalformed('it names no host or no database');
   const place = `${decodeURIComponent(host)}:${parsed.port || PORT}/${database}`;
   return {
     connectionString: parsed.href,

@@ -1,6 +1,8 @@
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { BackendListener, StoreBackend } from '../grouped/backend.ts';
-import type { FromBackend, Outcome, ReadRequest, ToBackend } from '../grouped/messages.ts';
+import type { FromBackend, ReadOutcome, ReadRequest, ToBackend } from '../grouped/messages.ts';
+import { MAX_QUEUED } from '../limits.ts';
+import { storeOverloaded } from '../store-errors.ts';
 import type { Attention } from './attention.ts';
 import type { GroupOutcomes } from './group/run-group.ts';
 import { isAppend, type Write } from './group/split-group.ts';
@@ -9,6 +11,7 @@ import type { ReadRows } from './reads/read-rows.ts';
 import type { WriterLink } from './writer-link.ts';
 
 export interface BackendEdges {
+  readonly location: string;
   readonly outlet: Outlet;
   readonly link: WriterLink;
   readonly runGroup: (writes: readonly Write[], now: number) => Promise<GroupOutcomes>;
@@ -40,10 +43,11 @@ export function createOutlet(): Outlet {
 
 type Group = Extract<ToBackend, { readonly kind: 'group' }>;
 
-/** Writes over one connection, in the order of the groups; then reads over others, which see what was committed. */
+/** Writes over one connection, in the order of the groups; reads over others, once what was asked before is committed. */
 export function createPostgresBackend(edges: BackendEdges): StoreBackend {
   const { link, runGroup, read, describe, own, attention } = edges;
   const { listen, tell } = edges.outlet;
+  const reading = new Set<Promise<unknown>>();
 
   const write = async ({ writes, now }: Group): Promise<void> => {
     const sends = writes.some((item) => !isAppend(item) && item.op === 'send');
@@ -61,19 +65,27 @@ export function createPostgresBackend(edges: BackendEdges): StoreBackend {
     }
   };
 
-  const answer = async (request: ReadRequest, now: number): Promise<Outcome> => {
-    try {
-      return { value: await read(request, now) };
-    } catch (error) {
-      return { error: describe(error).toJSON() };
-    }
+  /** No write waits for it: it goes over a connection of its own. */
+  const answer = (request: ReadRequest, now: number): ReadOutcome => {
+    if (reading.size >= MAX_QUEUED)
+      return { error: storeOverloaded(edges.location, `${reading.size} reads`).toJSON() };
+    const later = read(request, now).catch((error: unknown) => {
+      throw describe(error);
+    });
+    const over = later.then(
+      () => undefined,
+      () => undefined, // whoever asked is told
+    );
+    reading.add(over);
+    void over.then(() => reading.delete(over));
+    return { later };
   };
 
   const perform = async (group: Group): Promise<void> => {
     if (group.writes.length > 0) await write(group);
-    if (group.reads.length === 0) return;
-    const outcomes = await Promise.all(group.reads.map((request) => answer(request, group.now)));
-    tell({ kind: 'answers', outcomes });
+    else await undefined; // whoever posted it expects no answer before that returns
+    if (group.reads.length > 0)
+      tell({ kind: 'answers', outcomes: group.reads.map((request) => answer(request, group.now)) });
   };
 
   return {
@@ -91,6 +103,9 @@ export function createPostgresBackend(edges: BackendEdges): StoreBackend {
     },
     hold: () => link.hold(true),
     letGo: () => link.hold(false),
-    close: edges.close,
+    async close() {
+      await Promise.all(reading);
+      await edges.close();
+    },
   };
 }

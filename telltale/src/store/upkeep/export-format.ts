@@ -24,24 +24,10 @@ export interface StreamLine {
   readonly updated_at: number;
 }
 
-export interface MessageLine {
-  readonly at: number;
-  readonly kind: string;
-  readonly from: string;
-  readonly body: Json;
-}
-
 export interface EndLine {
   readonly events: number;
   /** Of the stream as `hash-stream.ts` has it; not looked at where it is absent. */
   readonly sha256?: string;
-}
-
-export interface RowLine {
-  readonly table: string;
-  readonly key: string;
-  readonly value: Json;
-  readonly expires_at?: number;
 }
 
 export interface EntryLine {

@@ -98,9 +98,8 @@ async function* exportStream(
     text = '';
   }
   for (const message of messages) {
-    const { id: _, ...rest } = message;
-    hash.message(rest);
-    text += toLine({ message: rest });
+    hash.message(message);
+    text += toLine({ message });
   }
   yield { text: `${text}${toLine({ end: { events: seq, sha256: hash.end() } })}`, events: 0 };
 }

@@ -581,6 +581,43 @@ describe('the daemon', () => {
     await expect(client.retryNotification('ntf_9')).rejects.toMatchObject({ code: 'notification_unknown' });
   });
 
+  it('has no fleet where the store is of one machine, and shows the one that it belongs to', async () => {
+    await expect(client.fleet()).rejects.toMatchObject({ code: 'not_shared' });
+    await expect(client.retryStream('ses_1')).rejects.toMatchObject({ code: 'not_shared' });
+    const retried: string[] = [];
+    const worker = {
+      ...{ host: 'one', pid: 1, role: 'worker', version: '1.2.3', capacity: 8, working: 1, holds: 2 },
+      ...{ startedAt: 1, quietMs: 10, alive: true },
+    };
+    const queue = { waiting: 1, taken: 0, laidAside: 1, lagMs: 5 };
+    const aside = { kind: 'session', stream: 'ses_1', at: 2, why: 'It has no manifest.' } as const;
+    stage.joined.fleet = {
+      ...{ name: 'shop', workOnSessions: () => undefined, answersAt: () => undefined },
+      ...{ admit: async () => 'full', drain: async () => undefined },
+      status: async () => ({
+        ...{
+          fleet: 'shop',
+          queue,
+          workers: [{ id: 1, ...worker }],
+          laidAside: [{ ...aside, group: 'ses_1' }],
+        },
+      }),
+      async retry(stream) {
+        retried.push(stream);
+      },
+    };
+    try {
+      expect(await client.fleet()).toEqual({ fleet: 'shop', workers: [worker], queue, laidAside: [aside] });
+      await client.retryStream('ses_1');
+      expect(retried).toEqual(['ses_1']);
+      await expect(client.startSession({ agent: 'worker', input: 'Go.' })).rejects.toMatchObject({
+        ...{ code: 'fleet_full', retryable: true },
+      });
+    } finally {
+      delete stage.joined.fleet;
+    }
+  });
+
   it('makes, lists and revokes tokens, and knows who did what', async () => {
     const made = await client.createToken({ name: 'eve', role: 'run' });
     expect(made).toMatchObject({ name: 'eve', role: 'run', token: expect.any(String) });

@@ -16,6 +16,7 @@ import { mountProtocols } from '../../../src/server/protocols/mount-protocols.ts
 import { mountRoutes } from '../../../src/server/routes/mount-routes.ts';
 import { createStreams } from '../../../src/server/stream/create-streams.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
+import type { Fleet } from '../../../src/session/fleet/fleet.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
 import type { Runtime } from '../../../src/session/runtime-types.ts';
 import { agentFolder, tool } from '../../session/run-agent.ts';
@@ -101,6 +102,8 @@ export interface Stage {
   /** A token of that role. */
   token(role: 'read' | 'run' | 'admin'): Promise<string>;
   ask(path: string, init?: RequestInit): Promise<Response>;
+  /** What the runtime says that it belongs to: nothing, unless a test puts it there. */
+  readonly joined: { fleet?: Fleet };
   close(): Promise<void>;
 }
 
@@ -111,10 +114,17 @@ export async function openStage(): Promise<Stage> {
   const errors: unknown[] = [];
   const onError = (thrown: unknown) => errors.push(thrown);
   const env = { PATH: process.env.PATH };
-  const runtime = await createRuntime({
+  const joined: Stage['joined'] = {};
+  const opened = await createRuntime({
     ...{ cwd: folder, env, clock, durability: 'process' },
     store: `sqlite:${join(mkdtempSync(join(tmpdir(), 'telltale-routes-')), 'store.db')}`,
   });
+  const runtime: Runtime = {
+    ...opened,
+    get fleet() {
+      return joined.fleet as Fleet; // undefined is no fleet
+    },
+  };
   const names = ['worker', 'slow', 'asker', 'talker', 'led', 'broken'];
   const catalog = await createCatalog({
     find: async () => names.map((name) => join(folder, `${name}.yml`)),
@@ -141,7 +151,7 @@ export async function openStage(): Promise<Stage> {
   const clientWith = (token?: string) =>
     createClient({ url: server.url, fetch: fit.fetch, ...(token === undefined ? {} : { token }) });
   return {
-    ...{ folder, runtime, server, errors, fit, served },
+    ...{ folder, runtime, server, errors, fit, served, joined },
     client: clientWith(),
     async token(role) {
       await tokens.revoke(`any-${role}`).catch(() => undefined);

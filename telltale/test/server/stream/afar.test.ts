@@ -245,7 +245,7 @@ describe('a session that another process works on', () => {
     const { model, session } = await speaking(worker);
     const client = await follow(session.id);
     await tuned(client, model);
-    wire.delayMs = 600;
+    wire.delayMs = 1_500;
     await model.say('<thought>Late</thought><response final="true">Done.</response>');
     await client.ended;
     expect(seqs(client)).toEqual(upTo((await worker.runtime.events(session.id)).length));
@@ -507,7 +507,7 @@ describe('what is read and what is heard', () => {
           expect(spoken(voices, type)).toBe(spoken(given, type));
         expect(items.at(-1)).toEqual({ kind: 'durable', seq: 8 });
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
   });
 });

@@ -82,7 +82,8 @@ export async function connect(
       new Promise((resolve, reject) => {
         const check = () => {
           if (holds(client)) resolve();
-          else if (isOver) reject(new Error(`The stream ended after ${JSON.stringify(frames.slice(-5))}.`));
+          else if (isOver)
+            reject(new Error(`The stream ended after ${JSON.stringify(frames.slice(-5)).slice(0, 2_000)}.`));
           else return;
           waiting.delete(check);
         };

@@ -38,7 +38,7 @@ export function upkeepContract(contract: Contract): void {
       const first = await dead.create('s', { ...SESSION, status: RESTORING });
       await append(first, { expectedSeq: 0, events: lines(2, 0) });
       await expect(store.acquire('s')).rejects.toMatchObject({ code: 'stream_restoring' });
-      const second = await store.upkeep.acquire('s');
+      const second = await store.acquire('s', { restoring: true });
       expect(second.head).toBe(2);
       await append(second, { expectedSeq: 2, events: lines(1, 2) });
       await expect(dead.upkeep.settle('s', first.epoch, AS)).rejects.toMatchObject({ code: 'stream_lost' });

@@ -9,7 +9,7 @@ export interface Part {
 }
 
 /** Of the server's memory for a call, and of the locks that it holds: every key that is written has one. */
-const MAX_CHARS = 16 * 1024 * 1024;
+const MAX_CHARS = 4 * 1024 * 1024;
 const MAX_WRITES = 5_000;
 const MAX_REQUESTS = 500;
 

@@ -58,7 +58,9 @@ async function bring(
   if (from >= migrations.length) return;
   const run = (sql: string) => client.query(sql.replaceAll('{S}', `"${schema}"`));
   if (meta === undefined) {
-    await run('CREATE SCHEMA IF NOT EXISTS {S}');
+    // Not IF NOT EXISTS: that needs the right to make one even where an administrator has made it for this user.
+    const { rows } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
+    if (rows.length === 0) await run('CREATE SCHEMA {S}');
     await run(META);
   }
   for (const { sql } of migrations.slice(from)) await run(sql);

@@ -79,14 +79,23 @@ export function createAttention({ db, ownership, tell }: AttentionEdges): Attent
     }
   });
 
+  /**
+   * Events may have come since the caller asked: he is told once too often rather than once too seldom. The others are
+   * not looked at: with ten thousand that would be what the thread does all day.
+   */
+  const begin = (stream: string) => {
+    watched.set(stream, NOTHING);
+    patiently(() => {
+      const found = mark(stream);
+      watched.set(stream, found);
+      if (found !== NOTHING) tell({ kind: 'moved', streams: [stream] });
+    })();
+  };
+
   return {
     watch(stream, on) {
-      if (on) {
-        watched.set(stream, NOTHING);
-        // Events may have come since the caller asked: he is told once too often rather than once too seldom.
-        seenVersion = -1;
-        look();
-      } else watched.delete(stream);
+      if (on) begin(stream);
+      else watched.delete(stream);
       if (watched.size > 0) watchTimer ??= setInterval(look, WATCH_POLL_MS);
       else {
         clearInterval(watchTimer);

@@ -68,14 +68,14 @@ describe('the log of a run', () => {
     expect(await readRunEvents(store, RUN)).toMatchObject([{ ...STARTED, seq: 1, run: RUN }]);
   });
 
-  it('has a run that waits be due where whoever writes does not go on with it', async () => {
+  it('has a run that waits be due when whoever writes says so, whatever it waits for', async () => {
     const { log, store, writer, clock } = await open();
     log.append(STARTED);
     log.append({ type: 'workflow.waiting', for: 'review', due: clock.now() + 1_000 });
     await log.flushed();
     expect((await store.info(RUN))?.due).toBe(clock.now() + 1_000);
     const state = await readRun(store, RUN);
-    const other = createRunLog({ writer, state, clock, forOthers: true, onLost: () => undefined });
+    const other = createRunLog({ writer, state, clock, due: 0, onLost: () => undefined });
     other.append({ type: 'signal.received', event: 'custom', data: {}, from: 'ann' });
     await other.flushed();
     expect((await store.info(RUN))?.due).toBe(0);

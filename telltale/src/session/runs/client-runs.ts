@@ -54,7 +54,7 @@ export function createClientRuns(
       entry.ground = { agent };
       entry.fresh = held;
       entry.lingers = true;
-      engine.place('run', id);
+      engine.place('run', id, 'here');
       return id;
     },
     async standing(ref) {

@@ -67,7 +67,7 @@ export async function settleRun(
       if (view.kind === 'busy') onMoved?.(view.done);
       if (!placed && board.find(run)?.live === undefined) {
         placed = true;
-        engine.place('run', run);
+        engine.place('run', run, 'here');
       }
       if (!moved)
         await new Promise<void>((resolve) => {

@@ -5,6 +5,7 @@ import type { RunOrigin } from '../../events/run-event.ts';
 import type { StartedRun } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { isInCode } from '../define/agent-code.ts';
 import type { Lead } from '../guide/lead.ts';
 import { type BegunRun, listen } from '../outside/listen.ts';
 import { createBeginnings } from './beginnings.ts';
@@ -13,7 +14,7 @@ import { createClientRuns } from './client-runs.ts';
 import type { ClientRuns, ClientRunsOptions } from './client-types.ts';
 import type { DriveRun } from './drive-run.ts';
 import { createLiveRun } from './live-run.ts';
-import { beginRun, createRun, type NewRun } from './open-run.ts';
+import { beginRun, createRun, type HeldRun, type NewRun } from './open-run.ts';
 import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
 import { createRunBoard, type RunBoard } from './run-board.ts';
@@ -68,9 +69,10 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   const pass: Runs['pass'] = (run, event, data, from) =>
     engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
   const drive = makeDrive(edges, call);
+  const isLeftToOthers = (agent: Ground['agent']) => engine.isFull() && !isInCode(agent);
   const begin = (
     { manifest, agent }: LoadedWorkflow<unknown>,
-    { input: given = {}, vars, id: asked, signal, onWaiting }: RunOptions<unknown> = {},
+    { input: given = {}, vars, id: asked, signal, onWaiting, queued = false }: RunOptions<unknown> = {},
     of: Pick<RunOrigin, 'trigger'> = {},
   ): BegunRun => {
     const input = given as JsonObject;
@@ -81,19 +83,22 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
         balance: agent.manifest.budget?.balance,
         origin: { ...of, chain: [manifest.name], agents: [agent.manifest.name] },
       };
-      const held = asked === undefined ? beginRun(edges, run) : await createRun(edges, run);
+      const held = asked === undefined && !queued ? beginRun(edges, run) : await createRun(edges, run);
+      if (queued) return leaveToOthers(held);
       const entry = board.entry(id);
       entry.ground = { agent };
       entry.fresh = held;
-      engine.place('run', id);
+      engine.place('run', id, 'here');
       await held.made;
     };
     const made = make();
-    return { run: createLiveRun(edges, id, made, { onWaiting, signal }), made };
+    const run = createLiveRun(edges, id, made, { onWaiting, signal });
+    if (queued) made.then(run.interrupt, () => undefined).then(() => board.forget(id));
+    return { run, made };
   };
   const beginnings = createBeginnings(engine);
   const listenings = new Set<Listening>();
-  engine.onWork('run', (run, signal) => workOnRun({ ...edges, drive }, run, signal));
+  engine.onWork('run', (run, signal, taken) => workOnRun({ ...edges, drive }, run, signal, taken));
 
   return {
     call,
@@ -120,6 +125,10 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
           ...{ id: run, workflow, ground, input: {}, balance, cause },
           origin: { session: { id: session, seq }, trigger: { id: trigger, seen }, chain, agents },
         });
+        if (isLeftToOthers(ground.agent)) {
+          await leaveToOthers(held);
+          return undefined;
+        }
         board.entry(run).fresh = held;
       } else {
         const state = await readRun(store, run);
@@ -128,7 +137,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
         if (isOver(state.status)) return endMessage(state);
       }
       board.entry(run).ground = ground;
-      engine.place('run', run, undefined, group);
+      engine.place('run', run, 'here', group);
       return undefined;
     }),
     listen(agent, options) {
@@ -139,7 +148,11 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
           info: store.info,
           cancel: (run, reason) => cancelRun(edges, run, reason, 'trigger'),
           start: (manifest, trigger, seen, id) =>
-            begin({ manifest, agent }, { id, onWaiting: 'hold' }, { trigger: { id: trigger, seen } }),
+            begin(
+              { manifest, agent },
+              { id, onWaiting: 'hold', queued: isLeftToOthers(agent) },
+              { trigger: { id: trigger, seen } },
+            ),
         },
         agent,
         options,
@@ -166,7 +179,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       const entry = board.entry(run);
       if (workflow !== undefined) entry.ground = { agent: workflow.agent, model: state.model };
       if (acceptChanges !== undefined) entry.acceptChanges = acceptChanges;
-      const place = async () => engine.place('run', run);
+      const place = async () => engine.place('run', run, 'here');
       return createLiveRun(edges, run, place(), { onWaiting, signal });
     },
     async cancel(run, reason = 'asked to', from = 'user') {
@@ -184,6 +197,15 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     idle: beginnings.idle,
     under: beginnings.under,
   };
+}
+
+/** One that is let go of while it is to be worked on is found by whoever looks for such. */
+async function leaveToOthers({ journal, writer }: HeldRun): Promise<void> {
+  try {
+    await journal.flushed();
+  } finally {
+    await writer.release();
+  }
 }
 
 const gone = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({

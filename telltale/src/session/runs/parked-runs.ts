@@ -26,7 +26,9 @@ export function park(
     const { parked } = entry;
     if (info === undefined || parked === undefined) return;
     const isNew = info.head !== parked.seq || info.messages !== undefined;
-    if (isNew && (info.owner === undefined || entry.listeners.size > 0)) engine.place('run', run);
+    const isAwaited = entry.listeners.size > 0;
+    if (isNew && (info.owner === undefined || isAwaited))
+      engine.place('run', run, isAwaited ? 'here' : undefined);
   };
   // A look that a store cannot answer is one look less: the next comes when something moves.
   const unwatch = store.watch(run, () => void look().catch(() => undefined));

@@ -22,7 +22,12 @@ const LOOK_AGAIN_MS = 60_000;
 const OWNED_MS = 500;
 
 /** Works on a run until it has ended, or has nothing to do before a time or a message. */
-export async function workOnRun(edges: WorkEdges, run: string, signal: AbortSignal): Promise<WorkEnd> {
+export async function workOnRun(
+  edges: WorkEdges,
+  run: string,
+  signal: AbortSignal,
+  taken: () => void,
+): Promise<WorkEnd> {
   const { board } = edges;
   const entry = board.entry(run);
   try {
@@ -30,7 +35,7 @@ export async function workOnRun(edges: WorkEdges, run: string, signal: AbortSign
     if ('kind' in held) return held;
     let end: WorkEnd;
     try {
-      end = await work(edges, entry, held, signal);
+      end = await work(edges, entry, held, signal, taken);
     } finally {
       await held.writer.release();
     }
@@ -77,6 +82,7 @@ async function work(
   entry: BoardEntry,
   held: HeldRun,
   signal: AbortSignal,
+  taken: () => void,
 ): Promise<WorkEnd> {
   const { journal, writer } = held;
   const { state } = journal;
@@ -89,7 +95,8 @@ async function work(
   }
   edges.board.unpark(entry);
   const realm = await findRealm(edges, entry, held);
-  if (realm === undefined) return { kind: 'done' };
+  if ('why' in realm) return realm;
+  taken();
   edges.board.tell(entry.run, ({ onWork }) => onWork?.());
   if (state.seq > 1) journal.append({ type: 'workflow.resumed', by: 'runtime' });
   const driven = await edges.drive({ held, realm, entry });
@@ -132,8 +139,10 @@ async function work(
   }
 }
 
-/** Undefined where nobody waits here for a run that this process cannot go on with: its log says why. */
-async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Promise<Realm | undefined> {
+type Unable = Extract<WorkEnd, { readonly kind: 'unable' }>;
+
+/** Where nobody waits here for a run that this process cannot go on with, its log says why, or else the fleet does. */
+async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Promise<Realm | Unable> {
   const { journal } = held;
   const { state } = journal;
   try {
@@ -142,10 +151,12 @@ async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Pr
   } catch (thrown) {
     entry.ground = undefined;
     if (entry.listeners.size > 0) throw thrown;
-    const { message, hint = '' } = toRuntimeError(thrown);
-    journal.append({ type: 'audit', who: 'runtime', what: `It cannot go on here. ${message} ${hint}` });
+    const { code, message, hint = '' } = toRuntimeError(thrown);
+    // In a fleet each worker tries it, and several times.
+    if (edges.engine.remembers === 'here')
+      journal.append({ type: 'audit', who: 'runtime', what: `It cannot go on here. ${message} ${hint}` });
     edges.board.forget(entry.run);
-    return undefined;
+    return { kind: 'unable', why: { code, message } };
   }
 }
 

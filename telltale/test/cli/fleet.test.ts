@@ -196,6 +196,25 @@ describe('a fleet', () => {
     expect(ends).toHaveLength(3);
   });
 
+  it('goes on with what a command was stopped in, and the command says so', async () => {
+    const fleet = newFleet();
+    const run = spawn(process.execPath, [BIN, 'run', 'agent.yml', 'Go.'], {
+      cwd: fleet.folder,
+      env: { PATH: process.env.PATH, TELLTALE_STORE: fleet.store },
+    });
+    onTestFinished(() => void run.kill('SIGKILL'));
+    let err = '';
+    run.stderr.on('data', (chunk) => {
+      err += chunk;
+    });
+    await expect.poll(() => fleet.journal().length).toBe(1);
+    run.kill('SIGINT');
+    expect(await new Promise((resolve) => run.once('exit', resolve))).toBe(130);
+    expect(err).toMatch(/A worker of the fleet goes on with it.*telltale cancel ses_/);
+    const worker = await fleet.run('worker');
+    await expect.poll(() => fleet.journal().at(-1)).toContain(` ${worker.pid}`);
+  });
+
   it('refuses what a worker writes that was paused for longer than its lease', async () => {
     const fleet = newFleet();
     const server = await fleet.run('serve', '--port', '0', '--capacity', '1');

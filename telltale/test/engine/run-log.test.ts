@@ -75,7 +75,7 @@ describe('the log of a run', () => {
     await log.flushed();
     expect((await store.info(RUN))?.due).toBe(clock.now() + 1_000);
     const state = await readRun(store, RUN);
-    const other = createRunLog({ writer, state, clock, due: 0, onLost: () => undefined });
+    const other = createRunLog({ writer, state, clock, forOthers: true, onLost: () => undefined });
     other.append({ type: 'signal.received', event: 'custom', data: {}, from: 'ann' });
     await other.flushed();
     expect((await store.info(RUN))?.due).toBe(0);

@@ -15,18 +15,8 @@ import { createClientRuns } from './client-runs.ts';
 import type { ClientRuns, ClientRunsOptions } from './client-types.ts';
 import type { DriveRun } from './drive-run.ts';
 import { createLiveRun } from './live-run.ts';
-
-<<<<<<< HEAD
-
-import { beginRun, createRun, type NewRun } from './open-run.ts';
-import { watchWaiting } from './parked-runs.ts';
-
-=======
-
 import { beginRun, createRun, type HeldRun, type NewRun } from './open-run.ts';
-
->>>>>>> wt-reva
-
+import { watchWaiting } from './parked-runs.ts';
 import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
 import { type BoardEntry, createRunBoard, type RunBoard } from './run-board.ts';
@@ -96,7 +86,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
         origin: { ...of, chain: [manifest.name], agents: [agent.manifest.name] },
       };
       const held = asked === undefined && !queued ? beginRun(edges, run) : await createRun(edges, run);
-      if (queued) return leaveToOthers(held);
+      if (queued) return handOver(held);
       const entry = board.entry(id);
       entry.ground = { agent };
       entry.fresh = held;
@@ -138,7 +128,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
           origin: { session: { id: session, seq }, trigger: { id: trigger, seen }, chain, agents },
         });
         if (isLeftToOthers(ground.agent)) {
-          await leaveToOthers(held);
+          await handOver(held);
           return undefined;
         }
         board.entry(run).fresh = held;
@@ -148,15 +138,10 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
         if (state.origin.session?.id !== session) return elsewhere(started, session);
         if (isOver(state.status)) return endMessage(state);
       }
-<<<<<<< HEAD
       const entry = board.entry(run);
       entry.ground = ground;
       const how = isInCode(ground.agent) ? 'here' : undefined;
       if (engine.place('run', run, how, group) === 'elsewhere') await leaveToOthers(board, entry);
-=======
-      board.entry(run).ground = ground;
-      engine.place('run', run, 'here', group);
->>>>>>> wt-reva
       return undefined;
     }),
     listen(agent, options) {
@@ -198,11 +183,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       const entry = board.entry(run);
       if (workflow !== undefined) entry.ground = { agent: workflow.agent, model: state.model };
       if (acceptChanges !== undefined) entry.acceptChanges = acceptChanges;
-<<<<<<< HEAD
       const place = async () => void engine.place('run', run, 'here');
-=======
-      const place = async () => engine.place('run', run, 'here');
->>>>>>> wt-reva
       return createLiveRun(edges, run, place(), { onWaiting, signal });
     },
     async cancel(run, reason = 'asked to', from = 'user') {
@@ -222,22 +203,21 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   };
 }
 
-<<<<<<< HEAD
 /** There is no room for it here, and another process may take it once nobody holds it. */
 async function leaveToOthers(board: RunBoard, entry: BoardEntry): Promise<void> {
   const { fresh, run } = entry;
   entry.fresh = undefined;
   if (entry.listeners.size === 0) board.forget(run);
   await fresh?.writer.release();
-=======
+}
+
 /** One that is let go of while it is to be worked on is found by whoever looks for such. */
-async function leaveToOthers({ journal, writer }: HeldRun): Promise<void> {
+async function handOver({ journal, writer }: HeldRun): Promise<void> {
   try {
     await journal.flushed();
   } finally {
     await writer.release();
   }
->>>>>>> wt-reva
 }
 
 const gone = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({

@@ -28,15 +28,9 @@ export function park(
     const { parked } = entry;
     if (info === undefined || parked === undefined) return;
     const isNew = info.head !== parked.seq || info.messages !== undefined;
-<<<<<<< HEAD
     const isHeard = entry.listeners.size > 0;
     if (isNew && (info.owner === undefined || isHeard))
       engine.place('run', run, isHeard ? 'here' : undefined);
-=======
-    const isAwaited = entry.listeners.size > 0;
-    if (isNew && (info.owner === undefined || isAwaited))
-      engine.place('run', run, isAwaited ? 'here' : undefined);
->>>>>>> wt-reva
   };
   // A look that a store cannot answer is one look less: the next comes when something moves.
   const unwatch = store.watch(run, () => void look().catch(() => undefined));

@@ -103,11 +103,7 @@ async function work(
   }
   edges.board.unpark(entry);
   const realm = await findRealm(edges, entry, held);
-<<<<<<< HEAD
   if ('kind' in realm) return realm;
-=======
-  if ('why' in realm) return realm;
->>>>>>> wt-reva
   taken();
   edges.board.tell(entry.run, ({ onWork }) => onWork?.());
   if (state.seq > 1) journal.append({ type: 'workflow.resumed', by: 'runtime' });
@@ -151,15 +147,8 @@ async function work(
   }
 }
 
-<<<<<<< HEAD
 /** Where nobody waits here for a run that this process cannot go on with, its log says why, or the engine is told. */
 async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Promise<Realm | WorkEnd> {
-=======
-type Unable = Extract<WorkEnd, { readonly kind: 'unable' }>;
-
-/** Where nobody waits here for a run that this process cannot go on with, its log says why, or else the fleet does. */
-async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Promise<Realm | Unable> {
->>>>>>> wt-reva
   const { journal } = held;
   const { state } = journal;
   try {
@@ -171,7 +160,6 @@ async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Pr
   } catch (thrown) {
     entry.ground = undefined;
     if (entry.listeners.size > 0) throw thrown;
-<<<<<<< HEAD
     edges.board.forget(entry.run);
     const error = toRuntimeError(thrown);
     const { message, hint = '' } = error;
@@ -179,14 +167,6 @@ async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Pr
     if (edges.engine.remembers === 'here')
       journal.append({ type: 'audit', who: 'runtime', what: `It cannot go on here. ${message} ${hint}` });
     return unable(error);
-=======
-    const { code, message, hint = '' } = toRuntimeError(thrown);
-    // In a fleet each worker tries it, and several times.
-    if (edges.engine.remembers === 'here')
-      journal.append({ type: 'audit', who: 'runtime', what: `It cannot go on here. ${message} ${hint}` });
-    edges.board.forget(entry.run);
-    return { kind: 'unable', why: { code, message } };
->>>>>>> wt-reva
   }
 }
 

@@ -105,6 +105,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
         crashPoint,
         watchers,
         onError,
+        agents: options.member?.agents,
       },
       snapshots: createAgentSnapshots(store, env),
     },

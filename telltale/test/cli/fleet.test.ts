@@ -31,12 +31,16 @@ implementation: { module: ./hold.mjs }
   'agent.yml': `kind: Agent
 name: helper
 model: scripted:./turns.yml
-import: { tools: [./hold.yml], workflows: [./flow.yml] }
+import: { tools: [./hold.yml], workflows: [./flow.yml, ./sleep.yml] }
 instructions: Do it.
 `,
   'flow.yml': `kind: Workflow
 name: flow
 steps: [{ name: say, type: script, script: "'said'" }]
+`,
+  'sleep.yml': `kind: Workflow
+name: sleep
+steps: [{ name: rest, type: wait, event: custom, match: { name: up } }, { name: say, type: script, script: "'said'" }]
 `,
   'turns.yml': `turns:
   - |
@@ -269,6 +273,17 @@ describe('a fleet', () => {
     expect(status).toBe(201);
     await fleet.run('worker', '--capacity', '4');
     await expect.poll(async () => (await full.get(`/runs/${body.id}`)).status).toBe('completed');
+  });
+
+  it('goes on with a run by the same manifest, wherever that lies on the worker', async () => {
+    const [here, there] = [newFleet(), newFleet()];
+    const begun = await here.run('workflow', 'run', 'agent.yml', 'sleep');
+    expect(begun.told).toMatchObject({ status: 'waiting' });
+    await begun.ended;
+    rmSync(join(here.folder, 'agent.yml'));
+    const server = await started(there.folder, here.store, ['serve', '--port', '0', '--json']);
+    expect((await server.post(`/runs/${begun.told.run}/signal`, { event: 'up' })).status).toBe(202);
+    await expect.poll(async () => (await server.get(`/runs/${begun.told.run}`)).status).toBe('completed');
   });
 
   it.each([

@@ -6,6 +6,7 @@ import type { AgentShelf } from '../agent-shelf.ts';
 import { loadAgent } from '../load-agent.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
+import type { RunsEdges } from './run-edges.ts';
 import { runChanged, runInCode } from './run-errors.ts';
 
 /** In whose name a run works: found in this process, or read again from where its manifest was read. */
@@ -30,11 +31,16 @@ export interface Realm extends Ground {
 
 export async function readGround(
   { id, manifest, model }: RunState,
-  options: { readonly env: Readonly<Record<string, string | undefined>>; readonly cwd: string },
+  { env, cwd, agents }: Pick<RunsEdges, 'env' | 'cwd' | 'agents'>,
   acceptChanges = false,
 ): Promise<Ground> {
   if (manifest.code === true) throw runInCode(id, manifest.path);
-  const agent = await loadAgent(manifest.path, { ...options, name: manifest.agent });
+  // On another machine the same manifest may lie elsewhere.
+  const known = agents?.().find(
+    (each) => each.hash === manifest.hash && each.manifest.name === manifest.agent,
+  );
+  if (known !== undefined) return { agent: known, model };
+  const agent = await loadAgent(manifest.path, { env, cwd, name: manifest.agent });
   if (agent.hash !== manifest.hash && !acceptChanges) throw runChanged(id, manifest.path);
   return { agent, model };
 }

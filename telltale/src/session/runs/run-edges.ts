@@ -6,6 +6,7 @@ import type { Store } from '../../store/store.ts';
 import type { Approve } from '../../targets/target.ts';
 import type { AgentShelf } from '../agent-shelf.ts';
 import type { Spawn } from '../children/lineage.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 import type { Watcher } from '../runtime-types.ts';
 import type { AgentSnapshots } from './agent-snapshot.ts';
 import type { RealmEdges } from './realm.ts';
@@ -24,6 +25,8 @@ export interface RunsEdges {
   readonly snapshots: AgentSnapshots;
   readonly ids: IdSource;
   readonly slots: Slots;
+  /** Agents that this process has loaded, where it works for others. */
+  readonly agents?: (() => readonly LoadedAgent<unknown>[]) | undefined;
   readonly approve?: Approve | undefined;
   readonly watchers: ReadonlySet<Watcher>;
   readonly crashPoint?: ((name: string) => void) | undefined;

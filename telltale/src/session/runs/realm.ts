@@ -6,7 +6,6 @@ import type { AgentShelf } from '../agent-shelf.ts';
 import { loadAgent } from '../load-agent.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
-import type { RunsEdges } from './run-edges.ts';
 import { runChanged, runInCode } from './run-errors.ts';
 
 /** In whose name a run works: found in this process, or read again from where its manifest was read. */
@@ -29,9 +28,16 @@ export interface Realm extends Ground {
   readonly workflow: WorkflowManifest;
 }
 
+export interface GroundEdges {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Agents that this process has loaded, where it works for others. */
+  readonly agents?: (() => readonly LoadedAgent<unknown>[]) | undefined;
+}
+
 export async function readGround(
   { id, manifest, model }: RunState,
-  { env, cwd, agents }: Pick<RunsEdges, 'env' | 'cwd' | 'agents'>,
+  { env, cwd, agents }: GroundEdges,
   acceptChanges = false,
 ): Promise<Ground> {
   if (manifest.code === true) throw runInCode(id, manifest.path);

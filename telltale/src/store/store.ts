@@ -38,7 +38,7 @@ export interface StreamFilter {
   readonly limit?: number;
 }
 
-export interface AcquireOptions {
+interface AcquireOptions {
   /** Also a stream that is being restored: else that is refused with `stream_restoring`. */
   readonly restoring?: true;
 }

@@ -38,11 +38,6 @@ export interface StreamFilter {
   readonly limit?: number;
 }
 
-interface AcquireOptions {
-  /** Also a stream that is being restored: else that is refused with `stream_restoring`. */
-  readonly restoring?: true;
-}
-
 /** The log and its tables. One contract suite holds for every home of it. */
 export interface Store {
   /** Where it lives, for messages: `sqlite:./telltale.db`, `memory`. */

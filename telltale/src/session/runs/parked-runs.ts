@@ -14,15 +14,15 @@ const SOON_MS = 30_000;
 const QUIET: ReadonlySet<string> = new Set(['workflow.resumed', 'workflow.waiting', 'audit']);
 
 /**
- * Notices what others write about a run that waits: an answer, a signal, its end. While nobody has the stream, nobody
- * else is told of it.
+ * Notices what others write about a run that was parked: an answer, a signal, its end, also where it came before this.
+ * While nobody has the stream, nobody else is told of it.
  */
-export function park(
+function watch(
   { store, engine, board }: Pick<RunsEdges, 'store' | 'engine'> & { readonly board: RunBoard },
   entry: BoardEntry,
-  seq: number,
 ): void {
-  const { run } = entry;
+  const { run, parked } = entry;
+  if (parked === undefined || parked.unwatch !== undefined) return;
   const look = async () => {
     const info = await store.info(run);
     const { parked } = entry;
@@ -34,7 +34,7 @@ export function park(
   };
   // A look that a store cannot answer is one look less: the next comes when something moves.
   const unwatch = store.watch(run, () => void look().catch(() => undefined));
-  board.park(entry, { seq, unwatch });
+  board.park(entry, { ...parked, unwatch });
 }
 
 /**
@@ -43,17 +43,22 @@ export function park(
  * can go on here only.
  */
 export function rest(
-  { engine, board, clock }: Pick<RunsEdges, 'engine' | 'clock'> & { readonly board: RunBoard },
+  edges: Pick<RunsEdges, 'store' | 'engine' | 'clock'> & { readonly board: RunBoard },
   entry: BoardEntry,
   { journal: { state } }: HeldRun,
   end: WorkEnd & { readonly kind: 'waiting' },
 ): WorkEnd {
-  if (entry.listeners.size > 0) return end;
+  const { engine, board, clock } = edges;
+  if (entry.listeners.size > 0) {
+    watch(edges, entry);
+    return end;
+  }
   if (engine.remembers === 'fleet' && state.manifest.code !== true) {
     board.forget(entry.run);
     return end.due === undefined || end.due > clock.now() + SOON_MS ? { kind: 'waiting' } : end;
   }
   if (board.parked() > MAX_WATCHED) board.unpark(entry);
+  else watch(edges, entry);
   // It is read again when it goes on: ten thousand that were taken up would each keep an agent of their own.
   if (entry.isGroundRead === true) entry.ground = undefined;
   return end;
@@ -66,7 +71,8 @@ export function watchWaiting(
 ): void {
   if (edges.engine.remembers === 'fleet' || edges.board.parked() >= MAX_WATCHED) return;
   const entry = edges.board.entry(stream);
-  if (entry.parked === undefined) park(edges, entry, head);
+  if (entry.parked === undefined) edges.board.park(entry, { seq: head });
+  watch(edges, entry);
 }
 
 /** Until when it goes on waiting, where nothing has come since this process parked it, or since its owner let go of it. */

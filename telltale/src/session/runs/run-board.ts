@@ -26,7 +26,7 @@ export interface BoardEntry {
   /** Steps that wait for the client: told as soon as what it sent is in the log's queue, ahead of the commit. */
   readonly claims: Set<() => void>;
   /** While it only waits, and this process would go on with it: up to where its log went, and what watches it. */
-  parked?: { readonly seq: number; readonly unwatch: () => void } | undefined;
+  parked?: { readonly seq: number; readonly unwatch?: () => void } | undefined;
   /** Whether another process had it when it was looked at. */
   wasOwned?: boolean;
   readonly listeners: Set<BoardListener>;
@@ -49,7 +49,7 @@ export interface BoardListener {
 export interface RunBoard {
   entry(run: string): BoardEntry;
   find(run: string): BoardEntry | undefined;
-  /** How many of them wait and are watched. */
+  /** How many of them wait, and are watched or about to be. */
   parked(): number;
   park(entry: BoardEntry, parked: NonNullable<BoardEntry['parked']>): void;
   /** It is worked on again, or has ended. */
@@ -66,7 +66,7 @@ export function createRunBoard(): RunBoard {
   let parked = 0;
   const unpark = (entry: BoardEntry) => {
     if (entry.parked === undefined) return;
-    entry.parked.unwatch();
+    entry.parked.unwatch?.();
     entry.parked = undefined;
     parked--;
   };

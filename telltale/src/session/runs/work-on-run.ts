@@ -3,7 +3,7 @@ import type { RunState, RunStatus } from '../../events/run-state.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { DriveRun, RunWalkEnd } from './drive-run.ts';
 import { acquireRun, type HeldRun } from './open-run.ts';
-import { park, rest, stillWaits } from './parked-runs.ts';
+import { rest, stillWaits } from './parked-runs.ts';
 import { enterRealm, type Realm, readGround } from './realm.ts';
 import type { BoardEntry, RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
@@ -195,7 +195,7 @@ async function settle(
       if (state.status !== 'waiting') journal.append({ type: 'workflow.waiting', ...waiting });
       if (!(await isWritten(held))) return letGoOf(edges, entry, held);
       if (hasNews()) return { kind: 'waiting', due: edges.clock.now() };
-      park(edges, entry, state.seq);
+      edges.board.park(entry, { seq: state.seq });
       return { kind: 'waiting', ...(end.due === undefined ? {} : { due: end.due }) };
     }
     case 'completed':

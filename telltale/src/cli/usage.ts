@@ -33,9 +33,16 @@ export function usageOf(error: CommanderError, helpCommand: string): RuntimeErro
   );
 }
 
-/** The command line as typed, and a caret under the first argument that the message quotes. */
+/** A password in the address of a database, also in `--store=ADDRESS`: errors end up in logs. */
+const PASSWORD = /(\bpostgres(?:ql)?:\/\/[^:/?#@]*):[^@]*@|([?&]password=)[^&]*/gi;
+const withoutPassword = (argument: string): string =>
+  argument.replace(PASSWORD, (_, user?: string, key?: string) =>
+    user === undefined ? `${key}***` : `${user}:***@`,
+  );
+
+/** The command line as typed, but for passwords, and a caret under the first argument that the message quotes. */
 export function underlineArgument(argv: readonly string[], message: string): readonly string[] {
-  const words = ['telltale', ...argv.map(shellWord)];
+  const words = ['telltale', ...argv.map((argument) => shellWord(withoutPassword(argument)))];
   const at = argv.findIndex((argument) => message.includes(`'${argument}'`));
   const line = words.join(' ');
   if (at === -1) return [line];

@@ -54,6 +54,8 @@ export interface Engine {
   signal(kind: StreamKind, stream: string, message: Omit<InboxMessage, 'id' | 'at'>): Promise<void>;
   /** Calls `fire` with the time that was due, each time once. What came due while nobody ran is not made up for here: who places it does (`openTimetable`). */
   schedule(name: string, schedule: Schedule, fire: (due: number) => void): () => void;
+  /** Whether what is begun now had better be let go of and left to others: this process has all that it works on at once. */
+  isFull(): boolean;
   /** Resolves once nothing is being worked on and nothing is placed; what only waits for a time does not count. */
   idle(): Promise<void>;
   /** What is worked on or placed now. */

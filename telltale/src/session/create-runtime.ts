@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { createEmbeddedEngine } from '../engine/embedded/create-embedded-engine.ts';
+import type { LaidAside } from '../engine/fleet/work-queue.ts';
 import { createLocalSlots } from '../engine/local-slots.ts';
 import type { Slots } from '../engine/slots.ts';
 import type { SessionState } from '../events/state.ts';
@@ -75,7 +76,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       queueMicrotask(() => {
         throw thrown;
       }));
+  const onLaidAside = (aside: LaidAside) => onError(laidAside(aside));
   const joined = await join(store, {
+    onLaidAside,
     clock,
     onError,
     random,
@@ -105,6 +108,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
         crashPoint,
         watchers,
         onError,
+        agents: options.member?.agents,
       },
       snapshots: createAgentSnapshots(store, env),
     },
@@ -271,6 +275,11 @@ function startedWith({ model }: SessionState, agent: LoadedAgent<unknown>): stri
   const isOwn = model === agent.manifest.model || ownModels.some(({ id }) => id === model);
   return !isOwn && isModelRef(model) ? model : undefined;
 }
+
+const laidAside = ({ stream, why }: LaidAside) =>
+  new RuntimeError('laid_aside', `No worker could go on with ${stream}: ${why}`, {
+    hint: `Mend that, then have it tried again: telltale fleet retry ${stream}`,
+  });
 
 const noAgentGiven = () =>
   new RuntimeError('bad_option', 'runtime.start was given no agent.', {

@@ -38,11 +38,6 @@ export interface StreamFilter {
   readonly limit?: number;
 }
 
-export interface AcquireOptions {
-  /** Also a stream that is being restored: else that is refused with `stream_restoring`. */
-  readonly restoring?: true;
-}
-
 /** The log and its tables. One contract suite holds for every home of it. */
 export interface Store {
   /** Where it lives, for messages: `sqlite:./telltale.db`, `memory`. */
@@ -55,7 +50,7 @@ export interface Store {
    */
   begin(stream: string, head: StreamHead): NewStream;
   /** Takes a stream that is there. Refused with `stream_owned`, naming the owner's pid, while its owner lives. */
-  acquire(stream: string, options?: AcquireOptions): Promise<StreamWriter>;
+  acquire(stream: string): Promise<StreamWriter>;
   /** Committed events, encoded, from `from` (default 1) on, `limit` at most; the first is of seq `from`. */
   read(
     stream: string,

@@ -43,8 +43,7 @@ export function mortal(store: Store): MortalStore {
       known.catch(() => undefined); // the appends say so as well
       return { writer: mortalWriter(writer), made: known };
     },
-    acquire: async (stream, options) =>
-      mortalWriter(await alive().then(() => store.acquire(stream, options))),
+    acquire: async (stream) => mortalWriter(await alive().then(() => store.acquire(stream))),
     close: async () => undefined, // it outlives the process
     die() {
       isDead = true;

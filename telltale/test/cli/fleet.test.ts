@@ -31,8 +31,16 @@ implementation: { module: ./hold.mjs }
   'agent.yml': `kind: Agent
 name: helper
 model: scripted:./turns.yml
-import: { tools: [./hold.yml] }
+import: { tools: [./hold.yml], workflows: [./flow.yml, ./sleep.yml] }
 instructions: Do it.
+`,
+  'flow.yml': `kind: Workflow
+name: flow
+steps: [{ name: say, type: script, script: "'said'" }]
+`,
+  'sleep.yml': `kind: Workflow
+name: sleep
+steps: [{ name: rest, type: wait, event: custom, match: { name: up } }, { name: say, type: script, script: "'said'" }]
 `,
   'turns.yml': `turns:
   - |
@@ -192,6 +200,25 @@ describe('a fleet', () => {
     expect(ends).toHaveLength(3);
   });
 
+  it('goes on with what a command was stopped in, and the command says so', async () => {
+    const fleet = newFleet();
+    const run = spawn(process.execPath, [BIN, 'run', 'agent.yml', 'Go.'], {
+      cwd: fleet.folder,
+      env: { PATH: process.env.PATH, TELLTALE_STORE: fleet.store },
+    });
+    onTestFinished(() => void run.kill('SIGKILL'));
+    let err = '';
+    run.stderr.on('data', (chunk) => {
+      err += chunk;
+    });
+    await expect.poll(() => fleet.journal().length).toBe(1);
+    run.kill('SIGINT');
+    expect(await new Promise((resolve) => run.once('exit', resolve))).toBe(130);
+    expect(err).toMatch(/A worker of the fleet goes on with it.*telltale cancel ses_/);
+    const worker = await fleet.run('worker');
+    await expect.poll(() => fleet.journal().at(-1)).toContain(` ${worker.pid}`);
+  });
+
   it('refuses what a worker writes that was paused for longer than its lease', async () => {
     const fleet = newFleet();
     const server = await fleet.run('serve', '--port', '0', '--capacity', '1');
@@ -233,16 +260,47 @@ describe('a fleet', () => {
     await expect.poll(completed, { timeout: 50_000 }).toBe(accepted);
   });
 
+  it('works on a run where it was begun, and elsewhere where that process is full', async () => {
+    const fleet = newFleet();
+    // Nobody else is there: a command works on its own.
+    const alone = await fleet.run('workflow', 'run', 'agent.yml', 'flow');
+    expect(await alone.ended, alone.err()).toBe(0);
+    expect(alone.told).toMatchObject({ status: 'completed', output: 'said' });
+    const full = await fleet.run('serve', '--port', '0', '--capacity', '1');
+    await startHelper(full);
+    await expect.poll(() => fleet.journal().length).toBe(1);
+    const { status, body } = await full.post('/runs', { agent: 'helper', workflow: 'flow' });
+    expect(status).toBe(201);
+    await fleet.run('worker', '--capacity', '4');
+    await expect.poll(async () => (await full.get(`/runs/${body.id}`)).status).toBe('completed');
+  });
+
+  it('goes on with a run by the same manifest, wherever that lies on the worker', async () => {
+    const [here, there] = [newFleet(), newFleet()];
+    const begun = await here.run('workflow', 'run', 'agent.yml', 'sleep');
+    expect(begun.told).toMatchObject({ status: 'waiting' });
+    await begun.ended;
+    rmSync(join(here.folder, 'agent.yml'));
+    const server = await started(there.folder, here.store, ['serve', '--port', '0', '--json']);
+    expect((await server.post(`/runs/${begun.told.run}/signal`, { event: 'up' })).status).toBe(202);
+    await expect.poll(async () => (await server.get(`/runs/${begun.told.run}`)).status).toBe('completed');
+  });
+
   it.each([
     ['a store of one machine', 'sqlite:x.db', /store of one machine[\s\S]*postgres:\/\//],
     ['a database that nobody answers for', 'postgres://me:secret@127.0.0.1:1/x', /127\.0\.0\.1:1\/x/],
     ['an address that is none', 'postgres://me:secret@%zz/x', /two hex digits/],
   ])('says what to do about %s, and shows no password', async (_what, store, said) => {
     const { folder } = newFleet();
-    const worker = await started(folder, store, ['worker']);
-    expect(await worker.ended).toBeGreaterThan(0);
-    expect(worker.err()).toMatch(said);
-    expect(worker.err()).toContain('→');
-    expect(worker.err()).not.toContain('secret');
+    for (const [as, args] of [
+      [store, ['worker']],
+      ['sqlite:y.db', ['worker', '--store', store]],
+    ] as const) {
+      const worker = await started(folder, as, args);
+      expect(await worker.ended).toBeGreaterThan(0);
+      expect(worker.err()).toMatch(said);
+      expect(worker.err()).toContain('→');
+      expect(worker.err()).not.toContain('secret');
+    }
   });
 });

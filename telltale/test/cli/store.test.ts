@@ -121,6 +121,18 @@ describe('moving a session to a database', { timeout: 60_000 }, () => {
     expect(pruned.out).toMatch(/^Took out 1 session or run, \d+ events, /);
     expect((await telltale(['store', 'import', 'all.jsonl', '--store', database.url], cwd)).code).toBe(0);
     expect((await telltale(['show', 'last', '--store', database.url], cwd)).out).toContain('completed');
+
+    await withStore(
+      cwd,
+      (store) =>
+        store.shared!.database.execute('UPDATE telltale.log SET first = first + 1').then(() => undefined),
+      database.url,
+    );
+    const check = await telltale(['store', 'check', '--store', database.url], cwd);
+    expect(check).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/✗ ses_\w+, event 1: Event 1 is missing/),
+    });
   });
 });
 

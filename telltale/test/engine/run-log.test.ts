@@ -68,7 +68,7 @@ describe('the log of a run', () => {
     expect(await readRunEvents(store, RUN)).toMatchObject([{ ...STARTED, seq: 1, run: RUN }]);
   });
 
-  it('has a run that waits be due where whoever writes does not go on with it', async () => {
+  it('has a run that waits be due when whoever writes says so, whatever it waits for', async () => {
     const { log, store, writer, clock } = await open();
     log.append(STARTED);
     log.append({ type: 'workflow.waiting', for: 'review', due: clock.now() + 1_000 });

@@ -22,7 +22,7 @@ export function corner(store: Store, prefix: string): Store {
       const { writer, made } = store.begin(own(stream), head);
       return { writer: inCorner(writer), made };
     },
-    acquire: async (stream, options) => inCorner(await store.acquire(own(stream), options)),
+    acquire: async (stream) => inCorner(await store.acquire(own(stream))),
     read: (stream, options) => store.read(own(stream), options),
     snapshots: (stream) => store.snapshots(own(stream)),
     info: (stream) => store.info(own(stream)),
@@ -32,6 +32,7 @@ export function corner(store: Store, prefix: string): Store {
     close: () => store.close(),
     upkeep: {
       ...upkeep,
+      acquire: async (stream) => inCorner(await upkeep.acquire(own(stream))),
       page: (stream, from) => upkeep.page(own(stream), from),
       inbox: (stream) => upkeep.inbox(own(stream)),
       weigh: (stream) => upkeep.weigh(own(stream)),

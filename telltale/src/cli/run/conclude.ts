@@ -28,6 +28,8 @@ export interface ConcludeOptions {
   readonly mode: RunMode;
   /** ` --store X` where commands about this session need it; undefined where the session is gone with this process. */
   readonly storeFlag: string | undefined;
+  /** Whether others work on the same store: a worker takes up what this process lets go of. */
+  readonly isShared?: boolean;
   /** The run that leads the session, where one does and waits. */
   readonly lead?: RunState | undefined;
   /** The command that goes on with the session, up to its id: `resume`. */
@@ -38,7 +40,7 @@ export interface ConcludeOptions {
 export async function conclude(
   { result, cutOff, unread, idle }: Followed,
   { stderr, clock }: Io,
-  { mode, storeFlag, lead, resumeWith = 'resume' }: ConcludeOptions,
+  { mode, storeFlag, isShared = false, lead, resumeWith = 'resume' }: ConcludeOptions,
 ): Promise<ExitCode> {
   const code = isLost(result) ? EXIT.failed : EXITS[result.status];
   if (code === EXIT.ok || unread || mode === 'events' || mode === 'json') return code;
@@ -61,6 +63,10 @@ export async function conclude(
       if (!idle)
         lines.push(
           `${yellow('interrupted')} in turn ${result.turns + 1}${running.length === 0 ? '' : ` while running: ${running.join(', ')}`}`,
+        );
+      if (isShared && !idle)
+        lines.push(
+          `A worker of the fleet goes on with it, if there is one that has its manifest. ${follow('cancel', 'To end it')}`,
         );
       lines.push(resume);
       break;

@@ -8,7 +8,7 @@ import type { Chat } from '../chat/create-chat.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { EarlyStore } from '../session/open-early.ts';
-import { isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
+import { isDatabase, isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
 import { withRuntime } from '../session/with-runtime.ts';
 import { askPerson } from './ask-person.ts';
 import { awaitRuns } from './await-runs.ts';
@@ -58,7 +58,8 @@ export async function workSession(
     ...(options.store === undefined ? {} : { store: options.store }),
     ...(options.early === undefined ? {} : { early: options.early }),
   };
-  const flag = isInMemory(storeLocation(options.store, io)) ? undefined : storeFlag(options.store);
+  const location = storeLocation(options.store, io);
+  const flag = isInMemory(location) ? undefined : storeFlag(options.store);
   const outcome: {
     followed?: Followed;
     begun?: Begun | 'nothing said' | undefined;
@@ -94,7 +95,7 @@ export async function workSession(
   if (begun === 'nothing said') return EXIT.ok;
   if (followed === undefined || begun === undefined) return EXIT.usage;
   return conclude(followed, io, {
-    ...{ mode, storeFlag: flag, lead },
+    ...{ mode, storeFlag: flag, isShared: isDatabase(location), lead },
     ...(begun.chat === undefined ? {} : { resumeWith: begun.chat.resumeWith }),
   });
 }

@@ -61,7 +61,7 @@ export async function withAgents(
         ...(options.durability === undefined ? {} : { durability: options.durability }),
         ...(early === undefined ? {} : { early }),
         ...{ onError, ownTelemetry: true as const },
-        member: { role, host: hostname(), version, capacity },
+        member: { role, host: hostname(), version, capacity, agents: () => usable(catalog) },
       };
       await withRuntime(context, opened, (runtime) => work(runtime, { catalog, version, io, onError }));
     } finally {
@@ -72,6 +72,8 @@ export async function withAgents(
   }
   return EXIT.ok;
 }
+
+const usable = (catalog: AgentCatalog) => catalog.list().flatMap(({ agent }) => agent ?? []);
 
 /** The agents, and what serves them, which is loaded meanwhile. */
 async function readCatalog(

@@ -45,7 +45,9 @@ async function serveRuntime(runtime: Runtime, serving: Serving): Promise<void> {
     await stopped(io.signal);
     say(io)(
       paletteFor(io.stderr).dim(
-        'Closing: what runs is kept, and goes on at the next start. Ctrl-C again ends at once.',
+        runtime.fleet === undefined
+          ? 'Closing: what runs is kept, and goes on at the next start. Ctrl-C again ends at once.'
+          : 'Draining: what is worked on here goes on with others. Ctrl-C again ends at once.',
       ),
     );
   } finally {

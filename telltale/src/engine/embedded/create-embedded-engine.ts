@@ -191,6 +191,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
       place(kind, stream);
     },
     schedule: schedules.add,
+    isFull: () => false,
     idle,
     busy: () => inHand().map(({ kind, stream }) => ({ kind, stream })),
     nextDue: alarm.next,

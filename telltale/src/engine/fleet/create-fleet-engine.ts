@@ -114,6 +114,7 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
       else sweeping.poke();
     },
     schedule: local.schedule,
+    isFull: () => capacity > 0 && room() === 0,
     idle: local.idle,
     busy: local.busy,
     nextDue: local.nextDue,

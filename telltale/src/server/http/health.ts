@@ -5,11 +5,13 @@ import type { Tables } from '../../store/store.ts';
 
 /** How long an answer of the store counts: probes come often. */
 const FRESH_MS = 1_000;
+/** A store that takes longer is as good as none: whoever probes waits for no database to come back. */
+const PATIENCE_MS = 2_000;
 const NOTHING = { table: 'server.ready', key: 'ready', value: undefined };
 
 export interface ReadinessEdges {
   readonly tables: Pick<Tables, 'exchange'>;
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly clock: Pick<Clock, 'monotonic' | 'after'>;
   /** Why the server is not ready, of itself: it starts or closes. */
   readonly reason: () => string | undefined;
 }
@@ -18,18 +20,32 @@ export interface ReadinessEdges {
 export function createReadiness({ tables, clock, reason }: ReadinessEdges): () => Promise<Readiness> {
   let looked: { readonly atMs: number; readonly failure: string | undefined } | undefined;
 
+  let looking: Promise<string | undefined> | undefined;
+
   const storeFailure = async (): Promise<string | undefined> => {
     const atMs = clock.monotonic();
     if (looked === undefined || atMs - looked.atMs >= FRESH_MS) {
-      // A transaction that changes nothing: a file that can only be read is as good as none.
-      const failure = await tables.exchange([NOTHING], []).then(
-        () => undefined,
-        (thrown: unknown) => toRuntimeError(thrown).code,
-      );
-      looked = { atMs, failure };
+      looking ??= look().finally(() => {
+        looking = undefined;
+      });
+      looked = { atMs, failure: await looking };
     }
     return looked.failure;
   };
+
+  const look = (): Promise<string | undefined> =>
+    new Promise((resolve) => {
+      const cancel = clock.after(PATIENCE_MS, () => resolve('store_slow'));
+      const answer = (failure: string | undefined) => {
+        cancel();
+        resolve(failure);
+      };
+      // A transaction that changes nothing: a file that can only be read is as good as none.
+      tables.exchange([NOTHING], []).then(
+        () => answer(undefined),
+        (thrown: unknown) => answer(toRuntimeError(thrown).code),
+      );
+    });
 
   return async () => {
     const own = reason() ?? (await storeFailure());

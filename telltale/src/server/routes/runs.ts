@@ -64,12 +64,12 @@ export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summarie
     async ({ c, body }) => {
       const { agent, workflow, input, vars } = body;
       const id = onceId(c, 'run');
-      await admitted(runtime);
+      const queued = (await admitted(runtime)) === 'queue';
       const run = workflows.start(findWorkflow(catalog.find(agent), workflow), {
         ...(id === undefined ? {} : { id }),
         ...(input === undefined ? {} : { input }),
         ...(vars === undefined ? {} : { vars }),
-        onWaiting: 'release',
+        ...{ onWaiting: 'release', queued },
       });
       if (await begunOnce(run, id)) run.result.catch(onError);
       c.set('about', run.id);

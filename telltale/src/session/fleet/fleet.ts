@@ -2,6 +2,7 @@ import type { Work } from '../../engine/engine.ts';
 import type { Admission } from '../../engine/fleet/fleet-engine.ts';
 import type { LaidAside, QueueDepth } from '../../engine/fleet/work-queue.ts';
 import type { WorkerRow } from '../../store/shared-store.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
 
 export interface FleetStatus {
   readonly fleet: string;
@@ -37,4 +38,6 @@ export interface FleetMember {
   readonly version: string;
   /** Sessions and runs that it works on at once; 0 takes none but its own. */
   readonly capacity: number;
+  /** What it has: a run goes on with the agent that is word for word its own, wherever the manifest lies on this machine. */
+  readonly agents?: () => readonly LoadedAgent<unknown>[];
 }

@@ -15,7 +15,7 @@ import { createClientRuns } from './client-runs.ts';
 import type { ClientRuns, ClientRunsOptions } from './client-types.ts';
 import type { DriveRun } from './drive-run.ts';
 import { createLiveRun } from './live-run.ts';
-import { beginRun, createRun, type NewRun } from './open-run.ts';
+import { beginRun, createRun, type HeldRun, type NewRun } from './open-run.ts';
 import { watchWaiting } from './parked-runs.ts';
 import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
@@ -71,9 +71,10 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   const pass: Runs['pass'] = (run, event, data, from) =>
     engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
   const drive = makeDrive(edges, call);
+  const isLeftToOthers = (agent: Ground['agent']) => engine.isFull() && !isInCode(agent);
   const begin = (
     { manifest, agent }: LoadedWorkflow<unknown>,
-    { input: given = {}, vars, id: asked, signal, onWaiting }: RunOptions<unknown> = {},
+    { input: given = {}, vars, id: asked, signal, onWaiting, queued = false }: RunOptions<unknown> = {},
     of: Pick<RunOrigin, 'trigger'> = {},
   ): BegunRun => {
     const input = given as JsonObject;
@@ -84,7 +85,8 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
         balance: agent.manifest.budget?.balance,
         origin: { ...of, chain: [manifest.name], agents: [agent.manifest.name] },
       };
-      const held = asked === undefined ? beginRun(edges, run) : await createRun(edges, run);
+      const held = asked === undefined && !queued ? beginRun(edges, run) : await createRun(edges, run);
+      if (queued) return handOver(held);
       const entry = board.entry(id);
       entry.ground = { agent };
       entry.fresh = held;
@@ -92,7 +94,9 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       await held.made;
     };
     const made = make();
-    return { run: createLiveRun(edges, id, made, { onWaiting, signal }), made };
+    const run = createLiveRun(edges, id, made, { onWaiting, signal });
+    if (queued) made.then(run.interrupt, () => undefined).then(() => board.forget(id));
+    return { run, made };
   };
   const beginnings = createBeginnings(engine);
   const listenings = new Set<Listening>();
@@ -123,6 +127,10 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
           ...{ id: run, workflow, ground, input: {}, balance, cause },
           origin: { session: { id: session, seq }, trigger: { id: trigger, seen }, chain, agents },
         });
+        if (isLeftToOthers(ground.agent)) {
+          await handOver(held);
+          return undefined;
+        }
         board.entry(run).fresh = held;
       } else {
         const state = await readRun(store, run);
@@ -144,7 +152,11 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
           info: store.info,
           cancel: (run, reason) => cancelRun(edges, run, reason, 'trigger'),
           start: (manifest, trigger, seen, id) =>
-            begin({ manifest, agent }, { id, onWaiting: 'hold' }, { trigger: { id: trigger, seen } }),
+            begin(
+              { manifest, agent },
+              { id, onWaiting: 'hold', queued: isLeftToOthers(agent) },
+              { trigger: { id: trigger, seen } },
+            ),
         },
         agent,
         options,
@@ -197,6 +209,15 @@ async function leaveToOthers(board: RunBoard, entry: BoardEntry): Promise<void> 
   entry.fresh = undefined;
   if (entry.listeners.size === 0) board.forget(run);
   await fresh?.writer.release();
+}
+
+/** One that is let go of while it is to be worked on is found by whoever looks for such. */
+async function handOver({ journal, writer }: HeldRun): Promise<void> {
+  try {
+    await journal.flushed();
+  } finally {
+    await writer.release();
+  }
 }
 
 const gone = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({

@@ -28,13 +28,25 @@ export interface Realm extends Ground {
   readonly workflow: WorkflowManifest;
 }
 
+export interface GroundEdges {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Agents that this process has loaded, where it works for others. */
+  readonly agents?: (() => readonly LoadedAgent<unknown>[]) | undefined;
+}
+
 export async function readGround(
   { id, manifest, model }: RunState,
-  options: { readonly env: Readonly<Record<string, string | undefined>>; readonly cwd: string },
+  { env, cwd, agents }: GroundEdges,
   acceptChanges = false,
 ): Promise<Ground> {
   if (manifest.code === true) throw runInCode(id, manifest.path);
-  const agent = await loadAgent(manifest.path, { ...options, name: manifest.agent });
+  // On another machine the same manifest may lie elsewhere.
+  const known = agents?.().find(
+    (each) => each.hash === manifest.hash && each.manifest.name === manifest.agent,
+  );
+  if (known !== undefined) return { agent: known, model };
+  const agent = await loadAgent(manifest.path, { env, cwd, name: manifest.agent });
   if (agent.hash !== manifest.hash && !acceptChanges) throw runChanged(id, manifest.path);
   return { agent, model };
 }

@@ -8,16 +8,14 @@ import type { AgentShelf } from '../agent-shelf.ts';
 import type { Spawn } from '../children/lineage.ts';
 import type { Watcher } from '../runtime-types.ts';
 import type { AgentSnapshots } from './agent-snapshot.ts';
-import type { RealmEdges } from './realm.ts';
+import type { GroundEdges, RealmEdges } from './realm.ts';
 
 /** What runs have of the runtime. */
-export interface RunsEdges {
+export interface RunsEdges extends GroundEdges {
   readonly store: Store;
   readonly engine: Engine;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
   readonly shelf: AgentShelf;
   readonly lateModel: RealmEdges['lateModel'];
   readonly spawn: Spawn;

@@ -23,6 +23,8 @@ export interface RunOptions<Input = JsonObject> {
   readonly signal?: AbortSignal;
   /** `release` (default): a run that only waits is let go of, and `result` says so. `hold`: it is waited for. */
   readonly onWaiting?: 'release' | 'hold';
+  /** Only written down: it is worked on by whoever takes it up. Its result is then `interrupted`, once it is on the log. */
+  readonly queued?: boolean;
 }
 
 export interface ResumeRunOptions {

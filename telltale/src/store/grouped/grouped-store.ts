@@ -4,7 +4,7 @@ import { checkMessage, checkName } from '../limits.ts';
 import { createListeners } from '../listeners.ts';
 import type { OpenGraphs } from '../sqlite/graph/graph-store.ts';
 import { createOpenOnce } from '../sqlite/graph/open-once.ts';
-import type { AcquireOptions, NewStream, Store, StreamHead, StreamInfo, StreamWriter } from '../store.ts';
+import type { NewStream, Store, StreamHead, StreamInfo, StreamWriter } from '../store.ts';
 import { storeClosed, streamOwned } from '../store-errors.ts';
 import type { OwnerView, StoreBackend } from './backend.ts';
 import { createCommitQueue, type Later } from './commit-queue.ts';
@@ -110,13 +110,10 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
     owner.pid === view.self.pid && (view.hostOf === undefined || view.hostOf(owner) === view.self.host);
 
   /** Tries again without an owner that turns out to be dead; another may have been quicker and is then looked at. */
-  const acquire = async (stream: string, { restoring }: AcquireOptions = {}): Promise<StreamWriter> => {
+  const acquire = async (stream: string, restoring = false): Promise<StreamWriter> => {
     let dead: number | null = null;
     for (let left = MAX_TAKEOVERS; ; left--) {
-      const taken: Results['acquire'] = await queue.write({
-        ...{ op: 'acquire', stream, dead },
-        restoring: restoring === true,
-      });
+      const taken: Results['acquire'] = await queue.write({ op: 'acquire', stream, dead, restoring });
       if (!('ownedBy' in taken)) {
         haveBuried();
         return writerOf(createWriterState(stream, taken));
@@ -139,8 +136,8 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
     },
     // Later than the microtasks of its caller, in which the first events are made.
     begin: (stream, head) => begin(stream, head, setImmediate),
-    acquire,
-    upkeep: createGroupedUpkeep(queue, view),
+    acquire: (stream) => acquire(stream),
+    upkeep: createGroupedUpkeep({ queue, view, acquire: (stream) => acquire(stream, true) }),
     read: (stream, { from = 1, limit = ALL } = {}) => readEvents(queue, stream, from, limit),
     snapshots: (stream) => queue.read({ op: 'snapshots', stream }),
     async info(stream) {

@@ -6,10 +6,17 @@ import type { OwnerView } from './backend.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import { toMessage } from './grouped-writer.ts';
 
+export interface GroupedUpkeepEdges {
+  readonly queue: CommitQueue;
+  readonly view: OwnerView;
+  readonly acquire: Upkeep['acquire'];
+}
+
 const ALL = Number.MAX_SAFE_INTEGER;
 
-export function createGroupedUpkeep(queue: CommitQueue, view: OwnerView): Upkeep {
+export function createGroupedUpkeep({ queue, view, acquire }: GroupedUpkeepEdges): Upkeep {
   return {
+    acquire,
     async describe() {
       const { owners, ...rest } = await queue.read({ op: 'describe' });
       const shown = owners.map(({ owner, streams }) => ({
@@ -26,10 +33,7 @@ export function createGroupedUpkeep(queue: CommitQueue, view: OwnerView): Upkeep
       const lines = bodies.flatMap((body) => body.split('\n')).slice(start - first);
       return { events: lines, ...(next === null ? {} : { next }) };
     },
-    async inbox(stream) {
-      const found = await queue.read({ op: 'inbox', stream });
-      return found.map(toMessage).map(({ id: _, ...message }) => message);
-    },
+    inbox: async (stream) => (await queue.read({ op: 'inbox', stream })).map(toMessage),
     weigh: (stream) => queue.read({ op: 'weigh', stream }),
     async settle(stream, epoch, { status, due, createdAt, updatedAt, messages }) {
       if (messages.length > MAX_INBOX_MESSAGES) throw inboxFull(stream, MAX_INBOX_MESSAGES);

@@ -98,6 +98,13 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     ...(due === undefined ? {} : { due }),
   });
 
+  const acquire = (name: string): StreamWriter => {
+    const stream = find(name);
+    const { owner } = stream;
+    if (owner !== undefined && isAlive(owner)) throw streamOwned(name, owner.pid, owner.pid === pid);
+    return take(stream);
+  };
+
   return {
     location: LOCATION,
     tables: createMemoryTables(home, clock, refuse),
@@ -116,14 +123,11 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
         return { writer: refusedWriter(name, error, settling), made };
       }
     },
-    async acquire(name, { restoring } = {}) {
-      const stream = find(name);
-      const { owner, status } = stream;
-      if (status === RESTORING && restoring !== true) throw streamRestoring(name);
-      if (owner !== undefined && isAlive(owner)) throw streamOwned(name, owner.pid, owner.pid === pid);
-      return take(stream);
+    async acquire(name) {
+      if (find(name).status === RESTORING) throw streamRestoring(name);
+      return acquire(name);
     },
-    upkeep: createMemoryUpkeep({ home, clock, find, refuse, isAlive }),
+    upkeep: createMemoryUpkeep({ home, clock, find, refuse, isAlive, acquire }),
     async read(name, { from = 1, limit = Number.MAX_SAFE_INTEGER } = {}) {
       const first = Math.max(1, from) - 1;
       return find(name).events.slice(first, first + Math.max(0, limit));

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
 import { checkMessage, checkName, MAX_INBOX_MESSAGES } from '../limits.ts';
-import type { StreamOwner } from '../store.ts';
+import type { StreamOwner, StreamWriter } from '../store.ts';
 import { inboxFull, listMoved, streamLost } from '../store-errors.ts';
 import type { DescribedOwner, Upkeep } from '../upkeep/upkeep.ts';
 import { byBytes } from './by-bytes.ts';
@@ -14,6 +14,7 @@ export interface MemoryUpkeepEdges {
   readonly find: (stream: string) => MemoryStream;
   readonly refuse: () => void;
   readonly isAlive: (owner: StreamOwner) => boolean;
+  readonly acquire: (stream: string) => StreamWriter;
 }
 
 const PAGE_EVENTS = 1_000;
@@ -47,6 +48,7 @@ export function createMemoryUpkeep(edges: MemoryUpkeepEdges): Upkeep {
   };
 
   return {
+    acquire: async (stream) => edges.acquire(stream),
     async describe() {
       refuse();
       const streams = [...home.streams.values()];
@@ -69,7 +71,7 @@ export function createMemoryUpkeep(edges: MemoryUpkeepEdges): Upkeep {
       const next = first + page.length;
       return { events: page, ...(next <= events.length ? { next } : {}) };
     },
-    inbox: async (stream) => find(stream).inbox.map(({ id: _, ...message }) => message),
+    inbox: async (stream) => [...find(stream).inbox],
     async weigh(stream) {
       const { events, snapshots, inbox } = find(stream);
       const bodies = inbox.map(({ kind, from, body }) => JSON.stringify({ kind, from, body }));

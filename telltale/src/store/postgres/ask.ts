@@ -15,9 +15,11 @@ export type AskPrepared = (name: string, text: string, values: readonly unknown[
 export type Row = readonly unknown[];
 
 export const createAskPrepared =
-  (pool: Pool, patience: Patience): AskPrepared =>
+  (pool: Pool, patience: Patience, answerMs?: number): AskPrepared =>
   async (name, text, values) => {
+    const time = answerMs === undefined ? {} : { query_timeout: answerMs };
     const config: QueryArrayConfig = {
+      ...time,
       name: `telltale_${name}`,
       text,
       values: [...values],

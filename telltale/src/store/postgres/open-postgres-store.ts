@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import type { Clock } from '../../kernel/clock.ts';
 import { createGroupedStore } from '../grouped/grouped-store.ts';
 import { createProcessView } from '../sqlite/process-view.ts';
 import type { Store } from '../store.ts';
@@ -13,66 +12,23 @@ import { createRunGroup } from './group/run-group.ts';
 import { createOwnStreams } from './own-streams.ts';
 import { createOwnership } from './ownership.ts';
 import type { Patience } from './patience.ts';
-import { type PostgresAddress, parsePostgresAddress } from './postgres-address.ts';
+import { parsePostgresAddress } from './postgres-address.ts';
 import { createOutlet, createPostgresBackend } from './postgres-backend.ts';
 import { createPostgresClients } from './postgres-clients.ts';
+import { type PostgresStoreOptions, timingOf } from './postgres-store-options.ts';
 import { createReadRows } from './reads/read-rows.ts';
 import { migrate } from './schema/migrate.ts';
-import type { Migration } from './schema/migrations.ts';
 import { createSharedStore, ORPHANS } from './shared/create-shared-store.ts';
 import { createLiveEnds } from './shared/live-wire.ts';
 import { createSharedDatabase } from './shared/shared-database.ts';
 import { createWire, STREAM, type Wire } from './wire/wire.ts';
 import { createWriterLink } from './writer-link.ts';
 
-export interface PostgresStoreOptions {
-  /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; of its parameters `schema`, `fleet` and `lease` are ours, the others `pg`'s. */
-  readonly url: string;
-  readonly clock: Pick<Clock, 'now'>;
-  /** `power` (the default) survives the plug of the database's machine, `process` only its programs' deaths. */
-  readonly durability?: 'power' | 'process';
-  readonly pid?: number;
-  /** Used where there is no /proc to read it from. */
-  readonly processStartedAt?: number;
-  /**
-   * The SQLite file of the knowledge graphs. They are about folders of this machine, so they stay on it; and in a place
-   * that lasts, since what agents have learned is in it and nowhere else.
-   */
-  readonly graphs: string;
-  readonly timing?: Partial<PostgresTiming>;
-  /** For tests: never gives a sign of life, so that the others take it for dead. */
-  readonly isMute?: boolean;
-  /** For tests: what this version knows of the schema. */
-  readonly migrations?: readonly Migration[];
-}
-
-export interface PostgresTiming {
-  /** Between signs of life. */
-  readonly beatMs: number;
-  /** Without one for so long an owner is dead. */
-  readonly leaseMs: number;
-  /** How late something is noticed whose poke was lost. */
-  readonly lookMs: number;
-  /** How long a database that went away is waited for before requests fail with `store_unreachable`. */
-  readonly patienceMs: number;
-  /** How long an answer is waited for before the connection is taken for dead. */
-  readonly answerMs: number;
-}
-
-const TIMING: PostgresTiming = {
-  beatMs: 1_500,
-  leaseMs: 7_500,
-  lookMs: 2_000,
-  patienceMs: 15_000,
-  answerMs: 30_000,
-};
-/** Of five signs of life four may be late. */
-const leaseOf = ({ leaseMs }: PostgresAddress): Partial<PostgresTiming> =>
-  leaseMs === undefined ? {} : { leaseMs, beatMs: leaseMs / 5 };
-
 /** Connections of the pool, for reads. Two more are the writer's and the listener's. */
 const POOL_SIZE = 4;
 const STAY_MS = 1_000;
+/** For looking at every row of the log. */
+const LONG_ANSWER_MS = 3_600_000;
 const GRAPH_LOCK_TIMEOUT_MS = 10_000;
 
 /**
@@ -84,7 +40,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const address = parsePostgresAddress(options.url);
   const { schema, place, location } = address;
   const { durability = 'power', clock, isMute = false } = options;
-  const timing = { ...TIMING, ...leaseOf(address), ...options.timing };
+  const timing = timingOf(address, options.timing);
   const clients = await createPostgresClients(address, { poolSize: POOL_SIZE, timeoutMs: timing.answerMs });
   const { pool, describe } = clients;
   try {
@@ -118,6 +74,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   };
   const ownership = createOwnership({
     pool,
+    aside: (config) => wire.link.query(config),
     ask: askFreely,
     schema,
     self: { pid: self.pid, startedAt: self.startedAt, host: hostname(), peer },
@@ -162,6 +119,22 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     },
   });
   const link = createWriterLink({ clients, schema, durability, patience });
+  const groups = createRunGroup({
+    link,
+    ownership,
+    schema,
+    leaseMs: timing.leaseMs,
+    describe,
+    committed({ sent, adrift }) {
+      attention.sent(sent);
+      for (const { stream, id, peer: owner } of sent) {
+        wire.poke(stream, 0, id);
+        if (owner === null) wire.ring(ORPHANS);
+        else if (owner !== peer) wire.pokePeer(owner, stream, id);
+      }
+      if (adrift) wire.ring(ORPHANS);
+    },
+  });
   const backend = createPostgresBackend({
     location,
     outlet,
@@ -169,23 +142,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     own,
     attention,
     describe,
-    read: createReadRows({ ask, schema, place, hasGraphs: () => existsSync(resolve(options.graphs)) }),
-    runGroup: createRunGroup({
-      link,
-      ownership,
+    read: createReadRows({
+      ask,
+      askLong: createAskPrepared(pool, patience, LONG_ANSWER_MS),
       schema,
-      leaseMs: timing.leaseMs,
-      describe,
-      committed({ sent, adrift }) {
-        attention.sent(sent);
-        for (const { stream, id, peer: owner } of sent) {
-          wire.poke(stream, 0, id);
-          if (owner === null) wire.ring(ORPHANS);
-          else if (owner !== peer) wire.pokePeer(owner, stream, id);
-        }
-        if (adrift) wire.ring(ORPHANS);
-      },
+      place,
+      hasGraphs: () => existsSync(resolve(options.graphs)),
     }),
+    runGroup: groups.run,
     moved(streams) {
       for (const [stream, head] of streams) wire.poke(stream, head, 0);
     },
@@ -196,6 +160,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
         attention.stop();
         try {
           if ((await ownership.resign()) > 0) wire.ring(ORPHANS);
+          if (groups.store !== undefined)
+            await pool.query(`DELETE FROM "${schema}".callers WHERE store = $1`, [groups.store]);
         } catch (error) {
           throw describe(error);
         } finally {

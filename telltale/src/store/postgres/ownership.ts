@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool, QueryConfig, QueryResult } from 'pg';
 import type { NotedOwner } from '../grouped/messages.ts';
 import type { WorkerNote } from '../shared-store.ts';
 import type { Ask } from './ask.ts';
@@ -22,6 +22,8 @@ export interface Ownership {
 
 export interface OwnershipEdges {
   readonly pool: Pool;
+  /** A way past what waits for a connection of the pool; it may be closed. */
+  readonly aside: (config: QueryConfig) => Promise<QueryResult | undefined>;
   readonly ask: Ask;
   readonly schema: string;
   readonly self: {
@@ -68,11 +70,13 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
     const asked = performance.now();
     const of = id;
     try {
-      const { rowCount } = await pool.query({
+      const update = {
         name: 'telltale_beat',
         text: `UPDATE "${schema}".owners SET beat_at = clock_timestamp(), note = $2 WHERE id = $1 AND gone_at IS NULL`,
         values: [of, note === undefined ? null : JSON.stringify(note)],
-      });
+        query_timeout: leaseMs,
+      };
+      const { rowCount } = (await edges.aside(update)) ?? (await pool.query(update));
       if (rowCount === 1) beatenAt = asked;
       else if (id === of) id = null;
     } catch {

@@ -14,7 +14,7 @@ export async function takeForCopy(
 ): Promise<StreamWriter> {
   const head = { kind, name, title, status: RESTORING, ...(parent === undefined ? {} : { parent }) };
   if (isNew) return to.create(stream, head);
-  const writer = await to.acquire(stream, { restoring: true });
+  const writer = await to.upkeep.acquire(stream);
   await appendCommitted(writer, { expectedSeq: writer.head, events: [], status: RESTORING });
   return writer;
 }

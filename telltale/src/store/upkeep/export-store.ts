@@ -98,8 +98,9 @@ async function* exportStream(
     text = '';
   }
   for (const message of messages) {
-    hash.message(message);
-    text += toLine({ message });
+    const { id: _, ...rest } = message;
+    hash.message(rest);
+    text += toLine({ message: rest });
   }
   yield { text: `${text}${toLine({ end: { events: seq, sha256: hash.end() } })}`, events: 0 };
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Store, StoredSnapshot, StreamInfo } from '../store.ts';
+import type { InboxMessage, Store, StoredSnapshot, StreamInfo } from '../store.ts';
 import { eventPages } from './event-pages.ts';
-import type { KeptMessage } from './upkeep.ts';
 
 /** What a stream is besides its events. */
 export type StreamFront = Omit<StreamInfo, 'owner' | 'head' | 'messages'>;
@@ -10,7 +9,7 @@ export type StreamFront = Omit<StreamInfo, 'owner' | 'head' | 'messages'>;
 export interface StreamHash {
   event(line: string): void;
   snapshot(snapshot: StoredSnapshot): void;
-  message(message: KeptMessage): void;
+  message(message: Omit<InboxMessage, 'id'>): void;
   /** As hexadecimal digits. */
   end(): string;
 }

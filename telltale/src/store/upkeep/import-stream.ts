@@ -1,8 +1,8 @@
-import type { Store, StoredSnapshot, StreamWriter } from '../store.ts';
+import type { InboxMessage, Store, StoredSnapshot, StreamWriter } from '../store.ts';
 import { appendCommitted } from './append-committed.ts';
 import type { EndLine } from './export-format.ts';
 import { createStreamHash, hashStream, type StreamFront } from './hash-stream.ts';
-import { type KeptMessage, RESTORING } from './upkeep.ts';
+import { RESTORING } from './upkeep.ts';
 import { importConflict, importMalformed } from './upkeep-errors.ts';
 import { createStreamVerifier, type StreamFlaw } from './verify-stream.ts';
 
@@ -11,7 +11,7 @@ export interface StreamImport {
   readonly stream: string;
   event(line: number, event: string): Promise<void>;
   snapshot(line: number, snapshot: StoredSnapshot): Promise<void>;
-  message(message: KeptMessage): void;
+  message(message: Omit<InboxMessage, 'id'>): void;
   /** What remains to be done; it may be awaited later, while others are read. */
   end(line: number, end: EndLine): Promise<() => Promise<'imported' | 'same'>>;
   /** Takes out what is there of it. */
@@ -30,13 +30,13 @@ export async function beginStreamImport(
   const { stream, kind, name, title, parent } = front;
   const verifier = createStreamVerifier(front);
   const hash = createStreamHash(front);
-  const messages: KeptMessage[] = [];
+  const messages: Omit<InboxMessage, 'id'>[] = [];
   const before = await store.info(stream);
   const isThere = before !== undefined && before.status !== RESTORING;
   let writer: StreamWriter | undefined;
   if (!dryRun && !isThere) {
     // What an import that was broken off has left of it.
-    if (before !== undefined) await takeOut(store, await store.acquire(stream, { restoring: true }));
+    if (before !== undefined) await takeOut(store, await store.upkeep.acquire(stream));
     const head = { kind, name, title, status: RESTORING, ...(parent === undefined ? {} : { parent }) };
     const begun = store.begin(stream, head);
     begun.made.catch(() => undefined); // the first append says so

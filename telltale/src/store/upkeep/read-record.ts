@@ -2,11 +2,11 @@ import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { checkName } from '../limits.ts';
-import type { StoredSnapshot } from '../store.ts';
+import type { InboxMessage, StoredSnapshot } from '../store.ts';
 import { type DoneLine, type EndLine, type EntryLine, EVENT_PREFIX, frontOf } from './export-format.ts';
 import type { StreamFront } from './hash-stream.ts';
 import type { NumberedLine } from './read-lines.ts';
-import { type KeptMessage, RESTORING, type TableRow } from './upkeep.ts';
+import { RESTORING, type TableRow } from './upkeep.ts';
 import { importMalformed } from './upkeep-errors.ts';
 
 /** What a line of an export says. */
@@ -15,7 +15,7 @@ export type ExportRecord =
   /** As it is to stand on the log. */
   | { readonly kind: 'event'; readonly line: string }
   | { readonly kind: 'snapshot'; readonly snapshot: StoredSnapshot }
-  | { readonly kind: 'message'; readonly message: KeptMessage }
+  | { readonly kind: 'message'; readonly message: Omit<InboxMessage, 'id'> }
   | { readonly kind: 'end'; readonly end: EndLine }
   | { readonly kind: 'row'; readonly row: TableRow }
   | { readonly kind: 'entry'; readonly entry: EntryLine }

@@ -1,4 +1,5 @@
 import type { Json } from '../../kernel/json.ts';
+import type { InboxMessage, StreamOwner, StreamWriter } from '../stream.ts';
 
 /**
  * The status of a stream that is being put into a store from elsewhere, until `settle` gives it its own. Nobody but who
@@ -10,10 +11,12 @@ export const RESTORING = 'restoring';
 export interface Upkeep {
   /** What it is, and how much is in it. */
   describe(): Promise<StoreDescription>;
+  /** As `Store.acquire`, and also a stream that is being restored, to go on with that or to take it out. */
+  acquire(stream: string): Promise<StreamWriter>;
   /** Committed events from `from` on, about a megabyte of them. */
   page(stream: string, from: number): Promise<EventPage>;
   /** Messages that wait in a stream's inbox, in order, whoever owns it. */
-  inbox(stream: string): Promise<readonly KeptMessage[]>;
+  inbox(stream: string): Promise<readonly InboxMessage[]>;
   /** How many bytes the stream's events, snapshots and messages are. */
   weigh(stream: string): Promise<number>;
   /**
@@ -61,9 +64,7 @@ export interface StoreDescription {
   readonly owners: readonly DescribedOwner[];
 }
 
-export interface DescribedOwner {
-  readonly pid: number;
-  readonly startedAt: number;
+export interface DescribedOwner extends Pick<StreamOwner, 'pid' | 'startedAt'> {
   readonly alive: boolean;
   /** How many streams are his. */
   readonly streams: number;
@@ -81,15 +82,7 @@ export interface SettledStream {
   readonly createdAt: number;
   readonly updatedAt: number;
   /** In the place of those that wait; they get ids of their own. */
-  readonly messages: readonly KeptMessage[];
-}
-
-/** A message of an inbox without its number, which is a store's own. */
-export interface KeptMessage {
-  readonly at: number;
-  readonly kind: string;
-  readonly from: string;
-  readonly body: Json;
+  readonly messages: readonly Omit<InboxMessage, 'id'>[];
 }
 
 export interface TableRow {

@@ -38,7 +38,7 @@ export function upkeepContract(contract: Contract): void {
       const first = await dead.create('s', { ...SESSION, status: RESTORING });
       await append(first, { expectedSeq: 0, events: lines(2, 0) });
       await expect(store.acquire('s')).rejects.toMatchObject({ code: 'stream_restoring' });
-      const second = await store.acquire('s', { restoring: true });
+      const second = await store.upkeep.acquire('s');
       expect(second.head).toBe(2);
       await append(second, { expectedSeq: 2, events: lines(1, 2) });
       await expect(dead.upkeep.settle('s', first.epoch, AS)).rejects.toMatchObject({ code: 'stream_lost' });
@@ -69,8 +69,8 @@ export function upkeepContract(contract: Contract): void {
       await store.send('gone', { kind: 'steer', from: 'user', body: 1 });
       await store.upkeep.remove('gone', gone.epoch);
       expect(await other.info('gone')).toBeUndefined();
-      for (const read of [other.read('gone'), other.snapshots('gone')])
-        await expect(read).rejects.toMatchObject({ code: 'stream_unknown' });
+      for (const read of [() => other.read('gone'), () => other.snapshots('gone')])
+        await expect(read()).rejects.toMatchObject({ code: 'stream_unknown' });
       expect(await outcome(gone, { expectedSeq: 150, events: ['{}'] })).toMatchObject({
         code: 'stream_lost',
       });

@@ -155,7 +155,7 @@ export type OwnerTuple = readonly [
   epoch: number,
 ];
 
-export const notedOwner = ([id, pid, startedAt, place, beatAgeMs, epoch]: OwnerTuple): NotedOwner => ({
+const notedOwner = ([id, pid, startedAt, place, beatAgeMs, epoch]: OwnerTuple): NotedOwner => ({
   id,
   pid,
   startedAt,

@@ -19,6 +19,12 @@ export interface GroupEdges {
   readonly committed: (consequences: Consequences) => void;
 }
 
+export interface RunGroup {
+  run(writes: readonly Write[], now: number): Promise<GroupOutcomes>;
+  /** What the database knows this store by; undefined where it knows nothing of it. */
+  readonly store: string | undefined;
+}
+
 /** What became of the writes of a group, by their place in it; an append that went through is left out. */
 export type GroupOutcomes = ReadonlyMap<number, Outcome>;
 
@@ -32,9 +38,7 @@ const MAX_TRIES = 20;
  * cannot keep), the group is halved until the one that is to blame stands alone, and only that one fails. Throws a
  * RuntimeError where nothing of the group was written.
  */
-export function createRunGroup(
-  edges: GroupEdges,
-): (writes: readonly Write[], now: number) => Promise<GroupOutcomes> {
+export function createRunGroup(edges: GroupEdges): RunGroup {
   const { link, ownership, schema, leaseMs, describe } = edges;
   const store = randomUUID();
   let last = 0;
@@ -53,7 +57,7 @@ export function createRunGroup(
     }
   };
 
-  return async (writes, now) => {
+  const runAll = async (writes: readonly Write[], now: number): Promise<GroupOutcomes> => {
     const outcomes = new Map<number, Outcome>();
     /** Everything below is done, or has its outcome. */
     let reached = 0;
@@ -108,5 +112,12 @@ export function createRunGroup(
       for (let place = reached; place < writes.length; place++) outcomes.set(place, { error: why.toJSON() });
     }
     return outcomes;
+  };
+
+  return {
+    run: runAll,
+    get store() {
+      return last === 0 ? undefined : store;
+    },
   };
 }

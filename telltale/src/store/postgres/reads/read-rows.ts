@@ -16,17 +16,19 @@ export type ReadRows = (request: ReadRequest, now: number) => Promise<Results[Re
 
 export interface ReadEdges {
   readonly ask: AskPrepared;
+  /** For what may take its time. */
+  readonly askLong: AskPrepared;
   readonly schema: string;
   readonly place: string;
   /** Whether there is a file of knowledge graphs beside it. */
   readonly hasGraphs: () => boolean;
 }
 
-export function createReadRows({ ask, schema, place, hasGraphs }: ReadEdges): ReadRows {
+export function createReadRows({ ask, askLong, schema, place, hasGraphs }: ReadEdges): ReadRows {
   const S = `"${schema}"`;
   const lists = createListRows(ask, S);
   const tables = createTableReads(ask, S);
-  const upkeep = createUpkeepReads({ ask, schema, hasGraphs });
+  const upkeep = createUpkeepReads({ ask: askLong, schema, hasGraphs });
 
   /** One row at least where there is such a stream: its head. The rows of the log have their number from the third on. */
   const READ = `

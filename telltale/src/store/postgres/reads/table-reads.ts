@@ -45,7 +45,7 @@ export function createTableReads(ask: AskPrepared, S: string): TableReads {
 }
 
 /** The first text, in the order of bytes, behind all that begin with this one; undefined where there is none. */
-export function behind(prefix: string): string | undefined {
+function behind(prefix: string): string | undefined {
   const characters = [...prefix];
   for (let last = characters.pop(); last !== undefined; last = characters.pop()) {
     const code = last.codePointAt(0) ?? 0;

@@ -14,6 +14,7 @@ import { META, MIGRATIONS, type Migration, PRODUCT } from './migrations.ts';
 const OLDEST_SERVER = 140_000;
 /** "tltl" and what it is for: two numbers, so that nobody else's lock of one number is met. */
 const LOCK_CLASS = 0x746c746c;
+const WAIT_MS = 60_000;
 
 type Where = Pick<PostgresAddress, 'schema' | 'fleet' | 'place'>;
 
@@ -38,6 +39,10 @@ export async function migrate(
   if (before !== undefined && before.version >= migrations.length) return checkRights(client, where);
   await client.query('BEGIN');
   try {
+    // Nobody waits for ever for one that was stopped half-way.
+    await client.query(
+      `SET LOCAL lock_timeout = ${WAIT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${WAIT_MS}`,
+    );
     await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCK_CLASS, where.schema]);
     // Another may have been quicker while this one waited for the lock.
     await bring(client, where, await look(client, where, migrations), migrations);

@@ -6,7 +6,7 @@
  * one again because its answer was lost waits here for the first to end, and then either does it or hears that it is done.
  *
  * In this order: locks on all keys and lists that are written, sorted, so that no two groups wait for each other; new
- * streams, each with its first append; appends, at most one a stream; then everything else in the order of the calls,
+ * streams, each with its first append; appends, at most one a stream, by which a stream that was taken from a paused owner, and that nobody else has taken since, is his again; then everything else in the order of the calls,
  * the appends of streams that have several, or that write to tables, among them. Appends come sorted by stream. What is
  * refused has changed nothing and fails alone.
  *
@@ -74,6 +74,7 @@ BEGIN
     WITH moved AS (
       UPDATE {S}.heads h SET
         head = a.expected + a.count,
+        owner = coalesce(h.owner, p_owner),
         updated_at = p_now,
         status = coalesce(a.status, h.status),
         due_at = CASE WHEN a.status IS NULL THEN h.due_at ELSE a.due END

@@ -1,4 +1,4 @@
-import type { Client, QueryConfig } from 'pg';
+import type { Client, QueryConfig, QueryResult } from 'pg';
 import { type PostgresClients, setHeld } from '../postgres-clients.ts';
 
 /** The connection that listens. It comes again by itself, for as long as the store is open. */
@@ -9,6 +9,8 @@ export interface ListeningLink {
   /** From now on, and on every connection to come. Resolves at once where there is none. */
   listen(channel: string): Promise<void>;
   unlisten(channel: string): Promise<void>;
+  /** Over this connection; undefined where there is none. For what must not wait behind others' requests. */
+  query(config: QueryConfig): Promise<QueryResult | undefined>;
   /** Sends in order, in one transaction. Rejects where it cannot be: then all of it may be lost. */
   notify(messages: readonly (readonly [channel: string, payload: string])[]): Promise<void>;
   close(): Promise<void>;
@@ -37,13 +39,23 @@ export function createListeningLink({ clients, heard, up, down }: ListeningEdges
   let hasBeenUp = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
+  /** One after the other: `pg` does not like to be asked while it is answering. */
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = (over: Client, config: QueryConfig): Promise<QueryResult> => {
+    const mine = last.then(() => over.query(config));
+    last = mine.catch(() => undefined); // whoever asked is told
+    return mine;
+  };
+  const query = async (config: QueryConfig): Promise<QueryResult | undefined> =>
+    client === undefined ? undefined : inTurn(client, config);
+
   const connect = async (): Promise<void> => {
     const made = await clients.connect(SETTINGS);
     setHeld(made, false);
     made.on('notification', ({ channel, payload = '' }) => heard(channel, payload));
     const lost = new Promise<void>((resolve) => made.once('end', () => resolve()));
     try {
-      for (const channel of channels) await made.query(`LISTEN ${quoted(channel)}`);
+      for (const channel of channels) await inTurn(made, { text: `LISTEN ${quoted(channel)}` });
     } catch (error) {
       made.end().catch(() => undefined); // it is broken
       throw error;
@@ -51,7 +63,7 @@ export function createListeningLink({ clients, heard, up, down }: ListeningEdges
     if (isClosed) return made.end();
     client = made;
     const pinging = setInterval(() => {
-      made.query({ text: 'SELECT 1', query_timeout: PING_MS } as QueryConfig).catch(() => made.end());
+      inTurn(made, { text: 'SELECT 1', query_timeout: PING_MS } as QueryConfig).catch(() => made.end());
     }, PING_MS).unref();
     const again = hasBeenUp;
     hasBeenUp = true;
@@ -87,16 +99,17 @@ export function createListeningLink({ clients, heard, up, down }: ListeningEdges
     get isUp() {
       return client !== undefined;
     },
+    query,
     async listen(channel) {
       channels.add(channel);
-      await client?.query(`LISTEN ${quoted(channel)}`);
+      await query({ text: `LISTEN ${quoted(channel)}` });
     },
     async unlisten(channel) {
       channels.delete(channel);
-      await client?.query(`UNLISTEN ${quoted(channel)}`);
+      await query({ text: `UNLISTEN ${quoted(channel)}` });
     },
     async notify(messages) {
-      await client?.query({
+      await query({
         name: 'telltale_notify',
         text: 'SELECT pg_notify(t.c, t.p) FROM unnest($1::text[], $2::text[]) AS t(c, p)',
         values: [messages.map(([channel]) => channel), messages.map(([, payload]) => payload)],

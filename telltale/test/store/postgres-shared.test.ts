@@ -157,6 +157,16 @@ test('workers say what they are, and are gone when they close', PATIENT, async (
   expect(await other.shared.workers()).toEqual([]);
 });
 
+test('a worker that was taken for dead is there again as another', PATIENT, async () => {
+  const store = await home.open(QUICK);
+  store.shared.present({ role: 'worker', host: 'a', version: '1', capacity: 1, working: 0 });
+  await until(() => store.shared.isAlive());
+  await home.sql('UPDATE {S}.owners SET gone_at = now()');
+  await until(() => !store.shared.isAlive());
+  await until(() => store.shared.isAlive());
+  expect(await store.shared.workers()).toMatchObject([{ alive: false }, { alive: true, role: 'worker' }]);
+});
+
 test('whoever looks for orphans hears of streams that were let go of and of messages', PATIENT, async () => {
   const [store, other] = [await home.open(NO_LOOKS), await home.open(NO_LOOKS)];
   let [calls, own] = [0, 0];

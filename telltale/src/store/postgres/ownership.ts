@@ -65,7 +65,9 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
 
   /** Counted from when it was sent: what the database noted cannot be older. */
   const beat = async (): Promise<void> => {
-    if (id === null || isBeating || isMute) return;
+    if (isBeating || isMute) return;
+    // A worker that was taken for dead comes back as another, one beat later: so that it can be seen here, too.
+    if (id === null) return void (note !== undefined && claim().catch(() => undefined));
     isBeating = true;
     const asked = performance.now();
     const of = id;

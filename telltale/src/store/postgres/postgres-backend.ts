@@ -52,17 +52,18 @@ export function createPostgresBackend(edges: BackendEdges): StoreBackend {
   const write = async ({ writes, now }: Group): Promise<void> => {
     const sends = writes.some((item) => !isAppend(item) && item.op === 'send');
     if (sends) attention.sending(true);
+    let outcomes: GroupOutcomes;
     try {
-      const outcomes = await runGroup(writes, now);
-      const moved = own.committed(writes, outcomes);
-      for (const [stream, head] of moved) attention.committed(stream, head);
-      tell(outcomes.size === 0 ? { kind: 'committed' } : { kind: 'written', outcomes: [...outcomes] });
-      edges.moved(moved);
+      outcomes = await runGroup(writes, now);
     } catch (error) {
-      tell({ kind: 'failed', error: toRuntimeError(error).toJSON() });
+      return tell({ kind: 'failed', error: toRuntimeError(error).toJSON() });
     } finally {
       if (sends) attention.sending(false);
     }
+    const moved = own.committed(writes, outcomes);
+    for (const [stream, head] of moved) attention.committed(stream, head);
+    tell(outcomes.size === 0 ? { kind: 'committed' } : { kind: 'written', outcomes: [...outcomes] });
+    edges.moved(moved);
   };
 
   /** No write waits for it: it goes over a connection of its own. */

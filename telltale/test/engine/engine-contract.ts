@@ -156,7 +156,7 @@ export function engineContract(open: () => Promise<EngineStage>): void {
       expect(hands.begun.indexOf('other_1')).toBeLessThan(atOnce + 2 * groups);
       const ofMany = hands.begun.filter((stream) => stream.startsWith('many'));
       expect(ofMany).toEqual(many.slice(0, ofMany.length));
-      for (let n = 0, waits = 0; n < 1_003 && waits < 1_000; waits++) {
+      for (let n = 0, waits = 0; n < many.length + 3 && waits < 1_000; waits++) {
         for (; n < hands.begun.length; n++) hands.end(hands.begun[n] ?? '');
         await stage.pass(20);
       }

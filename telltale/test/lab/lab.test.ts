@@ -37,7 +37,7 @@ describe('the crash laboratory', () => {
 
   it.concurrent(
     'leaves no process and no disk behind when it is killed itself, not even stopped ones',
-    PATIENT,
+    { ...PATIENT }, // `concurrent` is written into what it is given
     async () => {
       const program = fileURLToPath(new URL('./leashed.ts', import.meta.url));
       const lab = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] });

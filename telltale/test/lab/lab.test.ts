@@ -35,26 +35,24 @@ describe('the crash laboratory', () => {
     expect(round.verdict.breaches).toEqual([]);
   });
 
-  it.concurrent(
-    'leaves no process and no disk behind when it is killed itself, not even stopped ones',
-    { ...PATIENT }, // `concurrent` is written into what it is given
-    async () => {
-      const program = fileURLToPath(new URL('./leashed.ts', import.meta.url));
-      const lab = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] });
-      let said = '';
-      lab.stdout.on('data', (chunk: Buffer) => {
-        said += chunk.toString();
-      });
-      const [pid = '', folder = ''] = await eventually(() => {
-        expect(said).toContain('\n');
-        return said.trim().split(' ');
-      });
-      expect(stateOf(pid)).toBe('T');
-      lab.kill('SIGKILL');
-      await eventually(() => expect([undefined, 'Z']).toContain(stateOf(pid)));
-      await eventually(() => expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(folder));
-    },
-  );
+  it.concurrent('leaves no process and no disk behind when it is killed itself, not even stopped ones', {
+    ...PATIENT,
+  }, async () => { // `concurrent` is written into what it is given
+    const program = fileURLToPath(new URL('./leashed.ts', import.meta.url));
+    const lab = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let said = '';
+    lab.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    const [pid = '', folder = ''] = await eventually(() => {
+      expect(said).toContain('\n');
+      return said.trim().split(' ');
+    });
+    expect(stateOf(pid)).toBe('T');
+    lab.kill('SIGKILL');
+    await eventually(() => expect([undefined, 'Z']).toContain(stateOf(pid)));
+    await eventually(() => expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(folder));
+  });
 });
 
 /** The letter that the system has for what a process does; undefined where there is none. */

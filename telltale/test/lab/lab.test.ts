@@ -35,9 +35,10 @@ describe('the crash laboratory', () => {
     expect(round.verdict.breaches).toEqual([]);
   });
 
+  // Options of its own: `concurrent` is written into what it is given.
   it.concurrent('leaves no process and no disk behind when it is killed itself, not even stopped ones', {
     ...PATIENT,
-  }, async () => { // `concurrent` is written into what it is given
+  }, async () => {
     const program = fileURLToPath(new URL('./leashed.ts', import.meta.url));
     const lab = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] });
     let said = '';

@@ -75,6 +75,8 @@ const together = async (count: number, file: string): Promise<readonly ContestFi
 
 progress('bare group commit on PostgreSQL');
 const floor = await onPostgres((postgres) => contest(own('bare-postgres.ts'), { postgres }));
+progress('bare loop on the same store');
+const store = await onPostgres((postgres) => contest(own('store-postgres.ts'), { postgres }));
 progress('one worker');
 const [one] = await together(1, 'telltale-worker.ts');
 progress('one worker whose steps take their time');
@@ -108,6 +110,7 @@ if (!options['no-peers']) {
 
 const found: FleetFigures = {
   floor,
+  store,
   one: one as ContestFigures,
   slowOne: slowOne as ContestFigures,
   slowTwo,
@@ -120,7 +123,8 @@ if (options.json) {
   process.exitCode = exitCode(verdicts, options['no-fail']);
 } else {
   const rows: readonly (readonly [string, ContestFigures])[] = [
-    ['bare group commit, PostgreSQL', floor],
+    ['bare inserts into one table, grouped', floor],
+    ['bare group-commit loop on the same store', store],
     ['telltale, one worker', found.one],
     ...peers.map(({ name, figures }) => [name, figures] as const),
     ['telltale, one worker, steps of 20 ms', found.slowOne],

@@ -74,7 +74,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
       return;
     }
     flight = takeOff(batch);
-    pace.sent();
+    pace.sent(flight.writes.length);
     batch = emptyBatch();
     const { writes, reads } = flight;
     if (writes.length + reads.length > 0) edges.post({ kind: 'group', now: edges.now(), writes, reads });

@@ -1,11 +1,13 @@
 /**
  * How a group's callers compare with its commit. Told all at once, callers and then the commit of what they append take
- * their time one after the other. In two groups in turn, one is written while the callers of the other are told, for one
- * commit more. That pays where callers take longer than a commit does; on a slow disk one large group is better. So both
- * are measured.
+ * their time one after the other. In two groups in turn, one is written while the callers of the other are told, at the
+ * price of one commit more: of the part of it, that is, which does not depend on how much is written (the wait for the
+ * disk, the way there and back). That pays where callers take longer than that part does; on a slow disk one large group
+ * is better. So both are measured.
  */
 export interface Pace {
-  sent(): void;
+  /** So many writes are on their way. */
+  sent(writes: number): void;
   landed(): void;
   /** So many callers are being told. */
   telling(callers: number): void;
@@ -17,28 +19,68 @@ export interface Pace {
 
 /** How much the newest measure counts: a pause of the machine is soon forgotten. */
 const SHARE = 0.25;
+/** Of commits: more of them are looked at, since they have to differ in size. */
+const COMMIT_SHARE = 1 / 32;
+/** A commit that takes longer than so many usual ones was held up by something else. */
+const MOST_USUAL = 4;
+/** Sizes that differ by less than this share of themselves say nothing of what a write costs. */
+const LEAST_SPREAD = 0.1;
 
-export function createPace(): Pace {
+export function createPace(now: () => number = () => performance.now()): Pace {
+  const commits = createLine();
   let sentAt = 0;
+  let size = 0;
   let toldAt = 0;
   let told = 0;
-  let commitMs = 0;
   let callerMs = 0;
   return {
-    sent() {
-      sentAt = performance.now();
+    sent(writes) {
+      sentAt = now();
+      size = writes;
     },
     landed() {
-      commitMs += SHARE * (performance.now() - sentAt - commitMs);
+      if (size > 0) commits.add(size, now() - sentAt);
+      size = 0; // the reads of a group are answered behind its commit
     },
     telling(callers) {
-      toldAt = performance.now();
+      toldAt = now();
       told = callers;
     },
     answered() {
-      if (told > 0) callerMs += SHARE * ((performance.now() - toldAt) / told - callerMs);
+      if (told > 0) callerMs += SHARE * ((now() - toldAt) / told - callerMs);
       told = 0;
     },
-    pays: (callers) => callers * callerMs > commitMs,
+    pays: (callers) => callers * callerMs > commits.fixedMs(),
+  };
+}
+
+interface Line {
+  add(size: number, ms: number): void;
+  /** What a commit of nothing would take: all of it, where sizes were too much alike to tell. */
+  fixedMs(): number;
+}
+
+/** The straight line nearest to the latest commits, older ones counting less and less. */
+function createLine(): Line {
+  let share = 1;
+  let size = 0;
+  let ms = 0;
+  let sizeSpread = 0;
+  let together = 0;
+  return {
+    add(newSize, tookMs) {
+      const newMs = ms > 0 ? Math.min(tookMs, MOST_USUAL * ms) : tookMs;
+      const ahead = newSize - size;
+      size += share * ahead;
+      ms += share * (newMs - ms);
+      sizeSpread += share * ((1 - share) * ahead * ahead - sizeSpread);
+      together += share * (ahead * (newMs - ms) - together);
+      share = Math.max(COMMIT_SHARE, share / (1 + share));
+    },
+    fixedMs() {
+      const least = (LEAST_SPREAD * size) ** 2;
+      const perWrite = Math.max(0, together / (sizeSpread + least || 1));
+      return Math.max(0, ms - perWrite * size);
+    },
   };
 }

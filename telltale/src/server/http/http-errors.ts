@@ -1,5 +1,4 @@
 import type { Role } from '../../client/api.ts';
-import { nearest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 
 /** What a request is refused with before anybody acts on it. `status-of.ts` has the status of each. */
@@ -85,12 +84,10 @@ export const rateLimited = (what: string) =>
     retryable: true,
   });
 
-export const routeUnknown = (path: string, known: readonly string[]) => {
-  const near = nearest(path, known);
-  return new RuntimeError('route_unknown', `There is nothing at ${path}.`, {
+export const routeUnknown = (path: string, near: string | undefined) =>
+  new RuntimeError('route_unknown', `There is nothing at ${path}.`, {
     hint: `${near === undefined ? '' : `Did you mean ${near}? `}GET /openapi.json lists what there is.`,
   });
-};
 
 export const consoleMissing = () =>
   new RuntimeError('route_unknown', 'This server comes without its console.', {

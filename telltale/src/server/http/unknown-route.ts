@@ -1,3 +1,4 @@
+import { nearest } from '../../kernel/nearest.ts';
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import { consoleMissing, routeUnknown } from './http-errors.ts';
 
@@ -5,6 +6,9 @@ interface Route {
   readonly method: string;
   readonly path: string;
 }
+
+/** Parts of a path that are looked at as a prefix, and what follows it. */
+const MOST_PREFIXED = 6;
 
 /** The error of a path that no route has, with the nearest of those that there are. */
 export function unknownRoute(path: string, routes: readonly Route[]): RuntimeError {
@@ -17,7 +21,18 @@ export function unknownRoute(path: string, routes: readonly Route[]): RuntimeErr
   const beside = patterns.filter((pattern) => pattern.split('/')[1] === asked[1]);
   const known = new Set((beside.length > 0 ? beside : patterns).map((pattern) => filled(pattern, asked)));
   known.delete(path);
-  return routeUnknown(path, [...known]);
+  return routeUnknown(path, withoutPrefix(asked, patterns) ?? nearest(path, known));
+}
+
+/** `/api/v1/sessions` and `/v2/sessions` are `/sessions`: other servers have their routes below such a name. */
+function withoutPrefix(asked: readonly string[], patterns: readonly string[]): string | undefined {
+  for (let from = 2; from < Math.min(asked.length, MOST_PREFIXED); from++) {
+    const rest = ['', ...asked.slice(from)];
+    const path = rest.join('/');
+    if (patterns.some((pattern) => pattern.split('/')[1] === rest[1] && filled(pattern, rest) === path))
+      return path;
+  }
+  return undefined;
 }
 
 /** `/sessions/:id/steer` asked for as `/sessions/ses_1/ster` is `/sessions/ses_1/steer`. */

@@ -58,7 +58,7 @@ export const answerJson = (c: Context<AppEnv>, json: string, status: 200 | 201 |
 
 function parsed(schema: z.ZodType, given: unknown, name: string, where: string): unknown {
   const read = schema.safeParse(given);
-  if (!read.success) throw badRequest(name, where, read.error);
+  if (!read.success) throw badRequest(name, where, read.error, schema);
   return read.data;
 }
 

@@ -47,6 +47,9 @@ describe('routes', () => {
     });
     expect((await errorOf(await ask('/thing/abc'))).hint).toContain('/things/abc');
     expect((await errorOf(await ask('/things/'))).hint).toContain('/things?');
+    for (const prefixed of ['/api/things', '/api/v1/things'])
+      expect((await errorOf(await ask(prefixed))).hint).toContain('Did you mean /things?');
+    expect((await errorOf(await ask('/api/things/abc'))).hint).toContain('Did you mean /things/abc?');
     expect((await errorOf(await ask('/other/abc'))).hint).not.toContain('Did you mean');
     const wrong = await ask('/things/1', { method: 'PUT' });
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, DELETE']);

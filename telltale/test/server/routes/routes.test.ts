@@ -669,8 +669,12 @@ describe('what is wrong with a request', () => {
     await expect(start('worker', { max_turns: 'three' })).rejects.toMatchObject({
       message: expect.stringContaining('"max_turns"'),
     });
-    await expect(start('worker', { modle: 'x' })).rejects.toMatchObject({
-      message: expect.stringContaining('modle'),
+    await expect(start('worker', { max_turn: 3 })).rejects.toMatchObject({
+      message: expect.stringContaining('max_turn'),
+      hint: expect.stringContaining('Did you mean "max_turns"?'),
+    });
+    await expect(start('worker', { verdict: 'x' })).rejects.toMatchObject({
+      hint: expect.stringMatching(/^Allowed: agent, input, .*\. See what POST \/sessions takes/),
     });
     await expect(start('worker', { input: '' })).rejects.toMatchObject({ code: 'bad_request' });
     await expect(start('nobody')).rejects.toMatchObject({ code: 'agent_unknown' });

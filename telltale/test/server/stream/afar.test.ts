@@ -100,14 +100,20 @@ const tuned = async (client: SseClient, model: SpokenModel) => {
   }
 };
 
+/** A session that one process works on, and a client of another process's server that hears it. */
+async function followedAfar() {
+  const { process, server, wire } = fleet();
+  const worker = await process();
+  const { follow } = await server();
+  const { model, session } = await speaking(worker);
+  const client = await follow(session.id);
+  await tuned(client, model);
+  return { wire, worker, model, session, client };
+}
+
 describe('a session that another process works on', () => {
   it('is followed with its deltas between the durable events, and they are its response', async () => {
-    const { process, server } = fleet();
-    const worker = await process();
-    const { follow } = await server();
-    const { model, session } = await speaking(worker);
-    const client = await follow(session.id);
-    await tuned(client, model);
+    const { worker, model, session, client } = await followedAfar();
     await model.say('<response final="true">Good ');
     const words = Array.from({ length: 100 }, (_, n) => `word ${n} `);
     for (const word of words) await model.say(word);
@@ -124,12 +130,7 @@ describe('a session that another process works on', () => {
   });
 
   it('has each delta stand behind the events that it came behind, however fast both come', async () => {
-    const { process, server } = fleet();
-    const worker = await process();
-    const { follow } = await server();
-    const { model, session } = await speaking(worker);
-    const client = await follow(session.id);
-    await tuned(client, model);
+    const { model, client } = await followedAfar();
     for (let n = 0; n < 40; n++) await model.say(`<thought>a${n}`).then(() => model.say(`b${n}</thought>`));
     await model.say('<response final="true">Done.</response>');
     await client.ended;
@@ -182,12 +183,7 @@ describe('a session that another process works on', () => {
   });
 
   it('is published no longer once the last follower has left', async () => {
-    const { process, server, wire } = fleet();
-    const worker = await process();
-    const { follow } = await server();
-    const { model, session } = await speaking(worker);
-    const client = await follow(session.id);
-    await tuned(client, model);
+    const { wire, model, session, client } = await followedAfar();
     client.abort();
     await expect.poll(() => hears(wire, session.id)).toBe(false);
     await model.say('<thought>Nobody hears.</thought>');
@@ -198,12 +194,7 @@ describe('a session that another process works on', () => {
   });
 
   it('loses no durable event where messages are lost, and its text is told anew', async () => {
-    const { process, server, wire } = fleet();
-    const worker = await process();
-    const { follow } = await server();
-    const { model, session } = await speaking(worker);
-    const client = await follow(session.id);
-    await tuned(client, model);
+    const { wire, worker, model, session, client } = await followedAfar();
     let lost = 0;
     wire.loses = ({ channel, text }) => channel.startsWith('live') && text.includes('lost') && ++lost > 0;
     await model.say('<response final="true">This is lost');
@@ -223,12 +214,7 @@ describe('a session that another process works on', () => {
   });
 
   it('is asked for again after a gap', async () => {
-    const { process, server, wire } = fleet();
-    const worker = await process();
-    const { follow } = await server();
-    const { model, session } = await speaking(worker);
-    const client = await follow(session.id);
-    await tuned(client, model);
+    const { wire, model, client } = await followedAfar();
     await model.say('<response final="true">Before');
     await client.until((seen) => said(seen) === 'Before');
     wire.gap();
@@ -239,12 +225,7 @@ describe('a session that another process works on', () => {
   });
 
   it('is followed by its log alone where the wire is too slow', async () => {
-    const { process, server, wire } = fleet();
-    const worker = await process();
-    const { follow } = await server();
-    const { model, session } = await speaking(worker);
-    const client = await follow(session.id);
-    await tuned(client, model);
+    const { wire, worker, model, session, client } = await followedAfar();
     wire.delayMs = 1_500;
     await model.say('<thought>Late</thought><response final="true">Done.</response>');
     await client.ended;

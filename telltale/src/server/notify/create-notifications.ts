@@ -7,7 +7,7 @@ import type { AgentCatalog } from '../catalog/agent-catalog.ts';
 import { type Channel, createChannels } from './channels.ts';
 import { createCollapse } from './collapse.ts';
 import { createDispatcher } from './dispatcher.ts';
-import { lookBack, MARK_EVERY_MS, writeMark } from './look-back.ts';
+import { createLookAfterDead, lookBack, MARK_EVERY_MS, writeMark } from './look-back.ts';
 import { mayBeNotice, type Notice, noticeOf } from './notice.ts';
 import type { Notifications } from './notifications.ts';
 import { createOutbox } from './outbox.ts';
@@ -111,10 +111,12 @@ export function createNotifications(options: NotificationsOptions): Notification
     void done.then(() => inHand.delete(done));
   };
 
+  const lookAfterDead = createLookAfterDead(store, (event) => tell(event, true));
   /** Also while nothing happens: what comes after a long silence is to be found by the mark, too. */
   const keepMarking = () => {
     if (closed) return;
     if (isAny) track(writeMark(store, clock.now()));
+    if (isAny) track(lookAfterDead(clock.now()));
     endMarking = clock.after(MARK_EVERY_MS, keepMarking);
   };
 

@@ -17,17 +17,43 @@ const MAX_EVENTS = 500;
 export const writeMark = (store: Pick<Store, 'tables'>, at: number): Promise<void> =>
   store.tables.set(TABLE, KEY, at);
 
+type Take = (event: WatchedEvent) => Promise<void>;
+
 /**
  * Events that were committed just before the last process ended, and that it may not have told anybody of. What it did
  * tell is known by its id.
  */
-export async function lookBack(
-  store: Pick<Store, 'tables' | 'list' | 'read'>,
-  take: (event: WatchedEvent) => Promise<void>,
-): Promise<void> {
+export async function lookBack(store: Pick<Store, 'tables' | 'list' | 'read'>, take: Take): Promise<void> {
   const mark = await store.tables.get(TABLE, KEY);
   if (typeof mark !== 'number') return;
-  const [from, until] = [mark - MARGIN_MS, mark + MARK_EVERY_MS + MARGIN_MS];
+  await takeBetween(store, mark - MARGIN_MS, mark + MARK_EVERY_MS + MARGIN_MS, take);
+}
+
+/**
+ * In a fleet the others go on writing the mark when one dies: what that one committed last is looked at once it is known
+ * to be dead. Gives a function that does so for all that have died since it was called before.
+ */
+export function createLookAfterDead(
+  store: Pick<Store, 'list' | 'read' | 'shared'>,
+  take: Take,
+): (now: number) => Promise<void> {
+  let known: ReadonlySet<number> = new Set();
+  return async (now) => {
+    const dead = ((await store.shared?.workers()) ?? []).filter(({ alive }) => !alive);
+    for (const { quietMs } of dead.filter(({ id }) => !known.has(id))) {
+      const heardAt = now - quietMs;
+      await takeBetween(store, heardAt - MARGIN_MS, heardAt + MARGIN_MS, take);
+    }
+    known = new Set(dead.map(({ id }) => id));
+  };
+}
+
+async function takeBetween(
+  store: Pick<Store, 'list' | 'read'>,
+  from: number,
+  until: number,
+  take: Take,
+): Promise<void> {
   const streams = (await store.list({ limit: MAX_STREAMS })).filter(({ updatedAt }) => updatedAt >= from);
   for (const info of streams)
     for (const event of await tailOf(store, info))

@@ -20,6 +20,7 @@ import { loadAgent } from '../../../src/session/load-agent.ts';
 import { loadWorkflow } from '../../../src/session/runs/load-workflow.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { openStore } from '../../../src/store/open-store.ts';
+import type { SharedStore, WorkerRow } from '../../../src/store/shared-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { mortal } from '../../../src/testing/mortal-store.ts';
 import { scripted } from '../../../src/testing/scripted.ts';
@@ -109,6 +110,16 @@ async function stage(receiver: Receiver, options: StageOptions = {}) {
     return notifications;
   };
   return { clock, store, folder, agent, catalog, errors, create };
+}
+
+/** Puts events onto the log of a session, of which nobody hears. */
+async function committed(store: Store, events: readonly SessionEvent[]): Promise<void> {
+  const head = { kind: 'session', name: 'tester', status: 'running', title: 'x' } as const;
+  const writer = await store.create('ses_1', head);
+  const lines = events.map(({ seq, at, session, turn, cause, ...body }) =>
+    encodeEvent({ seq, at, session, turn, cause }, body as EventBody),
+  );
+  await new Promise<void>((resolve) => writer.append({ expectedSeq: 0, events: lines }, () => resolve()));
 }
 
 const all = (notifications: Notifications) => notifications.list({ limit: 200 });
@@ -298,17 +309,7 @@ describe('a notification', () => {
     for (let minutes = 0; minutes < 20; minutes++) await clock.advance(60_000);
     const session = sessionOf(clock);
     const failed = session.failed();
-    const writer = await store.create('ses_1', {
-      kind: 'session',
-      name: 'tester',
-      status: 'running',
-      title: 'x',
-    });
-    const lines = [session.started, failed].map((event) => {
-      const { seq, at, session: id, turn, cause, ...body } = event;
-      return encodeEvent({ seq, at, session: id, turn, cause }, body as EventBody);
-    });
-    await new Promise<void>((resolve) => writer.append({ expectedSeq: 0, events: lines }, () => resolve()));
+    await committed(store, [session.started, failed]);
     // Nothing had happened for long before: of what did, the process never heard.
     await one.close();
     await clock.advance(3_600_000);
@@ -318,6 +319,33 @@ describe('a notification', () => {
       await eventually(async () => expect(await all(next)).toMatchObject([{ status: 'sent', seq: 2 }]));
       await next.close();
     }
+  });
+
+  it('is not lost in a fleet where one died between the event and the outbox and others live on', async () => {
+    const receiver = await openReceiver();
+    const clock = createSimulatedClock();
+    let workers: readonly Pick<WorkerRow, 'id' | 'alive' | 'quietMs'>[] = [];
+    const store = {
+      ...createMemoryStore({ clock }),
+      shared: { workers: async () => workers } as unknown as SharedStore,
+    };
+    const { create } = await stage(receiver, { clock, store });
+    const others = [create(), create()];
+    const session = sessionOf(clock);
+    await committed(store, [session.started, session.failed()]);
+    workers = [
+      { id: 1, alive: false, quietMs: 3_600_000 }, // long before
+      { id: 2, alive: true, quietMs: 0 },
+    ];
+    for (let minutes = 0; minutes < 3; minutes++) await clock.advance(60_000);
+    expect(await all(others[0] as Notifications)).toEqual([]);
+    workers = [...workers, { id: 3, alive: false, quietMs: 180_000 }];
+    await clock.advance(30_000);
+    await eventually(async () =>
+      expect(await all(others[0] as Notifications)).toMatchObject([{ status: 'sent', seq: 2 }]),
+    );
+    for (let minutes = 0; minutes < 3; minutes++) await clock.advance(60_000);
+    expect(receiver.received).toHaveLength(1);
   });
 
   it('is sent by one of two processes on one store', async () => {
@@ -556,15 +584,7 @@ describe('what is told', () => {
     const receiver = await openReceiver();
     const { clock, create, store } = await stage(receiver);
     const { started, failed } = sessionOf(clock);
-    const writer = await store.create('ses_1', {
-      kind: 'session',
-      name: 'tester',
-      status: 'running',
-      title: 'x',
-    });
-    const { seq, at, session, turn, cause, ...body } = started;
-    const line = encodeEvent({ seq, at, session, turn, cause }, body as EventBody);
-    await new Promise<void>((resolve) => writer.append({ expectedSeq: 0, events: [line] }, () => resolve()));
+    await committed(store, [started]);
     const notifications = create();
     notifications.observe(failed());
     await eventually(() => expect(receiver.received).toHaveLength(1));

@@ -1,10 +1,13 @@
 import { openReviews, reviewOf } from '../../events/fold-reviews.ts';
+import type { Review } from '../../events/state.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { ClearCall, PerformCall, SchedulerEdges } from '../../scheduler/edges.ts';
 import type { Scheduler } from '../../scheduler/scheduler.ts';
 import type { Approve, Target } from '../../targets/target.ts';
+import { type CalledAtRest, type Rest, waitsFor } from '../children/rest.ts';
+import type { OnWaiting } from '../runtime-types.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { Stop } from '../stop.ts';
 import { createAsking } from './ask-people.ts';
@@ -30,8 +33,10 @@ export interface Reviews {
   within(exchange: Stop): Reviews;
   /** Whether the model has nothing new to see, and all it has asked for waits for a person. */
   isOnlyWaiting(): boolean;
-  /** An action has ended. */
-  onEnded(): void;
+  /** An action has ended, or what it calls may have come to rest. */
+  moved(): void;
+  /** Whether whoever resumes the session may go on with what waits in it: then it is not held for it. */
+  readonly goesOnElsewhere: boolean;
   /** Closes reviews of a resumed session that nobody needs any more. */
   tidy(): void;
 }
@@ -44,12 +49,15 @@ export interface ReviewEdges {
   readonly find: (action: ClearCall['action']) => Target | undefined;
   readonly agent: () => JsonObject;
   readonly approve?: Approve | undefined;
-  /** Keeps the session in this process while it waits. */
-  readonly hold: boolean;
+  /** The agents that it calls. */
+  readonly called: CalledAtRest;
+  readonly rest: Rest;
+  /** What becomes of a session with nothing to do but wait: one that was called leaves it to the one above it. */
+  readonly atRest: OnWaiting | 'tell';
 }
 
 export function createReviews(edges: ReviewEdges): Reviews {
-  const { log, stop, clock, approve } = edges;
+  const { log, stop, clock, approve, called, rest } = edges;
   const { state } = log;
   /** Most sessions ask nobody. */
   let made: Asking | undefined;
@@ -63,14 +71,35 @@ export function createReviews(edges: ReviewEdges): Reviews {
   /** Behind what is going on now: who waits for an action that has just ended is told first. */
   const lookSoon = () => queueMicrotask(look);
   const look = () => {
-    if (!idle || made?.isBusy() === true || state.status === 'waiting' || stop.reason !== undefined) return;
-    const open = openReviews(state);
-    if (open.length === 0 || !edges.scheduler().atRest()) return;
-    log.append({ type: 'session.waiting', for: `review ${open.map(({ review }) => review).join(', ')}` });
-    if (edges.hold) return;
-    log.seal(); // from here on the log belongs to whoever resumes it
-    stop.now({ kind: 'wait' });
+    const all = waitsNow();
+    if (all !== undefined) settle(openReviews(state), all);
+    if (edges.atRest === 'tell') tellAbove(all !== undefined);
   };
+  /** The reviews that it waits for, where there is nothing else to do. */
+  const waitsNow = (): readonly Review[] | undefined => {
+    if (!idle || made?.isBusy() === true || stop.reason !== undefined) return undefined;
+    const open = openReviews(state);
+    if (open.length === 0 && called.isEmpty()) return undefined;
+    return edges.scheduler().atRest() ? [...open, ...called.reviews()] : undefined;
+  };
+  const settle = (own: readonly Review[], all: readonly Review[]) => {
+    // One that is held for what it called would go on without a word on its log.
+    const isSaid = edges.atRest === 'release' || own.length === all.length;
+    if (isSaid && state.status !== 'waiting')
+      log.append({ type: 'session.waiting', for: waitsFor(state, own) });
+    if (edges.atRest !== 'release') return;
+    log.seal(); // from here on the log belongs to whoever resumes it
+    stop.now({ kind: 'wait', reviews: all });
+  };
+  let toldRest = false;
+  /** Once all up to here is on the log, so that the one above has it, too. */
+  const tellAbove = (isAtRest: boolean) => {
+    if (isAtRest === toldRest) return;
+    toldRest = isAtRest;
+    if (isAtRest) log.flushed().then(rest.moved, nothing);
+    else rest.moved();
+  };
+  rest.reviews = waitsNow;
 
   const waitUntil = (given: Stop, start: (done: () => void) => void): Promise<void> | undefined => {
     const waits = given.until((done) => {
@@ -80,11 +109,17 @@ export function createReviews(edges: ReviewEdges): Reviews {
         done();
       });
     });
-    if (waits !== undefined && state.reviews.length > 0) lookSoon();
+    if (waits !== undefined) moved();
     return waits;
   };
 
+  const moved = () => {
+    if (state.reviews.length > 0 || !called.isEmpty()) lookSoon();
+  };
+
   const reviews: Reviews = {
+    moved,
+    goesOnElsewhere: edges.atRest !== 'hold',
     clear(call) {
       const known = reviewOf(state, call.action.id);
       if (known?.answer === 'rejected') return Promise.resolve(refusedBy(known));
@@ -121,10 +156,7 @@ export function createReviews(edges: ReviewEdges): Reviews {
     isOnlyWaiting() {
       const { results, faults, rejected } = state.news;
       const isNew = results.length + faults.length + rejected.length > 0;
-      return state.reviews.length > 0 && !isNew && edges.scheduler().atRest();
-    },
-    onEnded() {
-      if (state.reviews.length > 0) lookSoon();
+      return (state.reviews.length > 0 || !called.isEmpty()) && !isNew && edges.scheduler().atRest();
     },
     tidy() {
       for (const { review, action } of openReviews(state)) {
@@ -135,4 +167,8 @@ export function createReviews(edges: ReviewEdges): Reviews {
     },
   };
   return reviews;
+}
+
+function nothing(): void {
+  // a log that cannot be written ends the session
 }

@@ -182,6 +182,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       isAlive: ownership.isAliveOwner,
       hostOf: (owner) => owner.place,
     },
+    async bury() {
+      await askFreely(`SELECT "${schema}".sweep_2($1, $2)`, [ownership.id, timing.leaseMs]);
+    },
     async openGraphs() {
       const { startGraphThread } = await import('../sqlite/graph/start-graph-thread.ts');
       const path = resolve(options.graphs);

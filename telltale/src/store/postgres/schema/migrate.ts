@@ -121,7 +121,7 @@ async function look(
 /** A role that may only read would otherwise fail at the first write, hours later. */
 async function checkRights(client: Client, { schema, place }: Where): Promise<void> {
   const { rows } = await client.query(
-    `SELECT current_user AS who, t.name FROM unnest(ARRAY['heads', 'log', 'owners', 'callers', 'inbox', 'kv']) AS t(name)
+    `SELECT current_user AS who, t.name FROM unnest(ARRAY['heads', 'log', 'owners', 'callers', 'inbox', 'kv', 'deaths']) AS t(name)
       WHERE NOT has_table_privilege(format('%I.%I', $1::text, t.name), 'INSERT')
         OR NOT has_table_privilege(format('%I.%I', $1::text, t.name), 'UPDATE') LIMIT 1`,
     [schema],

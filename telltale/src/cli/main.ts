@@ -170,7 +170,10 @@ async function reportStack({ stack, message }: RuntimeError, { env, stderr }: Io
 }
 
 function hintOf({ hint, code }: RuntimeError, argv: readonly string[]): string | undefined {
-  if (hint !== undefined) return namingStore(hint, storeFlag(optionValue('--store', argv)));
+  if (hint !== undefined) {
+    const told = code === 'store_unreachable' ? `${hint} Then run the command again.` : hint;
+    return namingStore(told, storeFlag(optionValue('--store', argv)));
+  }
   return code === 'internal' ? 'Set TELLTALE_DEBUG=1 for the stack trace.' : undefined;
 }
 

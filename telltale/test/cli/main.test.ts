@@ -17,6 +17,8 @@ const greet: RegisterCommand = (program, { io, run }) => {
       run(async (name: string) => {
         if (name === 'nobody')
           throw new RuntimeError('nobody_there', 'There is nobody.', { hint: 'Name somebody.' });
+        if (name === 'away')
+          throw new RuntimeError('store_unreachable', 'It is away.', { hint: 'Look whether it runs.' });
         if (name === 'bug') throw new TypeError('x is not a function');
         await io.stdout.write(`Hello ${name}\n`);
         return name === 'stranger' ? EXIT.failed : EXIT.ok;
@@ -112,6 +114,11 @@ describe('main', () => {
     const misspelt = await run(['greet', '--json', '--tmies', '3']);
     expect(misspelt.code).toBe(2);
     expect(JSON.parse(misspelt.out).error).toMatchObject({ code: 'usage', hint: 'Did you mean --times?' });
+  });
+
+  it('says what to do where a database is away: nothing is tried again once the command has ended', async () => {
+    const { err } = await run(['greet', 'away']);
+    expect(err).toContain('→ Look whether it runs. Then run the command again.');
   });
 
   it('takes --json behind -- for an argument', async () => {

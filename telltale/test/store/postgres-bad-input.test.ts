@@ -219,6 +219,20 @@ describe('a schema', () => {
     expect(await picture()).toEqual(before);
   });
 
+  test('beside which the schema of its queue is another’s is not made', PATIENT, async () => {
+    await home.sql(
+      `CREATE SCHEMA "${home.schema}_jobs"; CREATE TABLE "${home.schema}_jobs".openings (title text)`,
+    );
+    const before = await picture();
+    expect(await refusal(home.url)).toMatchObject({
+      code: 'store_foreign',
+      message: expect.stringMatching(/_jobs".*"openings"/),
+    });
+    expect(await picture()).toEqual(before);
+    await home.sql(`DROP TABLE "${home.schema}_jobs".openings`);
+    await home.open(); // an administrator may have made it for us
+  });
+
   test('of a newer version is refused, unless it says that this one may work on it', PATIENT, async () => {
     await (await home.open()).close();
     await home.sql('UPDATE {S}.meta SET version = 99, compatible = 98');

@@ -180,6 +180,39 @@ test('an owner lives as long as he gives signs of life, and no longer', PATIENT,
   expect((await store.info('next'))?.owner).toMatchObject({ pid: process.pid });
 });
 
+test(
+  'reads that take longer than the lease cost nobody what he holds, also when a connection is cut',
+  PATIENT,
+  async () => {
+    const [store, other] = [await home.open(QUICK), await home.open(QUICK)];
+    await store.create('s', RUN);
+    const reads = Array.from({ length: 6 }, () => store.shared.database.execute('SELECT pg_sleep(1.2)', []));
+    let looks = 0;
+    const isHeld = async () => {
+      looks += 1;
+      expect(await names(other)).toEqual([]);
+      expect(store.shared.isAlive()).toBe(true);
+    };
+    const over = Promise.all(reads);
+    let isOver = false;
+    void over.then(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await isHeld();
+      // The first beats find no other way than that of the reads.
+      if (looks < 4)
+        await home.sql(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+          AND pid <> pg_backend_pid() AND query ~ '(^LISTEN|pg_notify|SET beat_at)'`,
+        );
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await over;
+    expect(looks).toBeGreaterThan(5);
+  },
+);
+
 test('an owner who was declared dead in the instant in which he took a stream does not keep it', async () => {
   const [store, other] = [await home.open(), await home.open()];
   await store.create('s', RUN);

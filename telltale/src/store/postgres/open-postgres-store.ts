@@ -74,7 +74,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   };
   const ownership = createOwnership({
     pool,
-    aside: (config) => wire.link.query(config),
+    aside: () => wire.link,
     ask: askFreely,
     schema,
     self: { pid: self.pid, startedAt: self.startedAt, host: hostname(), peer },

@@ -1,6 +1,5 @@
 import type { Review, SessionState } from '../../events/state.ts';
 import { openChildren } from './child-id.ts';
-import type { ChildSession } from './lineage.ts';
 
 /** Where a session says to whoever called it that there is nothing to do in it but wait for people. */
 export interface Rest {
@@ -25,10 +24,15 @@ export function createRest(): Rest {
   };
 }
 
+/** What says of itself that it rests. */
+interface Resting {
+  readonly rest: Pick<Rest, 'reviews' | 'onMoved'>;
+}
+
 /** The agents that a session calls, as far as their sessions are at rest. */
 export interface CalledAtRest {
   /** Until the returned function is called. */
-  add(action: string, session: ChildSession): () => void;
+  add(action: string, session: Resting): () => void;
   has(action: string): boolean;
   /** Whether there may be any. */
   isEmpty(): boolean;
@@ -38,7 +42,7 @@ export interface CalledAtRest {
 
 /** `moved` is told when one may have come to rest. */
 export function createCalledAtRest(moved: () => void): CalledAtRest {
-  const called = new Map<string, ChildSession>();
+  const called = new Map<string, Resting>();
   return {
     add(action, session) {
       called.set(action, session);

@@ -1,17 +1,13 @@
 import { openReviews, reviewOf } from '../../events/fold-reviews.ts';
-import type { Review } from '../../events/state.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { ClearCall, PerformCall, SchedulerEdges } from '../../scheduler/edges.ts';
-import type { Scheduler } from '../../scheduler/scheduler.ts';
 import type { Approve, Target } from '../../targets/target.ts';
-import { type CalledAtRest, type Rest, waitsFor } from '../children/rest.ts';
-import type { OnWaiting } from '../runtime-types.ts';
-import type { SessionLog } from '../session-log.ts';
 import type { Stop } from '../stop.ts';
 import { createAsking } from './ask-people.ts';
 import type { Asking } from './asking.ts';
+import { createComingToRest, type RestEdges } from './come-to-rest.ts';
 import { refusedBy } from './review-errors.ts';
 
 /** What a session asks people, and how it waits for them. */
@@ -41,84 +37,38 @@ export interface Reviews {
   tidy(): void;
 }
 
-export interface ReviewEdges {
-  readonly log: SessionLog;
-  readonly stop: Stop;
+export interface ReviewEdges extends Omit<RestEdges, 'isBusy'> {
   readonly clock: Clock;
-  readonly scheduler: () => Pick<Scheduler, 'atRest'>;
   readonly find: (action: ClearCall['action']) => Target | undefined;
   readonly agent: () => JsonObject;
   readonly approve?: Approve | undefined;
-  /** The agents that it calls. */
-  readonly called: CalledAtRest;
-  readonly rest: Rest;
-  /** What becomes of a session with nothing to do but wait: one that was called leaves it to the one above it. */
-  readonly atRest: OnWaiting | 'tell';
 }
 
 export function createReviews(edges: ReviewEdges): Reviews {
-  const { log, stop, clock, approve, called, rest } = edges;
+  const { log, stop, clock, approve } = edges;
   const { state } = log;
   /** Most sessions ask nobody. */
   let made: Asking | undefined;
   const asking = () => {
-    made ??= createAsking({ log, clock, agent: edges.agent, approve, changed: lookSoon });
+    made ??= createAsking({ log, clock, agent: edges.agent, approve, changed: rest.lookSoon });
     return made;
   };
-  /** Whether the loop has nothing to do until an action ends. */
-  let idle = false;
-
-  /** Behind what is going on now: who waits for an action that has just ended is told first. */
-  const lookSoon = () => queueMicrotask(look);
-  const look = () => {
-    const all = waitsNow();
-    if (all !== undefined) settle(openReviews(state), all);
-    if (edges.atRest === 'tell') tellAbove(all !== undefined);
-  };
-  /** The reviews that it waits for, where there is nothing else to do. */
-  const waitsNow = (): readonly Review[] | undefined => {
-    if (!idle || made?.isBusy() === true || stop.reason !== undefined) return undefined;
-    const open = openReviews(state);
-    if (open.length === 0 && called.isEmpty()) return undefined;
-    return edges.scheduler().atRest() ? [...open, ...called.reviews()] : undefined;
-  };
-  const settle = (own: readonly Review[], all: readonly Review[]) => {
-    // One that is held for what it called would go on without a word on its log.
-    const isSaid = edges.atRest === 'release' || own.length === all.length;
-    if (isSaid && state.status !== 'waiting')
-      log.append({ type: 'session.waiting', for: waitsFor(state, own) });
-    if (edges.atRest !== 'release') return;
-    log.seal(); // from here on the log belongs to whoever resumes it
-    stop.now({ kind: 'wait', reviews: all });
-  };
-  let toldRest = false;
-  /** Once all up to here is on the log, so that the one above has it, too. */
-  const tellAbove = (isAtRest: boolean) => {
-    if (isAtRest === toldRest) return;
-    toldRest = isAtRest;
-    if (isAtRest) log.flushed().then(rest.moved, nothing);
-    else rest.moved();
-  };
-  rest.reviews = waitsNow;
+  const rest = createComingToRest({ ...edges, isBusy: () => made?.isBusy() === true });
 
   const waitUntil = (given: Stop, start: (done: () => void) => void): Promise<void> | undefined => {
     const waits = given.until((done) => {
-      idle = true;
+      rest.setIdle(true);
       start(() => {
-        idle = false;
+        rest.setIdle(false);
         done();
       });
     });
-    if (waits !== undefined) moved();
+    if (waits !== undefined) rest.moved();
     return waits;
   };
 
-  const moved = () => {
-    if (state.reviews.length > 0 || !called.isEmpty()) lookSoon();
-  };
-
   const reviews: Reviews = {
-    moved,
+    moved: rest.moved,
     goesOnElsewhere: edges.atRest !== 'hold',
     clear(call) {
       const known = reviewOf(state, call.action.id);
@@ -143,20 +93,20 @@ export function createReviews(edges: ReviewEdges): Reviews {
     },
     decide(...decision) {
       const ends = stop.reason?.kind;
-      return ends === 'cancel' || ends === 'fail' ? false : asking().decide(...decision);
+      if (ends === 'cancel' || ends === 'fail') return false;
+      rest.answered();
+      return asking().decide(...decision);
     },
     until: (start) => waitUntil(stop, start),
     within(exchange) {
       // The session goes on behind it, and is busy then.
-      exchange.onStop(() => {
-        idle = false;
-      });
+      exchange.onStop(() => rest.setIdle(false));
       return { ...reviews, until: (start) => waitUntil(exchange, start) };
     },
     isOnlyWaiting() {
       const { results, faults, rejected } = state.news;
       const isNew = results.length + faults.length + rejected.length > 0;
-      return (state.reviews.length > 0 || !called.isEmpty()) && !isNew && edges.scheduler().atRest();
+      return rest.mayWait() && !isNew && edges.scheduler().atRest();
     },
     tidy() {
       for (const { review, action } of openReviews(state)) {
@@ -167,8 +117,4 @@ export function createReviews(edges: ReviewEdges): Reviews {
     },
   };
   return reviews;
-}
-
-function nothing(): void {
-  // a log that cannot be written ends the session
 }

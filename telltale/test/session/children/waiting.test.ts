@@ -1,3 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSystemClock } from '../../../src/kernel/clock.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
@@ -18,6 +22,12 @@ const member = (name: string, manifest: string, turns: readonly string[]) => ({
   [`team/${name}.turns.json`]: JSON.stringify({ turns }),
 });
 
+const pause = (ms: number) => `await new Promise((done) => setTimeout(done, ${ms}));`;
+/** Has a tool wait for a file. */
+const until = (file: string) =>
+  `const { existsSync } = await import('node:fs'); while (!existsSync(${JSON.stringify(file)})) ${pause(10)}`;
+const LOOKS = pause(150);
+
 const FLOW = `kind: Workflow
 name: ship
 trigger: { type: manual }
@@ -25,16 +35,28 @@ steps:
   - { name: ops, type: agent, target: ops, parameters: { input: "Ship it." } }
 `;
 
+const BESIDE = `kind: Workflow
+name: beside
+trigger: { type: manual }
+steps:
+  - name: both
+    type: parallel
+    branches:
+      - [{ name: ops, type: agent, target: ops, parameters: { input: "Ship it." } }]
+      - [{ name: look, type: tool, target: look }, { name: up, type: wait, event: custom, match: { name: up } }]
+`;
+
 /** An agent that calls others, of whom one asks a person; runtimes on one store, one after the other. */
-async function scene(turns: readonly string[], manifest = '') {
+async function scene(turns: readonly string[], manifest = '', { deploys = '', looks = LOOKS } = {}) {
   const folder = agentFolder(`${IMPORTS}${manifest}`, {
-    ...tool('deploy', 'return `deployed ${input.to}`;', 'approval: always\n'),
-    ...tool('look', 'await new Promise((done) => setTimeout(done, 150)); return "seen";'),
+    ...tool('deploy', `${deploys} return \`deployed \${input.to}\`;`, 'approval: always\n'),
+    ...tool('look', `${looks} return "seen";`),
     ...member('ops', 'import: { tools: ["../tools/*.yml"] }\n', OPS),
     ...member('lead', 'import: { agents: ["./ops.yml"] }\n', [
       `${call('o', 'ops', {}, 'sync')}<response>Lead: $o</response>`,
     ]),
     'ship.flow.yml': FLOW,
+    'beside.flow.yml': BESIDE,
     'turns.json': JSON.stringify({ turns }),
   });
   const store = createMemoryStore({ clock: createSystemClock() });
@@ -154,5 +176,29 @@ describe('a run whose agent waits for a person', () => {
     await first.answer(asked?.review ?? '', { approved: true, by: 'ann' });
     const ended = await (await first.workflows.resume(run.id, { onWaiting: 'hold' })).result;
     expect(ended).toMatchObject({ status: 'completed', output: 'Ops: deployed prod' });
+  });
+
+  it('is held again as soon as there is an answer, though all else in it waits', async () => {
+    const gate = (name: string) => join(tmpdir(), `${name}-${randomUUID()}`);
+    const [looked, deployed] = [gate('looked'), gate('deployed')];
+    const { agent, store, open } = await scene([], '', { deploys: until(deployed), looks: until(looked) });
+    const runtime = await open();
+    const run = runtime.workflows.start(findWorkflow(agent, 'beside'));
+    const below = async () => (await store.list({ parent: run.id }))[0];
+    await expect.poll(async () => (await below())?.status).toBe('waiting');
+    const [asked] = await runtime.reviews();
+    const ops = asked?.session ?? '';
+    await runtime.answer(asked?.review ?? '', { approved: true, by: 'ann' });
+    await expect.poll(() => types(runtime, ops)).toContain('action.started');
+    writeFileSync(looked, '');
+    const steps = async () => (await runtime.workflows.state(run.id)).steps;
+    await expect
+      .poll(async () => [...(await steps()).values()].map(({ status }) => status))
+      .toContain('completed');
+    await new Promise((resolve) => setTimeout(resolve, 50)); // the line of the other step parks
+    writeFileSync(deployed, '');
+    expect(await run.result).toMatchObject({ status: 'waiting', waiting: { for: 'event custom' } });
+    expect(await types(runtime, ops)).not.toContain('session.resumed');
+    expect((await store.info(ops))?.status).toBe('completed');
   });
 });

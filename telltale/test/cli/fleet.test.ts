@@ -334,7 +334,11 @@ describe('a fleet', () => {
 
   it.each([
     ['a store of one machine', 'sqlite:x.db', /store of one machine[\s\S]*postgres:\/\//],
-    ['a database that nobody answers for', 'postgres://me:secret@127.0.0.1:1/x', /127\.0\.0\.1:1\/x[\s\S]*run the command again/],
+    [
+      'a database that nobody answers for',
+      'postgres://me:secret@127.0.0.1:1/x',
+      /127\.0\.0\.1:1\/x[\s\S]*run the command again/,
+    ],
     ['an address that is none', 'postgres://me:secret@%zz/x', /two hex digits/],
   ])('says what to do about %s, and shows no password', async (_what, store, said) => {
     const { folder } = newFleet();

@@ -10,6 +10,21 @@ const NOWHERE_EVENTS = 10;
 const LONGEST_PAUSE_S = 60;
 
 /**
+ * The stream that is to be taken up where something came for stream `s`: itself, unless it is a session that another
+ * called. What called that one has to wait: where it runs, it is found by itself.
+ */
+const GOES_ON = `LATERAL (SELECT CASE
+  WHEN NOT (s.kind = 'session' AND s.parent IS NOT NULL) THEN s.id
+  WHEN EXISTS (SELECT 1 FROM {S}.streams p JOIN {S}.heads ph ON ph.id = p.id
+    WHERE p.stream = s.parent AND ph.owner IS NULL AND ph.status = 'waiting') THEN {S}.goes_on_1(s.id)
+  END AS id)`;
+
+/** There is one, and it does not pause. */
+const MAY_GO_ON = `g.id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {S}.deaths d
+  WHERE d.id = g.id AND d.count > 1 AND clock_timestamp() < d.at + interval '1 second'
+    * (least(${LONGEST_PAUSE_S}, 2 ^ least(d.count - 1, 16)) * (0.5 + (hashint8(d.id + d.count) & 1023) / 1023.0)))`;
+
+/**
  * `deaths`: streams whose owner died while he held them, how often in a row, and how far they were then. Written in the
  * transaction that buries the owner, so that no worker has to live to tell. The first costs no pause: most workers die of
  * something else. Pauses differ from stream to stream, so that one that kills its workers does not take the same others
@@ -17,8 +32,8 @@ const LONGEST_PAUSE_S = 60;
  *
  * `sweep_2` is `sweep_1`, and counts. Those that resigned are no longer among the owners: nothing is counted for them.
  *
- * `goes_on`: the stream that is to be taken up where something came for this one: itself, unless it is a session that
- * another called. Null where that one runs (it is found by itself), is held or has ended, and while it pauses.
+ * `goes_on`: up from a session that another called to the session at the top, or to the nearest run that leads no session.
+ * Null where that one does not wait, or is held.
  *
  * `orphans_2` is `orphans_1` of those.
  */
@@ -64,27 +79,15 @@ BEGIN
   RETURN v_freed > 0;
 END $$;
 
-CREATE FUNCTION {S}.goes_on_1(p_id bigint) RETURNS bigint LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
-DECLARE
-  v_id bigint := p_id;
-BEGIN
-  PERFORM 1 FROM {S}.streams s WHERE s.id = p_id AND s.kind = 'session' AND s.parent IS NOT NULL;
-  IF FOUND THEN
-    WITH RECURSIVE up AS (
-      SELECT s.id, s.stream, s.kind, s.parent, 0 AS depth FROM {S}.streams s WHERE s.id = p_id
-      UNION ALL
-      SELECT p.id, p.stream, p.kind, p.parent, up.depth + 1 FROM up JOIN {S}.streams p ON p.stream = up.parent
-        WHERE up.depth < ${MOST_PARENTS} AND (up.kind = 'session' OR up.stream = up.parent || '~lead')
-    ) SELECT t.id INTO v_id FROM (SELECT * FROM up ORDER BY up.depth DESC LIMIT 1) t JOIN {S}.heads h ON h.id = t.id
-      WHERE (t.kind = 'run' OR t.parent IS NULL) AND h.owner IS NULL AND h.status = 'waiting';
-  END IF;
-  PERFORM 1 FROM {S}.deaths d WHERE d.id = v_id AND d.count > 1 AND clock_timestamp() < d.at + interval '1 second'
-    * (least(${LONGEST_PAUSE_S}, 2 ^ least(d.count - 1, 16)) * (0.5 + (hashint8(d.id + d.count) & 1023) / 1023.0));
-  IF FOUND THEN
-    RETURN NULL;
-  END IF;
-  RETURN v_id;
-END $$;
+CREATE FUNCTION {S}.goes_on_1(p_id bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+  WITH RECURSIVE up AS (
+    SELECT s.id, s.stream, s.kind, s.parent, 0 AS depth FROM {S}.streams s WHERE s.id = p_id
+    UNION ALL
+    SELECT p.id, p.stream, p.kind, p.parent, up.depth + 1 FROM up JOIN {S}.streams p ON p.stream = up.parent
+      WHERE up.depth < ${MOST_PARENTS} AND (up.kind = 'session' OR up.stream = up.parent || '~lead')
+  ) SELECT t.id FROM (SELECT * FROM up ORDER BY up.depth DESC LIMIT 1) t JOIN {S}.heads h ON h.id = t.id
+    WHERE (t.kind = 'run' OR t.parent IS NULL) AND h.owner IS NULL AND h.status = 'waiting'
+$$;
 
 CREATE FUNCTION {S}.orphans_2(p_limit bigint)
 RETURNS TABLE (stream text, kind text, name text, status text, root text, deaths integer)
@@ -107,16 +110,16 @@ BEGIN
   RETURN QUERY
     SELECT s.stream, s.kind, s.name, h.status, {S}.root_1(s.stream, s.parent), coalesce(d.count, 0) FROM (
       SELECT c.id, min(c.since) AS since FROM (
-        (SELECT g.id, h.updated_at AS since FROM {S}.heads h, LATERAL (SELECT {S}.goes_on_1(h.id) AS id) g
-          WHERE h.owner IS NULL AND h.status = 'running' AND g.id IS NOT NULL ORDER BY h.id LIMIT p_limit)
+        (SELECT g.id, h.updated_at AS since FROM {S}.heads h JOIN {S}.streams s ON s.id = h.id, ${GOES_ON} g
+          WHERE h.owner IS NULL AND h.status = 'running' AND ${MAY_GO_ON} ORDER BY h.id LIMIT p_limit)
         UNION ALL
-        (SELECT g.id, h.due_at FROM {S}.heads h, LATERAL (SELECT {S}.goes_on_1(h.id) AS id) g
+        (SELECT g.id, h.due_at FROM {S}.heads h JOIN {S}.streams s ON s.id = h.id, ${GOES_ON} g
           WHERE h.owner IS NULL AND h.due_at IS NOT NULL AND h.due_at <= v_now AND h.status IN ('running', 'waiting')
-            AND g.id IS NOT NULL ORDER BY h.due_at LIMIT p_limit)
+            AND ${MAY_GO_ON} ORDER BY h.due_at LIMIT p_limit)
         UNION ALL
         (SELECT g.id, (SELECT min(i.at) FROM {S}.inbox i WHERE i.stream = h.id)
-          FROM unnest(v_mail) AS m(id) JOIN {S}.heads h ON h.id = m.id, LATERAL (SELECT {S}.goes_on_1(h.id) AS id) g
-          WHERE h.owner IS NULL AND h.status IN ('running', 'waiting') AND g.id IS NOT NULL LIMIT p_limit)
+          FROM unnest(v_mail) AS m(id) JOIN {S}.heads h ON h.id = m.id JOIN {S}.streams s ON s.id = h.id, ${GOES_ON} g
+          WHERE h.owner IS NULL AND h.status IN ('running', 'waiting') AND ${MAY_GO_ON} LIMIT p_limit)
       ) c GROUP BY c.id
     ) f JOIN {S}.streams s ON s.id = f.id JOIN {S}.heads h ON h.id = f.id LEFT JOIN {S}.deaths d ON d.id = f.id
     ORDER BY f.since, f.id LIMIT p_limit;

@@ -22,36 +22,57 @@ export async function main(
   commands?: readonly RegisterCommand[],
   runtimes: RuntimePort = sessionRuntimes,
 ): Promise<number> {
+  const command: Stopping = { endsWhenStopped: false };
   try {
-    const ended = await runCommand(argv, io, commands ?? (await commandsFor(argv)), runtimes);
-    const isInOrder = ended.endsWhenStopped && !(io.signal.reason instanceof RuntimeError);
-    return io.signal.aborted && !isInOrder ? await stopped(argv, io) : ended.code;
+    const code = await runCommand(argv, io, commands ?? (await commandsFor(argv)), runtimes, command);
+    const isInOrder = command.endsWhenStopped && !(io.signal.reason instanceof RuntimeError);
+    return io.signal.aborted && !isInOrder ? await stopped(argv, io) : code;
   } catch (thrown) {
-    if (io.signal.aborted) return stopped(argv, io);
     const error = toRuntimeError(thrown);
+    if (io.signal.aborted) return stopped(argv, io, isFailure(thrown, command, io) ? error : undefined);
     await report(error, argv, io);
     return isUsage(error) ? EXIT.usage : EXIT.failed;
   }
 }
 
-/** A person wanted it to end, or an error outside of the command did not let it go on. */
-async function stopped(argv: readonly string[], io: Io): Promise<ExitCode> {
+interface Stopping {
+  /** It goes on until it is told to stop: then that is how it ends. */
+  endsWhenStopped: boolean;
+}
+
+/** A person wanted it to end, or an error outside of the command did not let it go on, or `failure` did not let it end. */
+async function stopped(argv: readonly string[], io: Io, failure?: RuntimeError): Promise<ExitCode> {
   const { reason } = io.signal;
-  if (!(reason instanceof RuntimeError)) return EXIT.interrupted;
+  const error = reason instanceof RuntimeError ? reason : failure;
+  if (error === undefined) return EXIT.interrupted;
   // Also with --json: the command itself may have printed its JSON.
-  await reportText(reason, argv, io);
+  await reportText(error, argv, io);
   return EXIT.failed;
 }
+
+/**
+ * Whether what a command threw after it was told to stop is more than that it was: of one that ends when it is, anything
+ * is; of others, that the store could not be written or closed.
+ */
+function isFailure(thrown: unknown, { endsWhenStopped }: Stopping, { signal }: Io): boolean {
+  if (thrown === signal.reason || (thrown instanceof Error && thrown.name === 'AbortError')) return false;
+  const { code } = toRuntimeError(thrown);
+  if (CLOSED.has(code)) return false;
+  return endsWhenStopped || code.startsWith('store_');
+}
+
+/** What was asked of something that had been closed meanwhile. */
+const CLOSED: ReadonlySet<string> = new Set(['runtime_closed', 'store_closed', 'engine_closed']);
 
 async function runCommand(
   argv: readonly string[],
   io: Io,
   commands: readonly RegisterCommand[],
   runtimes: RuntimePort,
-): Promise<{ readonly code: ExitCode; readonly endsWhenStopped: boolean }> {
+  stopping: Stopping,
+): Promise<ExitCode> {
   const printed: string[] = [];
   let exitCode: ExitCode = EXIT.ok;
-  let endsWhenStopped = false;
   const context: CommandContext = {
     io,
     runtimes,
@@ -61,7 +82,7 @@ async function runCommand(
         exitCode = await action(...(args as unknown as Args));
       },
     endsWhenStopped() {
-      endsWhenStopped = true;
+      stopping.endsWhenStopped = true;
     },
   };
   const program = createProgram(io, (text) => printed.push(text));
@@ -75,7 +96,7 @@ async function runCommand(
     if (thrown.exitCode !== 0) throw usageOf(thrown, helpCommand(program, argv));
   }
   await io.stdout.write(printed.join(''));
-  return { code: exitCode, endsWhenStopped };
+  return exitCode;
 }
 
 /** commander with every door to the process shut: it prints through `print` and throws where it would exit. */
@@ -149,7 +170,10 @@ async function reportStack({ stack, message }: RuntimeError, { env, stderr }: Io
 }
 
 function hintOf({ hint, code }: RuntimeError, argv: readonly string[]): string | undefined {
-  if (hint !== undefined) return namingStore(hint, storeFlag(optionValue('--store', argv)));
+  if (hint !== undefined) {
+    const told = code === 'store_unreachable' ? `${hint} Then run the command again.` : hint;
+    return namingStore(told, storeFlag(optionValue('--store', argv)));
+  }
   return code === 'internal' ? 'Set TELLTALE_DEBUG=1 for the stack trace.' : undefined;
 }
 

@@ -76,9 +76,11 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
     atRest() {
       let asks = false;
       if (awaitsOutside(works)) return false;
-      for (const { stage } of works.runs.values()) {
-        if (stage.at === 'clearing') asks = true;
-        else if (stage.at !== 'waiting') return false;
+      for (const { stage, action } of works.runs.values()) {
+        if (stage.at === 'clearing' || (stage.at === 'running' && edges.rests?.(action.id) === true))
+          asks = true;
+        // Where those at rest have all places, whoever stands behind them cannot begin either.
+        else if (stage.at !== 'waiting' && !(stage.at === 'queued' && works.places <= 0)) return false;
       }
       return asks;
     },

@@ -101,6 +101,11 @@ export interface SchedulerEdges {
    * Must settle soon after the signal is aborted.
    */
   perform(call: PerformCall): Promise<Json>;
+  /**
+   * Whether what a running action calls has nothing to do but wait for a person, so that another process may go on with
+   * it. Absent where none may.
+   */
+  rests?(id: string): boolean;
   lookup: OuterLookup;
   /**
    * Loads what `lookup` has not yet, where `name` stands for something that can be: then true, and `then` is called,

@@ -50,7 +50,7 @@ function adopt(works: Works, from: SessionState, known: ActionState): void {
     holdsStream: false,
   });
   run.attempts = attempts;
-  run.failures = status === 'running' ? attempts - 1 : attempts;
+  run.failures = failuresOf(from, known);
   run.input = known.input ?? reviewOf(from, action.id)?.input ?? hookedInput(from.hooks, action.id);
   run.since = works.edges.clock.monotonic();
   const again =
@@ -58,6 +58,12 @@ function adopt(works: Works, from: SessionState, known: ActionState): void {
   if (status === 'running' && !again)
     finish(works, run, { type: 'action.interrupted', id: action.id, attempt: attempts }, action.id);
   else apply(works, changes, undefined);
+}
+
+/** A try of an agent that was cut off, or let go of while it waited, is gone on with: it has not failed. */
+function failuresOf(from: SessionState, { action, status, attempts }: ActionState): number {
+  if (action.kind === 'agent') return from.children.find((each) => each.action === action.id)?.tries ?? 0;
+  return status === 'running' ? attempts - 1 : attempts;
 }
 
 /** What has ended is in the state; only what it was a part of has to hear of it. */

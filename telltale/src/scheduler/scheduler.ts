@@ -33,7 +33,7 @@ export interface Scheduler {
   turnEnded(ended: 'well' | 'broken'): void;
   /** Unfinished actions of any turn that are not `fire_and_forget`. */
   tracked(): readonly string[];
-  /** Whether all that is unfinished waits for leave to start, or for what does: nothing will move by itself. */
+  /** Whether all that is unfinished waits for leave to start, or for what does (`rests`): nothing will move by itself. */
   atRest(): boolean;
   /** Unfinished `fire_and_forget` actions. */
   untracked(): readonly string[];

@@ -10,6 +10,7 @@ import { createNotifications } from './notify/create-notifications.ts';
 import type { Notifications } from './notify/notifications.ts';
 import { type Caretaker, createCaretaker, type Recovered } from './recovery/create-caretaker.ts';
 import { createFleetCaretaker } from './recovery/fleet-caretaker.ts';
+import { restIdleChats } from './recovery/rest-idle-chats.ts';
 
 export interface BackgroundOptions {
   readonly runtime: Runtime;
@@ -56,6 +57,7 @@ export function startBackground(options: BackgroundOptions): Background {
     fleet === undefined
       ? createCaretaker({ runtime, catalog, clock, onLeft })
       : createFleetCaretaker({ runtime, catalog }, fleet);
+  const stopResting = fleet === undefined ? undefined : restIdleChats({ runtime, clock });
   // Whoever follows a session from another machine hears it speak.
   const publishing =
     store.shared === undefined ? undefined : publishLive({ runtime, live: store.shared.live, clock });
@@ -66,6 +68,7 @@ export function startBackground(options: BackgroundOptions): Background {
     recover: caretaker.recover,
     async close() {
       publishing?.close();
+      stopResting?.();
       listeners.close();
       await caretaker.close();
       unwatch();

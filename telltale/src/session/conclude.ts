@@ -45,12 +45,14 @@ export async function conclude(
     status,
     ...(status !== 'completed' || state.result === undefined ? {} : { result: state.result }),
     ...(error === undefined ? {} : { error }),
-    ...(status === 'waiting' ? { reviews: openReviews(state) } : {}),
+    ...(status === 'waiting' ? { reviews: reviewsOf(reason) ?? openReviews(state) } : {}),
     turns: totals.turns,
     usage: { input: totals.input, output: totals.output },
     cost_usd: totals.cost_usd,
   };
 }
+
+const reviewsOf = (reason: StopReason | undefined) => (reason?.kind === 'wait' ? reason.reviews : undefined);
 
 const statusOf = ({ status }: SessionState): SessionResult['status'] =>
   status === 'running' ? 'interrupted' : status;

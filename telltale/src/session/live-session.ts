@@ -1,9 +1,11 @@
 import { takeSlotFor } from '../engine/slots.ts';
 import type { ObservedEvent } from '../events/event.ts';
+import { openReviews } from '../events/fold-reviews.ts';
 import type { StreamWriter } from '../store/store.ts';
 import type { beginSession } from './begin-session.ts';
 import { createTalk } from './chat/talk.ts';
 import type { Begin, ChildSession } from './children/lineage.ts';
+import { createRest, waitsFor } from './children/rest.ts';
 import { choiceOf } from './choice-of.ts';
 import { createEventQueue } from './event-queue.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
@@ -35,6 +37,7 @@ export function createLiveSession(
   const { id } = begin;
   const stop = createStop();
   const talk = createTalk();
+  const rest = createRest();
   /** Those that came before the log was there. */
   const early = new Set<(event: ObservedEvent) => void>();
   let log: SessionLog | undefined;
@@ -66,7 +69,7 @@ export function createLiveSession(
       const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
       const onWaiting = chosen ?? edges.onWaiting ?? 'release';
       const takeSlot = takeSlotFor(edges.slots, begin.lineage?.group ?? id);
-      const ended = await runSession({ ...edges, ...opened, onWaiting, stop, talk, takeSlot });
+      const ended = await runSession({ ...edges, ...opened, onWaiting, stop, talk, rest, takeSlot });
       return begin.lineage === undefined ? readResult(begin.agent, ended) : ended;
     } catch (thrown) {
       refused(thrown);
@@ -82,7 +85,9 @@ export function createLiveSession(
     }
   };
   const end = (reason: StopReason) => {
-    if (reason.kind === 'interrupt') log?.seal();
+    if (reason.kind === 'wait' && log?.state.status === 'running' && rest.reviews() !== undefined)
+      log.append({ type: 'session.waiting', for: waitsFor(log.state, openReviews(log.state)) });
+    if (reason.kind === 'interrupt' || reason.kind === 'wait') log?.seal();
     stop.now(reason);
   };
   const result = run();
@@ -95,6 +100,7 @@ export function createLiveSession(
     id,
     ready,
     result,
+    rest,
     events: queue,
     subscribe(listener) {
       if (log !== undefined) return log.subscribe(listener);

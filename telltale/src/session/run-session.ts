@@ -9,6 +9,7 @@ import { armWall } from './arm-wall.ts';
 import { beforeTurn } from './before-turn.ts';
 import { runChat } from './chat/run-chat.ts';
 import { createChildRunner } from './children/child-runner.ts';
+import { createCalledAtRest } from './children/rest.ts';
 import { conclude } from './conclude.ts';
 import type { SessionContext } from './context.ts';
 import { noFeeds, noMemory, staysFresh, usesFeeds } from './feeds/uses-feeds.ts';
@@ -41,7 +42,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const testContext = createTestContext(state, view);
   const applyMetadata = createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log);
   const { set: setVariable, reactions } = edges.variables;
-  const runChild = createChildRunner({ ...edges, applyMetadata, setVariable });
+  const called = createCalledAtRest(() => reviews.moved());
+  const runChild = createChildRunner({ ...edges, called, applyMetadata, setVariable });
   const orders = createSessionOrders({ log, workflows: prepared.workflows, applyMetadata, setVariable });
   const sessionRuns = createSessionRuns({ ...edges, orders });
   const performer = createPerformer(
@@ -80,8 +82,9 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     find: performer.traits,
     agent: view,
     approve: edges.approve,
-    // A sub-agent's parent waits for it in this process, whatever becomes of it.
-    hold: edges.onWaiting === 'hold' || state.parent !== undefined,
+    called,
+    rest: edges.rest,
+    atRest: state.parent !== undefined ? 'tell' : edges.onWaiting,
   });
   const scheduler: Scheduler = createScheduler(
     {
@@ -89,7 +92,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       actionTimeoutMs: manifest.limits.action_timeout.ms,
       state,
       onFatal: (error, id) => stop.now({ kind: 'fail', error: actionFatal(id, error) }),
-      onEnded: reviews.onEnded,
+      onEnded: reviews.moved,
     },
     {
       clock,
@@ -99,6 +102,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       mayBeLost: mayBeLost(edges.store),
       ...performer,
       clear: reviews.clear,
+      ...(reviews.goesOnElsewhere ? { rests: called.has } : {}),
       slot: ({ key, max, signal }) => edges.takeSlot(key, max, signal),
       ...(hooks === undefined ? {} : { before: hooks.before, after: hooks.after }),
       lookup: feeds === undefined ? lookup : (name) => feeds.keeper.value(name) ?? lookup(name),

@@ -9,6 +9,7 @@ import type { Invoke } from '../targets/artifacts/invoker.ts';
 import type { Approve } from '../targets/target.ts';
 import type { Talk } from './chat/talk.ts';
 import type { Lineage, Spawn } from './children/lineage.ts';
+import type { Rest } from './children/rest.ts';
 import type { Lead } from './guide/lead.ts';
 import type { Memories } from './memory/memories.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
@@ -38,6 +39,8 @@ export interface SessionEdges {
   readonly sentBefore: number;
   readonly approve?: Approve | undefined;
   readonly onWaiting: OnWaiting;
+  /** For whoever called it. */
+  readonly rest: Rest;
   /** How a person leads the session, where it is a chat. */
   readonly talk: Talk;
   readonly spawn: Spawn;

@@ -1,3 +1,4 @@
+import type { Review } from '../events/state.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 
 /** Why a session stops before it has come to its own end. */
@@ -5,8 +6,8 @@ export type StopReason =
   | { readonly kind: 'cancel'; readonly reason: string; readonly by: string }
   /** This process lets go of it: nothing is written, and it can be resumed. */
   | { readonly kind: 'interrupt' }
-  /** All of it waits for a person, which the log says: this process lets go of it. */
-  | { readonly kind: 'wait' }
+  /** All of it, with all that it called, waits for people, which the log says: this process lets go of it. */
+  | { readonly kind: 'wait'; readonly reviews?: readonly Review[] }
   /** It ends as failed. */
   | { readonly kind: 'fail'; readonly error: RuntimeError }
   /** The log belongs to another process now, or cannot be written. */

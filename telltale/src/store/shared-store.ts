@@ -9,12 +9,15 @@ export interface SharedStore {
   readonly schema: string;
   /**
    * Streams that are to be worked on and that nobody alive owns, those that wait longest first: it is `running`, or the
-   * time that it waits for has come, or it is alive and a message waits for it. Sessions that another stream called are
-   * left out: they go on with that one.
+   * time that it waits for has come, or it is alive and a message waits for it. A session that another stream called goes
+   * on with that one: where that waits, it is the orphan. Whoever died with its owner is left out for a while from the
+   * second time on, each time longer.
    */
   orphans(limit: number): Promise<readonly Orphan[]>;
   /** Calls `moved` when there may be orphans that were not there before: a stream was let go of, a message came. */
   onOrphans(moved: () => void): () => void;
+  /** Forgets the deaths of a stream: it was let go of in peace, or is to have another chance. */
+  forgive(stream: string): Promise<void>;
   /** Every process that has the store open for work, the dead ones too for a while. */
   workers(): Promise<readonly WorkerRow[]>;
   /** What others are to know of this process; written with its next sign of life, at once where it is the first. */
@@ -34,6 +37,8 @@ export interface Orphan {
   readonly status: string;
   /** The session or run that it comes from, at the top: whose share of the workers it takes. */
   readonly root: string;
+  /** Owners that died with it in a row, while it got nowhere. */
+  readonly deaths: number;
 }
 
 /** What a process says of itself. */

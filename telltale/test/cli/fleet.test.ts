@@ -49,6 +49,31 @@ steps: [{ name: rest, type: wait, event: custom, match: { name: up } }, { name: 
     <response>All is held.</response>
 `,
 };
+/** An agent that calls another one, which asks a person. */
+const TEAM = {
+  'chief.yml': `kind: Agent
+name: chief
+model: scripted:./chief.turns.yml
+import: { agents: [./ops.yml] }
+`,
+  'chief.turns.yml': `turns:
+  - |
+    <action type="agent" id="o">{"name": "ops", "parameters": {"input": "Ship it."}}</action>
+    <response>Ops: $o</response>
+`,
+  'ops.yml': `kind: Agent
+name: ops
+model: scripted:./ops.turns.yml
+import: { tools: [./deploy.yml] }
+`,
+  'ops.turns.yml': `turns:
+  - |
+    <action id="d">{"name": "deploy"}</action>
+    <response>$d</response>
+`,
+  'deploy.yml': 'kind: Tool\nname: deploy\napproval: always\nimplementation: { module: ./deploy.mjs }\n',
+  'deploy.mjs': "export const run = async () => 'deployed';\n",
+};
 /** Short, so that the tests are. */
 const LEASE = 'lease=1500';
 
@@ -260,6 +285,27 @@ describe('a fleet', () => {
     await expect.poll(completed, { timeout: 50_000 }).toBe(accepted);
   });
 
+  it('has a place again while the agent of a session waits for a person, and goes on with it when that is answered', async () => {
+    const fleet = newFleet();
+    for (const [name, text] of Object.entries(TEAM)) writeFileSync(join(fleet.folder, name), text);
+    fleet.go();
+    const server = await fleet.run('serve', '--port', '0', '--capacity', '1');
+    const { body } = await server.post('/sessions', { agent: 'chief', input: 'Go.' });
+    const chief = String(body.id);
+    await expect.poll(() => statusOf(server, chief)).toBe('waiting');
+    const beside = await startHelper(server);
+    await expect.poll(() => statusOf(server, beside)).toBe('completed');
+    const { items } = await server.get(`/reviews?session=${chief}`);
+    const [{ review } = { review: '' }] = items as readonly { readonly review: string }[];
+    // By a process that works on nothing: whoever has room finds what is to be done.
+    const answer = await fleet.run('reviews', 'approve', review);
+    expect(await answer.ended, answer.err()).toBe(0);
+    await expect.poll(() => statusOf(server, chief)).toBe('completed');
+    expect((await typesOf(server, `${chief}.o`)).filter((type) => type === 'review.requested')).toHaveLength(
+      1,
+    );
+  });
+
   it('works on a run where it was begun, and elsewhere where that process is full', async () => {
     const fleet = newFleet();
     // Nobody else is there: a command works on its own.
@@ -288,7 +334,11 @@ describe('a fleet', () => {
 
   it.each([
     ['a store of one machine', 'sqlite:x.db', /store of one machine[\s\S]*postgres:\/\//],
-    ['a database that nobody answers for', 'postgres://me:secret@127.0.0.1:1/x', /127\.0\.0\.1:1\/x/],
+    [
+      'a database that nobody answers for',
+      'postgres://me:secret@127.0.0.1:1/x',
+      /127\.0\.0\.1:1\/x[\s\S]*run the command again/,
+    ],
     ['an address that is none', 'postgres://me:secret@%zz/x', /two hex digits/],
   ])('says what to do about %s, and shows no password', async (_what, store, said) => {
     const { folder } = newFleet();

@@ -17,6 +17,8 @@ const greet: RegisterCommand = (program, { io, run }) => {
       run(async (name: string) => {
         if (name === 'nobody')
           throw new RuntimeError('nobody_there', 'There is nobody.', { hint: 'Name somebody.' });
+        if (name === 'away')
+          throw new RuntimeError('store_unreachable', 'It is away.', { hint: 'Look whether it runs.' });
         if (name === 'bug') throw new TypeError('x is not a function');
         await io.stdout.write(`Hello ${name}\n`);
         return name === 'stranger' ? EXIT.failed : EXIT.ok;
@@ -114,6 +116,11 @@ describe('main', () => {
     expect(JSON.parse(misspelt.out).error).toMatchObject({ code: 'usage', hint: 'Did you mean --times?' });
   });
 
+  it('says what to do where a database is away: nothing is tried again once the command has ended', async () => {
+    const { err } = await run(['greet', 'away']);
+    expect(err).toContain('→ Look whether it runs. Then run the command again.');
+  });
+
   it('takes --json behind -- for an argument', async () => {
     expect((await run(['greet', '--', '--json', 'x'])).err).toContain('Too many arguments');
   });
@@ -124,6 +131,42 @@ describe('main', () => {
     expect(quiet.err).not.toContain('main.test.ts');
     expect(quiet.err).toContain('→ Set TELLTALE_DEBUG=1 for the stack trace.');
     expect((await run(['greet', 'bug'], { env: { TELLTALE_DEBUG: '1' } })).err).toContain('main.test.ts');
+  });
+
+  it.each([
+    ['that closes in order', undefined, 0, ''],
+    ['that was broken off while it started', 'reason', 130, ''],
+    ['whose closing fails', new RuntimeError('store_unreachable', 'Nobody answers.'), 1, 'Nobody answers.'],
+    ['with a mistake of ours in it', new Error('Oh.'), 1, 'Oh.'],
+  ])('ends a command %s when it is told to stop as it came to its end', async (_what, thrown, code, said) => {
+    const io = recordedIo();
+    const serving: RegisterCommand = (program, { run, endsWhenStopped }) => {
+      program.command('stay').action(
+        run(async () => {
+          endsWhenStopped();
+          io.interrupt();
+          if (thrown !== undefined) throw thrown === 'reason' ? io.signal.reason : thrown;
+          return EXIT.ok;
+        }),
+      );
+    };
+    expect(await main(['stay'], io, [serving])).toBe(code);
+    if (said === '') expect(io.err()).toBe('');
+    else expect(io.err()).toContain(said);
+  });
+
+  it('says that a store could not be closed, also where a person broke the command off', async () => {
+    const io = recordedIo();
+    const stopped: RegisterCommand = (program, { run }) => {
+      program.command('stop').action(
+        run(async () => {
+          io.interrupt();
+          throw new RuntimeError('store_full', 'The disk is full.');
+        }),
+      );
+    };
+    expect(await main(['stop'], io, [stopped])).toBe(1);
+    expect(io.err()).toContain('The disk is full.');
   });
 
   it('ends with 130 after an interruption, whatever the command did with it', async () => {

@@ -285,6 +285,16 @@ it('copy takes what names two stores, and says so where it does not', async () =
   });
 });
 
+it('copy says where both could go on with the same, and what to do about it', async () => {
+  const cwd = await filled();
+  const { out } = await telltale(['store', 'copy', STORE, 'b.db'], cwd);
+  expect(out).toMatch(/would be done twice\. Put sqlite:\S+ away before anything works on the copy/);
+  expect(await json(['store', 'copy', STORE, 'b.db', '--merge'], cwd)).toMatchObject({ alive: true });
+  await withStore(cwd, (store) => keepSession(store, 'ses_one', { bodies: [COMPLETED] }), 'done.db');
+  const over = await telltale(['store', 'copy', 'done.db', 'c.db'], cwd);
+  expect(over.out).not.toContain('twice');
+});
+
 it('a copy that was killed goes on with the same command', { timeout: 60_000 }, async () => {
   const cwd = temporaryProject();
   await withStore(cwd, async (store) => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { WorkEnd } from '../../src/engine/engine.ts';
 import { createFleetEngine } from '../../src/engine/fleet/create-fleet-engine.ts';
-import type { LaidAside, WorkQueue } from '../../src/engine/fleet/work-queue.ts';
+import { type LaidAside, MOST_DEATHS, type WorkQueue } from '../../src/engine/fleet/work-queue.ts';
 import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { SimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { StreamWriter } from '../../src/store/store.ts';
@@ -338,6 +338,25 @@ export function fleetContract(open: () => Promise<FleetStage>): void {
         expect(three.inHand.has('a')).toBe(true);
       },
     );
+
+    it('since workers die with it is laid aside, and begun by none until it is placed', async () => {
+      const [one, two] = [await join(), await join()];
+      fleet.deaths.set('deadly', MOST_DEATHS);
+      fleet.deaths.set('unlucky', MOST_DEATHS - 1);
+      for (const stream of ['deadly', 'unlucky']) await leave(stream);
+      await stage.pass(5_000);
+      expect(begunBy(one, two)).toEqual(['unlucky']);
+      expect([...one.aside, ...two.aside]).toMatchObject([
+        { kind: 'run', stream: 'deadly', group: 'deadly', why: expect.stringContaining('[workers_lost]') },
+      ]);
+      // That it was let go of in peace is what counts.
+      await holders('unlucky', one, two)[0]?.inHand.get('unlucky')?.end({ kind: 'waiting' });
+      await stage.pass(100);
+      expect([...fleet.deaths.keys()]).toEqual(['deadly']);
+      one.engine.place('run', 'deadly');
+      await stage.pass(100);
+      expect(one.inHand.has('deadly')).toBe(true);
+    });
 
     it('and ends as if there were nothing to do is not begun every second', async () => {
       const one = await join(4, () => ({ kind: 'done' }));

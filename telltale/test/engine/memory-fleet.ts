@@ -8,6 +8,8 @@ import type { Store, StreamOwner, StreamWriter } from '../../src/store/store.ts'
 export function createMemoryFleet(clock: Clock, leaseMs = 7_500) {
   const home = createMemoryHome();
   const moved = new Set<() => void>();
+  /** By stream; whoever simulates them counts. */
+  const deaths = new Map<string, number>();
   /** By pid, when it last gave a sign of life, or who knows. */
   const signs = new Map<number, number | (() => number)>();
   const isAlive = (pid: number) => {
@@ -42,7 +44,7 @@ export function createMemoryFleet(clock: Clock, leaseMs = 7_500) {
         tell();
       },
     });
-    const shared: Pick<SharedStore, 'orphans' | 'onOrphans' | 'workers' | 'isAlive'> = {
+    const shared: Pick<SharedStore, 'orphans' | 'onOrphans' | 'workers' | 'isAlive' | 'forgive'> = {
       orphans: async (limit) =>
         [...home.streams.values()]
           .filter(isOrphan)
@@ -51,6 +53,7 @@ export function createMemoryFleet(clock: Clock, leaseMs = 7_500) {
             ({ stream, head: { kind, name }, status }): Orphan => ({
               ...{ stream, kind, name, status },
               root: rootOf(stream),
+              deaths: deaths.get(stream) ?? 0,
             }),
           ),
       onOrphans(listener) {
@@ -65,6 +68,7 @@ export function createMemoryFleet(clock: Clock, leaseMs = 7_500) {
           ...{ role: 'worker', host: 'here', version: '0', capacity: 4, working: 0 },
         })),
       isAlive: () => isAlive(pid),
+      forgive: async (stream) => void deaths.delete(stream),
     };
     signs.set(pid, clock.now());
     return {
@@ -85,6 +89,7 @@ export function createMemoryFleet(clock: Clock, leaseMs = 7_500) {
 
   return {
     home,
+    deaths,
     open,
     isAlive,
     /** A sign of life. */

@@ -33,7 +33,7 @@ export interface Journal {
 export interface WorkerEdges {
   readonly clock: Clock;
   readonly store: Store;
-  readonly shared: Pick<SharedStore, 'orphans' | 'onOrphans' | 'workers' | 'isAlive'>;
+  readonly shared: Pick<SharedStore, 'orphans' | 'onOrphans' | 'workers' | 'isAlive' | 'forgive'>;
   readonly queue: WorkQueue;
   readonly journal: Journal;
   readonly capacity: number;
@@ -116,6 +116,7 @@ export function createSimulatedWorker(edges: WorkerEdges) {
   const shared = {
     ...edges.shared,
     orphans: (limit: number) => ask(() => edges.shared.orphans(limit)),
+    forgive: (stream: string) => ask(() => edges.shared.forgive(stream)),
     onOrphans: (moved: () => void) => edges.shared.onOrphans(() => happen(moved)),
   };
 

@@ -92,6 +92,17 @@ export function workQueueContract(open: () => Promise<QueueStage>): void {
       expect((await one.depth()).lagMs).toBe(0);
     });
 
+    it('that pauses after a try is not late, and then only since its pause was over', async () => {
+      await one.offer([run('a')]);
+      await stage.pass(3_000);
+      await (await takeOne()).failed(WHY);
+      expect(await other.depth()).toMatchObject({ waiting: 1, lagMs: 0 });
+      await stage.pass(LONGEST_PAUSE_MS);
+      const { lagMs } = await other.depth();
+      expect(lagMs).toBeGreaterThan(0);
+      expect(lagMs).toBeLessThanOrEqual(LONGEST_PAUSE_MS);
+    });
+
     it('has names of any length and of any characters', async () => {
       const long = `${'ß'.repeat(1_000)} 'x' "y" $1 \\ 🦔`;
       expect(await one.offer([run(long, long), run(`${long}!`, long)])).toBe(2);
@@ -166,6 +177,21 @@ export function workQueueContract(open: () => Promise<QueueStage>): void {
       await failAll();
       expect(await other.offer([run('a')], 'again')).toBe(1);
       expect(await one.laidAside(10)).toEqual([]);
+      await failAll();
+    });
+
+    it('without a try says so once, leaves what is offered as it is, and gets its tries where that is asked for', async () => {
+      await one.offer([run('b')]);
+      const both = [run('a', 'g'), run('b')];
+      expect(await one.layAside(both, WHY)).toMatchObject([
+        { kind: 'run', stream: 'a', group: 'g', why: 'It is broken. [broken]' },
+      ]);
+      expect(await other.layAside(both, WHY)).toEqual([]);
+      expect(await other.laidAside(10)).toMatchObject([{ stream: 'a', why: 'It is broken. [broken]' }]);
+      expect(await other.depth()).toMatchObject({ waiting: 1, laidAside: 1 });
+      expect(await one.offer([run('a')])).toBe(0);
+      expect(names(await one.take(5))).toEqual(['b']);
+      expect(await other.offer([run('a')], 'again')).toBe(1);
       await failAll();
     });
 

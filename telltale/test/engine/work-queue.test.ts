@@ -22,6 +22,7 @@ describe('the queue in memory', () => {
       tend: () => queue.tend(),
       depth: () => queue.depth(),
       laidAside: (...args) => queue.laidAside(...args),
+      layAside: (...args) => queue.layAside(...args),
       close: () => queue.close(),
     };
     return {

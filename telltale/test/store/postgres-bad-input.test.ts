@@ -219,6 +219,20 @@ describe('a schema', () => {
     expect(await picture()).toEqual(before);
   });
 
+  test('beside which the schema of its queue is another’s is not made', PATIENT, async () => {
+    await home.sql(
+      `CREATE SCHEMA "${home.schema}_jobs"; CREATE TABLE "${home.schema}_jobs".openings (title text)`,
+    );
+    const before = await picture();
+    expect(await refusal(home.url)).toMatchObject({
+      code: 'store_foreign',
+      message: expect.stringMatching(/_jobs".*"openings"/),
+    });
+    expect(await picture()).toEqual(before);
+    await home.sql(`DROP TABLE "${home.schema}_jobs".openings`);
+    await home.open(); // an administrator may have made it for us
+  });
+
   test('of a newer version is refused, unless it says that this one may work on it', PATIENT, async () => {
     await (await home.open()).close();
     await home.sql('UPDATE {S}.meta SET version = 99, compatible = 98');
@@ -248,7 +262,8 @@ describe('a schema', () => {
 
   test('is made once by ten who start at the same time', PATIENT, async () => {
     const stores = await Promise.all(Array.from({ length: 10 }, () => home.open()));
-    expect(await meta()).toEqual([{ product: 'telltale', version: 1, compatible: 1, fleet: 'telltale' }]);
+    const version = MIGRATIONS.length;
+    expect(await meta()).toEqual([{ product: 'telltale', version, compatible: 1, fleet: 'telltale' }]);
     await Promise.all(
       stores.map(async (store, n) =>
         append(await store.create(`s${n}`, RUN), { expectedSeq: 0, events: ['{}'] }),
@@ -269,13 +284,24 @@ describe('a schema', () => {
       const updated = await Promise.all(
         Array.from({ length: 5 }, () => home.open({ migrations: [...MIGRATIONS, NEXT] })),
       );
-      expect(await meta()).toMatchObject([{ version: 2, compatible: 1 }]);
+      const version = MIGRATIONS.length + 1;
+      expect(await meta()).toMatchObject([{ version, compatible: 1 }]);
       await append(writer, { expectedSeq: 1, events: ['{"n":2}'], status: 'waiting' });
       expect(await updated[0]?.read('s')).toEqual(['{"n":1}', '{"n":2}']);
       expect(await (await home.open()).info('s')).toMatchObject({ head: 2, status: 'waiting' });
-      expect(await meta()).toMatchObject([{ version: 2 }]);
+      expect(await meta()).toMatchObject([{ version }]);
     },
   );
+
+  test('of the first version is brought forward, and what is in it is found', PATIENT, async () => {
+    const old = await home.open({ migrations: MIGRATIONS.slice(0, 1) });
+    await (await old.create('s', RUN)).release();
+    await old.close();
+    expect(await meta()).toMatchObject([{ version: 1 }]);
+    const store = await home.open();
+    expect(await store.shared.orphans(10)).toMatchObject([{ stream: 's', deaths: 0 }]);
+    expect(await meta()).toMatchObject([{ version: MIGRATIONS.length, compatible: 1 }]);
+  });
 
   test('whose migration fails stays as it was', PATIENT, async () => {
     await (await home.open()).close();

@@ -54,10 +54,10 @@ test('orphans are what runs, is due or got a message, and nobody alive owns', PA
   await (await make('asked', SESSION, 'waiting')).release();
   for (const stream of ['asked', 'ended', 'owned', 'called']) await store.send(stream, MESSAGE);
   expect(await store.shared.orphans(100)).toEqual([
-    { stream: 'due', kind: 'run', name: 'flow', status: 'waiting', root: 'due' },
-    { stream: 'top', kind: 'session', name: 'agent', status: 'running', root: 'top' },
-    { stream: 'set off', kind: 'run', name: 'flow', status: 'running', root: 'top' },
-    { stream: 'asked', kind: 'session', name: 'agent', status: 'waiting', root: 'asked' },
+    { stream: 'due', kind: 'run', name: 'flow', status: 'waiting', root: 'due', deaths: 0 },
+    { stream: 'top', kind: 'session', name: 'agent', status: 'running', root: 'top', deaths: 0 },
+    { stream: 'set off', kind: 'run', name: 'flow', status: 'running', root: 'top', deaths: 0 },
+    { stream: 'asked', kind: 'session', name: 'agent', status: 'waiting', root: 'asked', deaths: 0 },
   ]);
   expect(await store.shared.orphans(1)).toHaveLength(1);
   await owned.release();
@@ -66,6 +66,79 @@ test('orphans are what runs, is due or got a message, and nobody alive owns', PA
   expect(await home.sql('SELECT count(*) FROM {S}.inbox WHERE idle')).toEqual([{ count: '1' }]);
   expect(await store.info('ended')).toMatchObject({ messages: 1 });
 });
+
+test(
+  'what comes for a session that another called makes an orphan of the one that goes on with it',
+  PATIENT,
+  async () => {
+    const store = await home.open();
+    const make = async (stream: string, head: StreamHead, status: string) => {
+      const writer = await store.create(stream, head);
+      await append(writer, { expectedSeq: 0, events: ['{}'], status });
+      return writer;
+    };
+    const below = (parent: string, head = SESSION): StreamHead => ({ ...head, parent });
+    await (await make('top', SESSION, 'waiting')).release();
+    await (await make('top.a', below('top'), 'waiting')).release();
+    await (await make('top.a.b', below('top.a'), 'waiting')).release();
+    await (await make('run', RUN, 'waiting')).release();
+    await (await make('run.inner', below('run', RUN), 'waiting')).release();
+    await (await make('run.inner.a', below('run.inner'), 'waiting')).release();
+    // A run that leads a session goes on with that one.
+    await (await make('led', SESSION, 'waiting')).release();
+    await (await make('led~lead', below('led', RUN), 'waiting')).release();
+    await (await make('led~lead.a', below('led~lead'), 'waiting')).release();
+    const held = await make('held', SESSION, 'waiting');
+    await (await make('held.a', below('held'), 'waiting')).release();
+    await (await make('over', SESSION, 'completed')).release();
+    await (await make('over.a', below('over'), 'running')).release();
+    expect(await names(store)).toEqual([]);
+
+    await store.send('top.a.b', MESSAGE); // a word for it
+    for (const stream of ['run.inner.a', 'led~lead.a', 'held.a']) {
+      const answering = await store.acquire(stream);
+      await append(answering, { expectedSeq: 1, events: ['{}'], status: 'running' });
+      await answering.release();
+    }
+    expect((await names(store)).toSorted()).toEqual(['led', 'run.inner', 'top']);
+    await held.release();
+    expect((await names(store)).toSorted()).toEqual(['held', 'led', 'run.inner', 'top']);
+    expect((await store.shared.orphans(100)).find(({ stream }) => stream === 'run.inner')).toMatchObject({
+      ...{ kind: 'run', status: 'waiting', root: 'run' },
+    });
+  },
+);
+
+test(
+  'deaths of workers are counted by stream, until it gets on, or is let go of in peace',
+  PATIENT,
+  async () => {
+    const store = await home.open();
+    const deaths = async () =>
+      Object.fromEntries((await store.shared.orphans(100)).map(({ stream, deaths: n }) => [stream, n]));
+    /** As if all pauses were over. */
+    const later = () => home.sql("UPDATE {S}.deaths SET at = at - interval '5 minutes'");
+    for (const stream of ['poison', 'slow', 'done']) await (await store.create(stream, RUN)).release();
+
+    for (const n of [1, 2, 3]) {
+      const worker = await home.open({ isMute: true });
+      const poison = await worker.acquire('poison');
+      const slow = await worker.acquire('slow');
+      await worker.acquire('done');
+      // What being taken up writes by itself is no progress.
+      await append(poison, { expectedSeq: n - 1, events: ['{}'] });
+      await append(slow, { expectedSeq: (n - 1) * 11, events: Array.from({ length: 11 }, () => '{}') });
+      const found = await deaths();
+      if (n === 1) expect(found).toEqual({ poison: 1, slow: 1, done: 1 });
+      // Whoever died with it a second time is left alone for a while.
+      else expect(found).toEqual({ slow: 1 });
+      await later();
+      expect(await deaths()).toEqual({ poison: n, slow: 1, done: n });
+    }
+    await store.shared.forgive('done');
+    expect(await deaths()).toEqual({ poison: 3, slow: 1, done: 0 });
+  },
+);
 
 test('a stream that calls itself its parent has a root all the same', async () => {
   const store = await home.open();
@@ -106,6 +179,39 @@ test('an owner lives as long as he gives signs of life, and no longer', PATIENT,
   expect(store.shared.isAlive()).toBe(true);
   expect((await store.info('next'))?.owner).toMatchObject({ pid: process.pid });
 });
+
+test(
+  'reads that take longer than the lease cost nobody what he holds, also when a connection is cut',
+  PATIENT,
+  async () => {
+    const [store, other] = [await home.open(QUICK), await home.open(QUICK)];
+    await store.create('s', RUN);
+    const reads = Array.from({ length: 6 }, () => store.shared.database.execute('SELECT pg_sleep(1.2)', []));
+    let looks = 0;
+    const isHeld = async () => {
+      looks += 1;
+      expect(await names(other)).toEqual([]);
+      expect(store.shared.isAlive()).toBe(true);
+    };
+    const over = Promise.all(reads);
+    let isOver = false;
+    void over.then(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await isHeld();
+      // The first beats find no other way than that of the reads.
+      if (looks < 4)
+        await home.sql(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+          AND pid <> pg_backend_pid() AND query ~ '(^LISTEN|pg_notify|SET beat_at)'`,
+        );
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await over;
+    expect(looks).toBeGreaterThan(5);
+  },
+);
 
 test('an owner who was declared dead in the instant in which he took a stream does not keep it', async () => {
   const [store, other] = [await home.open(), await home.open()];

@@ -128,7 +128,8 @@ const tellError =
   (thrown: unknown): void => {
     const paint = paletteFor(io.stderr);
     const { code, message, hint = '', cause } = toRuntimeError(thrown);
-    say(io)(`${paint.red('error:')} ${message}${hint === '' ? '' : `\n  → ${hint}`}`);
+    const told = code === 'store_unreachable' ? `${hint} It is tried again by itself.`.trim() : hint;
+    say(io)(`${paint.red('error:')} ${message}${told === '' ? '' : `\n  → ${told}`}`);
     // A mistake of ours: whoever is to mend it needs its place.
     if (code === 'internal' && cause !== undefined)
       say(io)(paint.dim(`  ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`));

@@ -55,10 +55,11 @@ export async function copyCommand(
         throw thrown;
       }
       const ms = io.clock.monotonic() - began;
+      const alive = (await ours.list({ status: ['running', 'waiting'], limit: 1 })).length > 0;
       await io.stdout.write(
         options.json === true
-          ? jsonText({ from: ours.location, to: theirs.location, ...report, ms: Math.round(ms) }, 2)
-          : reportText(report, { from: ours.location, to: theirs.location, ms, options, io }),
+          ? jsonText({ from: ours.location, to: theirs.location, ...report, alive, ms: Math.round(ms) }, 2)
+          : reportText(report, { from: ours.location, to: theirs.location, alive, ms, options, io }),
       );
       // Some of it is still to come.
       return report.running.length > 0 ? EXIT.waiting : EXIT.ok;
@@ -95,6 +96,8 @@ function reportText(
   at: {
     readonly from: string;
     readonly to: string;
+    /** Something in it has not ended. */
+    readonly alive: boolean;
     readonly ms: number;
     readonly options: CopyOptions;
     readonly io: Pick<Io, 'stdout'>;
@@ -122,6 +125,13 @@ function reportText(
       ? [
           yellow(
             `Still being worked on: ${named}${others}. They are copied as far as they are, and closed in the copy: stop them, then run the same command without --running.`,
+          ),
+        ]
+      : []),
+    ...(at.alive && running.length === 0
+      ? [
+          yellow(
+            `What has not ended can now be gone on with in both, and would be done twice. Put ${at.from} away before anything works on the copy: rename the file, or take its address from all that use it.`,
           ),
         ]
       : []),

@@ -26,7 +26,10 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     onError,
     ...(capacity > 0 ? { atOnce: capacity } : {}),
   });
-  const offers = createTakenOffers({ onError, onLaidAside, now: clock.now, store });
+  const offers = createTakenOffers({
+    ...{ onError, onLaidAside, now: clock.now, store },
+    forgive: shared.forgive,
+  });
   const hasRoomInQueue = createAdmission({ shared, queue, clock });
   /** Streams that this process holds or waits for: not given away, not even while it drains. */
   const kept = new Set<string>();

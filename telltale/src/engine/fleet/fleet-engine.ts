@@ -33,7 +33,7 @@ export interface FleetLoad {
 
 export interface FleetEngineOptions {
   readonly store: Pick<Store, 'send' | 'info'>;
-  readonly shared: Pick<SharedStore, 'orphans' | 'onOrphans' | 'workers' | 'isAlive'>;
+  readonly shared: Pick<SharedStore, 'orphans' | 'onOrphans' | 'workers' | 'isAlive' | 'forgive'>;
   /** Stays open when the engine closes. */
   readonly queue: WorkQueue;
   readonly clock: Clock;

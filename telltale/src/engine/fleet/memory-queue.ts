@@ -52,10 +52,11 @@ export function createMemoryQueue(
     item.status = 'taken';
     item.at = clock.now();
     item.taking++;
-    const { kind, stream, group, taking } = item;
+    const { kind, stream, group, deaths, taking } = item;
     const isHeld = () => item.status === 'taken' && item.taking === taking;
     return {
       ...{ kind, stream, group, waitedMs: item.at - item.offeredAt, retries: taking - 1 },
+      ...(deaths === undefined ? {} : { deaths }),
       async settled() {
         if (isHeld()) items.delete(offerKey(item));
       },
@@ -116,12 +117,13 @@ export function createMemoryQueue(
     },
     async depth() {
       const waiting = all('waiting');
-      const oldest = Math.min(...waiting.map(({ offeredAt }) => offeredAt));
+      const now = clock.now();
+      const oldest = Math.min(now, ...waiting.map(({ at }) => at));
       return {
         waiting: waiting.length,
         taken: all('taken').length,
         laidAside: all('aside').length,
-        lagMs: waiting.length === 0 ? 0 : clock.now() - oldest,
+        lagMs: now - oldest,
       };
     },
     laidAside: async (limit) =>
@@ -129,6 +131,22 @@ export function createMemoryQueue(
         .sort((one, other) => other.at - one.at)
         .slice(0, limit)
         .map(asideOf),
+    async layAside(offers, { code, message }) {
+      const at = clock.now();
+      const why = `${message} [${code}]`;
+      const fresh = offers.filter((offer) => !items.has(offerKey(offer)));
+      for (const offer of fresh)
+        items.set(offerKey(offer), {
+          ...offer,
+          round: 0,
+          offeredAt: at,
+          at,
+          status: 'aside',
+          taking: 0,
+          why,
+        });
+      return fresh.map(({ kind, stream, group }) => ({ kind, stream, group, at, why }));
+    },
     async close() {
       wakes.clear();
     },

@@ -1,5 +1,12 @@
 import type { SharedStore } from '../../store/shared-store.ts';
-import { type LaidAside, MAX_OFFERS, type WorkOffer, type WorkQueue } from './work-queue.ts';
+import {
+  DEADLY,
+  type LaidAside,
+  MAX_OFFERS,
+  MOST_DEATHS,
+  type WorkOffer,
+  type WorkQueue,
+} from './work-queue.ts';
 
 export interface SweepEdges {
   readonly shared: Pick<SharedStore, 'orphans' | 'isAlive'>;
@@ -26,7 +33,15 @@ export function createSweep({ shared, queue, onLaidAside }: SweepEdges) {
   const offerOrphans = async () => {
     for (;;) {
       const orphans = await shared.orphans(limit);
-      const offers = orphans.map(({ kind, stream, root }): WorkOffer => ({ kind, stream, group: root }));
+      const all = orphans.map(
+        ({ kind, stream, root, deaths }): WorkOffer => ({
+          ...{ kind, stream, group: root },
+          ...(deaths === 0 ? {} : { deaths }),
+        }),
+      );
+      const isDeadly = ({ deaths = 0 }: WorkOffer) => deaths >= MOST_DEATHS;
+      for (const aside of await queue.layAside(all.filter(isDeadly), DEADLY)) onLaidAside(aside);
+      const offers = all.filter((offer) => !isDeadly(offer));
       let added = 0;
       for (let at = 0; at < offers.length; at += MAX_OFFERS)
         added += await queue.offer(offers.slice(at, at + MAX_OFFERS));

@@ -1,4 +1,5 @@
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { SharedStore } from '../../store/shared-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { StreamKind, Work, WorkEnd } from '../engine.ts';
 import { type LaidAside, offerKey, type TakenOffer, type WhyNot } from './work-queue.ts';
@@ -8,6 +9,7 @@ export interface TakenOffersEdges {
   readonly onLaidAside: (aside: LaidAside) => void;
   readonly now: () => number;
   readonly store: Pick<Store, 'info'>;
+  readonly forgive: SharedStore['forgive'];
 }
 
 /** Offers that this process has taken, until it is clear who works on their streams. */
@@ -33,7 +35,13 @@ const NOT_OURS: ReadonlySet<string> = new Set(['stream_owned', 'stream_lost', 's
 
 const LEFT: WhyNot = { code: 'work_left', message: 'A worker looked at it, and left it as it was.' };
 
-export function createTakenOffers({ onError, onLaidAside, now, store }: TakenOffersEdges): TakenOffers {
+export function createTakenOffers({
+  onError,
+  onLaidAside,
+  now,
+  store,
+  forgive,
+}: TakenOffersEdges): TakenOffers {
   const taken = new Map<string, TakenOffer>();
   const groups = new Map<string, number>();
 
@@ -91,6 +99,8 @@ export function createTakenOffers({ onError, onLaidAside, now, store }: TakenOff
           isHeld = true;
           if (offer !== undefined) void settle(offer);
         });
+        if (isHeld && offer?.deaths !== undefined)
+          await forgive(stream).catch((thrown) => onError(thrown, { kind, stream }));
         return await end(offer, isHeld, ended);
       } catch (thrown) {
         const error = toRuntimeError(thrown);

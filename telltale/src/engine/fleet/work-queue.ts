@@ -6,6 +6,8 @@ export interface WorkOffer {
   readonly stream: string;
   /** Whose share of the workers it takes: groups take turns while several wait. */
   readonly group: string;
+  /** Workers that died with it in a row, where that is known. */
+  readonly deaths?: number;
 }
 
 /** Why an offer could not be worked on. */
@@ -35,7 +37,7 @@ export interface QueueDepth {
   readonly waiting: number;
   readonly taken: number;
   readonly laidAside: number;
-  /** For how long the oldest has been waiting; 0 where none does. */
+  /** For how long the oldest could have been taken; 0 where there is none. One that pauses after a try is not late. */
   readonly lagMs: number;
 }
 
@@ -63,6 +65,8 @@ export interface WorkQueue {
   depth(): Promise<QueueDepth>;
   /** The newest first. */
   laidAside(limit: number): Promise<readonly LaidAside[]>;
+  /** Lays streams aside without a try, until they are offered with `again`; gives those that were neither offered nor aside. */
+  layAside(offers: readonly WorkOffer[], why: WhyNot): Promise<readonly LaidAside[]>;
   close(): Promise<void>;
 }
 
@@ -76,10 +80,19 @@ export const ASIDE_MS = 900_000;
 /** Offers that are made or taken in one go. */
 export const MAX_OFFERS = 1_000;
 
+/** Workers that may die with a stream in a row while it gets nowhere; then it is laid aside until somebody says otherwise. */
+export const MOST_DEATHS = 5;
+
 export const offerKey = ({ kind, stream }: Pick<WorkOffer, 'kind' | 'stream'>): string => `${kind}/${stream}`;
 
 /** Of an offer whose worker died, or took too long. */
 export const NOT_SETTLED: WhyNot = {
   code: 'offer_expired',
   message: 'A worker took it and neither began nor gave it back: it has died, or its machine is too busy.',
+};
+
+/** Of a stream that workers die with. */
+export const DEADLY: WhyNot = {
+  code: 'workers_lost',
+  message: `Its last ${MOST_DEATHS} workers died while they worked on it, and it got nowhere: it may take more memory than they have.`,
 };

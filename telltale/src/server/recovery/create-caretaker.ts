@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
-import { takeUp as goOn } from './take-up.ts';
+import { takeUp as goOn, whoGoesOn } from './take-up.ts';
 
 /** Sees to it that what is alive is worked on: after a restart, and when what it waited for has come. */
 export interface Caretaker {
@@ -79,7 +79,9 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
   const attend = async (session: string, look = 0): Promise<void> => {
     const info = await store.info(session);
     if (closed || info === undefined) return;
-    if (info.owner !== undefined) {
+    const isMoved = info.status === 'running' || info.messages !== undefined;
+    const above = info.parent === undefined || !isMoved ? undefined : await whoGoesOn(store, session);
+    if (info.owner !== undefined || above?.owner !== undefined) {
       // Whoever wrote the answer holds the stream for a moment, and tells nobody when it lets go.
       const delay = LOOKS_MS[look];
       if (delay === undefined || looks.has(session)) return;
@@ -90,7 +92,7 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
       });
       return;
     }
-    if (info.status === 'running' || info.messages !== undefined) return takeUp(session);
+    if (isMoved) return takeUp(session);
     if (info.status !== 'waiting') return forget(session);
     if (attended.has(session) || attended.size >= MAX_ATTENDED) return;
     attended.set(
@@ -98,6 +100,16 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
       // A look that a store cannot answer is one look less: the next comes when something moves.
       store.watch(session, () => void attend(session).catch(() => undefined)),
     );
+    await attendCalled(session);
+  };
+
+  /** What comes for an agent that it called is for it, too, also if it came in the moment in which it was let go of. */
+  const attendCalled = async (session: string): Promise<void> => {
+    const called = await store.list({
+      ...{ kind: 'session', parent: session },
+      status: ['running', 'waiting'],
+    });
+    for (const { stream } of called) await attend(stream);
   };
 
   /** Once nobody works on it here any more. */
@@ -161,7 +173,11 @@ export function createCaretaker({ runtime, catalog, clock, onLeft }: CaretakerEd
             else left.push({ stream, why: 'See the message above.' });
           }),
         );
-      return { sessions, runs: await runtime.workflows.recover(), left };
+      const runs = await runtime.workflows.recover();
+      const called = alive.filter(({ owner, parent }) => owner === undefined && parent !== undefined);
+      for (let at = 0; at < called.length; at += AT_ONCE)
+        await Promise.all(called.slice(at, at + AT_ONCE).map(({ stream }) => attend(stream)));
+      return { sessions, runs, left };
     },
     async close() {
       closed = true;

@@ -26,7 +26,10 @@ export async function takeUp(edges: Edges, stream: string, first?: () => Promise
   if (info.kind === 'session')
     return unlessOwned(resumeSession(edges, info.stream, first === undefined ? {} : { first }));
   await first?.();
-  await unlessOwned(edges.runtime.workflows.resume(info.stream, { onWaiting: 'release' }));
+  const { workflows, store } = edges.runtime;
+  // Its log says nothing of what came for its agent.
+  if (info.stream !== stream && (await store.info(stream))?.kind === 'session') workflows.goOn(info.stream);
+  else await unlessOwned(workflows.resume(info.stream, { onWaiting: 'release' }));
 }
 
 /** Somebody else was quicker: then it goes on. */
@@ -73,14 +76,20 @@ async function agentOf(
   return known?.agent;
 }
 
-/** What was called by another goes on with that one. A run that a trigger set off goes on without its session. */
-async function whoGoesOn(store: Store, stream: string): Promise<StreamInfo | undefined> {
+/**
+ * What was called by another goes on with that one. A run that a trigger set off goes on without its session, and one
+ * whose agent something came for without the run that called it.
+ */
+export async function whoGoesOn(store: Store, stream: string): Promise<StreamInfo | undefined> {
   let info = await store.info(stream);
+  const asked = info?.kind;
   for (let above = 0; info?.parent !== undefined && above < MAX_ABOVE; above++) {
     const parent: StreamInfo | undefined = await store.info(info.parent);
     const isCalled =
       parent !== undefined &&
-      (info.kind === 'session' || parent.kind === 'run' || info.stream === leadRun(parent.stream));
+      (info.kind === 'session' ||
+        (parent.kind === 'run' && asked === 'run') ||
+        info.stream === leadRun(parent.stream));
     if (!isCalled) return info;
     info = parent;
   }

@@ -64,7 +64,7 @@ export function mountRuns(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summarie
     async ({ c, body }) => {
       const { agent, workflow, input, vars } = body;
       const id = onceId(c, 'run');
-      const queued = (await admitted(runtime)) === 'queue';
+      const queued = (await admitted(runtime, id)) === 'queue';
       const run = workflows.start(findWorkflow(catalog.find(agent), workflow), {
         ...(id === undefined ? {} : { id }),
         ...(input === undefined ? {} : { input }),

@@ -53,7 +53,7 @@ export function mountSessions(app: OpenAPIHono<AppEnv>, edges: ServerEdges, summ
     async ({ c, body }) => {
       const { agent, input, vars, chat, max_turns, user } = body;
       const id = onceId(c, 'ses');
-      const queued = (await admitted(runtime)) === 'queue';
+      const queued = (await admitted(runtime, id)) === 'queue';
       const session = runtime.start(catalog.find(agent), {
         ...{ input, onWaiting: 'release', queued },
         ...(id === undefined ? {} : { id }),

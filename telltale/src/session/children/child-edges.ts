@@ -5,6 +5,7 @@ import type { SessionLog } from '../session-log.ts';
 import type { Stop } from '../stop.ts';
 import type { SetVariable } from '../variables/variable-writer.ts';
 import type { Lineage, Spawn } from './lineage.ts';
+import type { CalledAtRest } from './rest.ts';
 
 /** What sub-agents need of the session that calls them. */
 export interface ChildEdges {
@@ -18,4 +19,5 @@ export interface ChildEdges {
   readonly setVariable: SetVariable;
   /** Where the calling session is itself a sub-agent's. */
   readonly lineage: Lineage | undefined;
+  readonly called: CalledAtRest;
 }

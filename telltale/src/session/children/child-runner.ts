@@ -46,7 +46,7 @@ async function runChild(edges: ChildEdges, call: PerformCall): Promise<Json> {
     { ...edges, parent: prepared.agent.manifest },
     { child: manifest, session, action: action.id },
   );
-  const follow = (begun: Begin) => followChild(edges, begun, copy.take, signal);
+  const follow = (begun: Begin) => followChild(edges, begun, copy.take, call);
   const known = await store.info(session);
   if (known === undefined || known.head === 0) {
     const { input, vars } = call.input as { readonly input: string; readonly vars?: JsonObject };
@@ -62,14 +62,15 @@ async function runChild(edges: ChildEdges, call: PerformCall): Promise<Json> {
 
 /** Resolves when it has ended, and not before: whoever cancels its caller waits for it. */
 async function followChild(
-  { spawn, stop }: ChildEdges,
+  { spawn, stop, called }: ChildEdges,
   begin: Begin,
   onEvent: Parameters<ReturnType<Spawn>['subscribe']>[0],
-  signal: AbortSignal,
+  { action, signal }: PerformCall,
 ): Promise<ChildEnd> {
   signal.throwIfAborted();
   const child = spawn(begin);
   const forget = child.subscribe(onEvent);
+  const leave = called.add(action.id, child);
   const end = () => child.stop(stopOf(stop, signal.reason));
   signal.addEventListener('abort', end, { once: true });
   try {
@@ -79,12 +80,13 @@ async function followChild(
   } finally {
     signal.removeEventListener('abort', end);
     forget();
+    leave();
   }
 }
 
 /** Where the caller is let go of, so is the sub-agent; else it is over. */
 function stopOf(stop: Stop, why: unknown): StopReason {
-  if (isLetGo(stop)) return { kind: 'interrupt' };
+  if (isLetGo(stop)) return { kind: stop.reason?.kind === 'wait' ? 'wait' : 'interrupt' };
   return { kind: 'cancel', reason: why instanceof Error ? why.message : String(why), by: BY_PARENT };
 }
 

@@ -5,6 +5,7 @@ import type { Lead } from '../guide/lead.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { ResumeOptions, SessionResult, StartOptions } from '../runtime-types.ts';
 import type { StopReason } from '../stop.ts';
+import type { Rest } from './rest.ts';
 
 /** What a sub-agent's session has of the one that it works for. */
 export interface Lineage {
@@ -66,6 +67,7 @@ export interface ChildSession {
   /** As it is on the log, JSON: what an agent in code reads it as is for those who start it themselves. */
   readonly result: Promise<SessionResult<unknown>>;
   subscribe(listener: (event: ObservedEvent) => void): () => void;
+  readonly rest: Pick<Rest, 'reviews' | 'onMoved'>;
   /** Ends it; the first reason counts. `result` says when it has ended. */
   stop(reason: StopReason): void;
 }

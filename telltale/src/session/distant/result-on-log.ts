@@ -11,7 +11,7 @@ interface Found {
   readonly head: number;
 }
 
-/** How a session ended, by its log, once it has; with `release` also that it waits for a person. */
+/** How a session ended, by its log, once it has; with `release` also that it waits, for a person or what it called. */
 export function resultOnLog(store: Store, session: string, onWaiting: OnWaiting): Promise<Found> {
   return new Promise((resolve, reject) => {
     let isLooking = false;
@@ -54,8 +54,7 @@ async function resultNow(store: Store, session: string, onWaiting: OnWaiting): P
 
 /** A chat that waits for its next message has not come to a result. */
 const isOver = (state: SessionState, onWaiting: OnWaiting): boolean =>
-  hasEnded(state.status) ||
-  (onWaiting === 'release' && state.status === 'waiting' && openReviews(state).length > 0);
+  hasEnded(state.status) || (onWaiting === 'release' && state.status === 'waiting' && !state.idle);
 
 function resultOf(state: SessionState): SessionResult {
   const { id, result, error, totals } = state;

@@ -12,7 +12,7 @@ const MAX_TOLD = 100;
 
 export function createFleetDesk(
   store: Pick<Store, 'info' | 'location'>,
-  shared: Pick<SharedStore, 'fleet' | 'workers'>,
+  shared: Pick<SharedStore, 'fleet' | 'workers' | 'forgive'>,
   queue: Pick<WorkQueue, 'depth' | 'laidAside' | 'offer'>,
 ): FleetDesk {
   return {
@@ -27,6 +27,7 @@ export function createFleetDesk(
     async retry(stream) {
       const info = await store.info(stream);
       if (info === undefined) throw streamUnknown(stream, store.location);
+      await shared.forgive(stream);
       await queue.offer([{ kind: info.kind, stream, group: stream }], 'again');
     },
   };

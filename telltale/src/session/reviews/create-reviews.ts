@@ -3,12 +3,11 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { ClearCall, PerformCall, SchedulerEdges } from '../../scheduler/edges.ts';
-import type { Scheduler } from '../../scheduler/scheduler.ts';
 import type { Approve, Target } from '../../targets/target.ts';
-import type { SessionLog } from '../session-log.ts';
 import type { Stop } from '../stop.ts';
 import { createAsking } from './ask-people.ts';
 import type { Asking } from './asking.ts';
+import { createComingToRest, type RestEdges } from './come-to-rest.ts';
 import { refusedBy } from './review-errors.ts';
 
 /** What a session asks people, and how it waits for them. */
@@ -30,22 +29,19 @@ export interface Reviews {
   within(exchange: Stop): Reviews;
   /** Whether the model has nothing new to see, and all it has asked for waits for a person. */
   isOnlyWaiting(): boolean;
-  /** An action has ended. */
-  onEnded(): void;
+  /** An action has ended, or what it calls may have come to rest. */
+  moved(): void;
+  /** Whether whoever resumes the session may go on with what waits in it: then it is not held for it. */
+  readonly goesOnElsewhere: boolean;
   /** Closes reviews of a resumed session that nobody needs any more. */
   tidy(): void;
 }
 
-export interface ReviewEdges {
-  readonly log: SessionLog;
-  readonly stop: Stop;
+export interface ReviewEdges extends Omit<RestEdges, 'isBusy'> {
   readonly clock: Clock;
-  readonly scheduler: () => Pick<Scheduler, 'atRest'>;
   readonly find: (action: ClearCall['action']) => Target | undefined;
   readonly agent: () => JsonObject;
   readonly approve?: Approve | undefined;
-  /** Keeps the session in this process while it waits. */
-  readonly hold: boolean;
 }
 
 export function createReviews(edges: ReviewEdges): Reviews {
@@ -54,37 +50,26 @@ export function createReviews(edges: ReviewEdges): Reviews {
   /** Most sessions ask nobody. */
   let made: Asking | undefined;
   const asking = () => {
-    made ??= createAsking({ log, clock, agent: edges.agent, approve, changed: lookSoon });
+    made ??= createAsking({ log, clock, agent: edges.agent, approve, changed: rest.lookSoon });
     return made;
   };
-  /** Whether the loop has nothing to do until an action ends. */
-  let idle = false;
-
-  /** Behind what is going on now: who waits for an action that has just ended is told first. */
-  const lookSoon = () => queueMicrotask(look);
-  const look = () => {
-    if (!idle || made?.isBusy() === true || state.status === 'waiting' || stop.reason !== undefined) return;
-    const open = openReviews(state);
-    if (open.length === 0 || !edges.scheduler().atRest()) return;
-    log.append({ type: 'session.waiting', for: `review ${open.map(({ review }) => review).join(', ')}` });
-    if (edges.hold) return;
-    log.seal(); // from here on the log belongs to whoever resumes it
-    stop.now({ kind: 'wait' });
-  };
+  const rest = createComingToRest({ ...edges, isBusy: () => made?.isBusy() === true });
 
   const waitUntil = (given: Stop, start: (done: () => void) => void): Promise<void> | undefined => {
     const waits = given.until((done) => {
-      idle = true;
+      rest.setIdle(true);
       start(() => {
-        idle = false;
+        rest.setIdle(false);
         done();
       });
     });
-    if (waits !== undefined && state.reviews.length > 0) lookSoon();
+    if (waits !== undefined) rest.moved();
     return waits;
   };
 
   const reviews: Reviews = {
+    moved: rest.moved,
+    goesOnElsewhere: edges.atRest !== 'hold',
     clear(call) {
       const known = reviewOf(state, call.action.id);
       if (known?.answer === 'rejected') return Promise.resolve(refusedBy(known));
@@ -108,23 +93,20 @@ export function createReviews(edges: ReviewEdges): Reviews {
     },
     decide(...decision) {
       const ends = stop.reason?.kind;
-      return ends === 'cancel' || ends === 'fail' ? false : asking().decide(...decision);
+      if (ends === 'cancel' || ends === 'fail') return false;
+      rest.answered();
+      return asking().decide(...decision);
     },
     until: (start) => waitUntil(stop, start),
     within(exchange) {
       // The session goes on behind it, and is busy then.
-      exchange.onStop(() => {
-        idle = false;
-      });
+      exchange.onStop(() => rest.setIdle(false));
       return { ...reviews, until: (start) => waitUntil(exchange, start) };
     },
     isOnlyWaiting() {
       const { results, faults, rejected } = state.news;
       const isNew = results.length + faults.length + rejected.length > 0;
-      return state.reviews.length > 0 && !isNew && edges.scheduler().atRest();
-    },
-    onEnded() {
-      if (state.reviews.length > 0) lookSoon();
+      return rest.mayWait() && !isNew && edges.scheduler().atRest();
     },
     tidy() {
       for (const { review, action } of openReviews(state)) {

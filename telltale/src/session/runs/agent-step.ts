@@ -2,10 +2,12 @@ import type { Cause, Usage } from '../../events/event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { LeafCall } from '../../workflows/leaf.ts';
 import { MAX_DEPTH, tooDeep } from '../children/child-errors.ts';
 import { BY_PARENT, type ChildEnd, endedBefore, resultOf } from '../children/child-result.ts';
 import type { Begin, Lineage } from '../children/lineage.ts';
 import { readSession } from '../read-session.ts';
+import { leaving, parkWithAgent } from './park-with-agent.ts';
 import type { Realm } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
 
@@ -26,6 +28,8 @@ export interface AgentStepCall {
   readonly cause: Cause;
   readonly signal: AbortSignal;
   readonly isLetGo: () => boolean;
+  /** Of the step: where its agent only waits, so does it. */
+  readonly park: LeafCall['park'];
   /** What it used, once it has ended. */
   readonly onUsage: (usage: Usage, cost_usd: number, model: string) => void;
 }
@@ -89,8 +93,9 @@ export async function runAgentStep(edges: RunsEdges, realm: Realm, call: AgentSt
   const child = spawn(begin);
   const end = () => {
     const reason = signal.reason instanceof Error ? signal.reason.message : String(signal.reason);
-    child.stop(call.isLetGo() ? { kind: 'interrupt' } : { kind: 'cancel', reason, by: BY_PARENT });
+    child.stop(call.isLetGo() ? leaving(child) : { kind: 'cancel', reason, by: BY_PARENT });
   };
+  const goOn = parkWithAgent(child, session, call.park);
   signal.addEventListener('abort', end, { once: true });
   try {
     const ended = (await child.result) as ChildEnd;
@@ -100,6 +105,7 @@ export async function runAgentStep(edges: RunsEdges, realm: Realm, call: AgentSt
     return resultOf(manifest.name, ended);
   } finally {
     signal.removeEventListener('abort', end);
+    goOn();
   }
 }
 

@@ -181,10 +181,15 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       if (state.origin.parent !== undefined) throw runOfOther(run, state.origin.parent.run);
       if (state.origin.leads === true) throw runLeads(run, state.origin.session?.id ?? '');
       const entry = board.entry(run);
+      board.unpark(entry); // it may have been parked for what its log does not say: an agent that it called
       if (workflow !== undefined) entry.ground = { agent: workflow.agent, model: state.model };
       if (acceptChanges !== undefined) entry.acceptChanges = acceptChanges;
       const place = async () => void engine.place('run', run, 'here');
       return createLiveRun(edges, run, place(), { onWaiting, signal });
+    },
+    goOn(run) {
+      board.unpark(board.entry(run));
+      engine.place('run', run);
     },
     async cancel(run, reason = 'asked to', from = 'user') {
       await readRun(store, run);

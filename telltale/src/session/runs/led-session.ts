@@ -11,6 +11,7 @@ import { readSession } from '../read-session.ts';
 import { agentUnknown, lineageOf, ownAgent } from './agent-step.ts';
 import type { RunWalkEnd } from './drive-run.ts';
 import { groupOfRun } from './group-of-run.ts';
+import { leaving, parkWithAgent } from './park-with-agent.ts';
 import type { Realm } from './realm.ts';
 import type { RunsEdges } from './run-edges.ts';
 
@@ -27,6 +28,8 @@ export interface LedSessionEdges {
 export interface LedSession {
   /** Where it can be given the task; how it ended, where it ended while it worked on this very one. */
   open(task: Task, call: WorkerCall): Promise<Lead | { readonly by: string; readonly error: ErrorJson }>;
+  /** Parks the step for as long as the session only waits for people, until the returned function is called. */
+  parking(call: Pick<WorkerCall, 'park'>): () => void;
   end(end: RunWalkEnd): Promise<void>;
 }
 
@@ -106,6 +109,7 @@ export function createLedSession(edges: LedSessionEdges, name: string): LedSessi
       last = opened.catch(() => undefined); // whoever asked hears of it
       return opened;
     },
+    parking: ({ park }) => (live === undefined ? () => undefined : parkWithAgent(live.child, live.id, park)),
     async end(end) {
       if (live === undefined && end.kind !== 'parked' && end.kind !== 'stopped') {
         const left = await find(undefined);
@@ -135,10 +139,10 @@ export function createLedSession(edges: LedSessionEdges, name: string): LedSessi
           break;
         case 'parked':
           if (waits) lead.order({ kind: 'park', for: end.for });
-          else child.stop({ kind: 'interrupt' });
+          else child.stop(leaving(child));
           break;
         case 'stopped':
-          child.stop({ kind: 'interrupt' });
+          child.stop(leaving(child));
           break;
       }
       await child.result.catch(() => undefined); // its log says so; the run has an end of its own

@@ -41,10 +41,10 @@ export function createLedSessions(edges: LedSessionsEdges): LedSessions {
     call: WorkerCall,
     exchange: (lead: Lead) => Promise<TaskReport>,
   ): Promise<TaskReport> => {
-    const lead = isBound(call.agent)
-      ? await boundLead(edges, call)
-      : await sessionOf(call.agent ?? own).open(task, call);
+    const session = isBound(call.agent) ? undefined : sessionOf(call.agent ?? own);
+    const lead = session === undefined ? await boundLead(edges, call) : await session.open(task, call);
     if ('error' in lead) return { kind: 'failed', ...lead };
+    const goOn = session?.parking(call);
     const withdraw = () => {
       if (!edges.isLetGo()) lead.withdraw(task.key);
     };
@@ -53,6 +53,7 @@ export function createLedSessions(edges: LedSessionsEdges): LedSessions {
       return await exchange(lead);
     } finally {
       call.signal.removeEventListener('abort', withdraw);
+      goOn?.();
     }
   };
   const reported = (task: Task, call: WorkerCall, at: Standing): TaskReport | undefined => {

@@ -102,6 +102,8 @@ export interface Workflows {
   start<Input>(workflow: LoadedWorkflow<Input>, options?: RunOptions<NoInfer<Input>>): WorkflowRun;
   /** Takes a run over and goes on. Refused while another process works on it. */
   resume(run: string, options?: ResumeRunOptions): Promise<WorkflowRun>;
+  /** Something came for what a run has called: it is worked on, by any process that has room, unless one does. */
+  goOn(run: string): void;
   /** Through the inbox: works from any process. */
   cancel(run: string, reason?: string, from?: string): Promise<void>;
   /** An event for a `wait`; one that comes early is kept. */

@@ -107,9 +107,9 @@ function walkRun(
     reviews: createRunReviews(journal, clock, isLetGo),
     workers: state.origin.client === undefined ? workers : createClientWorkers(journal, entry.claims),
     handsOf: lent.handsOf,
-    runAgent: ({ key, step, agent, input, vars, signal, cause }) =>
+    runAgent: ({ key, step, agent, input, vars, signal, cause, park }) =>
       runAgentStep(edges, realm, {
-        ...{ session: key, step, agent, input, vars, signal, cause, isLetGo },
+        ...{ session: key, step, agent, input, vars, signal, cause, park, isLetGo },
         ...called,
         metadata: async () => (session === undefined ? undefined : await metadata()),
         onUsage: (usage, cost_usd, model) =>

@@ -20,6 +20,8 @@ export interface GroupedStoreEdges {
   readonly clock: Pick<Clock, 'now'>;
   readonly backend: StoreBackend;
   readonly view: OwnerView;
+  /** Buries all owners that are dead, where that is more than giving up their streams. */
+  readonly bury?: () => Promise<void>;
   /** Called when the graphs are first asked for, and again where that failed. */
   readonly openGraphs: () => Promise<OpenGraphs>;
 }
@@ -73,6 +75,7 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
 
   /** Clears away what processes that were killed have left: their claims and sockets. */
   const buryTheDead = async () => {
+    if (edges.bury !== undefined) return edges.bury();
     for (const owner of await queue.read({ op: 'owners' }))
       if (!view.isAlive(owner)) await queue.write({ op: 'dissolve', owner: owner.id });
   };
@@ -121,6 +124,7 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
       const owner: NotedOwner = taken.ownedBy;
       if (left === 0 || view.isAlive(owner))
         throw streamOwned(stream, owner.pid, isSelf(owner), view.hostOf?.(owner));
+      await edges.bury?.();
       dead = owner.id;
     }
   };

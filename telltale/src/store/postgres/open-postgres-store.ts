@@ -74,7 +74,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   };
   const ownership = createOwnership({
     pool,
-    aside: (config) => wire.link.query(config),
+    aside: () => wire.link,
     ask: askFreely,
     schema,
     self: { pid: self.pid, startedAt: self.startedAt, host: hostname(), peer },
@@ -181,6 +181,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       self: { pid: self.pid, host: hostname() },
       isAlive: ownership.isAliveOwner,
       hostOf: (owner) => owner.place,
+    },
+    async bury() {
+      await askFreely(`SELECT "${schema}".sweep_2($1, $2)`, [ownership.id, timing.leaseMs]);
     },
     async openGraphs() {
       const { startGraphThread } = await import('../sqlite/graph/start-graph-thread.ts');

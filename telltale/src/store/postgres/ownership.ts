@@ -22,8 +22,11 @@ export interface Ownership {
 
 export interface OwnershipEdges {
   readonly pool: Pool;
-  /** A way past what waits for a connection of the pool; it may be closed. */
-  readonly aside: (config: QueryConfig) => Promise<QueryResult | undefined>;
+  /** A way past what waits for a connection of the pool; it may be closed for a moment. */
+  readonly aside: () => {
+    readonly isUp: boolean;
+    query(config: QueryConfig): Promise<QueryResult | undefined>;
+  };
   readonly ask: Ask;
   readonly schema: string;
   readonly self: {
@@ -47,7 +50,8 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
   let note: WorkerNote | undefined;
   let beatenAt = Number.NEGATIVE_INFINITY;
   let timer: ReturnType<typeof setInterval> | undefined;
-  let isBeating = false;
+  /** The ways by which a sign of life goes now: one that waits behind slow reads keeps none from going past them. */
+  const under = new Set<'aside' | 'pool'>();
 
   const insert = async (): Promise<number> => {
     const asked = performance.now();
@@ -65,10 +69,12 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
 
   /** Counted from when it was sent: what the database noted cannot be older. */
   const beat = async (): Promise<void> => {
-    if (isBeating || isMute) return;
+    const aside = edges.aside();
+    const way = aside.isUp ? 'aside' : 'pool';
+    if (under.has(way) || isMute) return;
     // A worker that was taken for dead comes back as another, one beat later: so that it can be seen here, too.
     if (id === null) return void (note !== undefined && claim().catch(() => undefined));
-    isBeating = true;
+    under.add(way);
     const asked = performance.now();
     const of = id;
     try {
@@ -78,13 +84,14 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
         values: [of, note === undefined ? null : JSON.stringify(note)],
         query_timeout: leaseMs,
       };
-      const { rowCount } = (await edges.aside(update)) ?? (await pool.query(update));
-      if (rowCount === 1) beatenAt = asked;
+      const sent = way === 'aside' ? await aside.query(update) : await pool.query(update);
+      if (sent === undefined) return; // it was cut just now
+      if (sent.rowCount === 1) beatenAt = Math.max(beatenAt, asked);
       else if (id === of) id = null;
     } catch {
       // The next one comes soon; without any, this owner counts itself as dead as the others do.
     } finally {
-      isBeating = false;
+      under.delete(way);
     }
   };
 

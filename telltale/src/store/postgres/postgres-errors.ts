@@ -9,7 +9,7 @@ export const addressMalformed = (found: string) =>
 
 export const unreachable = (place: string, found: string, cause?: unknown) =>
   new RuntimeError('store_unreachable', `PostgreSQL at ${place} cannot be reached: ${found}.`, {
-    hint: 'Check host and port, that the server runs and lets this machine in. It is tried again by itself.',
+    hint: 'Check host and port, that the server runs and lets this machine in.',
     retryable: true,
     cause,
   });

@@ -11,12 +11,29 @@ import type { StreamWriter } from '../../../src/store/store.ts';
 import { agentFolder, tool } from '../../session/run-agent.ts';
 
 const HEAD =
-  'permissions: { sandbox: "off" }\nimport: { tools: ["./tools/*.yml"], workflows: ["./*.flow.yml"] }\n';
+  'permissions: { sandbox: "off" }\nimport: { tools: ["./tools/*.yml"], workflows: ["./*.flow.yml"], agents: ["./team/*.yml"] }\n';
 const FLOW = `kind: Workflow
 name: nap
 trigger: { type: manual }
 steps:
   - { name: nap, type: wait, event: custom, match: { name: morning } }
+`;
+const SHIP = `kind: Workflow
+name: ship
+trigger: { type: manual }
+steps:
+  - { name: ops, type: agent, target: ops, parameters: { input: "Ship it." } }
+`;
+const OPS = `kind: Agent
+name: ops
+model: scripted:../turns.yml
+permissions: { sandbox: "off" }
+import: { tools: ["../tools/*.yml"] }
+`;
+const CALLER = `turns:
+  - |
+    <action type="agent" id="o">{"name":"ops","parameters":{"input":"Ship it."}}</action>
+    <response>Ops say: $o</response>
 `;
 const SCRIPT = `turns:
   - |
@@ -31,6 +48,9 @@ async function scene() {
   const folder = agentFolder(HEAD, {
     ...tool('deploy', 'return `to ${input.to}`;', 'approval: always\n'),
     'nap.flow.yml': FLOW,
+    'ship.flow.yml': SHIP,
+    'team/ops.yml': OPS,
+    'caller.yml': CALLER,
     'turns.yml': SCRIPT,
     'slow.yml': `tokens_per_second: 1\n${SCRIPT}`,
   });
@@ -81,6 +101,60 @@ describe('what is alive is worked on', () => {
     await other.answer(reviews?.[0]?.review ?? '', { approved: true, by: 'ann' });
     await expect.poll(async () => (await store.info(session))?.status).toBe('completed');
     expect((await other.state(session)).result).toBe('Deployed: to test');
+  });
+
+  it('also where it is an agent that the session called, here or before a restart', async () => {
+    const { runtime: open, agent, caretaker, store } = await scene();
+    const [first, other] = [await open(), await open()];
+    caretaker(first);
+    const start = { input: 'Go.', model: 'scripted:./caller.yml' };
+    const [one, two] = await Promise.all([1, 2].map(() => first.start(agent, start).result));
+    expect([one?.status, two?.status]).toEqual(['waiting', 'waiting']);
+    await other.answer(one?.reviews?.[0]?.review ?? '', { approved: true, by: 'ann' });
+    await expect.poll(async () => (await store.info(one?.session ?? ''))?.status).toBe('completed');
+    expect((await other.state(one?.session ?? '')).result).toBe('Ops say: Deployed: to test');
+    await first.close();
+    const second = await open();
+    await caretaker(second).recover();
+    expect((await store.info(two?.session ?? ''))?.status).toBe('waiting');
+    await other.answer(two?.reviews?.[0]?.review ?? '', { approved: false, by: 'ann' });
+    await expect.poll(async () => (await store.info(two?.session ?? ''))?.status).toBe('completed');
+    expect((await other.state(two?.session ?? '')).result).toBe('Ops say: It was not to be.');
+  });
+
+  it('also where a message comes for it: a word, or that it is to end', async () => {
+    const { runtime: open, agent, caretaker, store } = await scene();
+    const daemon = await open();
+    caretaker(daemon);
+    const { session } = await daemon.start(agent, { input: 'Go.', model: 'scripted:./caller.yml' }).result;
+    await store.send(`${session}.o`, { kind: 'steer', from: 'ann', body: 'Mind the gap.' });
+    await expect
+      .poll(async () => (await daemon.events(`${session}.o`)).map(({ type }) => type))
+      .toContain('message.received');
+    await expect.poll(async () => (await store.info(session))?.owner).toBeUndefined();
+    await store.send(`${session}.o`, { kind: 'cancel', from: 'ann', body: 'no need' });
+    await expect.poll(async () => (await store.info(`${session}.o`))?.status).toBe('cancelled');
+    await expect
+      .poll(async () => (await daemon.events(session)).map(({ type }) => type))
+      .toContain('action.failed');
+  });
+
+  it('also where it is the agent of a run, here or before a restart', async () => {
+    const { runtime: open, agent, caretaker, store } = await scene();
+    const [first, other] = [await open(), await open()];
+    const { findWorkflow } = await import('../../../src/session/runs/find-workflow.ts');
+    caretaker(first);
+    const [one, two] = [1, 2].map(() => first.workflows.start(findWorkflow(agent, 'ship')));
+    await Promise.all([one?.result, two?.result]);
+    const reviewOf = async (run = '') => (await other.reviews({ session: run }))[0]?.review ?? '';
+    await other.answer(await reviewOf(one?.id), { approved: true, by: 'ann' });
+    await expect.poll(async () => (await store.info(one?.id ?? ''))?.status).toBe('completed');
+    expect((await other.workflows.state(one?.id ?? '')).output).toBe('Deployed: to test');
+    await first.close();
+    const second = await open();
+    await caretaker(second).recover();
+    await other.answer(await reviewOf(two?.id), { approved: true, by: 'ann' });
+    await expect.poll(async () => (await store.info(two?.id ?? ''))?.status).toBe('completed');
   });
 
   it('and once it is taken up, its log is not watched any more', async () => {

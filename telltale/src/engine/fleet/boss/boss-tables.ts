@@ -5,8 +5,8 @@ import { groupIdOf, jobKey } from './job-key.ts';
 export const WORK = 'work';
 export const ASIDE = 'laid_aside';
 
-/** What a job carries. */
-export type JobData = WorkOffer;
+/** What a job carries. `why` is there where it was laid aside without a try. */
+export type JobData = WorkOffer & { readonly why?: string };
 
 /** A try of a job that has taken too long. */
 export interface LateJob {
@@ -107,8 +107,8 @@ export function createBossTables({ execute }: Pick<SharedDatabase, 'execute'>, s
         `SELECT (count(*) FILTER (WHERE name = '${WORK}' AND state < 'active'))::int AS waiting,
             (count(*) FILTER (WHERE name = '${WORK}' AND state = 'active'))::int AS taken,
             (count(*) FILTER (WHERE name = '${ASIDE}' AND state < 'active'))::int AS aside,
-            COALESCE(extract(epoch FROM now() - min(created_on) FILTER (WHERE name = '${WORK}' AND state < 'active'))
-              * 1000, 0)::float8 AS lag
+            COALESCE(extract(epoch FROM now() - min(greatest(created_on, start_after))
+              FILTER (WHERE name = '${WORK}' AND state < 'active' AND start_after <= now())) * 1000, 0)::float8 AS lag
           FROM ${schema}.job WHERE name IN ('${WORK}', '${ASIDE}')`,
       );
       const { waiting = 0, taken = 0, aside = 0, lag = 0 } = row ?? {};
@@ -116,7 +116,7 @@ export function createBossTables({ execute }: Pick<SharedDatabase, 'execute'>, s
     },
     async laidAside(limit) {
       const rows = await all<{ data: JobData; at: number; why: string | null }>(
-        `SELECT data, (extract(epoch FROM created_on) * 1000)::float8 AS at, source_output ->> 'why' AS why
+        `SELECT data, (extract(epoch FROM created_on) * 1000)::float8 AS at, coalesce(source_output ->> 'why', data ->> 'why') AS why
           FROM ${schema}.job WHERE name = '${ASIDE}' AND state < 'active' ORDER BY created_on DESC LIMIT $1`,
         [limit],
       );

@@ -9,6 +9,7 @@ import {
   NOT_SETTLED,
   RETRIES,
   TAKEN_MS,
+  type WhyNot,
   type WorkOffer,
   type WorkQueue,
 } from '../work-queue.ts';
@@ -75,7 +76,7 @@ export async function createBossQueue(options: BossQueueOptions): Promise<WorkQu
   }
 
   const jobOf = (offer: WorkOffer, round: number): JobInsert<JobData> => ({
-    data: { kind: offer.kind, stream: offer.stream, group: offer.group },
+    data: dataOf(offer),
     singletonKey: jobKey(offer),
     group: { id: groupIdOf(offer.group) },
     priority: -Math.min(round, LAST_ROUND),
@@ -100,6 +101,20 @@ export async function createBossQueue(options: BossQueueOptions): Promise<WorkQu
     const jobs = fresh.map((each, at) => jobOf(each, rounds[at] ?? 0));
     // Of two processes that offer one stream at once, the second adds nothing.
     return (await boss.insert(WORK, jobs, { returnId: true }))?.length ?? 0;
+  };
+
+  const layAside = async (offers: readonly WorkOffer[], why: WhyNot): Promise<readonly LaidAside[]> => {
+    const asked = new Map(offers.map((each) => [jobKey(each), each]));
+    const { offered, aside } = await tables.standing([...asked.values()]);
+    const fresh = [...asked].filter(([key]) => !offered.has(key) && !aside.has(key));
+    const jobs = fresh.map(([singletonKey, each]) => ({
+      data: { ...dataOf(each), ...outputOf(why) },
+      ...{ singletonKey, retryLimit: 0 },
+    }));
+    if (jobs.length > 0) await boss.insert(ASIDE, jobs);
+    return fresh.map(([, { kind, stream, group }]) => ({
+      ...{ kind, stream, group, at: Date.now(), why: outputOf(why).why },
+    }));
   };
 
   const close = async () => {
@@ -128,6 +143,13 @@ export async function createBossQueue(options: BossQueueOptions): Promise<WorkQu
     },
     depth: () => tables.depth().catch(failed),
     laidAside: (limit) => tables.laidAside(limit).catch(failed),
+    layAside: (offers, why) =>
+      offers.length === 0 ? Promise.resolve([]) : layAside(offers, why).catch(failed),
     close,
   };
 }
+
+const dataOf = ({ kind, stream, group, deaths = 0 }: WorkOffer): JobData => ({
+  ...{ kind, stream, group },
+  ...(deaths === 0 ? {} : { deaths }),
+});

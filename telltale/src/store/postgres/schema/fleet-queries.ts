@@ -1,11 +1,11 @@
 import { AGE_MS } from './stream-writes.ts';
 
 /** How far up a stream's root is looked for. */
-const MOST_PARENTS = 32;
+export const MOST_PARENTS = 32;
 /** Owners that were found dead are shown for so long. */
-const SHOWN_GONE = "interval '10 minutes'";
+export const SHOWN_GONE = "interval '10 minutes'";
 /** A store that wrote nothing for so long has no group on its way whose answer could be lost. */
-const IDLE_CALLER = "interval '1 day'";
+export const IDLE_CALLER = "interval '1 day'";
 
 /**
  * `sweep`: owners without a sign of life are gone, and whatever belongs to somebody who is not there any more is nobody's.

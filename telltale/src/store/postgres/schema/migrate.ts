@@ -37,6 +37,7 @@ export async function migrate(
   await checkServer(client, where);
   const before = await look(client, where, migrations);
   if (before !== undefined && before.version >= migrations.length) return checkRights(client, where);
+  if (before === undefined) await checkJobs(client, where);
   await client.query('BEGIN');
   try {
     // Nobody waits for ever for one that was stopped half-way.
@@ -118,10 +119,26 @@ async function look(
   return meta;
 }
 
+/** What every version of the queue of a fleet has in its schema, beside the store's. */
+const OF_QUEUE = ['job', 'queue', 'version'] as const;
+
+/** The queue is made when a fleet is joined, after the store: that its schema is another's is found out here. */
+async function checkJobs(client: Client, { schema, place }: Where): Promise<void> {
+  const jobs = `${schema}_jobs`;
+  const { rows } = await client.query(
+    `SELECT c.relname AS name FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid
+      WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') ORDER BY c.relname`,
+    [jobs],
+  );
+  const names = rows.map(({ name }) => String(name));
+  if (names.length > 0 && !OF_QUEUE.every((name) => names.includes(name)))
+    throw schemaForeign(place, jobs, `has "${names[0]}" in it, which is not ours`);
+}
+
 /** A role that may only read would otherwise fail at the first write, hours later. */
 async function checkRights(client: Client, { schema, place }: Where): Promise<void> {
   const { rows } = await client.query(
-    `SELECT current_user AS who, t.name FROM unnest(ARRAY['heads', 'log', 'owners', 'callers', 'inbox', 'kv']) AS t(name)
+    `SELECT current_user AS who, t.name FROM unnest(ARRAY['heads', 'log', 'owners', 'callers', 'inbox', 'kv', 'deaths']) AS t(name)
       WHERE NOT has_table_privilege(format('%I.%I', $1::text, t.name), 'INSERT')
         OR NOT has_table_privilege(format('%I.%I', $1::text, t.name), 'UPDATE') LIMIT 1`,
     [schema],

@@ -29,9 +29,16 @@ export function createSharedStore(edges: SharedEdges): SharedStore {
     orphans: (limit) =>
       guard(async () => {
         // Dead owners first: what was theirs is found at once.
-        await ask(`SELECT "${schema}".sweep_1($1, $2)`, [ownership.id, leaseMs]);
-        const { rows } = await ask(`SELECT * FROM "${schema}".orphans_1($1)`, [Math.max(0, limit)]);
-        return rows.map(({ stream, kind, name, status, root }) => ({ stream, kind, name, status, root }));
+        await ask(`SELECT "${schema}".sweep_2($1, $2)`, [ownership.id, leaseMs]);
+        const { rows } = await ask(`SELECT * FROM "${schema}".orphans_2($1)`, [Math.max(0, limit)]);
+        return rows.map(({ stream, kind, name, status, root, deaths }) => ({
+          ...{ stream, kind, name, status, root, deaths },
+        }));
+      }),
+    forgive: (stream) =>
+      guard(async () => {
+        const sql = `DELETE FROM "${schema}".deaths WHERE id = (SELECT id FROM "${schema}".streams WHERE stream = $1)`;
+        await ask(sql, [stream]);
       }),
     onOrphans: (moved) => wire.topics.add(ORPHANS, moved),
     workers: () => guard(() => readWorkers(ask, schema, leaseMs)),

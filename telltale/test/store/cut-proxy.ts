@@ -8,6 +8,8 @@ export interface CutProxy {
   cut(): void;
   /** The next connection that answers something after this has its answer swallowed, and is cut. */
   swallow(when: (request: string) => boolean): Promise<void>;
+  /** The next connection that asks for this is silent from then on, without an end. */
+  hush(when: (request: string) => boolean): Promise<void>;
   mend(): void;
   close(): Promise<void>;
 }
@@ -16,6 +18,7 @@ export async function openCutProxy(to: string): Promise<CutProxy> {
   const target = new URL(to);
   const sockets = new Set<Socket>();
   let isCut = false;
+  let hushing: { readonly when: (request: string) => boolean; readonly done: () => void } | undefined;
   let swallowing: { readonly when: (request: string) => boolean; readonly done: () => void } | undefined;
 
   const server = createServer((near) => {
@@ -25,6 +28,7 @@ export async function openCutProxy(to: string): Promise<CutProxy> {
     }
     const far = createConnection(Number(target.port), target.hostname);
     let swallows: (() => void) | undefined;
+    let isHushed = false;
     const end = () => {
       near.destroy();
       far.destroy();
@@ -37,6 +41,12 @@ export async function openCutProxy(to: string): Promise<CutProxy> {
       });
     }
     near.on('data', (chunk) => {
+      if (hushing?.when(chunk.toString('latin1')) === true) {
+        isHushed = true;
+        hushing.done();
+        hushing = undefined;
+      }
+      if (isHushed) return;
       if (swallowing?.when(chunk.toString('latin1')) === true) {
         swallows = swallowing.done;
         swallowing = undefined;
@@ -44,6 +54,7 @@ export async function openCutProxy(to: string): Promise<CutProxy> {
       far.write(chunk);
     });
     far.on('data', (chunk) => {
+      if (isHushed) return;
       if (swallows === undefined) near.write(chunk);
       else {
         swallows();
@@ -63,6 +74,10 @@ export async function openCutProxy(to: string): Promise<CutProxy> {
     swallow: (when) =>
       new Promise((done) => {
         swallowing = { when, done };
+      }),
+    hush: (when) =>
+      new Promise((done) => {
+        hushing = { when, done };
       }),
     mend() {
       isCut = false;

@@ -295,7 +295,9 @@ describe('a schema', () => {
 
   test('of the first version is brought forward, and what is in it is found', PATIENT, async () => {
     const old = await home.open({ migrations: MIGRATIONS.slice(0, 1) });
-    await (await old.create('s', RUN)).release();
+    const writer = await old.create('s', RUN);
+    await append(writer, { expectedSeq: 0, events: ['{}'] });
+    await writer.release();
     await old.close();
     expect(await meta()).toMatchObject([{ version: 1 }]);
     const store = await home.open();

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { WorkerNote } from '../../src/store/shared-store.ts';
-import type { StreamHead } from '../../src/store/store.ts';
+import type { Append, StreamHead, StreamWriter } from '../../src/store/store.ts';
 import { append, outcome } from './appending.ts';
 import { eventually, PATIENT } from './eventually.ts';
 import { type PostgresHome, postgresHome, type SharedByAll } from './postgres-home.ts';
@@ -27,20 +27,26 @@ const cutListeners = () =>
   );
 const until = (claim: () => boolean | Promise<boolean>) =>
   eventually(async () => expect(await claim()).toBe(true));
+/** With a first event: nobody goes on with a stream that has none. */
+async function begun(
+  store: SharedByAll,
+  stream: string,
+  head: StreamHead,
+  change: Partial<Append> = {},
+): Promise<StreamWriter> {
+  const writer = await store.create(stream, head);
+  await append(writer, { expectedSeq: 0, events: ['{}'], ...change });
+  return writer;
+}
 const names = async (store: SharedByAll) => (await store.shared.orphans(100)).map(({ stream }) => stream);
 
 test('orphans are what runs, is due or got a message, and nobody alive owns', PATIENT, async () => {
   const store = await home.open();
-  const make = async (stream: string, head: StreamHead, status?: string, due?: number) => {
-    const writer = await store.create(stream, head);
-    await append(writer, {
-      expectedSeq: 0,
-      events: ['{}'],
+  const make = (stream: string, head: StreamHead, status?: string, due?: number) =>
+    begun(store, stream, head, {
       ...(status === undefined ? {} : { status }),
       ...(due === undefined ? {} : { due }),
     });
-    return writer;
-  };
   await (await make('waits', RUN, 'waiting')).release();
   await (await make('due later', RUN, 'waiting', Date.now() + 3_600_000)).release();
   await (await make('ended', SESSION, 'completed')).release();
@@ -72,11 +78,7 @@ test(
   PATIENT,
   async () => {
     const store = await home.open();
-    const make = async (stream: string, head: StreamHead, status: string) => {
-      const writer = await store.create(stream, head);
-      await append(writer, { expectedSeq: 0, events: ['{}'], status });
-      return writer;
-    };
+    const make = (stream: string, head: StreamHead, status: string) => begun(store, stream, head, { status });
     const below = (parent: string, head = SESSION): StreamHead => ({ ...head, parent });
     await (await make('top', SESSION, 'waiting')).release();
     await (await make('top.a', below('top'), 'waiting')).release();
@@ -118,7 +120,7 @@ test(
       Object.fromEntries((await store.shared.orphans(100)).map(({ stream, deaths: n }) => [stream, n]));
     /** As if all pauses were over. */
     const later = () => home.sql("UPDATE {S}.deaths SET at = at - interval '5 minutes'");
-    for (const stream of ['poison', 'slow', 'done']) await (await store.create(stream, RUN)).release();
+    for (const stream of ['poison', 'slow', 'done']) await (await begun(store, stream, RUN)).release();
 
     for (const n of [1, 2, 3]) {
       const worker = await home.open({ isMute: true });
@@ -126,8 +128,8 @@ test(
       const slow = await worker.acquire('slow');
       await worker.acquire('done');
       // What being taken up writes by itself is no progress.
-      await append(poison, { expectedSeq: n - 1, events: ['{}'] });
-      await append(slow, { expectedSeq: (n - 1) * 11, events: Array.from({ length: 11 }, () => '{}') });
+      await append(poison, { expectedSeq: n, events: ['{}'] });
+      await append(slow, { expectedSeq: 1 + (n - 1) * 11, events: Array.from({ length: 11 }, () => '{}') });
       const found = await deaths();
       if (n === 1) expect(found).toEqual({ poison: 1, slow: 1, done: 1 });
       // Whoever died with it a second time is left alone for a while.
@@ -140,16 +142,23 @@ test(
   },
 );
 
+test('a stream without events is no orphan: nobody could go on with it', async () => {
+  const store = await home.open();
+  await (await store.create('empty', SESSION)).release();
+  await store.send('empty', MESSAGE);
+  expect(await names(store)).toEqual([]);
+});
+
 test('a stream that calls itself its parent has a root all the same', async () => {
   const store = await home.open();
-  await (await store.create('a', { ...RUN, parent: 'b' })).release();
-  await (await store.create('b', { ...RUN, parent: 'a' })).release();
+  await (await begun(store, 'a', { ...RUN, parent: 'b' })).release();
+  await (await begun(store, 'b', { ...RUN, parent: 'a' })).release();
   expect(await names(store)).toEqual(['a', 'b']);
 });
 
 test('what a dead owner held is an orphan, and he is shown as dead for a while', PATIENT, async () => {
   const [store, dead] = [await home.open(), await home.open({ isMute: true })];
-  await dead.create('s', RUN);
+  await begun(dead, 's', RUN);
   const holder = await store.create('mine', RUN);
   expect(await names(store)).toEqual(['s']);
   expect(await store.shared.workers()).toMatchObject([
@@ -215,7 +224,7 @@ test(
 
 test('an owner who was declared dead in the instant in which he took a stream does not keep it', async () => {
   const [store, other] = [await home.open(), await home.open()];
-  await store.create('s', RUN);
+  await begun(store, 's', RUN);
   await home.sql('UPDATE {S}.owners SET gone_at = now()');
   expect(await names(other)).toEqual(['s']);
   expect((await other.info('s'))?.owner).toBeUndefined();

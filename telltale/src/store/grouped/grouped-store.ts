@@ -115,6 +115,7 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
   /** Tries again without an owner that turns out to be dead; another may have been quicker and is then looked at. */
   const acquire = async (stream: string, restoring = false): Promise<StreamWriter> => {
     let dead: number | null = null;
+    let buried: number | undefined;
     for (let left = MAX_TAKEOVERS; ; left--) {
       const taken: Results['acquire'] = await queue.write({ op: 'acquire', stream, dead, restoring });
       if (!('ownedBy' in taken)) {
@@ -122,10 +123,13 @@ export function createGroupedStore(edges: GroupedStoreEdges): Store {
         return writerOf(createWriterState(stream, taken));
       }
       const owner: NotedOwner = taken.ownedBy;
-      if (left === 0 || view.isAlive(owner))
+      if (left === 0 || view.isAlive(owner) || owner.id === buried)
         throw streamOwned(stream, owner.pid, isSelf(owner), view.hostOf?.(owner));
-      await edges.bury?.();
-      dead = owner.id;
+      if (edges.bury === undefined) dead = owner.id;
+      else {
+        await edges.bury();
+        buried = owner.id;
+      }
     }
   };
 

@@ -5,12 +5,15 @@ import { isAppend, type Write } from './group/split-group.ts';
 export interface OwnStreams {
   /** The last committed event; undefined of a stream that is another's. */
   head(stream: string): number | undefined;
+  /** All of them, as they were taken. */
+  all(): readonly (readonly [id: number, epoch: number])[];
   /** Notes what a group did, and gives the streams that have new events, with the last of each. */
   committed(writes: readonly Write[], outcomes: ReadonlyMap<number, Outcome>): ReadonlyMap<string, number>;
 }
 
 interface Own {
   readonly stream: string;
+  readonly epoch: number;
   head: number;
 }
 
@@ -18,8 +21,8 @@ export function createOwnStreams(): OwnStreams {
   const byId = new Map<number, Own>();
   const byName = new Map<string, number>();
 
-  const add = (stream: string, { id, head }: Taken) => {
-    byId.set(id, { stream, head });
+  const add = (stream: string, { id, epoch, head }: Taken) => {
+    byId.set(id, { stream, epoch, head });
     byName.set(stream, id);
   };
   const drop = (id: number) => {
@@ -34,6 +37,7 @@ export function createOwnStreams(): OwnStreams {
       const id = byName.get(stream);
       return id === undefined ? undefined : byId.get(id)?.head;
     },
+    all: () => [...byId].map(([id, { epoch }]) => [id, epoch] as const),
     committed(writes, outcomes) {
       const moved = new Map<string, number>();
       for (const [place, write] of writes.entries()) {

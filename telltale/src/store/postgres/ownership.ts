@@ -13,6 +13,13 @@ export interface Ownership {
   gone(): void;
   /** Whether this owner has given a sign of life lately enough for others to count on it. */
   isAlive(): boolean;
+  /**
+   * Whether it may take others for dead: not while it was itself cut off until a moment ago. After an outage that all
+   * had alike, each waits for as long as the others have time to come back.
+   */
+  isSteady(): boolean;
+  /** Done at each later claim, before anything else is done under the new id: what is held becomes its own again. */
+  onClaimedAgain(restore: (id: number) => Promise<void>): void;
   isAliveOwner(owner: NotedOwner): boolean;
   /** Noted with the next sign of life; at once where it is the first. */
   present(note: WorkerNote): void;
@@ -26,6 +33,8 @@ export interface OwnershipEdges {
   readonly aside: () => {
     readonly isUp: boolean;
     query(config: QueryConfig): Promise<QueryResult | undefined>;
+    /** It does not answer: another connection takes its place. */
+    drop(): void;
   };
   readonly ask: Ask;
   readonly schema: string;
@@ -49,6 +58,11 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
   let claiming: Promise<number> | undefined;
   let note: WorkerNote | undefined;
   let beatenAt = Number.NEGATIVE_INFINITY;
+  /** Since when signs of life have come through again. */
+  let backAt = Number.NEGATIVE_INFINITY;
+  const restores: ((id: number) => Promise<void>)[] = [];
+  const longSilenceMs = leaseMs / 2;
+  let hasClaimed = false;
   let timer: ReturnType<typeof setInterval> | undefined;
   /** The ways by which a sign of life goes now: one that waits behind slow reads keeps none from going past them. */
   const under = new Set<'aside' | 'pool'>();
@@ -60,7 +74,14 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
         VALUES ($1, $2, $3, $4, $5, ${isMute ? "'-infinity'" : 'clock_timestamp()'}) RETURNING id`,
       [self.pid, self.startedAt, self.host, self.peer, note === undefined ? null : JSON.stringify(note)],
     );
-    id = Number(rows[0].id);
+    const made = Number(rows[0].id);
+    // Not the first: others took it for dead, and may have set free what it holds.
+    if (hasClaimed) {
+      backAt = performance.now();
+      for (const restore of restores) await restore(made);
+    }
+    hasClaimed = true;
+    id = made;
     beatenAt = asked;
     edges.onClaimed();
     if (!isMute && timer === undefined) timer = setInterval(() => void beat(), beatMs).unref();
@@ -70,10 +91,10 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
   /** Counted from when it was sent: what the database noted cannot be older. */
   const beat = async (): Promise<void> => {
     const aside = edges.aside();
-    const way = aside.isUp ? 'aside' : 'pool';
+    const way = aside.isUp && !under.has('aside') ? 'aside' : 'pool';
     if (under.has(way) || isMute) return;
-    // A worker that was taken for dead comes back as another, one beat later: so that it can be seen here, too.
-    if (id === null) return void (note !== undefined && claim().catch(() => undefined));
+    // A process that was taken for dead comes back as another, one beat later.
+    if (id === null) return void claim().catch(() => undefined);
     under.add(way);
     const asked = performance.now();
     const of = id;
@@ -84,12 +105,16 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
         values: [of, note === undefined ? null : JSON.stringify(note)],
         query_timeout: leaseMs,
       };
-      const sent = way === 'aside' ? await aside.query(update) : await pool.query(update);
+      const sent =
+        way === 'aside' ? await within(longSilenceMs, aside.query(update)) : await pool.query(update);
       if (sent === undefined) return; // it was cut just now
-      if (sent.rowCount === 1) beatenAt = Math.max(beatenAt, asked);
-      else if (id === of) id = null;
+      if (sent.rowCount === 1) {
+        if (asked - beatenAt > longSilenceMs) backAt = performance.now();
+        beatenAt = Math.max(beatenAt, asked);
+      } else if (id === of) id = null;
     } catch {
       // The next one comes soon; without any, this owner counts itself as dead as the others do.
+      if (way === 'aside') aside.drop();
     } finally {
       under.delete(way);
     }
@@ -103,6 +128,12 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
     return claiming;
   };
 
+  const isSteady = () => {
+    const now = performance.now();
+    if (timer === undefined) return true; // it has given no sign of life yet that could have been missed
+    return now - beatenAt <= longSilenceMs && now - backAt >= leaseMs;
+  };
+
   return {
     claim,
     get id() {
@@ -112,7 +143,9 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
       id = null;
     },
     isAlive: () => id !== null && performance.now() - beatenAt < leaseMs,
-    isAliveOwner: ({ beatAgeMs }) => beatAgeMs <= leaseMs,
+    isSteady,
+    isAliveOwner: ({ beatAgeMs }) => beatAgeMs <= leaseMs || !isSteady(),
+    onClaimedAgain: (restore) => void restores.push(restore),
     present(about) {
       const isFirst = note === undefined;
       note = about;
@@ -135,4 +168,12 @@ export function createOwnership(edges: OwnershipEdges): Ownership {
       return Number(rows[0].streams);
     },
   };
+}
+
+/** Rejects where nothing came of it by then. */
+function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`Nothing was heard for ${ms} ms.`)), ms).unref();
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }

@@ -1,9 +1,17 @@
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { BackendListener, StoreBackend } from '../grouped/backend.ts';
-import type { FromBackend, ReadOutcome, ReadRequest, ToBackend } from '../grouped/messages.ts';
+import type {
+  AppendOp,
+  FromBackend,
+  Outcome,
+  ReadOutcome,
+  ReadRequest,
+  ToBackend,
+} from '../grouped/messages.ts';
 import { MAX_QUEUED } from '../limits.ts';
 import { storeOverloaded } from '../store-errors.ts';
 import type { Attention } from './attention.ts';
+import type { DoubtfulStreams } from './doubtful-streams.ts';
 import type { GroupOutcomes } from './group/run-group.ts';
 import { isAppend, type Write } from './group/split-group.ts';
 import type { OwnStreams } from './own-streams.ts';
@@ -19,6 +27,9 @@ export interface BackendEdges {
   readonly describe: (thrown: unknown) => RuntimeError;
   readonly own: OwnStreams;
   readonly attention: Attention;
+  readonly doubtful: DoubtfulStreams;
+  /** How often doubtful streams are looked at. */
+  readonly lookMs: number;
   /** Streams of this store that have new events, with the last of each. */
   readonly moved: (streams: ReadonlyMap<string, number>) => void;
   /** Gives up what is owned and closes all connections. */
@@ -41,25 +52,61 @@ export function createOutlet(): Outlet {
   };
 }
 
+const UNANSWERED = 'store_unreachable';
+const TAKING: ReadonlySet<string> = new Set(['create', 'acquire']);
+const isUnanswered = (outcome: Outcome | undefined): boolean =>
+  outcome !== undefined && 'error' in outcome && outcome.error.code === UNANSWERED;
+const nameOf = (item: Exclude<Write, AppendOp>): string => ('stream' in item ? String(item.stream) : '');
+
 type Group = Extract<ToBackend, { readonly kind: 'group' }>;
 
 /** Writes over one connection, in the order of the groups; reads over others, once what was asked before is committed. */
 export function createPostgresBackend(edges: BackendEdges): StoreBackend {
-  const { link, runGroup, read, describe, own, attention } = edges;
+  const { link, runGroup, read, describe, own, attention, doubtful } = edges;
   const { listen, tell } = edges.outlet;
   const reading = new Set<Promise<unknown>>();
+  let isWriting = false;
+  let clearing: Promise<void> | undefined;
+  let looking: ReturnType<typeof setInterval> | undefined;
+
+  const clearDoubts = () => {
+    if (isWriting || clearing !== undefined) return;
+    if (doubtful.isEmpty()) {
+      clearInterval(looking);
+      looking = undefined;
+      return;
+    }
+    clearing = doubtful
+      .giveUp()
+      .catch(() => undefined) // the database is away: the next look comes soon
+      .finally(() => {
+        clearing = undefined;
+      });
+  };
+
+  /** Whether it was done is not known where no answer came. */
+  const doubt = (writes: readonly Write[]) => {
+    doubtful.add(writes.flatMap((item) => (!isAppend(item) && TAKING.has(item.op) ? [nameOf(item)] : [])));
+    if (!doubtful.isEmpty()) looking ??= setInterval(clearDoubts, edges.lookMs).unref();
+  };
 
   const write = async ({ writes, now }: Group): Promise<void> => {
     const sends = writes.some((item) => !isAppend(item) && item.op === 'send');
+    if (clearing !== undefined) await clearing;
     if (sends) attention.sending(true);
+    isWriting = true;
     let outcomes: GroupOutcomes;
     try {
       outcomes = await runGroup(writes, now);
     } catch (error) {
-      return tell({ kind: 'failed', error: toRuntimeError(error).toJSON() });
+      const why = toRuntimeError(error);
+      if (why.code === UNANSWERED) doubt(writes);
+      return tell({ kind: 'failed', error: why.toJSON() });
     } finally {
+      isWriting = false;
       if (sends) attention.sending(false);
     }
+    doubt(writes.filter((_, place) => isUnanswered(outcomes.get(place))));
     const moved = own.committed(writes, outcomes);
     for (const [stream, head] of moved) attention.committed(stream, head);
     tell(outcomes.size === 0 ? { kind: 'committed' } : { kind: 'written', outcomes: [...outcomes] });
@@ -105,6 +152,8 @@ export function createPostgresBackend(edges: BackendEdges): StoreBackend {
     hold: () => link.hold(true),
     letGo: () => link.hold(false),
     async close() {
+      clearInterval(looking);
+      await clearing;
       await Promise.all(reading);
       await edges.close();
     },

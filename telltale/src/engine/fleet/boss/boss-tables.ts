@@ -58,7 +58,8 @@ export function createBossTables({ execute }: Pick<SharedDatabase, 'execute'>, s
     async turn(everyMs) {
       const taken = await all(
         `UPDATE ${schema}.turns SET taken_at = clock_timestamp()
-          WHERE name = 'sweep' AND taken_at <= clock_timestamp() - $1 * interval '1 ms' RETURNING 1 AS taken`,
+          WHERE name = 'sweep' AND (taken_at <= clock_timestamp() - $1 * interval '1 ms'
+            OR taken_at > clock_timestamp() + interval '1 second') RETURNING 1 AS taken`, // the clock was set back
         [everyMs],
       );
       return taken.length === 1;

@@ -27,8 +27,8 @@ export interface EncodedCall {
   readonly appends: readonly PlacedWrite[];
   /** Of an append that went along with the making of its stream: the place of that. */
   readonly merged: ReadonlyMap<number, number>;
-  /** Whether an owner is needed. */
-  readonly takes: boolean;
+  /** Whether it writes streams, for which an owner is needed that is not taken for dead. */
+  readonly owns: boolean;
 }
 
 type Op = Readonly<Record<string, unknown>>;
@@ -53,14 +53,14 @@ export function encodeCall(writes: readonly PlacedWrite[], schema: string): Enco
   const ops: Op[] = [];
   const locks: bigint[] = [];
   const order = [...births.keys()];
-  let takes = births.size > 0;
+  let owns = births.size > 0 || perStream.size > 0;
   for (const placed of writes) {
     const { place, write } = placed;
     if (!isAppend(write)) {
       if (write.op === 'create') continue;
       ops.push({ place, ...requestOp(write) });
       lockFor(write, schema, locks);
-      takes ||= write.op === 'acquire';
+      owns ||= write.op === 'acquire';
     } else if (apart.has(write[0])) {
       ops.push({ place, ...appendOp(write, order) });
       for (const [table, key] of write[7] ?? []) locks.push(keyLock(schema, table, key));
@@ -82,7 +82,7 @@ export function encodeCall(writes: readonly PlacedWrite[], schema: string): Enco
     births: order,
     appends,
     merged,
-    takes,
+    owns,
   };
 }
 

@@ -46,7 +46,7 @@ export function createRunGroup(edges: GroupEdges): RunGroup {
   const send = async (call: EncodedCall, now: number): Promise<Answer | null> => {
     const number = ++last;
     for (let left = MAX_TRIES; ; left--) {
-      const owner = call.takes ? await ownership.claim() : null;
+      const owner = call.owns ? await ownership.claim() : null;
       try {
         return await link.call([store, number, now, owner, leaseMs, ...call.values]);
       } catch (error) {

@@ -31,11 +31,13 @@ const MAY_GO_ON = `g.id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {S}.deaths d
  * with it each time.
  *
  * `sweep_2` is `sweep_1`, and counts. Those that resigned are no longer among the owners: nothing is counted for them.
+ * A sign of life of the future is from before the database's clock was set back: it counts from now on.
  *
  * `goes_on`: up from a session that another called to the session at the top, or to the nearest run that leads no session.
  * Null where that one does not wait, or is held.
  *
- * `orphans_2` is `orphans_1` of those.
+ * `orphans_2` is `orphans_1` of those, by the clock of whoever asks: a time that is waited for was set by such a one, not
+ * by the database. A stream without events is left out: nobody could go on with it.
  */
 export const DEATHS = `
 CREATE TABLE {S}.deaths (
@@ -50,6 +52,7 @@ DECLARE
   v_dead bigint[];
   v_freed bigint;
 BEGIN
+  UPDATE {S}.owners w SET beat_at = clock_timestamp() WHERE w.gone_at IS NULL AND w.beat_at > clock_timestamp() + interval '1 second';
   UPDATE {S}.owners w SET gone_at = clock_timestamp()
     WHERE w.gone_at IS NULL AND w.id IS DISTINCT FROM p_self AND ${AGE_MS} > p_lease_ms;
   WITH RECURSIVE noted AS (
@@ -89,11 +92,10 @@ CREATE FUNCTION {S}.goes_on_1(p_id bigint) RETURNS bigint LANGUAGE sql STABLE AS
     WHERE (t.kind = 'run' OR t.parent IS NULL) AND h.owner IS NULL AND h.status = 'waiting'
 $$;
 
-CREATE FUNCTION {S}.orphans_2(p_limit bigint)
+CREATE FUNCTION {S}.orphans_2(p_limit bigint, p_now bigint)
 RETURNS TABLE (stream text, kind text, name text, status text, root text, deaths integer)
 LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
-  v_now bigint := floor(extract(epoch FROM clock_timestamp()) * 1000);
   v_mail bigint[];
 BEGIN
   WITH RECURSIVE mail AS (
@@ -111,15 +113,15 @@ BEGIN
     SELECT s.stream, s.kind, s.name, h.status, {S}.root_1(s.stream, s.parent), coalesce(d.count, 0) FROM (
       SELECT c.id, min(c.since) AS since FROM (
         (SELECT g.id, h.updated_at AS since FROM {S}.heads h JOIN {S}.streams s ON s.id = h.id, ${GOES_ON} g
-          WHERE h.owner IS NULL AND h.status = 'running' AND ${MAY_GO_ON} ORDER BY h.id LIMIT p_limit)
+          WHERE h.owner IS NULL AND h.status = 'running' AND h.head > 0 AND ${MAY_GO_ON} ORDER BY h.id LIMIT p_limit)
         UNION ALL
         (SELECT g.id, h.due_at FROM {S}.heads h JOIN {S}.streams s ON s.id = h.id, ${GOES_ON} g
-          WHERE h.owner IS NULL AND h.due_at IS NOT NULL AND h.due_at <= v_now AND h.status IN ('running', 'waiting')
+          WHERE h.owner IS NULL AND h.due_at IS NOT NULL AND h.due_at <= p_now AND h.status IN ('running', 'waiting')
             AND ${MAY_GO_ON} ORDER BY h.due_at LIMIT p_limit)
         UNION ALL
         (SELECT g.id, (SELECT min(i.at) FROM {S}.inbox i WHERE i.stream = h.id)
           FROM unnest(v_mail) AS m(id) JOIN {S}.heads h ON h.id = m.id JOIN {S}.streams s ON s.id = h.id, ${GOES_ON} g
-          WHERE h.owner IS NULL AND h.status IN ('running', 'waiting') AND ${MAY_GO_ON} LIMIT p_limit)
+          WHERE h.owner IS NULL AND h.status IN ('running', 'waiting') AND h.head > 0 AND ${MAY_GO_ON} LIMIT p_limit)
       ) c GROUP BY c.id
     ) f JOIN {S}.streams s ON s.id = f.id JOIN {S}.heads h ON h.id = f.id LEFT JOIN {S}.deaths d ON d.id = f.id
     ORDER BY f.since, f.id LIMIT p_limit;

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../kernel/clock.ts';
 import type { LiveWire, SharedDatabase, SharedStore } from '../../shared-store.ts';
 import type { Ask } from '../ask.ts';
 import type { Ownership } from '../ownership.ts';
@@ -11,6 +12,8 @@ export interface SharedEdges {
   readonly ask: Ask;
   readonly ownership: Ownership;
   readonly leaseMs: number;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly sweep: () => Promise<void>;
   readonly wire: Wire;
   readonly live: LiveWire;
   readonly database: SharedDatabase;
@@ -29,8 +32,9 @@ export function createSharedStore(edges: SharedEdges): SharedStore {
     orphans: (limit) =>
       guard(async () => {
         // Dead owners first: what was theirs is found at once.
-        await ask(`SELECT "${schema}".sweep_2($1, $2)`, [ownership.id, leaseMs]);
-        const { rows } = await ask(`SELECT * FROM "${schema}".orphans_2($1)`, [Math.max(0, limit)]);
+        await edges.sweep();
+        const values = [Math.max(0, limit), edges.clock.now()];
+        const { rows } = await ask(`SELECT * FROM "${schema}".orphans_2($1, $2)`, values);
         return rows.map(({ stream, kind, name, status, root, deaths }) => ({
           ...{ stream, kind, name, status, root, deaths },
         }));

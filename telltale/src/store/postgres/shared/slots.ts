@@ -28,13 +28,29 @@ export function createSlots({ ask, schema, ownership, leaseMs, wire, guard }: Sl
     return rows[0].taken === true;
   };
 
+  /** Permits that were given here and not given back, by key and holder. */
+  const held = new Map<string, readonly [key: string, holder: string]>();
+  const nameOf = (key: string, holder: string) => JSON.stringify([key, holder]);
+  // Whoever was taken for dead lost them, and what they are for goes on: they count again, also where that is one too many.
+  ownership.onClaimedAgain(async (id) => {
+    const all = [...held.values()];
+    if (all.length === 0) return;
+    await ask(
+      `INSERT INTO "${schema}".slots (key, holder, owner) SELECT h.key, h.holder, $3 FROM unnest($1::text[], $2::text[]) AS h(key, holder)
+        ON CONFLICT (key, holder) DO UPDATE SET owner = excluded.owner`,
+      [all.map(([key]) => key), all.map(([, holder]) => holder), id],
+    );
+  });
+
   return {
     take: (key, max, holder) =>
       guard(async () => {
         for (let left = MAX_TRIES; ; left--) {
           try {
             // Twice is as good as once: the holder is the same.
-            return await takeOnce(key, max, holder);
+            const isTaken = await takeOnce(key, max, holder);
+            if (isTaken) held.set(nameOf(key, holder), [key, holder]);
+            return isTaken;
           } catch (error) {
             if (left === 0) throw error;
             if (sqlState(error) === OWNER_GONE) ownership.gone();
@@ -44,6 +60,7 @@ export function createSlots({ ask, schema, ownership, leaseMs, wire, guard }: Sl
       }),
     free: (key, holder) =>
       guard(async () => {
+        held.delete(nameOf(key, holder));
         await ask(`DELETE FROM "${schema}".slots WHERE key = $1 AND holder = $2`, [key, holder]);
         wire.ring(FREE + key);
       }),

@@ -13,6 +13,8 @@ export interface ListeningLink {
   query(config: QueryConfig): Promise<QueryResult | undefined>;
   /** Sends in order, in one transaction. Rejects where it cannot be: then all of it may be lost. */
   notify(messages: readonly (readonly [channel: string, payload: string])[]): Promise<void>;
+  /** The connection does not answer: another one is made. */
+  drop(): void;
   close(): Promise<void>;
 }
 
@@ -114,6 +116,9 @@ export function createListeningLink({ clients, heard, up, down }: ListeningEdges
         text: 'SELECT pg_notify(t.c, t.p) FROM unnest($1::text[], $2::text[]) AS t(c, p)',
         values: [messages.map(([channel]) => channel), messages.map(([, payload]) => payload)],
       });
+    },
+    drop() {
+      client?.end().catch(() => undefined); // it is as good as gone
     },
     async close() {
       isClosed = true;

@@ -58,6 +58,9 @@ describe('an address', () => {
     ['postgres://user:geheim@:bad/db', 'no URL'],
     ['postgres://user:geheim@host:99999/db', 'no URL'],
     ['postgres://user:geh%zzeim@host/db', 'hex'],
+    ['postgres://user:/geheim@host/db', 'behind its first "/"'],
+    ['postgres://user:12/geheim@host/db', 'behind its first "/"'],
+    ['postgres://host/db?lease=10', 'lease'],
     ['postgres://host/db?schema=Upper', 'schema'],
     ['postgres://host/db?schema=pg_mine', 'schema'],
     [`postgres://host/db?schema=${'x'.repeat(60)}`, 'schema'],
@@ -161,6 +164,26 @@ describe('a server', () => {
   });
 });
 
+test(
+  'a database whose transactions see what was before their locks makes no difference',
+  PATIENT,
+  async () => {
+    const database = new URL(home.url).pathname.slice(1);
+    await home.sql(`ALTER DATABASE "${database}" SET default_transaction_isolation = 'repeatable read'`);
+    try {
+      const stores = await Promise.all(Array.from({ length: 4 }, () => home.open()));
+      for (const round of Array.from({ length: 10 }, (_, n) => n)) {
+        const given = await Promise.all(
+          stores.map(({ shared }, holder) => shared.slots.take(`of ${round}`, 1, `${holder}`)),
+        );
+        expect(given.filter(Boolean)).toHaveLength(1);
+      }
+    } finally {
+      await home.sql(`ALTER DATABASE "${database}" RESET default_transaction_isolation`);
+    }
+  },
+);
+
 describe('rights', () => {
   test('to make a schema are needed, or a schema that somebody made', PATIENT, async () => {
     const url = await role('newcomer');
@@ -178,11 +201,15 @@ describe('rights', () => {
     await home.sql('DROP ROLE newcomer');
   });
 
-  test('to read alone are not enough', PATIENT, async () => {
+  test.each([
+    ['to read alone', 'SELECT'],
+    ['to read and to write without a number for new streams', 'SELECT, INSERT, UPDATE, DELETE'],
+    ['to everything but to clear away', 'SELECT, INSERT, UPDATE'],
+  ])('%s are not enough', PATIENT, async (_, rights) => {
     await (await home.open()).close();
     const url = await role(
       'reader',
-      `GRANT USAGE ON SCHEMA "${home.schema}" TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA "${home.schema}" TO reader`,
+      `GRANT USAGE ON SCHEMA "${home.schema}" TO reader; GRANT ${rights} ON ALL TABLES IN SCHEMA "${home.schema}" TO reader`,
     );
     const before = await picture();
     expect(await refusal(url)).toMatchObject({
@@ -248,6 +275,24 @@ describe('a schema', () => {
     expect(await meta()).toMatchObject([{ version: 99, compatible: 1 }]);
   });
 
+  test('remembers the lease of its fleet, for those who name none', PATIENT, async () => {
+    const first = await home.open({ url: `${home.url}&lease=60000` });
+    await first.create('s', RUN);
+    await home.sql("UPDATE {S}.owners SET beat_at = now() - interval '30 seconds'");
+    const second = await home.open();
+    expect(await second.shared.workers()).toMatchObject([{ alive: true }]);
+    await expect(second.acquire('s')).rejects.toMatchObject({ code: 'stream_owned' });
+    const before = await meta();
+    expect(await refusal(`${home.url}&lease=5000`)).toMatchObject({
+      code: 'store_other_lease',
+      message: expect.stringMatching(/60000 ms, not of 5000/),
+      hint: expect.stringContaining('?lease=60000'),
+    });
+    expect(await meta()).toEqual(before);
+    await Promise.all([first.close(), second.close()]);
+    await home.open({ url: `${home.url}&lease=5000` }); // nobody is left who goes by the old one
+  });
+
   test('of another fleet is refused', PATIENT, async () => {
     await (await home.open({ url: `${home.url}&fleet=blue` })).close();
     const before = await meta();
@@ -263,7 +308,7 @@ describe('a schema', () => {
   test('is made once by ten who start at the same time', PATIENT, async () => {
     const stores = await Promise.all(Array.from({ length: 10 }, () => home.open()));
     const version = MIGRATIONS.length;
-    expect(await meta()).toEqual([{ product: 'telltale', version, compatible: 1, fleet: 'telltale' }]);
+    expect(await meta()).toMatchObject([{ product: 'telltale', version, compatible: 1, fleet: 'telltale' }]);
     await Promise.all(
       stores.map(async (store, n) =>
         append(await store.create(`s${n}`, RUN), { expectedSeq: 0, events: ['{}'] }),

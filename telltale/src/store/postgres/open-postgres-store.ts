@@ -16,8 +16,14 @@ import { type Patience, patiently } from './patience.ts';
 import { parsePostgresAddress } from './postgres-address.ts';
 import { createOutlet, createPostgresBackend } from './postgres-backend.ts';
 import { createPostgresClients } from './postgres-clients.ts';
-import { type PostgresStoreOptions, timingOf } from './postgres-store-options.ts';
+import {
+  type PostgresStoreOptions,
+  type PostgresTiming,
+  timingOf,
+  USUAL_LEASE_MS,
+} from './postgres-store-options.ts';
 import { createReadRows } from './reads/read-rows.ts';
+import { agreeOnLease } from './schema/agree-on-lease.ts';
 import { migrate } from './schema/migrate.ts';
 import { createSharedStore, ORPHANS } from './shared/create-shared-store.ts';
 import { createLiveEnds } from './shared/live-wire.ts';
@@ -36,20 +42,22 @@ const GRAPH_LOCK_TIMEOUT_MS = 10_000;
 
 /**
  * Connects, and makes the schema or brings it up to date. Rejects with `store_unknown`, `store_unreachable`,
- * `store_denied`, `no_store`, `store_unsupported`, `store_newer`, `store_foreign`, `store_other_fleet` or
- * `store_unwritable`, and has then changed nothing.
+ * `store_denied`, `no_store`, `store_unsupported`, `store_newer`, `store_foreign`, `store_other_fleet`,
+ * `store_other_lease` or `store_unwritable`, and has then changed nothing.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const address = parsePostgresAddress(options.url);
   const { schema, place, location } = address;
   const { durability = 'power', clock, isMute = false } = options;
-  const timing = timingOf(address, options.timing);
-  const clients = await createPostgresClients(address, { poolSize: POOL_SIZE, timeoutMs: timing.answerMs });
+  const { answerMs } = timingOf(undefined, options.timing);
+  const clients = await createPostgresClients(address, { poolSize: POOL_SIZE, timeoutMs: answerMs });
   const { pool, describe } = clients;
+  let timing: PostgresTiming;
   try {
     const first = await clients.connect('');
     try {
       await migrate(first, address, options.migrations);
+      timing = timingOf(await agreeOnLease(first, address, USUAL_LEASE_MS), options.timing);
     } finally {
       await first.end();
     }

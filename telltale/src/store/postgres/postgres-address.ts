@@ -30,6 +30,9 @@ export function parsePostgresAddress(url: string): PostgresAddress {
   for (const part of [parsed.username, parsed.password, parsed.hostname, parsed.pathname])
     if (/%(?![0-9a-f]{2})/i.test(part))
       throw addressMalformed('a "%" in it is not followed by two hex digits');
+  // Else a part of a password with a "/" in it is taken for the database, and shown.
+  if (parsed.pathname.includes('@'))
+    throw addressMalformed('there is an "@" behind its first "/": perhaps of a password that is not escaped');
   const { searchParams } = parsed;
   const schema = searchParams.get('schema') ?? USUAL;
   const fleet = searchParams.get('fleet') ?? USUAL;

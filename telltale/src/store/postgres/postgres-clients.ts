@@ -17,9 +17,13 @@ const KEEP_ALIVE_AFTER_MS = 10_000;
 const POOL_IDLE_MS = 30_000;
 
 /**
- * Connections that do nothing do not keep the process. A server that compiles queries to machine code (`jit`) would spend
- * longer on that than on any of ours.
+ * A server that compiles queries to machine code (`jit`) would spend longer on that than on any of ours. Locks are taken
+ * within transactions, and what is read behind one must be of after it. Said on each connection, and not when it is
+ * begun: a pooler in between refuses such options.
  */
+const SETTINGS = "SET jit = off; SET default_transaction_isolation = 'read committed';";
+
+/** Connections that do nothing do not keep the process. */
 export async function createPostgresClients(
   { connectionString, connectTimeoutMs, place }: PostgresAddress,
   { poolSize, timeoutMs }: { readonly poolSize: number; readonly timeoutMs: number },
@@ -33,13 +37,13 @@ export async function createPostgresClients(
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     fallback_application_name: 'telltale',
     query_timeout: timeoutMs,
-    options: '-c jit=off',
   };
   const pool = new pg.Pool({
     ...config,
     max: poolSize,
     idleTimeoutMillis: POOL_IDLE_MS,
     allowExitOnIdle: true,
+    onConnect: async (client) => void (await client.query(SETTINGS)),
   });
   pool.on('error', () => undefined); // an idle connection broke: the next request takes another
   return {
@@ -50,7 +54,7 @@ export async function createPostgresClients(
       client.on('error', () => undefined); // whoever uses it hears of it from his own query, or by `end`
       try {
         await client.connect();
-        await client.query(settings);
+        await client.query(`${SETTINGS} ${settings}`);
         return client;
       } catch (error) {
         client.end().catch(() => undefined); // it may never have begun

@@ -59,6 +59,15 @@ export const schemaForeign = (place: string, schema: string, found: string) =>
     hint: 'Choose another schema with ?schema=NAME in the address, or another database. Nothing was changed in this one.',
   });
 
+export const otherLease = (place: string, schema: string, found: number, asked: number) =>
+  new RuntimeError(
+    'store_other_lease',
+    `The fleet in schema "${schema}" of ${place} goes by a lease of ${found} ms, not of ${asked}.`,
+    {
+      hint: `Give ?lease=${found}, or leave it out. To change it, stop all processes of the fleet first. Nothing was changed.`,
+    },
+  );
+
 export const otherFleet = (place: string, schema: string, found: string, asked: string) =>
   new RuntimeError(
     'store_other_fleet',

@@ -1,5 +1,4 @@
 import type { Clock } from '../../kernel/clock.ts';
-import type { PostgresAddress } from './postgres-address.ts';
 import type { Migration } from './schema/migrations.ts';
 
 export interface PostgresStoreOptions {
@@ -43,13 +42,18 @@ const USUAL: PostgresTiming = {
   patienceMs: 15_000,
   answerMs: 30_000,
 };
+export const USUAL_LEASE_MS = USUAL.leaseMs;
+
 /** Of five signs of life four may be late. */
-const leaseOf = ({ leaseMs }: PostgresAddress): Partial<PostgresTiming> =>
+const leaseOf = (leaseMs: number | undefined): Partial<PostgresTiming> =>
   leaseMs === undefined ? {} : { leaseMs, beatMs: leaseMs / 5 };
 
-/** What the address says, and before it what a caller does. */
-export const timingOf = (address: PostgresAddress, given: Partial<PostgresTiming> = {}): PostgresTiming => ({
+/** By the lease of the fleet, and before it what a caller says. */
+export const timingOf = (
+  leaseMs: number | undefined,
+  given: Partial<PostgresTiming> = {},
+): PostgresTiming => ({
   ...USUAL,
-  ...leaseOf(address),
+  ...leaseOf(leaseMs),
   ...given,
 });

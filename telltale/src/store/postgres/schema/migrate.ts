@@ -135,19 +135,22 @@ async function checkJobs(client: Client, { schema, place }: Where): Promise<void
     throw schemaForeign(place, jobs, `has "${names[0]}" in it, which is not ours`);
 }
 
-/** A role that may only read would otherwise fail at the first write, hours later. */
+/** A role that lacks one would otherwise fail at the first write of that kind, hours later. */
 async function checkRights(client: Client, { schema, place }: Where): Promise<void> {
   const { rows } = await client.query(
-    `SELECT current_user AS who, t.name FROM unnest(ARRAY['heads', 'log', 'owners', 'callers', 'inbox', 'kv', 'deaths']) AS t(name)
-      WHERE NOT has_table_privilege(format('%I.%I', $1::text, t.name), 'INSERT')
-        OR NOT has_table_privilege(format('%I.%I', $1::text, t.name), 'UPDATE') LIMIT 1`,
+    `SELECT current_user AS who, c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = $1 AND CASE c.relkind
+        WHEN 'r' THEN NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
+          AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'))
+        WHEN 'S' THEN NOT has_sequence_privilege(c.oid, 'USAGE')
+        ELSE false END ORDER BY c.relkind, c.relname LIMIT 1`,
     [schema],
   );
   const [lacking] = rows;
   if (lacking !== undefined)
     throw notAllowed(
       place,
-      `"${lacking.who}" has no right to write the table ${schema}.${lacking.name}`,
-      `GRANT ALL ON SCHEMA ${schema} and ON ALL TABLES, SEQUENCES and FUNCTIONS IN SCHEMA ${schema} to it, or use the user who made the store.`,
+      `"${lacking.who}" lacks a right to ${schema}.${lacking.name}`,
+      `GRANT ALL ON SCHEMA ${schema} and ON ALL TABLES, SEQUENCES and FUNCTIONS IN SCHEMA ${schema} to it (and in ${schema}_jobs, where it is to work), or use the user who made the store.`,
     );
 }

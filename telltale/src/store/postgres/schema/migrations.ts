@@ -1,5 +1,6 @@
 import { DEATHS } from './deaths.ts';
 import { FLEET_QUERIES } from './fleet-queries.ts';
+import { LEASES } from './leases.ts';
 import { STREAM_WRITES } from './stream-writes.ts';
 import { TABLE_WRITES } from './table-writes.ts';
 import { FIRST } from './tables.ts';
@@ -23,7 +24,7 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: `${FIRST}${TABLE_WRITES}${STREAM_WRITES}${UPKEEP_WRITES}${WRITE_GROUP}${FLEET_QUERIES}`,
     compatible: 1,
   },
-  { sql: DEATHS, compatible: 1 },
+  { sql: `${DEATHS}${LEASES}`, compatible: 1 },
 ];
 
 /** What marks a schema as ours. */

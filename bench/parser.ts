@@ -6,6 +6,7 @@ import { floor } from './parsing/floor.ts';
 import { htmlparser2 } from './parsing/htmlparser2.ts';
 import { describeMachine } from './parsing/machine.ts';
 import { minimalMachine } from './parsing/minimal-machine.ts';
+import { minimalWithBodies } from './parsing/minimal-with-bodies.ts';
 import { parse5SaxParser } from './parsing/parse5-sax-parser.ts';
 import { pinToOneCore } from './parsing/pin.ts';
 import { race, raceTable } from './parsing/race.ts';
@@ -52,7 +53,16 @@ const transcript = createTranscript();
 const bytes = Buffer.byteLength(transcript.text);
 const ours = createTelltale(handicap);
 const words = options.only.split(',').filter((word) => word !== '');
-const contestants = [floor, minimalMachine, ours, htmlparser2, saxLoose, saxes, parse5SaxParser].filter(
+const contestants = [
+  floor,
+  minimalMachine,
+  minimalWithBodies,
+  ours,
+  htmlparser2,
+  saxLoose,
+  saxes,
+  parse5SaxParser,
+].filter(
   (contestant) =>
     contestant === ours || words.length === 0 || words.some((word) => contestant.name.includes(word)),
 );
@@ -90,9 +100,9 @@ if (options.json) console.log(JSON.stringify({ ...setting, rows, feedings, verdi
 else report();
 process.exitCode = verdicts.every(({ met }) => met) || options['no-fail'] ? 0 : 1;
 
-/** The second table is about ours and those that the targets name; the other peers do not care how turns are cut. */
+/** The second table is about ours and those that bound it; the other peers do not care how turns are cut. */
 function racesByTurn(contestant: Contestant): boolean {
-  return contestant === ours || contestant === minimalMachine || contestant === htmlparser2;
+  return [ours, minimalMachine, minimalWithBodies, htmlparser2].includes(contestant);
 }
 
 /** The ways of cutting that must not matter: whole, by one, by four, by 64, and at random. */

@@ -53,7 +53,7 @@ function createMinimalMachine(): { push(chunk: string): MinimalEvent[]; end(): M
 }
 
 /** Where the tag at `at` ends; 0 if it is no tag, -1 if that is not certain yet. */
-function tagEnd(input: string, at: number): number {
+export function tagEnd(input: string, at: number): number {
   const from = input.charCodeAt(at + 1) === 47 ? at + 2 : at + 1;
   if (from >= input.length) return -1;
   const name = nameAt(input, from);
@@ -66,7 +66,7 @@ function tagEnd(input: string, at: number): number {
   return input.length - at < LONGEST_TAG ? -1 : 0;
 }
 
-const nameAt = (input: string, from: number): string => {
+export const nameAt = (input: string, from: number): string => {
   for (const known of NAMES) {
     if (!input.startsWith(known, from)) continue;
     const after = input.charCodeAt(from + known.length);

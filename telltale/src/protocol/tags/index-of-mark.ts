@@ -1,7 +1,9 @@
 import { LT } from '../prose/chars.ts';
 
 /** Below this a loop over the characters beats the call of a native search; measured with 4 to 64 characters. */
-export const WORTH_A_CALL = 24;
+export const WORTH_A_CALL = 8;
+/** The same where three marks are looked for. */
+export const WORTH_THREE_CALLS = 16;
 
 /** The index of the next `<` at or after `from`, or the text's length where there is none. */
 export function indexOfTag(text: string, from: number): number {

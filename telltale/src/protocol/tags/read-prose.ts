@@ -2,7 +2,7 @@ import { BACKTICK, LF, LT } from '../prose/chars.ts';
 import { endPair, putText } from '../prose/output.ts';
 import { mayBeHeld } from '../prose/run.ts';
 import { closable } from './close-tag.ts';
-import { WORTH_A_CALL } from './index-of-mark.ts';
+import { WORTH_THREE_CALLS } from './index-of-mark.ts';
 import {
   BLOCK,
   endRun,
@@ -22,19 +22,17 @@ import { startTag } from './tag-scan-state.ts';
 /** To Markdown a `<` is a character like any other; this one spares it the watch for tags in fences. */
 const PLAIN = 120;
 
-/**
- * Most pushes of calm prose: a short piece in which nothing can happen and which leaves as it is. Long ones are searched
- * for their marks one by one, which is faster.
- */
+/** Most pushes of calm prose: a piece in which nothing can happen and which leaves as it is. */
 export function passes(chunk: string): boolean {
   const end = chunk.length;
-  if (end >= WORTH_A_CALL || end === 0) return false;
-  let c = 0;
-  for (let i = 0; i < end; i++) {
-    c = chunk.charCodeAt(i);
-    if (c === LT || c === LF || c === BACKTICK) return false;
-  }
-  return !mayBeHeld(c);
+  if (end === 0) return false;
+  if (end < WORTH_THREE_CALLS) {
+    for (let i = 0; i < end; i++) {
+      const c = chunk.charCodeAt(i);
+      if (c === LT || c === LF || c === BACKTICK) return false;
+    }
+  } else if (chunk.includes('\n') || chunk.includes('<') || chunk.includes('`')) return false;
+  return !mayBeHeld(chunk.charCodeAt(end - 1));
 }
 
 export function readText(r: Reader, chunk: string, from: number): number {

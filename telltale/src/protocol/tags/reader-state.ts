@@ -24,6 +24,8 @@ export const UNKNOWN = 0;
 export const CALM_PROSE = 1;
 /** A body, outside a possible tag. */
 export const CALM_BODY = 2;
+/** Nothing: the stream is over. */
+export const ENDED = 3;
 
 // Where a possible tag stands. In code only the closing tag of the innermost element can count (rule 2.3).
 export const IN_PROSE = 1;
@@ -52,9 +54,11 @@ export interface Reader {
   mode: number;
   /** What `mode` and the parts come to for the next chunk: one look instead of eight. */
   outlook: number;
-  /** Where the chunk being read begins in the stream, and how much has been pushed. */
+  /** Where the chunk being read begins in the stream, and how much had been pushed after the last that was read. */
   offset: number;
   length: number;
+  /** Where the body began that is being read. */
+  bodyFrom: number;
   /** What was read of a possible tag in earlier chunks. */
   held: string;
   stands: number;
@@ -84,6 +88,7 @@ export function createReader({ maxBody, actionsIn, key, ids }: ReaderOptions): R
     outlook: UNKNOWN,
     offset: 0,
     length: 0,
+    bodyFrom: 0,
     held: '',
     stands: IN_PROSE,
     lineWasBlank: true,

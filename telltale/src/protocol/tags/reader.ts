@@ -1,18 +1,20 @@
 import type { ParserEvent } from '../intents.ts';
-import { emit, holdsNothing, takeEvents, textEvent } from '../prose/output.ts';
+import { emit, holdsNothing, takeEvents } from '../prose/output.ts';
+import { pushedAfterEnd } from '../turn-parser.ts';
 import type { ReadTag } from './action-intent.ts';
-import { endsInStringTail, goesOn, isBetweenTags } from './body-scan.ts';
+import { endsInStringTail, isBetweenTags } from './body-scan.ts';
 import { finishTurn } from './close-tag.ts';
 import { breakBody } from './end-body.ts';
 import { noBody, truncatedBody } from './faults.ts';
 import { endText, isCalm } from './markdown.ts';
 import { readBody, readPrelude } from './read-action.ts';
-import { passes, readText } from './read-prose.ts';
+import { readText } from './read-prose.ts';
 import { closeFromCode, readTag, readTail } from './read-tag.ts';
 import {
   BODY,
   CALM_BODY,
   CALM_PROSE,
+  ENDED,
   PRELUDE,
   type Reader,
   release,
@@ -26,32 +28,38 @@ import type { BodyTag } from './tag-names.ts';
 /** A long push is read in parts, so that a search for a mark that is far away is not made again and again. */
 const WINDOW = 1024;
 
-/**
- * Reads on and returns the events. What most chunks are comes first, and goes past the output: an event that is stored
- * in a record which lives as long as the turn costs the collector's book-keeping each time.
- */
-export function read(r: Reader, chunk: string): ParserEvent[] {
-  const at = r.length;
+/** Reads on and returns the events. `consumed` is how far those before it went. */
+export function read(r: Reader, chunk: string, consumed: number): ParserEvent[] {
+  if (r.outlook === ENDED) throw pushedAfterEnd();
+  const at = catchUp(r, consumed);
   r.length = at + chunk.length;
-  if (r.outlook === CALM_BODY) {
-    if (goesOn(r.body, chunk)) return [];
-  } else if (r.outlook === CALM_PROSE && passes(chunk)) {
-    r.output.consumed = r.length;
-    return [textEvent(r.output.place, chunk)];
-  }
   if (chunk.length <= WINDOW) feed(r, chunk, at);
   else for (let i = 0; i < chunk.length; i += WINDOW) feed(r, chunk.slice(i, i + WINDOW), at + i);
   r.outlook = lookAhead(r);
   return takeEvents(r.output);
 }
 
-function lookAhead({ mode, body, md, output }: Reader): number {
-  if (mode === BODY) return isBetweenTags(body) ? CALM_BODY : UNKNOWN;
-  return mode === TEXT && isCalm(md) && holdsNothing(output) ? CALM_PROSE : UNKNOWN;
+/** Counts the chunks that were taken at a glance since the last one that was read; returns where the next begins. */
+function catchUp(r: Reader, consumed: number): number {
+  if (r.outlook === CALM_PROSE) r.length = consumed;
+  else if (r.outlook === CALM_BODY) r.length = r.bodyFrom + r.body.length;
+  r.output.consumed = consumed;
+  return r.length;
 }
 
-export function endStream(r: Reader): ParserEvent[] {
-  const { mode, turn, body, length } = r;
+function lookAhead(r: Reader): number {
+  const { mode, body } = r;
+  if (mode === BODY) {
+    r.bodyFrom = r.length - body.length;
+    return isBetweenTags(body) ? CALM_BODY : UNKNOWN;
+  }
+  return mode === TEXT && isCalm(r.md) && holdsNothing(r.output) ? CALM_PROSE : UNKNOWN;
+}
+
+export function endStream(r: Reader, consumed: number): ParserEvent[] {
+  const { mode, turn, body } = r;
+  const length = catchUp(r, consumed);
+  r.outlook = ENDED;
   if (mode === TAG) release(r, r.held, length, 0);
   else if (mode === TAIL) closeFromCode(r, length);
   else if (mode === PRELUDE) release(r, r.held, length, 0, noBody(r.tag?.name as BodyTag));

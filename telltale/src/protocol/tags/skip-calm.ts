@@ -1,5 +1,5 @@
 import { BACKTICK, LF, LT } from '../prose/chars.ts';
-import { earlier, WORTH_A_CALL } from './index-of-mark.ts';
+import { earlier, WORTH_THREE_CALLS } from './index-of-mark.ts';
 import { enterLine, isCalm, type Markdown, SPAN, stepMarkdown } from './markdown.ts';
 
 /**
@@ -8,9 +8,9 @@ import { enterLine, isCalm, type Markdown, SPAN, stepMarkdown } from './markdown
  */
 export function skipCalm(md: Markdown, text: string, from: number): number {
   const end = text.length;
-  if (end - from >= WORTH_A_CALL) {
+  if (end - from >= WORTH_THREE_CALLS) {
     const tag = earlier(text.indexOf('<', from), end);
-    if (tag - from >= WORTH_A_CALL) return skipLong(md, text, from, tag);
+    if (tag - from >= WORTH_THREE_CALLS) return skipLong(md, text, from, tag);
   }
   for (let i = from; i < end; i++) {
     const c = text.charCodeAt(i);

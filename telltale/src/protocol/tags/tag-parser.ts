@@ -1,7 +1,10 @@
 import type { ParserEvent, Place } from '../intents.ts';
-import { DEFAULT_MAX_BODY, pushedAfterEnd, type TurnParser } from '../turn-parser.ts';
+import { textEvent } from '../prose/output.ts';
+import { DEFAULT_MAX_BODY, type TurnParser } from '../turn-parser.ts';
+import { goesOn } from './body-scan.ts';
+import { passes } from './read-prose.ts';
 import { endStream, read } from './reader.ts';
-import { createReader } from './reader-state.ts';
+import { CALM_BODY, CALM_PROSE, createReader, ENDED } from './reader-state.ts';
 
 export interface TagParserOptions {
   /** The most characters a body may have between its tags; 1 MiB by default. */
@@ -25,21 +28,26 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
     key: options.key,
     ids: options.ids ?? new Set(),
   });
-  const { output } = reader;
-  let ended = false;
+  const { body, output } = reader;
   // A getter for `consumed` would give each parser a shape of its own, and every caller a slow `push`.
   const parser = {
     consumed: 0,
     push(chunk: string): ParserEvent[] {
-      if (ended) throw pushedAfterEnd();
-      const events = read(reader, chunk);
+      // What most chunks are comes first, and touches no record that lives as long as the turn but the counters: what
+      // is stored there costs the collector's book-keeping.
+      if (reader.outlook === CALM_BODY) {
+        if (goesOn(body, chunk)) return [];
+      } else if (reader.outlook === CALM_PROSE && passes(chunk)) {
+        parser.consumed += chunk.length;
+        return [textEvent(output.place, chunk)];
+      }
+      const events = read(reader, chunk, parser.consumed);
       parser.consumed = output.consumed;
       return events;
     },
     end(): ParserEvent[] {
-      if (ended) return [];
-      ended = true;
-      const events = endStream(reader);
+      if (reader.outlook === ENDED) return [];
+      const events = endStream(reader, parser.consumed);
       parser.consumed = output.consumed;
       return events;
     },

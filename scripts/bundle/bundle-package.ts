@@ -50,7 +50,7 @@ await build({
       output: {
         entryFileNames: '[name].js',
         chunkFileNames: 'chunks/[name]-[hash].js',
-        comments: false,
+        comments: { annotation: false, jsdoc: false, legal: false },
         codeSplitting: {
           includeDependenciesRecursively: false,
           groups: [{ name: layerNames(compiled), debugName: 'layers' }],

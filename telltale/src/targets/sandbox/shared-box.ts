@@ -11,8 +11,8 @@ export const BOX_BYTES = TEXT_AT + MAX_BYTES;
 
 /**
  * Memory of both threads, for one request and then for its answer: cells say whose turn it is. What is read and
- * written here takes 1 µs; a message takes 3 µs to send and 3 to receive, and wakes an event loop that has nothing to
- * do then.
+ * written here takes less than 1 µs; a message takes 2 µs to send and 2 to 3 to receive, and wakes an event loop that
+ * has nothing to do then.
  */
 export interface SharedBox {
   /** False where it is too long, or has a text that the thread does not know. */

@@ -49,7 +49,7 @@ const globals = { parameters: INPUT };
 const host = { isOver: () => false, now: Date.now, log: () => undefined };
 const machine = await openMachine(await loadEngine(), host);
 const cache = emptyScriptCache();
-const request = { id: 1, source: SOURCE, frozen: [], ...LIMITS, now: undefined, seed: 1, logs: false };
+const request = { id: 1, source: SOURCE, frozen: '[]', ...LIMITS, now: undefined, seed: 1, logs: false };
 
 const artifact = {
   name: 'pricing',

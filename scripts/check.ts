@@ -13,7 +13,7 @@ import {
   strict as strictly,
 } from './check/stage-result.ts';
 import { type CheckContext, STAGES } from './check/stages.ts';
-import { compile } from './launch/build.js';
+import { compilePackage } from './launch/build.js';
 import { createProgress } from './launch/progress.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -45,9 +45,9 @@ async function check(names: readonly string[], strict: boolean, context: CheckCo
   const chosen = STAGES.filter(({ name }) => names.includes(name));
   const reports: StageReport[] = [];
   if (!names.includes('types') && chosen.some(({ needsBuild }) => needsBuild)) {
-    const built = await compile(root, process.execPath, ['telltale']);
+    const built = await compilePackage(root, process.execPath);
     if (built.code !== 0)
-      reports.push(await timed('build', 'tsc -b telltale', async () => oneCheck('tsc -b telltale', built)));
+      reports.push(await timed('build', 'the package', async () => oneCheck('the package', built)));
   }
   for (const { name, what, needsServers = false, run } of chosen) {
     if (needsServers) await setUpServers(progress);

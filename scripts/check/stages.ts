@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { bundleConsole, compile } from '../launch/build.js';
+import { bundleConsole, bundlePackage, compile } from '../launch/build.js';
 import { runCaptured } from '../launch/run-captured.js';
 import { findExamples, unpairedExamples } from './examples.ts';
 import { oneCheck, type StageResult, together } from './stage-result.ts';
@@ -54,8 +54,12 @@ export const STAGES: readonly Stage[] = [
     name: 'types',
     what: 'types of everything, and the build (tsc)',
     run: async ({ root }) => {
-      const compiled = oneCheck('tsc -b', await compile(root, process.execPath, []));
-      return together([compiled, oneCheck('the console', await bundleConsole(root, process.execPath))]);
+      const compiled = await compile(root, process.execPath, []);
+      return together([
+        oneCheck('tsc -b', compiled),
+        oneCheck('the bundle', await bundlePackage(root, process.execPath)),
+        oneCheck('the console', await bundleConsole(root, process.execPath)),
+      ]);
     },
   },
   {

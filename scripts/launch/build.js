@@ -9,10 +9,32 @@ import { SetupFailure } from './setup-failure.js';
  * @param {string} node
  */
 export async function build(root, node) {
-  const { code, output } = await compile(root, node, ['telltale']);
-  if (code !== 0) throw buildFailed(output);
-  const bundled = await bundleConsole(root, node);
-  if (bundled.code !== 0) throw buildFailed(bundled.output);
+  for (const step of [compilePackage, bundleConsole]) {
+    const { code, output } = await step(root, node);
+    if (code !== 0) throw buildFailed(output);
+  }
+}
+
+/**
+ * Compiles the package, and bundles it.
+ * @param {string} root
+ * @param {string} node
+ */
+export async function compilePackage(root, node) {
+  const compiled = await compile(root, node, ['telltale']);
+  return compiled.code === 0 ? bundlePackage(root, node) : compiled;
+}
+
+/**
+ * Bundles what was compiled into `telltale/bundle`, where that is newer than what is there.
+ * @param {string} root
+ * @param {string} node
+ */
+export async function bundlePackage(root, node) {
+  const built = changedAt(join(root, 'telltale', 'bundle', 'cli', 'start.js'));
+  const sources = [join('telltale', 'dist', '.tsbuildinfo'), join('scripts', 'bundle'), 'package-lock.json'];
+  if (sources.every((source) => changedAt(join(root, source)) <= built)) return { code: 0, output: '' };
+  return runCaptured(node, [join(root, 'scripts', 'bundle', 'bundle-package.ts')], { cwd: root });
 }
 
 /** What the console is made of. */

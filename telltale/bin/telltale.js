@@ -10,7 +10,7 @@ const REPLACED = 'TELLTALE_NODE_REPLACED';
 const BAD_USAGE = 2;
 
 const here = fileURLToPath(import.meta.url);
-const entry = new URL('../dist/cli/start.js', import.meta.url);
+const home = new URL('../', import.meta.url);
 
 /**
  * @param {string} what
@@ -37,12 +37,12 @@ async function runOnNewerNode() {
 
 async function runHere() {
   delete process.env[REPLACED];
-  quickStart(new URL('../dist/', import.meta.url));
+  const entry = new URL('cli/start.js', quickStart(home));
   try {
-    const { start } = await import('../dist/cli/start.js');
+    const { start } = await import(entry.href);
     return await start(process.argv.slice(2));
   } catch (error) {
-    if (!isUnbuilt(error)) throw error;
+    if (!isUnbuilt(error, entry)) throw error;
     return refuse(
       'telltale is not built.',
       `  at ${fileURLToPath(entry)}`,
@@ -51,8 +51,11 @@ async function runHere() {
   }
 }
 
-/** @param {unknown} error */
-function isUnbuilt(error) {
+/**
+ * @param {unknown} error
+ * @param {URL} entry
+ */
+function isUnbuilt(error, entry) {
   return (
     error instanceof Error &&
     'url' in error &&

@@ -20,7 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the tarball', () => {
   const ALLOWED =
-    /^(bin\/[\w-]+\.js|dist\/.+\.(js|d\.ts)|transcripts\/(?:coding|tour)\/(?:[\w-]+\/)*[\w.-]+\.(?:yml|m?js|json|csv|md)|web\/(?:index\.html|favicon\.svg|assets\/[\w.-]+\.(?:js|css))|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
+    /^(bin\/[\w-]+\.js|bundle\/.+\.js|dist\/.+\.(js|d\.ts)|transcripts\/(?:coding|tour)\/(?:[\w-]+\/)*[\w.-]+\.(?:yml|m?js|json|csv|md)|web\/(?:index\.html|favicon\.svg|assets\/[\w.-]+\.(?:js|css))|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
 
   test('holds what users need and nothing else', () => {
     expect(packed.files.filter((file) => !ALLOWED.test(file))).toEqual([]);
@@ -46,6 +46,18 @@ describe('the tarball', () => {
     );
     expect(paths.length).toBeGreaterThan(0);
     expect(packed.files).toEqual(expect.arrayContaining(paths));
+  });
+
+  test('holds a bundle of every entry, every thread and what they load', () => {
+    const inBundle = packed.files.filter((file) => file.startsWith('bundle/') && !file.includes('/chunks/'));
+    const entries = Object.values(manifest.exports as Record<string, string | { default: string }>).flatMap(
+      (entry) => (typeof entry === 'string' ? [] : [entry.default.replace('./dist/', 'bundle/')]),
+    );
+    expect(inBundle).toEqual(expect.arrayContaining([...entries, 'bundle/cli/start.js']));
+    expect(inBundle.filter((file) => file.endsWith('/thread/worker.js'))).toHaveLength(4);
+    expect(packed.files).toEqual(
+      expect.arrayContaining(inBundle.map((file) => file.replace('bundle/', 'dist/'))),
+    );
   });
 
   test('holds the types of every module', () => {
@@ -154,6 +166,31 @@ describe('a project that installs it', () => {
   test('gets the command line', async () => {
     const { code, stdout } = await run('npx', ['--no-install', 'telltale', '--version'], consumer);
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${manifest.version}\n` });
+  });
+
+  test('gets what its tools import in the same copy that runs them', async () => {
+    const project = join(consumer, 'shop');
+    mkdirSync(project);
+    const files = {
+      'agent.yml': 'kind: Agent\nname: shop\nmodel: scripted:./turns.yml\nimport: { tools: [./stock.yml] }\n',
+      'stock.yml': 'kind: Tool\nname: stock\nimplementation: { module: ./stock.mjs }\n',
+      'stock.mjs': `import { RuntimeError } from 'telltale';
+         export const run = () => {
+           throw new RuntimeError('out_of_stock', import.meta.resolve('telltale'));
+         };`,
+      'turns.yml': `turns:
+         - '<action type="tool" id="a">{"name":"stock","parameters":{}}</action>'
+         - '<response final="true">Done.</response>'`,
+    };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
+    const telltale = (...args: readonly string[]) =>
+      run('npx', ['--no-install', 'telltale', ...args], project);
+    expect(await telltale('run', 'agent.yml', 'Go')).toMatchObject({ code: 0 });
+    const { stdout } = await telltale('logs', 'last', '--type', 'action.failed', '--json');
+    expect(JSON.parse(stdout).error).toMatchObject({
+      code: 'out_of_stock',
+      message: expect.stringMatching(/telltale\/bundle\/index\.js$/),
+    });
   });
 
   test('finds the thread, the grammars and the tokenizer of memory and feeds', async () => {

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 const request = (module: string | undefined, source: string, more: Partial<RunRequest> = {}): RunRequest => ({
-  ...{ id: 1, source, module, globals: '{"call":{"n":1}}', frozen: [], now: 0, seed: 1, logs: false },
+  ...{ id: 1, source, module, globals: '{"call":{"n":1}}', frozen: '[]', now: 0, seed: 1, logs: false },
   ...{ timeMs: 1_000, memoryBytes: 16 * 1024 * 1024, outputBytes: 64 * 1024 },
   ...more,
 });

@@ -277,6 +277,34 @@ test('many scripts at once each get their own answer', async () => {
   expect(answers).toEqual(Array.from({ length: 200 }, (_, n) => n * 2));
 });
 
+test('input, output and source of any length come through, again and again', async () => {
+  for (const length of [1, 10_000, 32_000, 33_000, 70_000, 300_000])
+    for (const letter of ['x', 'ä', '😀'])
+      for (let asked = 0; asked < 2; asked++) {
+        const text = letter.repeat(length / letter.length);
+        const globals = { parameters: { text } };
+        expect(await value('[parameters.text.length, parameters.text]', { globals })).toEqual([
+          text.length,
+          text,
+        ]);
+        const source = `// ${text}\nparameters.text`;
+        expect(await value(source, { globals: { parameters: { text: 'y' } } })).toBe('y');
+      }
+});
+
+test('more scripts than a thread keeps each get their own answer', async () => {
+  const own = createSandbox({ clock });
+  for (let round = 0; round < 2; round++)
+    for (let n = 0; n < 300; n++) {
+      const frozen = n % 3 === 0 ? ['agent'] : [];
+      const source = `[${n}, typeof mine === 'undefined' ? 0 : mine, Object.isFrozen(agent)]`;
+      const module = n % 2 === 0 ? `globalThis.mine = ${n}` : undefined;
+      const asked = job(source, { frozen, ...(module === undefined ? {} : { module }) });
+      expect(JSON.parse(await own.run(asked))).toEqual([n, n % 2 === 0 ? n : 0, n % 3 === 0]);
+    }
+  await own.close();
+});
+
 test('a sandbox that was warmed runs scripts as any other, and ends when it is closed', async () => {
   const own = createSandbox({ clock });
   own.warm();
@@ -304,8 +332,10 @@ test('a script that does not stop by itself is ended with its thread, and anothe
   // Here the hard limit comes long before the engine's own.
   const own = createSandbox({ clock: { ...clock, after: (ms, fire) => clock.after(ms / 50, fire) } });
   const limits = { ...LIMITS, timeMs: 20_000 };
+  const known = job('agent.name', { module: 'globalThis.known = 1' });
+  for (let asked = 0; asked < 2; asked++) expect(await own.run(known)).toBe('"tester"');
   await expect(own.run(job('for (;;);', { limits }))).rejects.toMatchObject({ code: 'script_timeout' });
-  expect(await own.run(job('1'))).toBe('1');
+  for (let asked = 0; asked < 3; asked++) expect(await own.run(known)).toBe('"tester"');
   await own.close();
 });
 

@@ -25,7 +25,7 @@ export function composeDocument({ text, base }: DocumentText): Composed {
     for (const token of parser.next(lexeme)) tokens.push(token);
     const span = { start: base + parser.offset - 1, end: base + parser.offset };
     if (parser.stack.length > MANIFEST_LIMITS.depth + 2) return { refused: TOO_DEEP, span };
-    if (++count > MAX_TOKENS) return { refused: TOO_MANY_TOKENS, span };
+    if (++count > MAX_TOKENS) return { refused: tooManyTokens(), span };
   }
   for (const token of parser.end()) tokens.push(token);
   const documents: YamlDocument[] = [];
@@ -63,9 +63,10 @@ const TOO_DEEP: Finding = {
   hint: 'No manifest needs that. Is this file what it should be?',
 };
 
-const TOO_MANY_TOKENS: Finding = {
+/** Made when it is needed: the first number that is written for people takes 10 ms, at every start. */
+const tooManyTokens = (): Finding => ({
   severity: 'error',
   code: 'too_many_values',
   message: `The document has more than ${MAX_TOKENS.toLocaleString('en')} pieces of YAML.`,
   hint: 'Split it into several files and import them.',
-};
+});

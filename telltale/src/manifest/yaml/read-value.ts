@@ -28,8 +28,8 @@ import {
   NOT_FINITE,
   numberTooLarge,
   QUOTE_OPEN,
-  TOO_MANY_KEYS,
-  TOO_MANY_VALUES,
+  tooManyKeys,
+  tooManyValues,
 } from './value-findings.ts';
 
 /** What reading a document's tree came to. The maps serve to find the place of an issue later. */
@@ -77,7 +77,7 @@ export function readValue(
     const before = size;
     size += count;
     if (size <= MANIFEST_LIMITS.values) return true;
-    if (before <= MANIFEST_LIMITS.values) report(TOO_MANY_VALUES, node);
+    if (before <= MANIFEST_LIMITS.values) report(tooManyValues(), node);
     return false;
   };
 
@@ -117,7 +117,7 @@ export function readValue(
 
   const readMap = (node: YAMLMap.Parsed): Json => {
     if (node.items.length > MANIFEST_LIMITS.keys) {
-      report(TOO_MANY_KEYS, (node.items[MANIFEST_LIMITS.keys]?.key as ParsedNode | null) ?? node);
+      report(tooManyKeys(), (node.items[MANIFEST_LIMITS.keys]?.key as ParsedNode | null) ?? node);
       hasTooManyKeys = true;
       return {};
     }

@@ -147,17 +147,18 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
 }
 
 function requestOf(job: SandboxJob, id: number): RunRequest {
-  const {
-    what,
-    source,
-    module,
-    frozen = [],
-    limits,
-    now,
-    seed = Math.floor(Math.random() * SEEDS),
-    onLog,
-  } = job;
+  const { what, source, module, frozen, limits, now, seed = Math.floor(Math.random() * SEEDS), onLog } = job;
   const globals = JSON.stringify(job.globals);
   if (globals.length > limits.memoryBytes * MEMORY_FOR_INPUT) throw scriptMemory(what, limits.memoryBytes);
-  return { id, source, module, globals, frozen, ...limits, now, seed, logs: onLog !== undefined };
+  return {
+    id,
+    source,
+    module,
+    globals,
+    frozen: JSON.stringify(frozen ?? []),
+    ...limits,
+    now,
+    seed,
+    logs: onLog !== undefined,
+  };
 }

@@ -2,18 +2,26 @@ import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_thread
 import { builtFile } from '../../kernel/built-file.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { createKnownTexts, numbersOf } from './known-texts.ts';
 import {
-  ANSWERED,
   ASKED,
   CELLS,
   type FromThread,
+  IN_BOX,
+  LEFT,
   type Outcome,
+  POSTED,
+  type PostedRequest,
+  REQUEST,
   type RunRequest,
+  STATE,
   STOP,
   type ThreadData,
+  WAITED_FOR,
 } from './messages.ts';
 import type { SandboxJob } from './sandbox.ts';
 import { sandboxClosed, sandboxEnded } from './sandbox-errors.ts';
+import { BOX_BYTES, openBox } from './shared-box.ts';
 
 /** How a script ended, and what it took in its thread. */
 export interface Ended {
@@ -45,10 +53,13 @@ const HARD_GRACE_MS = 1_000;
 
 export function startSandboxThread(clock: Clock): SandboxThread {
   const cells = new Int32Array(new SharedArrayBuffer(CELLS * Int32Array.BYTES_PER_ELEMENT));
+  const memory = new SharedArrayBuffer(BOX_BYTES);
+  const box = openBox(memory);
+  const texts = createKnownTexts();
   const { port1: port, port2: theirs } = new MessageChannel();
   const worker = new Worker(FILE, {
     name: 'telltale-sandbox',
-    workerData: { cells, port: theirs } satisfies ThreadData,
+    workerData: { cells, box: memory, port: theirs } satisfies ThreadData,
     transferList: [theirs],
     env: {},
     execArgv: ['--disable-warning=ExperimentalWarning'],
@@ -93,11 +104,15 @@ export function startSandboxThread(clock: Clock): SandboxThread {
   });
   worker.unref();
 
-  const give = (next: SandboxJob, request: RunRequest): void => {
+  const give = (next: SandboxJob, request: RunRequest, state: typeof WAITED_FOR | typeof LEFT): void => {
     job = next;
     id = request.id;
+    const isInBox = box.putRequest(request, numbersOf(request, texts.numberOf));
+    if (!isInBox)
+      port.postMessage({ request, numbers: numbersOf(request, texts.learn) } satisfies PostedRequest);
     Atomics.store(cells, STOP, 0);
-    port.postMessage(request);
+    Atomics.store(cells, STATE, state);
+    Atomics.store(cells, REQUEST, isInBox ? IN_BOX : POSTED);
     Atomics.add(cells, ASKED, 1);
     Atomics.notify(cells, ASKED);
   };
@@ -133,9 +148,15 @@ export function startSandboxThread(clock: Clock): SandboxThread {
       return isReady && isAlive;
     },
     tryNow(next, request, waitMs) {
-      const answers = Atomics.load(cells, ANSWERED);
-      give(next, request);
-      if (Atomics.wait(cells, ANSWERED, answers, waitMs) === 'timed-out') return undefined;
+      give(next, request, WAITED_FOR);
+      Atomics.wait(cells, STATE, WAITED_FOR, waitMs);
+      const state = Atomics.compareExchange(cells, STATE, WAITED_FOR, LEFT);
+      if (state === WAITED_FOR) return undefined;
+      if (state === IN_BOX) {
+        job = undefined;
+        const { json, ms } = box.takeResult();
+        return { outcome: { kind: 'value', json }, ms };
+      }
       // Its answer is behind what it wrote to its console.
       for (let got = receiveMessageOnPort(port); got !== undefined; got = receiveMessageOnPort(port)) {
         const end = hear(got.message as FromThread);
@@ -150,7 +171,7 @@ export function startSandboxThread(clock: Clock): SandboxThread {
       worker.ref();
       await ready;
       if (!isAlive) throw isClosed ? sandboxClosed(next.what) : sandboxEnded(next.what, failure);
-      give(next, request);
+      give(next, request, LEFT);
       return ended();
     },
     async end() {

@@ -28,6 +28,7 @@ export const emptyScriptCache = (): ScriptCache => ({
 const MAX_CACHED = 256;
 const MAX_MESSAGE = 2_000;
 const NULL_TEXT = '<null>';
+const NO_NAMES = '[]';
 /** The engine's states of a promise. */
 const PENDING = 0;
 const REJECTED = 2;
@@ -99,13 +100,7 @@ function callWithGlobals(
   how: JSValueHandle,
   { globals, frozen, seed }: Pick<RunRequest, 'globals' | 'frozen' | 'seed'>,
 ): void {
-  vm.callFunction(
-    how,
-    vm.undefined,
-    vm.newString(globals),
-    vm.newString(frozen.length === 0 ? '[]' : JSON.stringify(frozen)),
-    vm.newNumber(seed),
-  );
+  vm.callFunction(how, vm.undefined, vm.newString(globals), vm.newString(frozen), vm.newNumber(seed));
 }
 
 function makeWorld(
@@ -121,7 +116,7 @@ function makeWorld(
   let isSteady = false;
   let ready: JSValueHandle | undefined;
   const moment = machine.keep(memoryBytes, () => {
-    const how = evaluate(machine, { globals, frozen: [], seed: 0 }, module);
+    const how = evaluate(machine, { globals, frozen: NO_NAMES, seed: 0 }, module);
     isSteady = how !== 'pending' && how.globals !== undefined;
     if (body !== undefined) ready = machine.vm.evalBytecode(body.bytecode);
   });

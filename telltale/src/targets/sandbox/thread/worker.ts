@@ -1,5 +1,19 @@
 import { isMainThread, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { ANSWERED, ASKED, type FromThread, type RunRequest, STOP, type ThreadData } from '../messages.ts';
+import {
+  ASKED,
+  type FromThread,
+  IN_BOX,
+  type Outcome,
+  POSTED,
+  type PostedRequest,
+  REQUEST,
+  type RunRequest,
+  STATE,
+  STOP,
+  type ThreadData,
+  WAITED_FOR,
+} from '../messages.ts';
+import { openBox } from '../shared-box.ts';
 import { loadEngine, openMachine } from './machine.ts';
 import { emptyScriptCache, runScript } from './run-script.ts';
 
@@ -16,7 +30,11 @@ const PATIENCE = 10;
 
 /** The thread's entry: one script at a time, each on a machine that has seen no other. */
 if (!isMainThread) {
-  const { cells, port } = workerData as ThreadData;
+  const { cells, box: memory, port } = workerData as ThreadData;
+  const box = openBox(memory);
+  /** By the numbers that they were sent with: as many as the other side remembers. */
+  const texts: string[] = [];
+  const textOf = (number: number): string => texts[number] as string;
   const tell = (message: FromThread) => port.postMessage(message);
   const cache = emptyScriptCache();
   let current: RunRequest | undefined;
@@ -41,6 +59,25 @@ if (!isMainThread) {
       tell({ kind: 'log', id: current.id, text: logged > MAX_LOGGED ? '… [the rest is not shown] …' : text });
     },
   };
+  const takeRequest = (): RunRequest => {
+    if (Atomics.load(cells, REQUEST) === IN_BOX) return box.takeRequest(textOf);
+    const posted = receiveMessageOnPort(port)?.message as PostedRequest;
+    const { request, numbers } = posted;
+    const { source, module, frozen } = request;
+    if (numbers.source !== undefined) texts[numbers.source] = source;
+    if (numbers.module !== undefined) texts[numbers.module] = module as string;
+    if (numbers.frozen !== undefined) texts[numbers.frozen] = frozen;
+    return request;
+  };
+  const answer = ({ id, logs }: RunRequest, outcome: Outcome, ms: number): void => {
+    // What it wrote to its console was posted, and comes first.
+    const isInBox = outcome.kind === 'value' && !logs && box.putResult(outcome.json, ms);
+    // Before it is posted: then the next request may be there already, and its state is not this one's.
+    const isWaitedFor =
+      Atomics.compareExchange(cells, STATE, WAITED_FOR, isInBox ? IN_BOX : POSTED) === WAITED_FOR;
+    if (!isWaitedFor || !isInBox) tell({ kind: 'done', id, outcome, ms });
+    if (isWaitedFor) Atomics.notify(cells, STATE);
+  };
   const engine = await loadEngine();
   let machine = await openMachine(engine, host);
   tell({ kind: 'ready' });
@@ -48,7 +85,7 @@ if (!isMainThread) {
   // The thread sleeps between two scripts rather than turn its event loop: that is most of the way there and back.
   for (let seen = 0; ; seen++) {
     Atomics.wait(cells, ASKED, seen);
-    const request = receiveMessageOnPort(port)?.message as RunRequest;
+    const request = takeRequest();
     began = performance.now();
     looks = 0;
     current = request;
@@ -57,9 +94,7 @@ if (!isMainThread) {
     const outcome = runScript(machine, request, cache, () => interrupted);
     current = undefined;
     const ms = performance.now() - began;
-    tell({ kind: 'done', id: request.id, outcome, ms: looks < MIN_LOOKS ? ms / PATIENCE : ms });
-    Atomics.add(cells, ANSWERED, 1);
-    Atomics.notify(cells, ANSWERED);
+    answer(request, outcome, looks < MIN_LOOKS ? ms / PATIENCE : ms);
     if (machine.isSpent()) machine = await openMachine(engine, host);
   }
 }

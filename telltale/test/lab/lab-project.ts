@@ -5,7 +5,7 @@ import { JOURNAL_MODULE } from './journal.ts';
 import { ITEMS, LAB_TOOLS, toolFiles } from './lab-tool.ts';
 
 /** The agents of the lab, by file. */
-export const LAB_AGENTS: readonly string[] = ['lab.yml', 'talker.yml', 'asker.yml'];
+export const LAB_AGENTS: readonly string[] = ['lab.yml', 'talker.yml', 'asker.yml', 'caller.yml'];
 
 export const HOOK = 'poke';
 export const HOOK_SECRET = 'secret of the lab';
@@ -115,6 +115,15 @@ const ASK: readonly string[] = [
   [action('o1', 'once', text('$g1'), 'sync'), '<response>$k1 $g1 $o1</response>'].join('\n'),
 ];
 
+/** Waits with the agent that it calls, and is let go of with it. */
+const CALL: readonly string[] = [
+  [
+    action('k1', 'keep_slow', text('one')),
+    '<action type="agent" id="a1">{"name": "asker", "parameters": {"input": "Ask them."}}</action>',
+    '<response>$k1 $a1</response>',
+  ].join('\n'),
+];
+
 /** The last turn again, for when a final response is undone. */
 const SPARE = 40;
 const TOKENS_PER_SECOND = 600;
@@ -150,9 +159,11 @@ const FILES: Readonly<Record<string, string>> = {
     workflow('aside', BELOW),
   ),
   'asker.yml': documents(agent('asker')),
+  'caller.yml': documents(agent('caller', { import: { tools: ['./tools/*.yml'], agents: ['./asker.yml'] } })),
   'lab-script.yml': JSON.stringify({ turns: ['Nobody asks.'] }),
   'talker-script.yml': script(TALK),
   'asker-script.yml': script(ASK),
+  'caller-script.yml': script(CALL),
   'tools/journal.mjs': JOURNAL_MODULE,
 };
 

@@ -8,7 +8,7 @@ import type { Member } from './member.ts';
 import type { Observer } from './observer.ts';
 
 /** What is begun, and how often of so many. */
-const SHARES = { chain: 3, signals: 2, approval: 2, talker: 4, asker: 2, hooked: 1 } as const;
+const SHARES = { chain: 3, signals: 2, approval: 2, talker: 4, asker: 2, caller: 2, hooked: 1 } as const;
 export type Recipe = keyof typeof SHARES;
 export const RECIPES = Object.keys(SHARES) as readonly Recipe[];
 
@@ -55,7 +55,7 @@ export function createWorkload({ members, observer, name, random }: WorkloadEdge
 
   const start = async (recipe: Exclude<Recipe, 'hooked'>): Promise<void> => {
     const token = newToken();
-    const isSession = recipe === 'talker' || recipe === 'asker';
+    const isSession = recipe === 'talker' || recipe === 'asker' || recipe === 'caller';
     const body: JsonObject = isSession
       ? { agent: recipe, input: `Do all of it: ${token}` }
       : { agent: 'lab', workflow: recipe, input: { token } };

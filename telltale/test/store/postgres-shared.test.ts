@@ -111,6 +111,29 @@ test(
   },
 );
 
+test('a caller that leaves what it called as it was is not taken up for it for ever', PATIENT, async () => {
+  const store = await home.open();
+  const make = async (stream: string, head: StreamHead) => {
+    const writer = await store.create(stream, head);
+    await append(writer, { expectedSeq: 0, events: ['{}'], status: 'waiting' });
+    await writer.release();
+  };
+  await make('top', SESSION);
+  await make('top.a', { ...SESSION, parent: 'top' });
+  let head = 1;
+  const takeInVain = async () => {
+    expect(await names(store)).toEqual(['top']);
+    const taken = await store.acquire('top');
+    await append(taken, { expectedSeq: head++, events: ['{}'] });
+    await taken.release();
+  };
+  for (const _word of [1, 2]) {
+    await store.send('top.a', MESSAGE); // another word is another reason
+    for (const _taking of [1, 2]) await takeInVain();
+    expect(await names(store)).toEqual([]);
+  }
+});
+
 test(
   'deaths of workers are counted by stream, until it gets on, or is let go of in peace',
   PATIENT,

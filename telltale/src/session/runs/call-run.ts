@@ -54,19 +54,38 @@ export async function callRun(
     // It may have gone on without its session, and waits for it.
     if (origin.leads === true) board.unpark(entry);
   }
-  const ended = listen(board, call);
-  engine.place('run', id, 'called');
   const end = () => {
     if (!call.isLetGo()) cancelRun(edges, id, reasonOf(signal), 'caller').catch(edges.onError);
   };
+  const place = () => {
+    const ended = listen(board, call);
+    engine.place('run', id, 'called');
+    return ended;
+  };
+  const first = place();
   signal.addEventListener('abort', end, { once: true });
   if (signal.aborted) end();
   try {
-    return outputOf(workflow.name, await ended);
+    let result = await first;
+    // Whoever took it from this process goes on with it: its end is waited for, as that of any that another works on.
+    for (let left = MAX_LOSSES; isTaken(result) && left > 0; left--) {
+      signal.throwIfAborted();
+      board.entry(id).ground ??= ground;
+      result = await place();
+    }
+    return outputOf(workflow.name, result);
   } finally {
     signal.removeEventListener('abort', end);
   }
 }
+
+/** How often a called run may be lost to other processes while its caller stays here. */
+const MAX_LOSSES = 100;
+
+const TAKEN: ReadonlySet<string> = new Set(['stream_lost', 'stream_moved', 'stream_owned']);
+
+const isTaken = ({ status, error }: RunResult): boolean =>
+  status === 'interrupted' && error !== undefined && TAKEN.has(error.code);
 
 /** Ends a run that this or another process works on, or will. */
 export async function cancelRun(

@@ -9,6 +9,9 @@ const NOWHERE_EVENTS = 10;
 /** The longest pause after a death: 2 s, 4 s, 8 s and so on up to here; half of it to half as much again, by chance. */
 const LONGEST_PAUSE_S = 60;
 
+/** Takings of a caller in which a session that it called was left as it was: it is not wanted any more. */
+const IN_VAIN = 2;
+
 /**
  * The stream that is to be taken up where something came for stream `s`: itself, unless it is a session that another
  * called. What called that one has to wait: where it runs, it is found by itself.
@@ -34,7 +37,9 @@ const MAY_GO_ON = `g.id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {S}.deaths d
  * A sign of life of the future is from before the database's clock was set back: it counts from now on.
  *
  * `goes_on`: up from a session that another called to the session at the top, or to the nearest run that leads no session.
- * Null where that one does not wait, or is held.
+ * Null where that one does not wait, or is held; and where it was taken up for this and left it as it was (`calls`: how far
+ * the called one was, and how often its caller had been taken, when it was first found). Else a caller that has no use
+ * for it any more would be taken up each second for ever.
  *
  * `orphans_2` is `orphans_1` of those, by the clock of whoever asks: a time that is waited for was set by such a one, not
  * by the database. A stream without events is left out: nobody could go on with it.
@@ -45,6 +50,13 @@ CREATE TABLE {S}.deaths (
   head bigint NOT NULL,
   count integer NOT NULL,
   at timestamptz NOT NULL
+) WITH (fillfactor = 50);
+
+CREATE TABLE {S}.calls (
+  id bigint PRIMARY KEY,
+  head bigint NOT NULL,
+  mail bigint NOT NULL,
+  epoch bigint NOT NULL
 ) WITH (fillfactor = 50);
 
 CREATE FUNCTION {S}.sweep_2(p_self bigint, p_lease_ms bigint) RETURNS boolean LANGUAGE plpgsql SET enable_seqscan = off AS $$
@@ -75,12 +87,18 @@ BEGIN
   END IF;
   DELETE FROM {S}.deaths d
     WHERE NOT EXISTS (SELECT 1 FROM {S}.heads h WHERE h.id = d.id AND h.status IN ('running', 'waiting'));
+  DELETE FROM {S}.calls k
+    WHERE NOT EXISTS (SELECT 1 FROM {S}.heads h WHERE h.id = k.id AND h.owner IS NULL AND h.status IN ('running', 'waiting'));
   DELETE FROM {S}.slots s WHERE NOT EXISTS (SELECT 1 FROM {S}.owners w WHERE w.id = s.owner AND w.gone_at IS NULL);
   GET DIAGNOSTICS v_freed = ROW_COUNT;
   DELETE FROM {S}.owners WHERE gone_at < clock_timestamp() - ${SHOWN_GONE};
   DELETE FROM {S}.callers WHERE at < now() - ${IDLE_CALLER};
   RETURN v_freed > 0;
 END $$;
+
+CREATE FUNCTION {S}.last_mail_1(p_id bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT coalesce(max(i.id), 0) FROM {S}.inbox i WHERE i.stream = p_id
+$$;
 
 CREATE FUNCTION {S}.goes_on_1(p_id bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
   WITH RECURSIVE up AS (
@@ -89,7 +107,9 @@ CREATE FUNCTION {S}.goes_on_1(p_id bigint) RETURNS bigint LANGUAGE sql STABLE AS
     SELECT p.id, p.stream, p.kind, p.parent, up.depth + 1 FROM up JOIN {S}.streams p ON p.stream = up.parent
       WHERE up.depth < ${MOST_PARENTS} AND (up.kind = 'session' OR up.stream = up.parent || '~lead')
   ) SELECT t.id FROM (SELECT * FROM up ORDER BY up.depth DESC LIMIT 1) t JOIN {S}.heads h ON h.id = t.id
-    WHERE (t.kind = 'run' OR t.parent IS NULL) AND h.owner IS NULL AND h.status = 'waiting'
+    WHERE (t.kind = 'run' OR t.parent IS NULL) AND h.owner IS NULL AND h.status = 'waiting' AND NOT EXISTS (
+      SELECT 1 FROM {S}.calls k JOIN {S}.heads c ON c.id = k.id WHERE k.id = p_id
+        AND h.epoch >= k.epoch + ${IN_VAIN} AND k.head = c.head AND k.mail = {S}.last_mail_1(p_id))
 $$;
 
 CREATE FUNCTION {S}.orphans_2(p_limit bigint, p_now bigint)
@@ -110,20 +130,28 @@ BEGIN
         AND NOT EXISTS (SELECT 1 FROM {S}.heads h WHERE h.id = m.id AND h.status IN ('running', 'waiting'));
   END IF;
   RETURN QUERY
-    SELECT s.stream, s.kind, s.name, h.status, {S}.root_1(s.stream, s.parent), coalesce(d.count, 0) FROM (
-      SELECT c.id, min(c.since) AS since FROM (
-        (SELECT g.id, h.updated_at AS since FROM {S}.heads h JOIN {S}.streams s ON s.id = h.id, ${GOES_ON} g
-          WHERE h.owner IS NULL AND h.status = 'running' AND h.head > 0 AND ${MAY_GO_ON} ORDER BY h.id LIMIT p_limit)
-        UNION ALL
-        (SELECT g.id, h.due_at FROM {S}.heads h JOIN {S}.streams s ON s.id = h.id, ${GOES_ON} g
-          WHERE h.owner IS NULL AND h.due_at IS NOT NULL AND h.due_at <= p_now AND h.status IN ('running', 'waiting')
-            AND ${MAY_GO_ON} ORDER BY h.due_at LIMIT p_limit)
-        UNION ALL
-        (SELECT g.id, (SELECT min(i.at) FROM {S}.inbox i WHERE i.stream = h.id)
-          FROM unnest(v_mail) AS m(id) JOIN {S}.heads h ON h.id = m.id JOIN {S}.streams s ON s.id = h.id, ${GOES_ON} g
-          WHERE h.owner IS NULL AND h.status IN ('running', 'waiting') AND h.head > 0 AND ${MAY_GO_ON} LIMIT p_limit)
-      ) c GROUP BY c.id
-    ) f JOIN {S}.streams s ON s.id = f.id JOIN {S}.heads h ON h.id = f.id LEFT JOIN {S}.deaths d ON d.id = f.id
-    ORDER BY f.since, f.id LIMIT p_limit;
+    WITH found AS MATERIALIZED (
+      (SELECT h.id AS came, g.id, h.updated_at AS since FROM {S}.heads h JOIN {S}.streams s ON s.id = h.id, ${GOES_ON} g
+        WHERE h.owner IS NULL AND h.status = 'running' AND h.head > 0 AND ${MAY_GO_ON} ORDER BY h.id LIMIT p_limit)
+      UNION ALL
+      (SELECT h.id, g.id, h.due_at FROM {S}.heads h JOIN {S}.streams s ON s.id = h.id, ${GOES_ON} g
+        WHERE h.owner IS NULL AND h.due_at IS NOT NULL AND h.due_at <= p_now AND h.status IN ('running', 'waiting')
+          AND ${MAY_GO_ON} ORDER BY h.due_at LIMIT p_limit)
+      UNION ALL
+      (SELECT h.id, g.id, (SELECT min(i.at) FROM {S}.inbox i WHERE i.stream = h.id)
+        FROM unnest(v_mail) AS m(id) JOIN {S}.heads h ON h.id = m.id JOIN {S}.streams s ON s.id = h.id, ${GOES_ON} g
+        WHERE h.owner IS NULL AND h.status IN ('running', 'waiting') AND h.head > 0 AND ${MAY_GO_ON} LIMIT p_limit)
+    ), noted AS (
+      INSERT INTO {S}.calls AS k (id, head, mail, epoch)
+        SELECT DISTINCT ON (f.came) f.came, h.head, {S}.last_mail_1(f.came), u.epoch
+          FROM found f JOIN {S}.heads h ON h.id = f.came JOIN {S}.heads u ON u.id = f.id
+          WHERE f.came <> f.id ORDER BY f.came
+        ON CONFLICT (id) DO UPDATE SET head = excluded.head, mail = excluded.mail, epoch = excluded.epoch
+          WHERE (k.head, k.mail) IS DISTINCT FROM (excluded.head, excluded.mail)
+    )
+    SELECT s.stream, s.kind, s.name, h.status, {S}.root_1(s.stream, s.parent), coalesce(d.count, 0)
+      FROM (SELECT c.id, min(c.since) AS since FROM found c GROUP BY c.id) f
+      JOIN {S}.streams s ON s.id = f.id JOIN {S}.heads h ON h.id = f.id LEFT JOIN {S}.deaths d ON d.id = f.id
+      ORDER BY f.since, f.id LIMIT p_limit;
 END $$;
 `;

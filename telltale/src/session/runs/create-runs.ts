@@ -127,10 +127,6 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
           ...{ id: run, workflow, ground, input: {}, balance, cause },
           origin: { session: { id: session, seq }, trigger: { id: trigger, seen }, chain, agents },
         });
-        if (isLeftToOthers(ground.agent)) {
-          await handOver(held);
-          return undefined;
-        }
         board.entry(run).fresh = held;
       } else {
         const state = await readRun(store, run);
@@ -213,7 +209,7 @@ async function leaveToOthers(board: RunBoard, entry: BoardEntry): Promise<void> 
   const { fresh, run } = entry;
   entry.fresh = undefined;
   if (entry.listeners.size === 0) board.forget(run);
-  await fresh?.writer.release();
+  if (fresh !== undefined) await handOver(fresh);
 }
 
 /** One that is let go of while it is to be worked on is found by whoever looks for such. */

@@ -140,6 +140,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     model: edges.model,
     fastModel: prepared.fastModel,
     ids: takenIds(state),
+    spareParser: undefined,
     calls: face.calls,
     toAction: prepared.toAction,
     applyMetadata,

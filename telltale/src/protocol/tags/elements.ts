@@ -42,6 +42,11 @@ export function createElements(): Elements {
   };
 }
 
+/** Closes all that a turn has left open. */
+export function renewElements(elements: Elements): void {
+  while (elements.stack.length > 0) popElement(elements);
+}
+
 /**
  * The index of the innermost open element of this name that a tag here can reach, else -1: from inside a response
  * nothing outside it can be reached.

@@ -1,7 +1,7 @@
 import type { ParserEvent, Place } from '../intents.ts';
 import { DEFAULT_MAX_BODY, pushedAfterEnd, type TurnParser } from '../turn-parser.ts';
 import { endStream, read } from './reader.ts';
-import { createReader } from './reader-state.ts';
+import { createReader, renewReader } from './reader-state.ts';
 
 export interface TagParserOptions {
   /** The most characters a body may have between its tags; 1 MiB by default. */
@@ -14,7 +14,10 @@ export interface TagParserOptions {
   readonly ids?: Set<string>;
 }
 
-export type TagParser = TurnParser;
+export interface TagParser extends TurnParser {
+  /** Begins with another turn of the same session: ids that were taken stay taken. A new parser is 3 KB. */
+  renew(): void;
+}
 
 const DEFAULT_ACTIONS_IN: readonly Place[] = ['outside', 'thought'];
 
@@ -42,6 +45,11 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
       const events = endStream(reader);
       parser.consumed = output.consumed;
       return events;
+    },
+    renew(): void {
+      renewReader(reader);
+      parser.consumed = 0;
+      ended = false;
     },
   };
   return parser;

@@ -6,7 +6,7 @@ import { type CloseSplitter, createCloseSplitter } from './close-splitter.ts';
 import { createGate, type Gate } from './gate.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { createSpoken, type Spoken } from './spoken.ts';
-import { createTurnParser } from './turn-parser.ts';
+import { takeTurnParser } from './turn-parser.ts';
 
 /** Why the runtime ends the model's stream before the model does. */
 export type CutReason = 'final' | 'sync' | 'buffer_full';
@@ -59,7 +59,7 @@ export interface Hearing {
 }
 
 export function createHearing(context: SessionContext, cut: (reason: CutReason) => void): Hearing {
-  const parser = createTurnParser(context, context.ids);
+  const parser = takeTurnParser(context);
   return {
     context,
     cut,

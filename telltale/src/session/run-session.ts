@@ -61,7 +61,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       runWorkflow: (call) => sessionRuns().call(call),
       crashPoint: edges.crashPoint,
     },
-    {
+    () => ({
       state,
       manifest,
       append: log.append,
@@ -72,7 +72,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       completeStep: createCompleteStep(log, () => scheduler),
       feeds: async () => feeds?.desk ?? noFeeds(),
       memory: async () => memory?.open() ?? noMemory(),
-    },
+    }),
   );
   const memory = manifest.memory?.graph === undefined ? undefined : await openSessionMemory(edges);
   const lookup = (name: string) => state.variables.get(name)?.value ?? ownField(state, name);

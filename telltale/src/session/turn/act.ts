@@ -5,7 +5,7 @@ import { closeBranch, decideTest, openBranch, otherBranch } from './branches.ts'
 import { DIALECT_WORDS } from './dialect-words.ts';
 import { holdAt } from './gate.ts';
 import { cut, type Hearing } from './hearing-state.ts';
-import { createResponseStream } from './response-stream.ts';
+import { createResponseStream, endResponse, pushResponse, whenOut } from './response-stream.ts';
 import { setVariables } from './set-variables.ts';
 import { closeThought, endRun, openThought, sayText, think, writeLater, writeOutput } from './spoken.ts';
 
@@ -29,7 +29,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       return;
     case 'delta':
       if (event.tag === 'thought') think(spoken, event.text);
-      else hearing.response?.push(event.text);
+      else if (hearing.response !== undefined) pushResponse(hearing.response, event.text);
       return;
     case 'close':
       if (event.tag === 'thought') closeThought(spoken, consumed);
@@ -182,9 +182,9 @@ function closeResponse(
   hearing.response = undefined;
   responses.push({ stream, final, ...(meant && !final ? { inVain: true as const } : {}) });
   writeOutput(spoken, consumed);
-  stream.end();
+  endResponse(stream);
   if (final) {
     hearing.over = true;
     cut(hearing, 'final');
-  } else stream.whenOut(() => context.log.append({ type: 'response', text: stream.text(), final: false }));
+  } else whenOut(stream, () => context.log.append({ type: 'response', text: stream.text, final: false }));
 }

@@ -1,7 +1,7 @@
 import type { Place } from '../intents.ts';
 import { createOutput, type Output, putText, renewOutput } from '../prose/output.ts';
 import type { ReadTag } from './action-intent.ts';
-import { type BodyScan, createBodyScan } from './body-scan.ts';
+import { type BodyScan, createBodyScan, dropBody } from './body-scan.ts';
 import type { Fault } from './faults.ts';
 import { createMarkdown, type Markdown, renewMarkdown, restartLine, stepMarkdown } from './markdown.ts';
 import { createPrelude, type Prelude } from './prelude.ts';
@@ -102,6 +102,7 @@ export function renewReader(r: Reader): void {
   renewOutput(r.output);
   renewTurn(r.turn);
   renewMarkdown(r.md);
+  dropBody(r.body);
   r.mode = TEXT;
   r.outlook = UNKNOWN;
   r.offset = 0;

@@ -14,21 +14,30 @@ const MAX_TIMER_MS = 2_147_483_647;
 export function createSystemClock(): Clock {
   const monotonic = () => performance.now();
   const after = (delayMs: number, fire: () => void): (() => void) => {
-    const due = monotonic() + Math.max(0, delayMs);
-    let timer: ReturnType<typeof setTimeout>;
-    const arm = (left: number) => {
-      timer = setTimeout(check, Math.min(left, MAX_TIMER_MS));
-    };
-    // Timers may also fire up to a millisecond early.
-    const check = () => {
-      const left = due - monotonic();
-      if (left > 0) arm(left);
-      else fire();
-    };
-    arm(Math.max(0, delayMs));
-    return () => clearTimeout(timer);
+    const left = Math.max(0, delayMs);
+    const alarm: Alarm = { due: monotonic() + left, fire, timer: undefined };
+    arm(alarm, left);
+    return () => clearTimeout(alarm.timer);
   };
   return { now: () => Date.now(), monotonic, after };
+}
+
+/** A record, of which the timer is told: every step sets two, and closures of each would be twice its size. */
+interface Alarm {
+  readonly due: number;
+  readonly fire: () => void;
+  timer: ReturnType<typeof setTimeout> | undefined;
+}
+
+function arm(alarm: Alarm, left: number): void {
+  alarm.timer = setTimeout(ring, Math.min(left, MAX_TIMER_MS), alarm);
+}
+
+/** Timers may also fire up to a millisecond early. */
+function ring(alarm: Alarm): void {
+  const left = alarm.due - performance.now();
+  if (left > 0) arm(alarm, left);
+  else alarm.fire();
 }
 
 /** Resolves after `delayMs` on `clock`; rejects with the signal's reason when it is aborted first. */

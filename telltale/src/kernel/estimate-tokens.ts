@@ -7,7 +7,8 @@ const CHARACTERS_A_TOKEN = 4;
 export function estimateTokens(text: string): number {
   let narrow = 0;
   let wide = 0;
-  for (let at = 0; at < text.length; at++) {
+  const { length } = text;
+  for (let at = 0; at < length; at++) {
     const code = text.charCodeAt(at);
     if (code < 0x1100) narrow++;
     else if (isWide(code)) wide++;

@@ -53,33 +53,38 @@ export function renderBlock(
 
 /** As a block, but empty where nothing happened. `room` is what other results of the turn have left. */
 export function renderNews(
-  { news, running, metadata, variables, off = [] }: Told,
+  { news, running, metadata, variables, off }: Told,
   actions: ReadonlyMap<string, ActionState>,
   first: boolean,
   style: BlockStyle,
   room?: ResultRoom,
 ): string {
-  const isOff = (part: BuiltinPart) => off.includes(`${BUILTIN_FEED}${part}`);
+  const isOff = (part: BuiltinPart) => off?.includes(`${BUILTIN_FEED}${part}`) === true;
   const { errors, values } = renderMetadata(
     { values: metadata, changed: news.changed, rejected: news.rejected, first },
     style.metadata,
     style.safe,
   );
-  const parts = [
-    ...news.messages.map((message) => renderMessage(message, style)),
-    ...(isOff('results') ? [] : renderResults(news.results, actions, style, room)),
-    renderFaults(news.faults, style),
-    errors,
-    renderBreak(news.broken, style),
-    isOff('metadata') ? '' : cutPart('metadata', values, style),
-    renderVariables({ values: variables, changed: news.variables, first }, style.variables, style.safe),
-    renderRunning(running, actions, style),
-    isOff('news') ? '' : cutPart('news', renderWorkflows(news.workflows ?? [], style), style),
-    renderFeeds(news.feeds ?? [], style),
-    news.task === undefined ? '' : renderTask(news.task, style),
-  ].filter((part) => part !== '');
-  return parts.join('\n\n');
+  let block = '';
+  for (const message of news.messages) block = below(block, renderMessage(message, style));
+  if (news.results.length > 0 && !isOff('results'))
+    for (const result of renderResults(news.results, actions, style, room)) block = below(block, result);
+  block = below(block, renderFaults(news.faults, style));
+  block = below(block, errors);
+  block = below(block, renderBreak(news.broken, style));
+  if (!isOff('metadata')) block = below(block, cutPart('metadata', values, style));
+  const told = { values: variables, changed: news.variables, first };
+  block = below(block, renderVariables(told, style.variables, style.safe));
+  block = below(block, renderRunning(running, actions, style));
+  if (news.workflows !== undefined && !isOff('news'))
+    block = below(block, cutPart('news', renderWorkflows(news.workflows, style), style));
+  if (news.feeds !== undefined) block = below(block, renderFeeds(news.feeds, style));
+  return news.task === undefined ? block : below(block, renderTask(news.task, style));
 }
+
+/** A part of a block, behind an empty line; most parts are empty, and take no room. */
+const below = (block: string, part: string): string =>
+  part === '' ? block : block === '' ? part : `${block}\n\n${part}`;
 
 const FROM: Readonly<Record<MessageFrom, string>> = {
   user: '',
@@ -157,6 +162,7 @@ function renderRunning(
   actions: ReadonlyMap<string, ActionState>,
   { safe }: BlockStyle,
 ): string {
+  if (ids.length === 0) return '';
   const told = ids.flatMap((id) => {
     const state = actions.get(id);
     return state !== undefined && isTold(state) ? [state.action] : [];

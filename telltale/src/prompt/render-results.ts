@@ -70,8 +70,8 @@ function renderWithin(
   left: ResultRoom,
 ): readonly string[] {
   const rendered: string[] = [];
-  for (const [index, state] of ended.entries()) {
-    if (left.left <= 0) return [...rendered, unshown(ended.slice(index), style)];
+  for (const state of ended) {
+    if (left.left <= 0) return [...rendered, unshown(ended.slice(rendered.length), style)];
     rendered.push(inRoom(left, (max) => renderResult(state, max, style)));
   }
   return rendered;

@@ -1,4 +1,4 @@
-import { createFifo } from './fifo.ts';
+import { clearFifo, createFifo, pushFifo, shiftFifo } from './fifo.ts';
 
 /** Tells of ends, in the order of the log. */
 export interface Bell {
@@ -31,7 +31,7 @@ export function createBell(ended: (id: string) => void): Bell {
   };
 
   return {
-    note: notes.push,
+    note: (id) => pushFifo(notes, id),
     wait(ids, then) {
       const waiter: Waiter = { left: ids.length, then };
       for (const id of ids) {
@@ -44,11 +44,11 @@ export function createBell(ended: (id: string) => void): Bell {
       if (ringing) return; // whoever is being told has brought about another end: that is told next
       ringing = true;
       try {
-        for (let id = notes.shift(); id !== undefined; id = notes.shift()) tell(id);
+        for (let id = shiftFifo(notes); id !== undefined; id = shiftFifo(notes)) tell(id);
       } finally {
         ringing = false;
       }
     },
-    mute: notes.clear,
+    mute: () => clearFifo(notes),
   };
 }

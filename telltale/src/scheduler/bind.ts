@@ -72,7 +72,7 @@ const isOutside = (standing: Standing): boolean =>
 
 /** Whether it is of the same round of a `<foreach>`: then it is made with it. */
 const isSibling = ({ loops }: NameSpace, id: string, { base, index }: DeclaredAction): boolean =>
-  base !== undefined && id.endsWith(`[${index}]`) && loops.get(baseOf(id)) === loops.get(base);
+  base !== undefined && id.endsWith(`[${index}]`) && loops?.get(baseOf(id)) === loops?.get(base);
 
 /** What variables that named nothing at the declaration name now, if that is not there yet, or never will be. */
 export function lateNeeds(

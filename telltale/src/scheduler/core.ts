@@ -32,7 +32,7 @@ export function declare(
   declaration: Declaration,
 ): { readonly node: ActionNode; readonly changes: readonly Change[] } {
   const { id, gates, makesMembers } = declaration;
-  const dependents = graph.unseen.get(id) ?? [];
+  const dependents = graph.unseen?.get(id) ?? [];
   const node: ActionNode = {
     kind: 'action',
     id,
@@ -56,6 +56,7 @@ function place(graph: Graph, node: ActionNode, declaration: Declaration, changes
   waitFor(graph, node, needs);
   if (held === 'turn_failed') return skip(graph, node, 'turn_failed', undefined, changes);
   if (held === 'until_turn_end') {
+    graph.held ??= new Set();
     graph.held.add(node);
     node.waiting++;
   }
@@ -78,6 +79,7 @@ function waitFor(graph: Graph, node: ActionNode, needs: Pick<Needs, 'nodes' | 'u
     node.waiting++;
   }
   for (const id of needs.unseen) {
+    graph.unseen ??= new Map();
     const waiting = graph.unseen.get(id);
     if (waiting?.at(-1) === node) continue; // named twice
     if (waiting === undefined) graph.unseen.set(id, [node]);
@@ -113,8 +115,10 @@ export function settle(graph: Graph, node: ActionNode, because?: string): Change
 
 /** What was not declared will not be: skips what waits for it, as far as it is `among` these. */
 export function giveUpUnseen(graph: Graph, among?: ReadonlySet<string>, changes: Change[] = []): Change[] {
-  for (const [id, nodes] of [...graph.unseen]) {
-    if (among === undefined) graph.unseen.delete(id);
+  const { unseen } = graph;
+  if (unseen === undefined) return changes;
+  for (const [id, nodes] of [...unseen]) {
+    if (among === undefined) unseen.delete(id);
     for (const node of nodes)
       if (node.phase === 'waiting' && (among === undefined || among.has(node.id)))
         skip(graph, node, 'unknown_dependency', id, changes);
@@ -125,11 +129,13 @@ export function giveUpUnseen(graph: Graph, among?: ReadonlySet<string>, changes:
 /** The model's stream has ended: what was held may go, or has to go without. */
 export function endTurn(graph: Graph, ended: 'well' | 'broken'): Change[] {
   const changes: Change[] = [];
-  for (const gate of [...graph.unsealed]) seal(graph, gate, changes);
+  const { unsealed, held } = graph;
+  if (unsealed !== undefined) for (const gate of [...unsealed]) seal(graph, gate, changes);
   giveUpUnseen(graph, undefined, changes);
-  for (const node of [...graph.held]) {
+  if (held === undefined) return changes;
+  for (const node of [...held]) {
     if (node.phase === 'ended') continue;
-    graph.held.delete(node);
+    held.delete(node);
     if (ended === 'broken') skip(graph, node, 'turn_failed', undefined, changes);
     else satisfy([node], changes);
   }

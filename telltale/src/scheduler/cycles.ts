@@ -72,11 +72,11 @@ const NOTHING: Blocked = new Map();
 
 /** Costs as much as there is that waits for the turn's end; nothing where nothing does. */
 export function blockedUntilTurnEnd(graph: Graph): Blocked {
-  if (graph.unseen.size === 0 && graph.held.size === 0) return NOTHING;
+  if ((graph.unseen?.size ?? 0) + (graph.held?.size ?? 0) === 0) return NOTHING;
   const blocked = new Map<Node, { kind: 'unseen' | 'turn_end'; id: string }>();
-  for (const [id, nodes] of graph.unseen)
+  for (const [id, nodes] of graph.unseen ?? [])
     for (const node of nodes) if (isPending(node)) blocked.set(node, { kind: 'unseen', id });
-  for (const node of graph.held)
+  for (const node of graph.held ?? [])
     if (isPending(node) && !blocked.has(node)) blocked.set(node, { kind: 'turn_end', id: node.id });
   // A Map is walked in the order of insertion, with what is added on the way.
   for (const [node, blocker] of blocked)

@@ -3,6 +3,7 @@ import { endTurn } from './core.ts';
 import type { SchedulerEdges } from './edges.ts';
 import { revived } from './failures.ts';
 import { duplicateId } from './faults.ts';
+import { shiftFifo } from './fifo.ts';
 import { loopAction } from './loops.ts';
 import { awaitsOutside, fromOutside } from './outside.ts';
 import { apply } from './record.ts';
@@ -67,7 +68,7 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
     resolve: (source) => resolution(works.names, source),
     turnEnded(how) {
       if (works.life === 'lost') return;
-      for (const run of works.openLoops) if (run.turn === 'open') run.turn = how;
+      for (const run of works.openLoops ?? []) if (run.turn === 'open') run.turn = how;
       apply(works, endTurn(works.graph, how), undefined);
       goOn();
     },
@@ -113,7 +114,7 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
 /** Starts what is ready, in its order, as long as there are places. */
 function startAll(works: Works): void {
   for (;;) {
-    const run = works.free.shift() ?? (works.places > 0 ? works.queue.shift() : undefined);
+    const run = shiftFifo(works.free) ?? (works.places > 0 ? shiftFifo(works.queue) : undefined);
     if (run === undefined) return;
     if (run.stage === QUEUED) start(works, run); // or it was cancelled meanwhile
   }

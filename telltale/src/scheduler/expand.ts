@@ -31,7 +31,7 @@ export function expand(works: Works, run: Run): void {
     ids.push(member.id);
     if (!state.actions.has(member.id)) take(works, member, at, { turn: run.turn, undoes: undefined });
   }
-  if (run.turn !== 'open' && graph.unseen.size > 0) apply(works, giveUpUnseen(graph, new Set(ids)), at);
+  if (run.turn !== 'open' && graph.unseen !== undefined) apply(works, giveUpUnseen(graph, new Set(ids)), at);
   complete(works, run, { ids });
 }
 

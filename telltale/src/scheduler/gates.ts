@@ -4,7 +4,7 @@ import { close, deadlock, doom, end, spoiltBy } from './propagate.ts';
 
 /** An id that was waited for is there now. */
 export function appear(graph: Graph, node: Node): void {
-  if (graph.unseen.size === 0 || !graph.unseen.delete(node.id)) return;
+  if (graph.unseen?.delete(node.id) !== true) return;
   for (const dependent of node.dependents) dependent.waitsFor.push(node);
 }
 
@@ -16,7 +16,7 @@ export function join(gate: Gate, member: Node, listed = true): void {
 
 /** A collection that actions will join. */
 export function openGate(graph: Graph, id: string, of: Gate['of'], gates: readonly Gate[] = []): Gate {
-  const dependents = graph.unseen.get(id) ?? [];
+  const dependents = graph.unseen?.get(id) ?? [];
   const gate: Gate = {
     kind: 'gate',
     id,
@@ -28,8 +28,12 @@ export function openGate(graph: Graph, id: string, of: Gate['of'], gates: readon
     dependents,
     gates,
   };
+  graph.gates ??= new Map();
   graph.gates.set(id, gate);
-  if (of === 'parallel') graph.unsealed.add(gate);
+  if (of === 'parallel') {
+    graph.unsealed ??= new Set();
+    graph.unsealed.add(gate);
+  }
   appear(graph, gate);
   for (const outer of gates) join(outer, gate);
   return gate;
@@ -55,7 +59,7 @@ export function spoil(graph: Graph, gate: Gate, because: string, changes: Change
 export function seal(graph: Graph, gate: Gate, changes: Change[] = []): Change[] {
   if (gate.sealed) return changes;
   gate.sealed = true;
-  graph.unsealed.delete(gate);
+  graph.unsealed?.delete(gate);
   if (gate.open.size === 0) close(gate, changes);
   return changes;
 }

@@ -45,21 +45,22 @@ export type Node = ActionNode | Gate;
 /** What is open in a session. Owned and changed in place by whoever holds it; `core.ts` has the transitions. */
 export interface Graph {
   readonly nodes: Map<string, ActionNode>;
-  readonly gates: Map<string, Gate>;
+  // Each of the others is made when it gets its first entry: most sessions need none of them, at 170 bytes each.
+  gates: Map<string, Gate> | undefined;
   /** Ids that somebody waits for and nobody has declared. */
-  readonly unseen: Map<string, ActionNode[]>;
+  unseen: Map<string, ActionNode[]> | undefined;
   /** Actions that wait for the end of their turn. */
-  readonly held: Set<ActionNode>;
+  held: Set<ActionNode> | undefined;
   /** Parallels that may still get members. */
-  readonly unsealed: Set<Gate>;
+  unsealed: Set<Gate> | undefined;
 }
 
 export const createGraph = (): Graph => ({
   nodes: new Map(),
-  gates: new Map(),
-  unseen: new Map(),
-  held: new Set(),
-  unsealed: new Set(),
+  gates: undefined,
+  unseen: undefined,
+  held: undefined,
+  unsealed: undefined,
 });
 
 /** Why an action can never start. */

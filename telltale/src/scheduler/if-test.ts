@@ -40,13 +40,13 @@ function viewOf(names: NameSpace, ids: Iterable<string>): Readonly<Record<string
         ...(output === undefined ? {} : { output }),
         ...(error === undefined ? {} : { error }),
       };
-    } else if (names.loops.has(id)) view[id] = viewOfLoop(names, id);
+    } else if (names.loops?.has(id)) view[id] = viewOfLoop(names, id);
   }
   return view;
 }
 
 function viewOfLoop(names: NameSpace, id: string): unknown {
-  const gate = names.graph.gates.get(id);
+  const gate = names.graph.gates?.get(id);
   if (gate === undefined || (gate.failedBy === undefined && !(gate.sealed && gate.open.size === 0)))
     return { status: 'running' };
   return gate.failedBy === undefined

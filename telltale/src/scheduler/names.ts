@@ -25,9 +25,14 @@ export interface NameSpace {
   /** What is waited for until `lookup` has what the name stands for; undefined where it never will. */
   readonly coming: (name: string) => Gate | undefined;
   /** The last action (or `<foreach>`) that was declared with an `output_key`. */
-  readonly keys: Map<string, string>;
+  keys: Map<string, string> | undefined;
   /** The loop that each base id stands in. */
-  readonly loops: Map<string, Loop>;
+  loops: Map<string, Loop> | undefined;
+}
+
+export function nameKey(names: NameSpace, key: string, id: string): void {
+  names.keys ??= new Map();
+  names.keys.set(key, id);
 }
 
 /**
@@ -38,7 +43,7 @@ export function standingOf(names: NameSpace, id: string): Standing | undefined {
   const { state, graph } = names;
   const action = standingOfAction(state, graph, id);
   if (action !== undefined) return action;
-  const gate = graph.gates.get(id);
+  const gate = graph.gates?.get(id);
   if (gate !== undefined) return standingOfGate(state, gate);
   const base = baseOf(id);
   return base === id ? undefined : standingOf(names, base);
@@ -78,7 +83,7 @@ const outputsOf = (state: SessionState, gate: Gate): Json =>
 export function outputOf({ state, graph }: NameSpace, id: string): Json | undefined {
   const known = state.actions.get(id);
   if (known !== undefined) return hasEnded(known.status) ? (known.output ?? null) : undefined;
-  const gate = graph.gates.get(id);
+  const gate = graph.gates?.get(id);
   return gate === undefined ? undefined : outputsOf(state, gate);
 }
 
@@ -99,7 +104,7 @@ export function find(names: NameSpace, name: string, by?: DeclaredAction): Stand
 
 /** The action of the same round of the `<foreach>` that `by` stands in, if one there has that id or `output_key`. */
 export function siblingOf({ loops }: NameSpace, name: string, by: DeclaredAction): string | undefined {
-  const siblings = by.base === undefined ? undefined : loops.get(by.base)?.actions;
+  const siblings = by.base === undefined ? undefined : loops?.get(by.base)?.actions;
   const sibling = siblings?.find(
     ({ id, output_key }) => id === name || (output_key === name && id !== by.base),
   );
@@ -107,18 +112,19 @@ export function siblingOf({ loops }: NameSpace, name: string, by: DeclaredAction
 }
 
 function findKey(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
-  const provider = names.keys.get(name);
+  const provider = names.keys?.get(name);
   if (provider === undefined) return undefined;
   const latest = provider === by?.id ? undefined : standingOf(names, provider);
   // A `<foreach>` gives the list of its outputs; the state knows only of the last one.
-  if (latest?.state === 'open' || (latest?.state === 'value' && names.loops.has(provider))) return latest;
+  if (latest?.state === 'open' || (latest?.state === 'value' && names.loops?.has(provider) === true))
+    return latest;
   const completed = names.state.outputs.get(name);
   const before = completed === undefined ? undefined : standingOf(names, completed);
   return before?.state === 'value' ? before : latest;
 }
 
 function findId(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
-  if (name === by?.id || names.graph.gates.get(name)?.of === 'parallel') return undefined;
+  if (name === by?.id || names.graph.gates?.get(name)?.of === 'parallel') return undefined;
   return standingOf(names, name);
 }
 

@@ -12,7 +12,7 @@ export function fromOutside(works: Works, name: string): Gate | undefined {
   const { graph, edges } = works;
   if (edges.fetch === undefined) return undefined;
   const id = outsideId(name);
-  const known = graph.gates.get(id);
+  const known = graph.gates?.get(id);
   if (known !== undefined) return known;
   const gate = openGate(graph, id, 'outside');
   const arrived = (failure?: RuntimeError) => {
@@ -24,14 +24,15 @@ export function fromOutside(works: Works, name: string): Gate | undefined {
       works.goOn();
     }
     // The next one that names it asks anew.
-    graph.gates.delete(id);
+    graph.gates?.delete(id);
   };
   if (edges.fetch(name, arrived)) return gate;
-  graph.gates.delete(id);
+  graph.gates?.delete(id);
   return undefined;
 }
 
 export function awaitsOutside({ graph }: Works): boolean {
+  if (graph.gates === undefined) return false;
   for (const gate of graph.gates.values()) if (gate.of === 'outside') return true;
   return false;
 }

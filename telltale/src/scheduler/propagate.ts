@@ -19,7 +19,7 @@ export function end(graph: Graph, first: ActionNode, because: string | undefined
     const node = work[i] as ActionNode;
     if (!graph.nodes.delete(node.id)) continue; // it had ended before
     node.phase = 'ended';
-    graph.held.delete(node);
+    graph.held?.delete(node);
     if (because === undefined) satisfy(node.dependents, changes);
     else {
       doom(node.dependents, because, work, changes);

@@ -4,6 +4,7 @@ import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { settle } from './core.ts';
 import { deadlocked, loopSkipped } from './faults.ts';
+import { pushFifo } from './fifo.ts';
 import type { Change } from './graph.ts';
 import { isLoop } from './loops.ts';
 import { ENDED, QUEUED, type Run } from './run.ts';
@@ -53,7 +54,7 @@ const skipped = ({ action }: Run, reason: SkipReason, because: string | undefine
 export function enqueue(works: Works, run: Run, cause: Cause | undefined): void {
   run.stage = QUEUED;
   run.cause = cause ?? run.cause;
-  (run.counted ? works.queue : works.free).push(run);
+  pushFifo(run.counted ? works.queue : works.free, run);
 }
 
 /** Records an end that the graph knows of already. */
@@ -61,7 +62,7 @@ function close(works: Works, run: Run, body: EventBody, cause: Cause | undefined
   const at = works.edges.append(body, cause ?? run.cause);
   run.stage = ENDED;
   works.runs.delete(run.action.id);
-  works.openLoops.delete(run);
+  works.openLoops?.delete(run);
   works.bell.note(run.action.id);
   return at;
 }

@@ -9,7 +9,7 @@ import type { Gate } from './graph.ts';
 import { completionOrder, mayRestart, turnOf } from './history.ts';
 import { isLoop, loopOf } from './loops.ts';
 import { mayRunAgain } from './may-run-again.ts';
-import { standingOf } from './names.ts';
+import { nameKey, standingOf } from './names.ts';
 import { apply, finish } from './record.ts';
 import { bindingOf, gatesOf, openLoop, place } from './take.ts';
 import { undone } from './undo.ts';
@@ -32,7 +32,7 @@ export function restore(works: Works, from: SessionState): ActionState | undefin
   }
   for (const id of completionOrder(from)) completed.push(id);
   // A turn that the process died with never goes on, so that no parallel is open.
-  for (const gate of [...made, ...graph.unsealed]) apply(works, seal(graph, gate), undefined);
+  for (const gate of [...made, ...(graph.unsealed ?? [])]) apply(works, seal(graph, gate), undefined);
   if (!from.turnOpen) apply(works, endTurn(graph, 'well'), undefined);
   return from.failing === undefined ? undefined : from.actions.get(from.failing);
 }
@@ -72,7 +72,7 @@ function recallEnded(works: Works, { action, status }: ActionState, made: Gate[]
   const standing = standingOf(names, action.id);
   const because = standing?.state === 'failed' ? standing.because : undefined;
   if (action.output_key !== undefined && action.base === undefined)
-    names.keys.set(action.output_key, action.id);
+    nameKey(names, action.output_key, action.id);
   for (const gate of gatesOf(works, action)) {
     if (!isLoop(action)) apply(works, recall(graph, gate, action.id, because), undefined);
     else {

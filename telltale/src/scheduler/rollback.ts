@@ -13,9 +13,10 @@ export const ended = (works: Works, ids: readonly string[]): Promise<void> =>
       whenIdle(works, resolve);
       return;
     }
+    works.idle ??= new Set();
     works.idle.add(resolve);
     whenEnded(works, ids, () => {
-      works.idle.delete(resolve);
+      works.idle?.delete(resolve);
       resolve();
     });
   });

@@ -1,6 +1,7 @@
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import type { SchedulerEdges, TargetTraits } from './edges.ts';
 import { cancelled } from './failures.ts';
+import { pushFifo } from './fifo.ts';
 import { enqueue, fail } from './record.ts';
 import { QUEUED, type Run, type Slotting } from './run.ts';
 import type { Works } from './works.ts';
@@ -54,7 +55,7 @@ function isTaken(works: Works, run: Run, { key, max }: Slots, take: TakeSlot): b
     } else {
       run.slot = free;
       run.stage = QUEUED;
-      works.free.push(run); // it has waited for its turn
+      pushFifo(works.free, run); // it has waited for its turn
     }
     works.goOn();
   };

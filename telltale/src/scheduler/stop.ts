@@ -1,4 +1,5 @@
 import { cancelled } from './failures.ts';
+import { clearFifo } from './fifo.ts';
 import { cancel } from './record.ts';
 import { ENDED, type Run } from './run.ts';
 import { giveSlotBack } from './slot.ts';
@@ -49,7 +50,7 @@ export function openOf({ runs, graph }: Works, id: string): readonly Run[] {
   for (let at = ids.pop(); at !== undefined; at = ids.pop()) {
     const run = runs.get(at);
     if (run !== undefined) open.add(run);
-    for (const member of graph.gates.get(at)?.open ?? []) ids.push(member.id);
+    for (const member of graph.gates?.get(at)?.open ?? []) ids.push(member.id);
   }
   return [...open];
 }
@@ -58,8 +59,8 @@ export function openOf({ runs, graph }: Works, id: string): readonly Run[] {
 export function lose(works: Works): void {
   if (works.life === 'lost') return;
   works.life = 'lost';
-  works.queue.clear();
-  works.free.clear();
+  clearFifo(works.queue);
+  clearFifo(works.free);
   works.bell.mute();
   for (const run of [...works.runs.values()]) {
     if (run.stage.at === 'running') run.stage.attempt?.stop(cancelled('This process let go of the session.'));
@@ -80,13 +81,18 @@ export function leave(works: Works, run: Run): void {
   if (works.runs.size === 0) rouse(works);
 }
 
-function rouse({ idle }: Works): void {
-  for (const then of idle) then();
-  idle.clear();
+function rouse(works: Works): void {
+  const { idle } = works;
+  works.idle = undefined;
+  for (const then of idle ?? []) then();
 }
 
 /** Calls back when nothing runs any more after the log was lost. */
-export function whenIdle({ runs, idle }: Works, then: () => void): void {
-  if (runs.size === 0) then();
-  else idle.add(then);
+export function whenIdle(works: Works, then: () => void): void {
+  if (works.runs.size === 0) {
+    then();
+    return;
+  }
+  works.idle ??= new Set();
+  works.idle.add(then);
 }

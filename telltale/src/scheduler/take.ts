@@ -6,6 +6,7 @@ import type { TargetTraits } from './edges.ts';
 import { openGate, seal } from './gates.ts';
 import type { Change, Gate } from './graph.ts';
 import { isLoop, loopOf } from './loops.ts';
+import { nameKey } from './names.ts';
 import { apply } from './record.ts';
 import { type Run, WAITING } from './run.ts';
 import type { Loop } from './scheduler.ts';
@@ -19,7 +20,9 @@ export function take(works: Works, action: DeclaredAction, cause: Cause | undefi
   const { id, mode, group, base } = action;
   const holdsStream = mode === 'sync' && group === undefined && base === undefined;
   // A sync action stands in no parallel, so none is open.
-  if (holdsStream) for (const gate of [...works.graph.unsealed]) apply(works, seal(works.graph, gate), cause);
+  const { unsealed } = works.graph;
+  if (holdsStream && unsealed !== undefined)
+    for (const gate of [...unsealed]) apply(works, seal(works.graph, gate), cause);
   const binding = bindingOf(works, action);
   const at = works.edges.append({ type: 'action.declared', action }, cause);
   if (works.life !== 'open' && coming.undoes === undefined) {
@@ -78,8 +81,11 @@ export function place(
     since: 0,
   };
   works.runs.set(id, run);
-  if (loop) works.openLoops.add(run);
-  if (output_key !== undefined && base === undefined) works.names.keys.set(output_key, id);
+  if (loop) {
+    works.openLoops ??= new Set();
+    works.openLoops.add(run);
+  }
+  if (output_key !== undefined && base === undefined) nameKey(works.names, output_key, id);
   return { run, changes };
 }
 
@@ -91,27 +97,28 @@ function heldBy(traits: TargetTraits | undefined, turn: Run['turn']): Declaratio
 /** The collections that an action belongs to; those a `<foreach>` fills. */
 export function gatesOf(works: Works, action: DeclaredAction): readonly Gate[] {
   const { gates } = works.graph;
-  if (isLoop(action)) return loopOf(action).actions.flatMap(({ id }) => gates.get(id) ?? []);
-  const gate = action.base === undefined ? undefined : gates.get(action.base);
+  if (isLoop(action)) return loopOf(action).actions.flatMap(({ id }) => gates?.get(id) ?? []);
+  const gate = action.base === undefined ? undefined : gates?.get(action.base);
   return gate === undefined ? groupOf(works, action) : [gate];
 }
 
 const NO_GATES: readonly Gate[] = [];
 
 const groupOf = ({ graph }: Works, { group }: DeclaredAction): readonly Gate[] =>
-  group === undefined ? NO_GATES : [graph.gates.get(group) ?? openGate(graph, group, 'parallel')];
+  group === undefined ? NO_GATES : [graph.gates?.get(group) ?? openGate(graph, group, 'parallel')];
 
 /** The gates and keys of what a `<foreach>` is going to make. */
 export function openLoop(works: Works, loop: Loop): void {
   for (const action of loop.actions) {
     openGate(works.graph, action.id, 'foreach', groupOf(works, action));
+    works.names.loops ??= new Map();
     works.names.loops.set(action.id, loop);
-    if (action.output_key !== undefined) works.names.keys.set(action.output_key, action.id);
+    if (action.output_key !== undefined) nameKey(works.names, action.output_key, action.id);
   }
 }
 
 export const isTaken = ({ state, graph }: Works, id: string): boolean =>
-  state.actions.has(id) || graph.gates.has(id);
+  state.actions.has(id) || graph.gates?.has(id) === true;
 
 export function freshLoopId(works: Works): string {
   for (;;) {

@@ -48,7 +48,7 @@ function kindOf(type: Json | undefined): ActionKind {
 function roundOf(names: NameSpace, action: DeclaredAction): Record<string, Json> {
   const outputs: Record<string, Json> = {};
   if (action.base === undefined) return outputs;
-  for (const { id } of names.loops.get(action.base)?.actions ?? []) {
+  for (const { id } of names.loops?.get(action.base)?.actions ?? []) {
     const output = outputOf(names, `${id}[${action.index}]`);
     if (output !== undefined) outputs[id] = output;
   }
@@ -79,7 +79,7 @@ export function undoPlan(
     return known?.status === 'completed' && known.action.compensate !== undefined;
   };
   if (to === undefined) return completed.filter(still).reverse();
-  const gate = graph.gates.get(to);
+  const gate = graph.gates?.get(to);
   if (gate === undefined && !state.actions.has(to)) throw notInHistory(to);
   const named = new Set([to, ...(gate?.members ?? [])]);
   const first = completed.findIndex((id) => named.has(id));

@@ -7,11 +7,11 @@ import type { Works } from './works.ts';
 export function whenEnded(works: Works, ids: readonly string[], then: () => void): void {
   const { graph, runs, bell } = works;
   for (const id of ids) {
-    const gate = graph.gates.get(id);
+    const gate = graph.gates?.get(id);
     if (gate?.of === 'parallel' && !gate.sealed) apply(works, closeParallel(graph, gate), undefined);
   }
   const open = ids.filter((id) => {
-    const gate = graph.gates.get(id);
+    const gate = graph.gates?.get(id);
     return runs.has(id) || (gate !== undefined && !isClosed(gate));
   });
   if (open.length === 0) then();

@@ -24,7 +24,8 @@ export interface Works {
   readonly names: NameSpace;
   /** What has not ended. */
   readonly runs: Map<string, Run>;
-  readonly openLoops: Set<Run>;
+  /** Made for the first. */
+  openLoops: Set<Run> | undefined;
   /** Ready, and waiting for a place. */
   readonly queue: Fifo<Run>;
   /** Ready, and in need of none. */
@@ -38,7 +39,7 @@ export interface Works {
   /** Why it is not open any more. */
   shutReason: string;
   /** Who wants to know when nothing runs any more after the log was lost. */
-  readonly idle: Set<() => void>;
+  idle: Set<() => void> | undefined;
   /** The rollback in hand: the next one comes after it. */
   undoing: Promise<unknown>;
   /** The number of the last `<foreach>`. */
@@ -66,21 +67,21 @@ export function createWorks(
       graph,
       lookup: (name) => edges.lookup(name),
       coming,
-      keys: new Map(),
-      loops: new Map(),
+      keys: undefined,
+      loops: undefined,
     },
     runs: new Map(),
-    openLoops: new Set(),
+    openLoops: undefined,
     queue: createFifo(),
     free: createFifo(),
     places: options.parallelActions,
     bell: createBell((id) => {
-      if (!graph.gates.has(id)) options.onEnded?.(id);
+      if (graph.gates?.has(id) !== true) options.onEnded?.(id);
     }),
     completed: [],
     life: 'open',
     shutReason: '',
-    idle: new Set(),
+    idle: undefined,
     undoing: Promise.resolve(),
     loopsMade: 0,
     goOn,

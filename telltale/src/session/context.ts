@@ -6,6 +6,7 @@ import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { PartLimits } from '../prompt/part-limits.ts';
+import type { TagParser } from '../protocol/tags/tag-parser.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../store/store.ts';
 import type { Guide } from './guide/guide-port.ts';
@@ -46,6 +47,8 @@ export interface SessionContext {
   readonly fastModel: () => Promise<Model>;
   /** Ids taken in the session: the parser adds to it. */
   readonly ids: Set<string>;
+  /** Read the turn before, and reads the next. */
+  spareParser?: TagParser | undefined;
   /** Where the model calls tools natively. */
   readonly calls: PreparedCalls | undefined;
   readonly toAction: ToAction;

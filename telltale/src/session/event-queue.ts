@@ -22,97 +22,119 @@ export interface EventQueue extends AsyncIterable<ObservedEvent> {
  * `ready` resolves.
  */
 export function createEventQueue(store: Store, session: string, ready: Promise<void>): EventQueue {
-  const readers = new Set<Reader>();
-  let lastSeq: number | undefined;
-  let source: Subscribe | undefined;
-  /** Undefined while nobody reads: then the session need not show anything. */
-  let unsubscribe: (() => void) | undefined;
-  const listen = () => {
-    if (unsubscribe !== undefined || source === undefined || readers.size === 0) return;
-    unsubscribe = source((event) => {
-      for (const reader of readers) reader.push(event);
-    });
+  const state: QueueState = {
+    ...{ store, session, ready },
+    ...{ readers: undefined, lastSeq: undefined, source: undefined, unsubscribe: undefined },
   };
   return {
     attach(subscribe) {
-      source = subscribe;
-      listen();
+      state.source = subscribe;
+      listen(state);
     },
     end(seq) {
-      lastSeq = seq;
-      for (const reader of readers) reader.wake();
+      state.lastSeq = seq;
+      for (const reader of state.readers ?? []) reader.wake();
+    },
+    [Symbol.asyncIterator]: () => read(state),
+  };
+}
+
+interface QueueState {
+  readonly store: Store;
+  readonly session: string;
+  readonly ready: Promise<void>;
+  /** Made for the first. */
+  readers: Set<Reader> | undefined;
+  lastSeq: number | undefined;
+  source: Subscribe | undefined;
+  /** Undefined while nobody reads: then the session need not show anything. */
+  unsubscribe: (() => void) | undefined;
+}
+
+function listen(state: QueueState): void {
+  const { readers, source } = state;
+  if (state.unsubscribe !== undefined || source === undefined || readers === undefined) return;
+  if (readers.size === 0) return;
+  state.unsubscribe = source((event) => {
+    for (const reader of readers) reader.push(event);
+  });
+}
+
+function read(state: QueueState): AsyncIterator<ObservedEvent> & AsyncIterable<ObservedEvent> {
+  const reader = createReader();
+  // One that is there before the first event misses none: what it need not read, live events cannot fall behind.
+  const isLate = state.source !== undefined;
+  state.readers ??= new Set();
+  state.readers.add(reader);
+  listen(state);
+  const events = iterate(state, reader, isLate);
+  return {
+    next: () => events.next(),
+    // A generator that has not begun, or waits, would not hear of it: the reader would stay for as long as the session.
+    return() {
+      leave(state, reader);
+      return events.return();
     },
     [Symbol.asyncIterator]() {
-      const reader = createReader();
-      // One that is there before the first event misses none: what it need not read, live events cannot fall behind.
-      const isLate = source !== undefined;
-      readers.add(reader);
-      listen();
-      const events = iterate(reader, isLate);
-      return {
-        next: () => events.next(),
-        // A generator that has not begun, or waits, would not hear of it: the reader would stay for as long as the session.
-        return() {
-          leave(reader);
-          return events.return();
-        },
-        [Symbol.asyncIterator]() {
-          return this;
-        },
-      };
+      return this;
     },
   };
+}
 
-  function leave(reader: Reader): void {
-    reader.leave();
-    readers.delete(reader);
-    if (readers.size > 0) return;
-    unsubscribe?.();
-    unsubscribe = undefined;
-  }
+function leave(state: QueueState, reader: Reader): void {
+  reader.leave();
+  state.readers?.delete(reader);
+  if (state.readers !== undefined && state.readers.size > 0) return;
+  state.unsubscribe?.();
+  state.unsubscribe = undefined;
+}
 
-  async function* iterate(reader: Reader, isLate: boolean): AsyncGenerator<ObservedEvent, void> {
-    let next = 1;
-    /** Whether the log may hold more than has been read of it. */
-    let behind = isLate;
-    try {
-      await ready;
-      while (!reader.hasLeft) {
-        if (behind) {
-          const missed = await page(next);
-          behind = missed.length > 0;
-          if (!behind) reader.forget(next);
-          for (const event of missed) {
-            next = event.seq + 1;
-            yield event;
-          }
-          continue;
-        }
-        const event = reader.shift();
-        if (event === undefined) {
-          if (lastSeq !== undefined && next > lastSeq) return;
-          if (lastSeq === undefined) await reader.more();
-          else behind = true;
-        } else if (!('seq' in event)) yield event;
-        else if (event.seq === next) {
-          next++;
+async function* iterate(
+  state: QueueState,
+  reader: Reader,
+  isLate: boolean,
+): AsyncGenerator<ObservedEvent, void> {
+  let next = 1;
+  /** Whether the log may hold more than has been read of it. */
+  let behind = isLate;
+  try {
+    await state.ready;
+    while (!reader.hasLeft) {
+      if (behind) {
+        const missed = await page(state, next);
+        behind = missed.length > 0;
+        if (!behind) reader.forget(next);
+        for (const event of missed) {
+          next = event.seq + 1;
           yield event;
-        } else if (event.seq > next) {
-          reader.unshift(event);
-          behind = true;
         }
+        continue;
       }
-    } finally {
-      leave(reader);
+      const { lastSeq } = state;
+      const event = reader.shift();
+      if (event === undefined) {
+        if (lastSeq !== undefined && next > lastSeq) return;
+        if (lastSeq === undefined) await reader.more();
+        else behind = true;
+      } else if (!('seq' in event)) yield event;
+      else if (event.seq === next) {
+        next++;
+        yield event;
+      } else if (event.seq > next) {
+        reader.unshift(event);
+        behind = true;
+      }
     }
+  } finally {
+    leave(state, reader);
   }
+}
 
-  async function page(from: number): Promise<readonly SessionEvent[]> {
-    // A reader may be quicker than the session's first event: there is no log yet.
-    if (from === 1 && (await store.info(session)) === undefined) return [];
-    const lines = await store.read(session, { from, limit: PAGE });
-    return lines.map((line) => decodeEvent(line, session));
-  }
+async function page({ store, session }: QueueState, from: number): Promise<readonly SessionEvent[]> {
+  // A reader may be quicker than the session's first event: there is no log yet.
+  if (from === 1 && (await store.info(session)) === undefined) return [];
+  const lines = await store.read(session, { from, limit: PAGE });
+  return lines.map((line) => decodeEvent(line, session));
 }
 
 interface Reader {

@@ -28,14 +28,15 @@ export function createInbox(
     log,
     stop,
     reviews,
-    orders,
+    takeOrder,
     talk,
     sentBefore,
   }: {
     readonly log: SessionLog;
     readonly stop: Stop;
     readonly reviews: Pick<Reviews, 'decide'>;
-    readonly orders: Pick<SessionOrders, 'take'>;
+    /** What a run asks or tells; false where the message is not a run's. */
+    readonly takeOrder: SessionOrders['take'];
     /** How a person leads a chat, from another process. */
     readonly talk: Pick<Talk, 'breakOff' | 'finish'>;
     readonly sentBefore: number;
@@ -43,10 +44,10 @@ export function createInbox(
   onError: (error: unknown) => void,
 ): Inbox {
   let last: Cause | undefined;
-  const waiting = new Set<() => void>();
+  let waiting: Set<() => void> | undefined;
 
   const receive = (message: InboxMessage) => {
-    if (orders.take(message)) return;
+    if (takeOrder(message)) return;
     const { id, kind, from, body } = message;
     const consumed = { consumed: [id] };
     const text = typeof body === 'string' ? body : JSON.stringify(body);
@@ -57,8 +58,9 @@ export function createInbox(
       last = log.append({ type: 'message.received', from: sender, text }, outside, consumed);
       // Whose words they are, where that is not what the message itself says. In the same append: both, or none.
       if (from !== USER) log.append({ type: 'audit', who: from, what: kind }, last);
-      for (const then of waiting) then();
-      waiting.clear();
+      const told = waiting;
+      waiting = undefined;
+      for (const then of told ?? []) then();
     } else if (kind !== 'review' || !takeAnswer(reviews, from, body, [id]))
       log.append(
         { type: 'audit', who: from, what: text === '' ? kind : `${kind}: ${text}` },
@@ -75,8 +77,9 @@ export function createInbox(
   return {
     drain: drain.now,
     onMessage(then) {
+      waiting ??= new Set();
       waiting.add(then);
-      return () => waiting.delete(then);
+      return () => waiting?.delete(then);
     },
     lastMessage: () => last,
     close: drain.close,

@@ -39,7 +39,7 @@ export function createLiveSession(
   const talk = createTalk();
   const rest = createRest();
   /** Those that came before the log was there. */
-  const early = new Set<(event: ObservedEvent) => void>();
+  let early: Set<(event: ObservedEvent) => void> | undefined;
   let log: SessionLog | undefined;
   let begun: () => void = () => undefined;
   let refused: (error: unknown) => void = () => undefined;
@@ -62,7 +62,9 @@ export function createLiveSession(
         log = made.log;
         edges.here.set(id, session);
         queue.attach(log.subscribe);
-        for (const listener of early) log.subscribe((event) => early.has(listener) && listener(event));
+        const waiting = early;
+        if (waiting === undefined) return;
+        for (const listener of waiting) log.subscribe((event) => waiting.has(listener) && listener(event));
       });
       begun();
       if (begin.kind === 'start' && begin.start.queued === true) return await leaveToOthers(opened.log);
@@ -104,8 +106,10 @@ export function createLiveSession(
     events: queue,
     subscribe(listener) {
       if (log !== undefined) return log.subscribe(listener);
-      early.add(listener);
-      return () => early.delete(listener);
+      early ??= new Set();
+      const waiting = early;
+      waiting.add(listener);
+      return () => waiting.delete(listener);
     },
     speech(told) {
       if (log === undefined) told(undefined, 0);

@@ -28,7 +28,8 @@ export interface PerformerEdges {
 /** Calls targets for the scheduler. */
 export function createPerformer(
   { prepared, log, view, granted, runChild, runWorkflow, crashPoint }: PerformerEdges,
-  internalEdges: InternalEdges,
+  /** Asked when the first internal action is called: most sessions call none. */
+  internalEdges: () => InternalEdges,
 ): Pick<SchedulerEdges, 'unknownTarget' | 'perform'> & {
   readonly traits: (action: DeclaredAction) => Target | undefined;
 } {
@@ -44,8 +45,12 @@ export function createPerformer(
     noted.add(what);
     log.append({ type: 'audit', who: 'runtime', what });
   };
+  const bindAll = () => {
+    const bindTo = internalEdges();
+    return new Map(internal.map((action) => [action.name, action.bind(bindTo)]));
+  };
   const internalNamed = (name: string): Target | undefined => {
-    bound ??= new Map(internal.map((action) => [action.name, action.bind(internalEdges)]));
+    bound ??= bindAll();
     return bound.get(name);
   };
   const find = ({ kind, name }: DeclaredAction): Target | undefined =>
@@ -54,8 +59,8 @@ export function createPerformer(
     const blocked = kind === 'internal' ? notAllowed(name, agent.manifest) : undefined;
     if (blocked !== undefined) return blocked;
     if (calls !== undefined) return unknownCall(name, calls.style.names);
-    const own = internal.map((action) => action.bind(internalEdges));
-    return unknownTarget(kind, name, { all: [...targets.all, ...own] });
+    bound ??= bindAll();
+    return unknownTarget(kind, name, { all: [...targets.all, ...bound.values()] });
   };
   return {
     traits: find,

@@ -8,7 +8,7 @@ import { createAgentView } from './agent-view.ts';
 import { armWall } from './arm-wall.ts';
 import { beforeTurn } from './before-turn.ts';
 import { runChat } from './chat/run-chat.ts';
-import { createChildRunner } from './children/child-runner.ts';
+import { createChildRunner, type RunChild } from './children/child-runner.ts';
 import { createCalledAtRest } from './children/rest.ts';
 import { conclude } from './conclude.ts';
 import type { SessionContext } from './context.ts';
@@ -24,8 +24,8 @@ import { createMetadataWriter } from './metadata-writer.ts';
 import { createPerformer } from './perform.ts';
 import { recover } from './recover.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
-import { createSessionOrders } from './runs/session-orders.ts';
-import { createSessionRuns } from './runs/session-runs.ts';
+import { createSessionOrders, type SessionOrders } from './runs/session-orders.ts';
+import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
 import type { SessionResult } from './runtime-types.ts';
 import type { SessionEdges } from './session-edges.ts';
 import { isLetGo } from './stop.ts';
@@ -43,17 +43,28 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   const applyMetadata = createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log);
   const { set: setVariable, reactions } = edges.variables;
   const called = createCalledAtRest(() => reviews.moved());
-  const runChild = createChildRunner({ ...edges, called, applyMetadata, setVariable });
-  const orders = createSessionOrders({ log, workflows: prepared.workflows, applyMetadata, setVariable });
-  const sessionRuns = createSessionRuns({ ...edges, orders });
+  // Most agents call no other and have no workflows: what serves those is made for the first, 3 KB a session.
+  const runChild: RunChild = (call) =>
+    createChildRunner({ ...edges, called, applyMetadata, setVariable })(call);
+  let madeOrders: SessionOrders | undefined;
+  const orders = () => {
+    madeOrders ??= createSessionOrders({ log, workflows: prepared.workflows, applyMetadata, setVariable });
+    return madeOrders;
+  };
+  let madeRuns: SessionRuns | undefined;
+  const sessionRuns = () => {
+    madeRuns ??= createSessionRuns({ ...edges, orders: orders() });
+    return madeRuns;
+  };
+  if (prepared.workflows.size > 0) sessionRuns(); // events that runs wait for are passed on from the first
   const performer = createPerformer(
     {
       ...{ prepared, log, view, runChild },
       granted: (call) => reviews.granted(call),
-      runWorkflow: sessionRuns.call,
+      runWorkflow: (call) => sessionRuns().call(call),
       crashPoint: edges.crashPoint,
     },
-    {
+    () => ({
       state,
       manifest,
       append: log.append,
@@ -64,15 +75,15 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       completeStep: createCompleteStep(log, () => scheduler),
       feeds: async () => feeds?.desk ?? noFeeds(),
       memory: async () => memory?.open() ?? noMemory(),
-    },
+    }),
   );
   const memory = manifest.memory?.graph === undefined ? undefined : await openSessionMemory(edges);
   const lookup = (name: string) => state.variables.get(name)?.value ?? ownField(state, name);
   const feeds = usesFeeds(manifest)
-    ? await openFeeds(edges, { view, testContext, lookup, runWorkflow: sessionRuns.feed })
+    ? await openFeeds(edges, { view, testContext, lookup, runWorkflow: sessionRuns().feed })
     : undefined;
   const triggers =
-    prepared.triggers && (await openTriggers(edges, prepared.triggers, sessionRuns, testContext));
+    prepared.triggers && (await openTriggers(edges, prepared.triggers, sessionRuns(), testContext));
   const hooks = hasHooks(manifest.hooks) ? await openHooks(edges, performer.traits) : undefined;
   const reviews: Reviews = createReviews({
     log,
@@ -112,7 +123,10 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   );
   const inbox = createInbox(
     writer,
-    { log, stop, reviews, orders, talk: edges.talk, sentBefore: edges.sentBefore },
+    {
+      ...{ log, stop, reviews, talk: edges.talk, sentBefore: edges.sentBefore },
+      takeOrder: (message) => orders().take(message),
+    },
     (error) => stop.now({ kind: 'lost', error: toRuntimeError(error) }),
   );
   const own = await openLead(edges);
@@ -144,6 +158,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     model: edges.model,
     fastModel: prepared.fastModel,
     ids: takenIds(state),
+    spareParser: undefined,
     calls: face.calls,
     toAction: prepared.toAction,
     applyMetadata,
@@ -159,17 +174,18 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
   stop.onStop(() => {
     if (isLetGo(stop)) void scheduler.abandon(); // waited for at the end
     void feeds?.keeper.close(); // likewise
-    if (stop.reason?.kind === 'cancel') sessionRuns.cancelAll(stop.reason.reason);
+    if (stop.reason?.kind === 'cancel' && state.runs.length > 0) sessionRuns().cancelAll(stop.reason.reason);
   });
   try {
     await inbox.drain();
     if (isLetGo(stop)) return await conclude(context, conversation, { kind: 'stopped' });
     if (state.reviews.length > 0) reviews.tidy();
     if (triggers !== undefined) triggers.begin();
-    else if (state.runs.length > 0) await sessionRuns.reconcile();
+    else if (state.runs.length > 0) await sessionRuns().reconcile();
     const asked = edges.resumed ? conversation.rebuild(state) : undefined;
     if (edges.resumed) hooks?.catchUp();
-    if (edges.resumed && feeds !== undefined && prepared.workflows.size > 0) await sessionRuns.ofFeeds.find();
+    if (edges.resumed && feeds !== undefined && prepared.workflows.size > 0)
+      await sessionRuns().ofFeeds.find();
     feeds?.keeper.begin();
     memory?.begin();
     const left = edges.resumed ? recover(context, asked?.tokens ?? 0) : undefined;
@@ -189,8 +205,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     if (end.kind === 'completed') triggers?.end();
     if (end.kind !== 'stopped') await memory?.note();
     // A session that has completed is not taken up again: what it has set off must be there before, or have ended.
-    if (!isLetGo(stop)) await sessionRuns.ofFeeds.end(async () => feeds?.keeper.close());
-    await sessionRuns.settled();
+    if (!isLetGo(stop)) await madeRuns?.ofFeeds.end(async () => feeds?.keeper.close());
+    await madeRuns?.settled();
     return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
@@ -200,7 +216,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     disarm();
     triggers?.close();
     await feeds?.keeper.close();
-    await sessionRuns.settled();
+    await madeRuns?.settled();
     reactions?.close();
     inbox.close();
   }

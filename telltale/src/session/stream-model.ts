@@ -14,23 +14,35 @@ export function streamModel(
 ): Promise<ModelEnd> {
   return new Promise((resolve, reject) => {
     const { signal } = request;
-    let disarm = (): void => undefined;
+    let disarm: (() => void) | undefined;
     const giveUp = () => {
       disarm = clock.after(GRACE_MS, () => reject(modelDeaf(model.id)));
     };
+    const forget = () => {
+      signal.removeEventListener('abort', giveUp);
+      disarm?.();
+    };
     signal.addEventListener('abort', giveUp, { once: true });
-    started(model, request, sink)
-      .finally(() => {
-        signal.removeEventListener('abort', giveUp);
-        disarm();
-      })
-      .then(resolve, reject);
+    started(model, request, sink).then(
+      (end) => {
+        forget();
+        resolve(end);
+      },
+      (thrown: unknown) => {
+        forget();
+        reject(thrown);
+      },
+    );
   });
 }
 
 /** What a model throws before it gives a promise is a rejection, too. */
-async function started(model: Model, request: ModelRequest, sink: ModelSink): Promise<ModelEnd> {
-  return model.stream(request, sink);
+function started(model: Model, request: ModelRequest, sink: ModelSink): Promise<ModelEnd> {
+  try {
+    return Promise.resolve(model.stream(request, sink));
+  } catch (thrown) {
+    return Promise.reject(thrown);
+  }
 }
 
 const modelDeaf = (id: string) =>

@@ -14,9 +14,9 @@ describe('the system clock', () => {
     vi.useFakeTimers();
     const delays: (number | undefined)[] = [];
     const realSetTimeout = globalThis.setTimeout;
-    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms?: number) => {
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms?: number, ...told: []) => {
       delays.push(ms);
-      return realSetTimeout(run, ms);
+      return realSetTimeout(run, ms, ...told);
     }) as typeof setTimeout);
     const fire = vi.fn();
     const days50 = 50 * 86_400_000;

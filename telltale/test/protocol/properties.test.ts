@@ -316,3 +316,32 @@ describe('the books', () => {
     );
   });
 });
+
+describe('a parser that is renewed', () => {
+  test('reads the next turn as a new one does, however the one before ended', () => {
+    always(
+      4000,
+      fc.property(
+        anyTurn,
+        fc.boolean(),
+        anyTurn,
+        chunkSizes,
+        options,
+        (before, ended, input, sizes, given) => {
+          const ids = new Set(given.ids);
+          const parser = createTagParser({ ...given, ids });
+          for (const chunk of chunksOf(before, sizes)) parser.push(chunk);
+          if (ended) parser.end();
+          const taken = new Set(ids);
+          parser.renew();
+          expect(parser.consumed).toBe(0);
+          const events = [...chunksOf(input, sizes).flatMap((chunk) => parser.push(chunk)), ...parser.end()];
+          const fresh = createTagParser({ ...given, ids: taken });
+          const expected = [...chunksOf(input, sizes).flatMap((chunk) => fresh.push(chunk)), ...fresh.end()];
+          expect(fingerprint(events)).toBe(fingerprint(expected));
+          expect([parser.consumed, [...ids]]).toEqual([fresh.consumed, [...taken]]);
+        },
+      ),
+    );
+  });
+});

@@ -42,6 +42,20 @@ export function createIdBook(ids: Set<string>): IdBook {
   return { ids, positions: new Map(), log: [], ifs: [], elses: [], foreachFrom: -1, next };
 }
 
+/** For the next turn of the same session: no branch is open, and what was taken in any is taken. */
+export function renewIdBook(book: IdBook): void {
+  if (book.log.length > 0) {
+    book.log.length = 0;
+    book.positions.clear();
+  }
+  if (book.ifs.length > 0) {
+    book.ifs.length = 0;
+    book.elses.length = 0;
+  }
+  book.foreachFrom = -1;
+  book.next = firstFree.get(book.ids) ?? 1;
+}
+
 /** Whether `id` may be taken here: it is new, or it was taken only in the other branch of an `<if>` around here. */
 export function isFree({ ids, positions, elses }: IdBook, id: string): boolean {
   if (!ids.has(id)) return true;

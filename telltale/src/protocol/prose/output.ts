@@ -18,6 +18,13 @@ export function createOutput(): Output {
   return { events: NO_EVENTS, consumed: 0, place: 'outside', run: createRun() };
 }
 
+/** As it was before the first event. */
+export function renewOutput(output: Output): void {
+  output.events = NO_EVENTS;
+  output.consumed = 0;
+  newRun(output, 'outside', false);
+}
+
 /** The events since the last call. */
 export function takeEvents(output: Output): ParserEvent[] {
   const { events } = output;

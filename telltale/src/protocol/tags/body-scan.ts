@@ -54,6 +54,14 @@ export function createBodyScan(maxLength: number): BodyScan {
   };
 }
 
+/** Lets go of the last body's text, which may be a megabyte. */
+export function dropBody(body: BodyScan): void {
+  body.scanned = '';
+  body.unscanned = '';
+  body.candidate = '';
+  body.value = undefined;
+}
+
 /** `before` is what stands between the opening tag and the `{`, which counts as part of the body. */
 export function startBody(body: BodyScan, tag: BodyTag, before: string): void {
   body.state = READING;

@@ -22,10 +22,14 @@ export interface Elements {
   thoughts: number;
   /** The index of the innermost element of each name, -1 if none is open: no closing tag has to search. */
   readonly last: Record<ElementName, number>;
-  /** For each open element what `last`, `place` and `speech` were before it. */
-  readonly outerLast: number[];
-  readonly outerPlace: Place[];
-  readonly outerSpeech: number[];
+  /** For each open element what was before it. */
+  readonly outer: Outer[];
+}
+
+interface Outer {
+  readonly last: number;
+  readonly place: Place;
+  readonly speech: number;
 }
 
 export function createElements(): Elements {
@@ -36,10 +40,13 @@ export function createElements(): Elements {
     speech: -1,
     thoughts: 0,
     last: { thought: -1, response: -1, if: -1, foreach: -1, parallel: -1 },
-    outerLast: [],
-    outerPlace: [],
-    outerSpeech: [],
+    outer: [],
   };
+}
+
+/** Closes all that a turn has left open. */
+export function renewElements(elements: Elements): void {
+  while (elements.stack.length > 0) popElement(elements);
 }
 
 /**
@@ -65,9 +72,7 @@ export function openForeach(elements: Elements): Extract<Frame, { name: 'foreach
 export function pushElement(elements: Elements, frame: Frame): void {
   const { stack, last } = elements;
   const { name } = frame;
-  elements.outerLast.push(last[name]);
-  elements.outerPlace.push(elements.place);
-  elements.outerSpeech.push(elements.speech);
+  elements.outer.push({ last: last[name], place: elements.place, speech: elements.speech });
   last[name] = stack.length;
   if (name === 'thought' || name === 'response') {
     elements.place = name;
@@ -82,9 +87,10 @@ export function popElement(elements: Elements): Frame | undefined {
   const { stack } = elements;
   const frame = stack.pop();
   if (frame === undefined) return undefined;
-  elements.last[frame.name] = elements.outerLast.pop() ?? -1;
-  elements.place = elements.outerPlace.pop() ?? 'outside';
-  elements.speech = elements.outerSpeech.pop() ?? -1;
+  const outer = elements.outer.pop();
+  elements.last[frame.name] = outer?.last ?? -1;
+  elements.place = outer?.place ?? 'outside';
+  elements.speech = outer?.speech ?? -1;
   if (frame.name === 'thought') elements.thoughts--;
   elements.innermost = frameAt(elements, stack.length - 1)?.name;
   return frame;

@@ -74,6 +74,18 @@ export function createMarkdown(): Markdown {
   };
 }
 
+/** As it was before the first character. */
+export function renewMarkdown(md: Markdown): void {
+  restartLine(md);
+  md.fence = 0;
+  md.fenceLength = 0;
+  md.runChar = 0;
+  md.closer = CLOSER_START;
+  md.watched = undefined;
+  md.unclosed = 0;
+  md.shadowing = false;
+}
+
 /** A tag that counts ends all code and begins a new line. */
 export function restartLine(md: Markdown): void {
   md.line = LINE_BLANK;

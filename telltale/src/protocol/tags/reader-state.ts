@@ -1,13 +1,13 @@
 import type { Place } from '../intents.ts';
-import { createOutput, type Output, putText } from '../prose/output.ts';
+import { createOutput, type Output, putText, renewOutput } from '../prose/output.ts';
 import type { ReadTag } from './action-intent.ts';
-import { type BodyScan, createBodyScan } from './body-scan.ts';
+import { type BodyScan, createBodyScan, dropBody } from './body-scan.ts';
 import type { Fault } from './faults.ts';
-import { createMarkdown, type Markdown, restartLine, stepMarkdown } from './markdown.ts';
+import { createMarkdown, type Markdown, renewMarkdown, restartLine, stepMarkdown } from './markdown.ts';
 import { createPrelude, type Prelude } from './prelude.ts';
 import { ALL_NAMES } from './tag-names.ts';
 import { createTagScan, type TagScan } from './tag-scan-state.ts';
-import { createTurn, faultBeforeText, type Turn } from './turn.ts';
+import { createTurn, faultBeforeText, renewTurn, type Turn } from './turn.ts';
 
 // What the next character belongs to.
 export const TEXT = 0;
@@ -100,6 +100,29 @@ export function createReader({ maxBody, actionsIn, key, ids }: ReaderOptions): R
     saidTooLarge: false,
     again: '',
   };
+}
+
+/** Makes it as it was created, for another turn of the same session. The scans are begun anew where they are used. */
+export function renewReader(r: Reader): void {
+  renewOutput(r.output);
+  renewTurn(r.turn);
+  renewMarkdown(r.md);
+  dropBody(r.body);
+  r.mode = TEXT;
+  r.outlook = UNKNOWN;
+  r.offset = 0;
+  r.length = 0;
+  r.bodyFrom = 0;
+  r.held = '';
+  r.stands = IN_PROSE;
+  r.lineWasBlank = true;
+  r.closable = ALL_NAMES;
+  r.restricted = false;
+  r.placeChecked = false;
+  r.tag = undefined;
+  r.tagLength = 0;
+  r.saidTooLarge = false;
+  r.again = '';
 }
 
 /** What was held is text: its Markdown counts, but it is not searched for tags. Goes on at `next`. */

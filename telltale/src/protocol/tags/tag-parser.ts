@@ -4,7 +4,7 @@ import { DEFAULT_MAX_BODY, type TurnParser } from '../turn-parser.ts';
 import { goesOn } from './body-scan.ts';
 import { passes } from './read-prose.ts';
 import { endStream, read } from './reader.ts';
-import { CALM_BODY, CALM_PROSE, createReader, ENDED } from './reader-state.ts';
+import { CALM_BODY, CALM_PROSE, createReader, ENDED, renewReader } from './reader-state.ts';
 
 export interface TagParserOptions {
   /** The most characters a body may have between its tags; 1 MiB by default. */
@@ -17,7 +17,10 @@ export interface TagParserOptions {
   readonly ids?: Set<string>;
 }
 
-export type TagParser = TurnParser;
+export interface TagParser extends TurnParser {
+  /** Begins with another turn of the same session: ids that were taken stay taken. A new parser is 3 KB. */
+  renew(): void;
+}
 
 const DEFAULT_ACTIONS_IN: readonly Place[] = ['outside', 'thought'];
 
@@ -50,6 +53,10 @@ export function createTagParser(options: TagParserOptions = {}): TagParser {
       const events = endStream(reader, parser.consumed);
       parser.consumed = output.consumed;
       return events;
+    },
+    renew(): void {
+      renewReader(reader);
+      parser.consumed = 0;
     },
   };
   return parser;

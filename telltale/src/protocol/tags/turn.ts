@@ -1,7 +1,7 @@
-import { createIdBook, type IdBook } from '../envelope/id-book.ts';
+import { createIdBook, type IdBook, renewIdBook } from '../envelope/id-book.ts';
 import type { Place } from '../intents.ts';
 import { emit, endRun as endRunOf, leaveHeld, newRun as newRunIn, type Output } from '../prose/output.ts';
-import { createElements, type Elements } from './elements.ts';
+import { createElements, type Elements, renewElements } from './elements.ts';
 import type { Fault } from './faults.ts';
 import { placement } from './placement.ts';
 import type { TagName } from './tag-names.ts';
@@ -36,6 +36,12 @@ export type Meaning = 0 | 1 | 2 | Fault;
 
 export function createTurn({ output, actionsIn, key, ids }: TurnOptions): Turn {
   return { output, actionsIn, key, elements: createElements(), book: createIdBook(ids), doubt: false };
+}
+
+export function renewTurn(turn: Turn): void {
+  renewElements(turn.elements);
+  renewIdBook(turn.book);
+  turn.doubt = false;
 }
 
 /** Ends the run before a tag that counts; `outermost` is the lowest element the tag closes. */

@@ -20,7 +20,7 @@ export interface Exchange {
 }
 
 export function createTalk(): Talk {
-  const finishing = new Set<() => void>();
+  let finishing: Set<() => void> | undefined;
   let finished = false;
   let current: Stop | undefined;
   return {
@@ -29,15 +29,17 @@ export function createTalk(): Talk {
     },
     finish() {
       finished = true;
-      for (const then of finishing) then();
-      finishing.clear();
+      const told = finishing;
+      finishing = undefined;
+      for (const then of told ?? []) then();
     },
     get finished() {
       return finished;
     },
     onFinish(then) {
+      finishing ??= new Set();
       finishing.add(then);
-      return () => finishing.delete(then);
+      return () => finishing?.delete(then);
     },
     beginExchange(outer) {
       const stop = createStop();

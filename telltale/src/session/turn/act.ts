@@ -4,10 +4,10 @@ import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
 import { closeBranch, decideTest, openBranch, otherBranch } from './branches.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import { holdAt } from './gate.ts';
-import type { Hearing } from './hearing-state.ts';
-import { createResponseStream } from './response-stream.ts';
+import { cut, type Hearing } from './hearing-state.ts';
+import { createResponseStream, endResponse, pushResponse, whenOut } from './response-stream.ts';
 import { setVariables } from './set-variables.ts';
-import { closeThought, endRun, sayText, think, writeLater, writeOutput } from './spoken.ts';
+import { closeThought, endRun, openThought, sayText, think, writeLater, writeOutput } from './spoken.ts';
 
 /** Acts on what the model said, in the order in which it did. `consumed` is how far the stream had been read. */
 export function act(hearing: Hearing, event: ParserEvent, consumed: number): void {
@@ -24,12 +24,12 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       sayText(spoken, event.text);
       return;
     case 'open':
-      if (event.tag === 'thought') spoken.thoughts.push({ text: '', depth: event.depth });
+      if (event.tag === 'thought') openThought(spoken, event.depth);
       else openResponse(hearing, event.final);
       return;
     case 'delta':
       if (event.tag === 'thought') think(spoken, event.text);
-      else hearing.response?.push(event.text);
+      else if (hearing.response !== undefined) pushResponse(hearing.response, event.text);
       return;
     case 'close':
       if (event.tag === 'thought') closeThought(spoken, consumed);
@@ -115,7 +115,7 @@ function declare(hearing: Hearing, intent: ActionIntent, consumed: number): void
     hearing.observed = id;
     hearing.over = true;
     hearing.afterFinal = true;
-    hearing.cut('sync');
+    cut(hearing, 'sync');
   }
 }
 
@@ -182,9 +182,9 @@ function closeResponse(
   hearing.response = undefined;
   responses.push({ stream, final, ...(meant && !final ? { inVain: true as const } : {}) });
   writeOutput(spoken, consumed);
-  stream.end();
+  endResponse(stream);
   if (final) {
     hearing.over = true;
-    hearing.cut('final');
-  } else stream.whenOut(() => context.log.append({ type: 'response', text: stream.text(), final: false }));
+    cut(hearing, 'final');
+  } else whenOut(stream, () => context.log.append({ type: 'response', text: stream.text, final: false }));
 }

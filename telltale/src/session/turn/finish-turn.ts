@@ -23,7 +23,7 @@ export async function finishTurn(context: SessionContext, heard: Heard): Promise
   if (final !== undefined) {
     await allEnded(context);
     if (stop.reason !== undefined) return { kind: 'stopped' };
-    return concludeWith(context, final.stream.text(), final.stream.source());
+    return concludeWith(context, final.stream.text, final.stream.source);
   }
   if (heard.observed !== undefined) {
     const { observed } = heard;

@@ -1,3 +1,4 @@
+import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import type { TurnParser } from '../../protocol/turn-parser.ts';
 import type { SessionContext } from '../context.ts';
@@ -6,7 +7,7 @@ import { type CloseSplitter, createCloseSplitter } from './close-splitter.ts';
 import { createGate, type Gate } from './gate.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { createSpoken, type Spoken } from './spoken.ts';
-import { createTurnParser } from './turn-parser.ts';
+import { takeTurnParser } from './turn-parser.ts';
 
 /** Why the runtime ends the model's stream before the model does. */
 export type CutReason = 'final' | 'sync' | 'buffer_full';
@@ -34,7 +35,10 @@ export interface Heard {
 /** One turn of the model, as it is read and acted on. */
 export interface Hearing {
   readonly context: SessionContext;
-  readonly cut: (reason: CutReason) => void;
+  /** Ends the model's stream. */
+  readonly abort: AbortController;
+  /** Why the runtime has ended it. */
+  cutFor: CutReason | undefined;
   readonly parser: TurnParser;
   /** The parser, where the model calls tools natively: a call site of its own keeps that of tags fast. */
   readonly calls: CallParser | undefined;
@@ -58,11 +62,20 @@ export interface Hearing {
   afterStep: boolean;
 }
 
-export function createHearing(context: SessionContext, cut: (reason: CutReason) => void): Hearing {
-  const parser = createTurnParser(context, context.ids);
+/** One for all turns: what an error costs is its stack, and this one's tells nothing. */
+export const TURN_CUT = new RuntimeError('model_cancelled', "The runtime ended the model's stream.");
+
+export function cut(hearing: Hearing, reason: CutReason): void {
+  hearing.cutFor ??= reason;
+  hearing.abort.abort(TURN_CUT);
+}
+
+export function createHearing(context: SessionContext): Hearing {
+  const parser = takeTurnParser(context);
   return {
     context,
-    cut,
+    abort: new AbortController(),
+    cutFor: undefined,
     parser,
     calls: 'advance' in parser ? parser : undefined,
     splitter: createCloseSplitter(),

@@ -4,7 +4,7 @@ import type { ParserEvent } from '../../protocol/intents.ts';
 import { act } from './act.ts';
 import { splitAtCloses } from './close-splitter.ts';
 import { queueAt, whenOpen } from './gate.ts';
-import type { Heard, Hearing } from './hearing-state.ts';
+import { cut, type Heard, type Hearing } from './hearing-state.ts';
 import { endRun, writeRest } from './spoken.ts';
 
 /** Reads the next piece of the stream, and acts on each intent that it closes. */
@@ -44,7 +44,7 @@ function pass(hearing: Hearing, events: readonly ParserEvent[]): void {
   const { gate, parser } = hearing;
   for (const event of events) {
     if (!gate.held) act(hearing, event, parser.consumed);
-    else if (queueAt(gate, event, parser.consumed)) hearing.cut('buffer_full');
+    else if (queueAt(gate, event, parser.consumed)) cut(hearing, 'buffer_full');
   }
 }
 

@@ -4,7 +4,13 @@ import type { SessionContext } from '../context.ts';
 import { takenIds } from '../taken-ids.ts';
 import { closeBranch, createBranches, openBranch, otherBranch } from './branches.ts';
 import type { Heard, HeardResponse } from './hearing-state.ts';
-import { createResponseStream, type ResponseStream } from './response-stream.ts';
+import {
+  createResponseStream,
+  endResponse,
+  pushResponse,
+  type ResponseStream,
+  whenOut,
+} from './response-stream.ts';
 import { createTurnParser } from './turn-parser.ts';
 
 /** What a turn said that is not on the log as an event of its own yet: read again from its text. */
@@ -62,7 +68,7 @@ export function rehear(context: SessionContext): Reheard {
     } else if (event.type === 'delta' && event.tag === 'thought') {
       const thought = thoughts.at(-1);
       if (thought !== undefined) thought.text += event.text;
-    } else if (event.type === 'delta') open?.stream.push(event.text);
+    } else if (event.type === 'delta' && open !== undefined) pushResponse(open.stream, event.text);
     else if (event.type === 'close' && event.tag === 'thought') {
       const thought = thoughts.pop();
       if (thought !== undefined && event.truncated === true) cutOff.push(thought);
@@ -70,11 +76,11 @@ export function rehear(context: SessionContext): Reheard {
       const { stream } = open;
       const meant = (event.final ?? open.final) && event.truncated !== true;
       final = meant && guide === undefined;
-      stream.end();
+      endResponse(stream);
       // Those before it are on the log: they are counted there in the order in which they were closed.
       if (seen++ >= state.signs.responses && event.truncated !== true) {
         responses.push({ stream, final, ...(meant && !final ? { inVain: true as const } : {}) });
-        if (!final) stream.whenOut(() => log.append({ type: 'response', text: stream.text(), final: false }));
+        if (!final) whenOut(stream, () => log.append({ type: 'response', text: stream.text, final: false }));
       }
       open = undefined;
     } else if (event.type === 'action') {

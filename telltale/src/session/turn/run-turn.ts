@@ -1,14 +1,13 @@
 import type { Usage } from '../../events/event.ts';
-import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { ModelEnd, ModelSink } from '../../models/model.ts';
+import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import { RECORD_FAILED } from '../../models/model-errors.ts';
 import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { costWith, countUsage } from '../cost.ts';
-import { streamModel } from '../stream-model.ts';
-import { abandonHearing, endHearing, hear, heardIn } from './hearing.ts';
-import { type CutReason, createHearing, type Heard } from './hearing-state.ts';
+import { abandonHearing, endHearing, heardIn } from './hearing.ts';
+import { createHearing, type Heard, type Hearing } from './hearing-state.ts';
+import { listen, type Streamed } from './listen.ts';
 import { openSpeech } from './open-speech.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
@@ -29,7 +28,7 @@ export async function runTurn(
   prompt: Prompt,
   previous: Prompt | undefined,
 ): Promise<TurnEnd> {
-  const { log, state, clock, model, scheduler, stop } = context;
+  const { log, state, stop } = context;
   log.append(
     {
       type: 'turn.started',
@@ -37,93 +36,42 @@ export async function runTurn(
     },
     state.task?.place ?? context.sessionOrigin(),
   );
-  const { asked } = state;
-  const abort = new AbortController();
-  let cut: CutReason | undefined;
-  const hearing = createHearing(context, (reason) => {
-    cut ??= reason;
-    abort.abort(TURN_CUT);
-  });
+  const hearing = createHearing(context);
   log.speaking = () => openSpeech(hearing);
-  const forget = stop.onStop(() => abort.abort(TURN_CUT));
-  const started = clock.monotonic();
-  let firstMs: number | undefined;
-  let heard = 0;
-  let over = false;
-  const sink: ModelSink = {
-    text(delta) {
-      if (over) return; // what comes after the stream's end belongs to no turn
-      firstMs ??= clock.monotonic() - started;
-      if (stop.reason !== undefined) return;
-      heard += delta.length;
-      hear(hearing, delta);
-    },
-    reasoning(text) {
-      if (over) return;
-      firstMs ??= clock.monotonic() - started;
-      if (log.watched)
-        log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
-    },
-  };
-  const ended = await streamed(() =>
-    streamModel(
-      model,
-      {
-        system: prompt.system,
-        messages: prompt.messages,
-        turn: asked.turn,
-        ...(asked.said === 0 ? {} : { said: asked.said }),
-        signal: abort.signal,
-        ...context.calls?.request,
-      },
-      sink,
-      clock,
-    ),
-  );
-  over = true;
-  // What is held back behind a sync action is acted on later: that is no time of the model's.
-  const streamMs = clock.monotonic() - started;
-  forget();
-  if (stop.reason !== undefined) {
-    abandonHearing(hearing);
-    return { kind: 'stopped' };
-  }
-  const acting = context.reviews.until((done) => endHearing(hearing, done));
+  const streamed = await listen(hearing, prompt);
+  const acting =
+    stop.reason === undefined ? context.reviews.until((done) => endHearing(hearing, done)) : undefined;
   if (acting !== undefined) await acting;
+  return endTurn(hearing, prompt, streamed);
+}
+
+/** Writes down how the turn ended, once all that was heard has been acted on. */
+function endTurn(hearing: Hearing, prompt: Prompt, streamed: Streamed): TurnEnd {
+  const { context, cutFor } = hearing;
+  const { log, state, model, scheduler, stop } = context;
   if (stop.reason !== undefined) {
     abandonHearing(hearing);
     return { kind: 'stopped' };
   }
-  if (!ended.ok && (cut === undefined || ended.error.code === RECORD_FAILED))
+  const { ended, streamMs, firstMs, heard } = streamed;
+  if (!ended.ok && (cutFor === undefined || ended.error.code === RECORD_FAILED))
     return {
       ...breakOff(context, ended.error, heard === 0 ? undefined : countUsage(state, prompt.tokens)),
       heard: heardIn(hearing),
     };
   const usage =
     ended.ok && ended.value.usage !== undefined ? ended.value.usage : countUsage(state, prompt.tokens);
-  if (cut === 'buffer_full') log.append(bufferFull);
+  if (cutFor === 'buffer_full') log.append(bufferFull);
   log.append({
     type: 'turn.completed',
     usage,
     cost_usd: costWith(model, usage),
     ms: round(streamMs),
     first_token_ms: round(firstMs ?? streamMs),
-    finish: cut !== undefined || !ended.ok ? 'cut' : ended.value.finish,
+    finish: cutFor !== undefined || !ended.ok ? 'cut' : ended.value.finish,
   });
   scheduler.turnEnded('well');
   return { kind: 'heard', heard: heardIn(hearing) };
-}
-
-type Streamed =
-  | { readonly ok: true; readonly value: ModelEnd }
-  | { readonly ok: false; readonly error: RuntimeError };
-
-async function streamed(start: () => Promise<ModelEnd>): Promise<Streamed> {
-  try {
-    return { ok: true, value: await start() };
-  } catch (thrown) {
-    return { ok: false, error: toRuntimeError(thrown) };
-  }
 }
 
 /** What was said stays said; the next turn tells the model where it broke off. */
@@ -142,9 +90,6 @@ function breakOff(context: SessionContext, error: RuntimeError, usage: Usage | u
 
 /** Milliseconds with three decimals: what a log can say without noise. */
 const round = (ms: number) => Math.round(ms * 1000) / 1000;
-
-/** One for all turns: what an error costs is its stack, and this one's tells nothing. */
-const TURN_CUT = new RuntimeError('model_cancelled', "The runtime ended the model's stream.");
 
 const bufferFull = {
   type: 'fault',

@@ -1,5 +1,6 @@
 import type { SessionContext } from '../context.ts';
 import type { HeardResponse } from './hearing-state.ts';
+import { whenOut } from './response-stream.ts';
 
 /**
  * Async actions do not hold the next turn, but one that ends within a moment is worth it: the model would only be asked
@@ -46,7 +47,7 @@ export async function responsesOut(
   { reviews }: SessionContext,
   responses: readonly HeardResponse[],
 ): Promise<void> {
-  for (const { stream } of responses) await reviews.until(stream.whenOut);
+  for (const { stream } of responses) await reviews.until((done) => whenOut(stream, done));
 }
 
 /** Waits until no tracked action is left, those that ended ones set off included. */

@@ -19,7 +19,7 @@ export interface Spoken {
   bare: string;
   deferred: EventBody[];
   /** Thoughts that are open, innermost last. */
-  readonly thoughts: { text: string; readonly depth: number }[];
+  thoughts: { text: string; readonly depth: number }[];
 }
 
 export const createSpoken = (log: SessionLog): Spoken => ({
@@ -74,6 +74,13 @@ export function endRun(spoken: Spoken, consumed: number): void {
   const text = spoken.run;
   spoken.run = '';
   writeLater(spoken, { type: 'text', text }, consumed);
+}
+
+/** An array of one is a fifth of the size of one that is pushed to, and few thoughts hold another. */
+export function openThought(spoken: Spoken, depth: number): void {
+  const thought = { text: '', depth };
+  if (spoken.thoughts.length === 0) spoken.thoughts = [thought];
+  else spoken.thoughts.push(thought);
 }
 
 export function think(spoken: Spoken, text: string): void {

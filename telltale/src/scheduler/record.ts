@@ -5,6 +5,7 @@ import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { settle } from './core.ts';
 import { deadlocked, loopSkipped } from './faults.ts';
 import type { Change } from './graph.ts';
+import { leaveOnce } from './leave-once.ts';
 import { isLoop } from './loops.ts';
 import { ENDED, QUEUED, type Run } from './run.ts';
 import type { Works } from './works.ts';
@@ -63,6 +64,7 @@ function close(works: Works, run: Run, body: EventBody, cause: Cause | undefined
   works.runs.delete(run.action.id);
   works.openLoops.delete(run);
   works.bell.note(run.action.id);
+  leaveOnce(run);
   return at;
 }
 

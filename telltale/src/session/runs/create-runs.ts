@@ -14,6 +14,7 @@ import { type CalledRun, callRun, cancelRun } from './call-run.ts';
 import { createClientRuns } from './client-runs.ts';
 import type { ClientRuns, ClientRunsOptions } from './client-types.ts';
 import type { DriveRun } from './drive-run.ts';
+import { groupOfRun } from './group-of-run.ts';
 import { createLiveRun } from './live-run.ts';
 import { beginRun, createRun, type HeldRun, type NewRun } from './open-run.ts';
 import { watchWaiting } from './parked-runs.ts';
@@ -51,6 +52,8 @@ export interface Runs extends Workflows {
   forClients(options?: ClientRunsOptions): ClientRuns;
   /** Stops working on a run here, and writes nothing more. */
   letGo(run: string): void;
+  /** Stops working on all runs of which that is not so; `group` is who takes turns for one. */
+  letGoUnless(isKept: (run: string, group: string) => boolean): void;
   /** Sessions of this process that runs lead, by their ids. */
   readonly leads: Map<string, Lead>;
   /** Once nothing is worked on any more. */
@@ -115,6 +118,10 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       engine.place('run', run, 'called');
     },
     letGo: (run) => board.find(run)?.letGo?.(),
+    letGoUnless(isKept) {
+      for (const { run, live, letGo } of board.live())
+        if (live !== undefined && !isKept(run, groupOfRun(live.journal.state))) letGo?.();
+    },
     leads: edges.leads,
     begin: beginnings.watch(async ({ session, group, ground, started, balance, agents }: TriggeredRun) => {
       const { run, trigger, seen, chain, seq, depth } = started;

@@ -54,6 +54,8 @@ export interface RunBoard {
   park(entry: BoardEntry, parked: NonNullable<BoardEntry['parked']>): void;
   /** It is worked on again, or has ended. */
   unpark(entry: BoardEntry): void;
+  /** Those that are worked on. */
+  live(): readonly BoardEntry[];
   tell(run: string, what: (listener: BoardListener) => void): void;
   /** This process lets go of all of them, also of those that it has not begun to work on: whoever waits hears so. */
   close(): Promise<void>;
@@ -85,6 +87,7 @@ export function createRunBoard(): RunBoard {
       entry.parked = as;
     },
     unpark,
+    live: () => [...entries.values()].filter(({ live }) => live !== undefined),
     tell(run, what) {
       for (const listener of [...(entries.get(run)?.listeners ?? [])]) what(listener);
     },

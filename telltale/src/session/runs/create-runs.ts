@@ -11,6 +11,7 @@ import type { BegunRun } from '../outside/begun-run.ts';
 import { listen } from '../outside/listen.ts';
 import { createBeginnings } from './beginnings.ts';
 import { type CalledRun, callRun, cancelRun } from './call-run.ts';
+import { cancelStranded } from './cancel-stranded.ts';
 import { createClientRuns } from './client-runs.ts';
 import type { ClientRuns, ClientRunsOptions } from './client-types.ts';
 import type { DriveRun } from './drive-run.ts';
@@ -199,7 +200,8 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       engine.place('run', run);
     },
     async cancel(run, reason = 'asked to', from = 'user') {
-      await readRun(store, run);
+      const state = await readRun(store, run);
+      if (!isOver(state.status) && (await cancelStranded(edges, state, reason, from))) return;
       await engine.signal('run', run, { kind: RUN_CANCEL, from, body: reason });
     },
     async signal(run, event, data = {}, from = 'user') {

@@ -102,6 +102,11 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     if (queued) made.then(run.interrupt, () => undefined).then(() => board.forget(id));
     return { run, made };
   };
+  const ask = (run: string) => {
+    const entry = board.entry(run);
+    board.unpark(entry);
+    entry.isAsked = true;
+  };
   const beginnings = createBeginnings(engine);
   const listenings = new Set<Listening>();
   engine.onWork('run', (run, signal, taken) => workOnRun({ ...edges, drive }, run, signal, taken));
@@ -115,7 +120,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     },
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
     takeUp(run) {
-      board.unpark(board.entry(run));
+      ask(run);
       engine.place('run', run, 'called');
     },
     letGo: (run) => board.find(run)?.letGo?.(),
@@ -196,7 +201,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       return createLiveRun(edges, run, place(), { onWaiting, signal });
     },
     goOn(run) {
-      board.unpark(board.entry(run));
+      ask(run);
       engine.place('run', run);
     },
     async cancel(run, reason = 'asked to', from = 'user') {

@@ -29,6 +29,8 @@ export interface BoardEntry {
   parked?: { readonly seq: number; readonly unwatch?: () => void } | undefined;
   /** Whether another process had it when it was looked at. */
   wasOwned?: boolean;
+  /** Whether somebody here wants it gone on with, whatever its log says. */
+  isAsked?: boolean;
   readonly listeners: Set<BoardListener>;
 }
 

@@ -369,6 +369,25 @@ describe('a copy', () => {
     await expect(copyStore(to, to, { clock })).rejects.toMatchObject({ code: 'usage' });
   });
 
+  test('names what was begun in the source meanwhile, and brings only that when it is made again', async () => {
+    const [from, to] = [sqlite(), sqlite()];
+    await fill(from);
+    let late: Promise<unknown> | undefined;
+    const copying = copyStore(from, to, {
+      clock,
+      onProgress({ doing }) {
+        if (doing === 'streams') late ??= keepSession(from, 'ses_late');
+      },
+    });
+    await expect(copying).rejects.toMatchObject({
+      ...{ code: 'copy_unlike', message: expect.stringContaining('not in the copy: ses_late.') },
+      hint: expect.stringContaining('only what is missing'),
+    });
+    await late;
+    expect(await copyStore(from, to, { clock })).toMatchObject({ copied: 1, same: 4, checked: { came: [] } });
+    expect(await to.list()).toEqual(await from.list());
+  });
+
   test('what the other has of its own is named, and nothing is written', async () => {
     const [from, to] = [inMemory(), sqlite()];
     await fill(from);

@@ -128,6 +128,9 @@ function reportText(
           ),
         ]
       : []),
+    ...(checked.cameCount > 0
+      ? [yellow(`${streamsText(checked.cameCount)} came meanwhile, and are not in the copy yet.`)]
+      : []),
     ...(at.alive && running.length === 0
       ? [
           yellow(

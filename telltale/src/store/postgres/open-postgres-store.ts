@@ -46,7 +46,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   try {
     const first = await clients.connect('');
     try {
-      await migrate(first, address, options.migrations);
+      await migrate(first, address, options.migrations, options.mustExist);
     } finally {
       await first.end();
     }

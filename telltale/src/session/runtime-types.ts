@@ -103,6 +103,8 @@ export interface ResumeOptions<Output = Json> {
   readonly signal?: AbortSignal;
   /** Goes on as a conversation, also where the session was none or has completed. */
   readonly chat?: boolean;
+  /** Who has it go on, for its log: `user` by default, `runtime` where nobody asked for it. */
+  readonly by?: string;
   /** Done once nothing stands in the way of going on, before the session does: what a refusal has to leave undone. */
   readonly first?: () => Promise<unknown>;
 }

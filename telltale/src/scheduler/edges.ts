@@ -97,6 +97,11 @@ export interface SchedulerEdges {
    */
   readonly slot?: ((call: SlotCall) => (() => void) | Promise<() => void>) | undefined;
   /**
+   * Told before the start of a try is on the log that must not be made twice; what it gives is called once its end is.
+   * Undefined where this process begins none any more: the action stays where it is, for whoever goes on.
+   */
+  readonly once?: (() => (() => void) | undefined) | undefined;
+  /**
    * Runs a target. Rejections are failures, but for APPROVAL_VOID: then nothing was done, and leave is asked for again.
    * Must settle soon after the signal is aborted.
    */

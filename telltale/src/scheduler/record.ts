@@ -6,6 +6,7 @@ import { settle } from './core.ts';
 import { deadlocked, loopSkipped } from './faults.ts';
 import { pushFifo } from './fifo.ts';
 import type { Change } from './graph.ts';
+import { leaveOnce } from './leave-once.ts';
 import { isLoop } from './loops.ts';
 import { ENDED, QUEUED, type Run } from './run.ts';
 import type { Works } from './works.ts';
@@ -64,6 +65,7 @@ function close(works: Works, run: Run, body: EventBody, cause: Cause | undefined
   works.runs.delete(run.action.id);
   works.openLoops?.delete(run);
   works.bell.note(run.action.id);
+  leaveOnce(run);
   return at;
 }
 

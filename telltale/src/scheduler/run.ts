@@ -76,6 +76,8 @@ export interface Run {
   looked: boolean;
   /** Gives back the slot of its target that it has. */
   slot?: (() => void) | undefined;
+  /** Of a try that must not be made twice: says that its end is on the log. */
+  leaveOnce?: (() => void) | undefined;
   /** Whether it keeps its place while it waits for a slot. */
   keepsPlace?: boolean;
   attempts: number;

@@ -6,8 +6,10 @@ import { waitForMore } from './core.ts';
 import { APPROVAL_VOID, type TargetTraits } from './edges.ts';
 import { expand } from './expand.ts';
 import { cancelled } from './failures.ts';
+import { hasEntered } from './has-entered.ts';
 import { testIf } from './if-test.ts';
 import { resolveInput } from './input.ts';
+import { leaveOnce } from './leave-once.ts';
 import { isBeingLookedAt, isLookedAt } from './look.ts';
 import { isLoop } from './loops.ts';
 import { mayRunAgain } from './may-run-again.ts';
@@ -29,7 +31,8 @@ export function start(works: Works, run: Run): void {
     (again || isReady(works, run)) &&
     isLookedAt(works, run) &&
     isCleared(works, run) &&
-    hasSlot(works, run)
+    hasSlot(works, run) &&
+    hasEntered(works, run)
   )
     begin(works, run);
 }
@@ -151,6 +154,7 @@ function settled(works: Works, run: Run, stage: Running, outcome: Outcome): void
 function clearAgain(works: Works, run: Run, voided: RuntimeError): void {
   const retrying = { id: run.action.id, attempt: run.attempts + 1, error: voided.toJSON(), delay_ms: 0 };
   run.cause = works.edges.append({ type: 'action.retrying', ...retrying }, run.cause);
+  leaveOnce(run);
   run.cleared = false;
   enqueue(works, run, undefined);
 }
@@ -168,4 +172,5 @@ function rest(works: Works, run: Run, failure: RuntimeError): void {
     works.goOn();
   });
   run.stage = { at: 'resting', forget: wake };
+  leaveOnce(run);
 }

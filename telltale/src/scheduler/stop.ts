@@ -1,5 +1,6 @@
 import { cancelled } from './failures.ts';
 import { clearFifo } from './fifo.ts';
+import { leaveOnce } from './leave-once.ts';
 import { cancel } from './record.ts';
 import { ENDED, type Run } from './run.ts';
 import { giveSlotBack } from './slot.ts';
@@ -77,6 +78,7 @@ export function lose(works: Works): void {
 /** Ends an action without a word. */
 export function leave(works: Works, run: Run): void {
   run.stage = ENDED;
+  leaveOnce(run);
   works.runs.delete(run.action.id);
   if (works.runs.size === 0) rouse(works);
 }

@@ -31,8 +31,12 @@ export interface Background {
   readonly notifications: Notifications;
   /** Takes up what was alive. In a fleet that goes on all the time. */
   recover(): Promise<Recovered>;
-  close(): Promise<void>;
+  /** Begins nothing more, and waits for `drainMs` at most for calls that must not be made twice. */
+  close(drainMs?: number): Promise<void>;
 }
+
+const waitingText = (calls: number, withinMs: number) =>
+  `Waiting for ${calls} ${calls === 1 ? 'call that must not be made twice' : 'calls that must not be made twice'}, for ${Math.ceil(withinMs / 1000)} s at most.`;
 
 export function startBackground(options: BackgroundOptions): Background {
   const { runtime, catalog, clock, env, onError, onNote, pageOf } = options;
@@ -66,11 +70,15 @@ export function startBackground(options: BackgroundOptions): Background {
     listeners,
     notifications,
     recover: caretaker.recover,
-    async close() {
+    async close(drainMs) {
       publishing?.close();
       stopResting?.();
       listeners.close();
       await caretaker.close();
+      await runtime.drain({
+        ...(drainMs === undefined ? {} : { withinMs: drainMs }),
+        onWaiting: ({ calls, withinMs }) => onNote(waitingText(calls, withinMs)),
+      });
       unwatch();
       await notifications.close();
     },

@@ -1,4 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
+import { DRAIN_MS } from '../session/drain-runtime.ts';
 import type { Runtime } from '../session/runtime-types.ts';
 import { createTokens } from './auth/create-tokens.ts';
 import { startBackground } from './background.ts';
@@ -51,9 +52,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { audit, listeners, notifications } = background;
   let isRecovering = true;
   let cancelPreload: (() => void) | undefined;
-  const closeParts = async () => {
+  const closeParts = async (drainMs: number) => {
     cancelPreload?.();
-    await background.close();
+    await background.close(drainMs);
   };
   const server = await createServer({
     ...options,
@@ -62,7 +63,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     mounts: [mountHooks(listeners), mountRoutes, mountProtocols],
   }).catch(async (thrown) => {
     await streams.close();
-    await closeParts();
+    await closeParts(0);
     throw thrown;
   });
   url = server.url;
@@ -74,9 +75,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   recovered.catch(onError);
   let closing: Promise<void> | undefined;
   const close = async () => {
+    const began = clock.now();
     fleet?.drain();
     await server.drain();
-    await closeParts();
+    await closeParts(DRAIN_MS - (clock.now() - began));
     await server.close();
   };
   return {

@@ -15,7 +15,7 @@ export async function startWorker(options: WorkerOptions): Promise<FleetWorker> 
   const background = startBackground({ ...options, pageOf: () => undefined });
   await background.recover();
   runtime.preload().catch(options.onError);
-  return { close: background.close };
+  return { close: () => background.close() };
 }
 
 const noFleet = (location: string) =>

@@ -102,7 +102,7 @@ export async function beginSession(
     const origin = log.append(
       {
         type: 'session.resumed',
-        by: lineage === undefined ? 'user' : 'parent',
+        by: lineage === undefined ? (begin.resume.by ?? 'user') : 'parent',
         ...(maxTurns === undefined ? {} : { max_turns: maxTurns }),
         ...(chat ? { chat } : {}),
       },

@@ -3,6 +3,7 @@ import { createEmbeddedEngine } from '../engine/embedded/create-embedded-engine.
 import type { LaidAside } from '../engine/fleet/work-queue.ts';
 import { createLocalSlots } from '../engine/local-slots.ts';
 import type { Slots } from '../engine/slots.ts';
+import { createUnderWay } from '../engine/under-way.ts';
 import type { SessionState } from '../events/state.ts';
 import { type Clock, createSystemClock } from '../kernel/clock.ts';
 import { createIdSource } from '../kernel/ids.ts';
@@ -16,6 +17,7 @@ import { createAgentShelf } from './agent-shelf.ts';
 import { createOpenDesk } from './artifact-desk.ts';
 import type { Spawn } from './children/lineage.ts';
 import { agentCode, agentInCode } from './define/agent-code.ts';
+import { drainRuntime } from './drain-runtime.ts';
 import type { OpenFleetOptions } from './fleet/open-fleet.ts';
 import { forkSession } from './fork-session.ts';
 import { createLiveSession, type LiveSession } from './live-session.ts';
@@ -87,6 +89,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   });
   const engine = joined?.engine ?? createEmbeddedEngine({ store, clock, onError });
   const slots = await openSlots(store, clock);
+  const underWay = createUnderWay();
   // Whoever called a sub-agent ends it.
   const spawn: Spawn = (begin) => createLiveSession(edges, begin, parts);
   const lateModel = createLateModels((ref, folder) => openModel(ref, { env, folder, clock }));
@@ -104,6 +107,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
         spawn,
         ids,
         slots,
+        underWay,
         approve,
         crashPoint,
         watchers,
@@ -123,7 +127,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   );
   const edges: RuntimeEdges = {
     ...{ store, clock, random, env, cwd, shelf, approve, onWaiting, spawn, runs, ids, user, crashPoint },
-    ...{ memories, tokenizer, watchers, here, slots },
+    ...{ memories, tokenizer, watchers, here, slots, underWay },
   };
   const keep = (session: LiveSession): LiveSession => {
     live.add(session);
@@ -242,6 +246,11 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       // A run that waits for it goes on here; a session does where somebody works on it.
       if (answered.review.of === 'run') engine.place('run', answered.review.session);
       return answered;
+    },
+    async drain(drain = {}) {
+      closed = true; // for what is new: what runs may go on
+      await joined?.fleet.drain();
+      await drainRuntime({ underWay, live, runs, clock }, drain);
     },
     close,
   };

@@ -70,8 +70,11 @@ export function createLiveSession(
       if (begin.kind === 'start' && begin.start.queued === true) return await leaveToOthers(opened.log);
       const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
       const onWaiting = chosen ?? edges.onWaiting ?? 'release';
-      const takeSlot = takeSlotFor(edges.slots, begin.lineage?.group ?? id);
-      const ended = await runSession({ ...edges, ...opened, onWaiting, stop, talk, rest, takeSlot });
+      const group = begin.lineage?.group ?? id;
+      const takeSlot = takeSlotFor(edges.slots, group);
+      const enterOnce = () => edges.underWay.enter(group);
+      const own = { onWaiting, stop, talk, rest, takeSlot, enterOnce };
+      const ended = await runSession({ ...edges, ...opened, ...own });
       return begin.lineage === undefined ? readResult(begin.agent, ended) : ended;
     } catch (thrown) {
       refused(thrown);

@@ -17,13 +17,16 @@ export type Sessions = Pick<
 
 export interface OpenSessionsOptions extends Pick<RuntimeOptions, 'durability' | 'clock' | 'cwd'> {
   readonly store: string;
+  /** Whether a database without a store is refused with `no_store`. */
+  readonly mustExist?: boolean;
 }
 
 /** Opens a store to look at its sessions: a tenth of the modules that a runtime needs. */
 export async function openSessions(options: OpenSessionsOptions): Promise<Sessions> {
   const clock = options.clock ?? createSystemClock();
   const cwd = resolve(options.cwd ?? '.');
-  const store = await openStore(options.store, { cwd, clock, durability: options.durability ?? 'power' });
+  const { durability = 'power', mustExist = false } = options;
+  const store = await openStore(options.store, { cwd, clock, durability, mustExist });
   return {
     store,
     fork: (session, seq, fork = {}) =>

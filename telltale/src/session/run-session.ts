@@ -115,6 +115,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       clear: reviews.clear,
       ...(reviews.goesOnElsewhere ? { rests: called.has } : {}),
       slot: ({ key, max, signal }) => edges.takeSlot(key, max, signal),
+      once: edges.enterOnce,
       ...(hooks === undefined ? {} : { before: hooks.before, after: hooks.after }),
       lookup: feeds === undefined ? lookup : (name) => feeds.keeper.value(name) ?? lookup(name),
       ...(feeds === undefined ? {} : { fetch: feeds.keeper.fetch }),

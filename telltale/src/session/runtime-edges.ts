@@ -1,4 +1,5 @@
 import type { Slots } from '../engine/slots.ts';
+import type { UnderWay } from '../engine/under-way.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { IdSource } from '../kernel/ids.ts';
 import type { LoadTokenizer } from '../kernel/tokenizer.ts';
@@ -30,6 +31,7 @@ export interface RuntimeEdges {
   readonly ids: IdSource;
   /** A tool's `max_parallel`, over all that this process and its fleet do. */
   readonly slots: Slots;
+  readonly underWay: UnderWay;
   readonly watchers: ReadonlySet<Watcher>;
   /** The sessions that are worked on here, by id. */
   readonly here: Map<string, Session<unknown>>;

@@ -103,6 +103,8 @@ export interface ResumeOptions<Output = Json> {
   readonly signal?: AbortSignal;
   /** Goes on as a conversation, also where the session was none or has completed. */
   readonly chat?: boolean;
+  /** Who has it go on, for its log: `user` by default, `runtime` where nobody asked for it. */
+  readonly by?: string;
   /** Done once nothing stands in the way of going on, before the session does: what a refusal has to leave undone. */
   readonly first?: () => Promise<unknown>;
 }
@@ -169,6 +171,13 @@ export interface FeedTrialOptions {
 /** Told of every event of the sessions and runs that a runtime works on, after its commit. */
 export type Watcher = (event: SessionEvent | RunEvent) => void;
 
+export interface DrainOptions {
+  /** 20 s by default. What takes longer is let go of by `close`, and its outcome is not known. */
+  readonly withinMs?: number;
+  /** Told once, where something is waited for. */
+  readonly onWaiting?: (waiting: { readonly calls: number; readonly withinMs: number }) => void;
+}
+
 export interface Runtime {
   readonly store: Store;
   /** Where the store is shared by several machines. */
@@ -211,6 +220,11 @@ export interface Runtime {
   review(review: string): Promise<ReviewDetails>;
   /** Answers a review, once: works from any process. Its session goes on if somebody works on it, else when it is resumed. */
   answer(review: string, answer: ReviewReply): Promise<AnsweredReview>;
+  /**
+   * Before `close`, where others go on with what runs here: takes nothing more, lets go at once of what may be gone on
+   * with, and waits for calls that must not be made twice.
+   */
+  drain(options?: DrainOptions): Promise<void>;
   /** Ends sessions that run here as `interrupted`, and closes the store if it was opened here. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { TakeSlot } from '../engine/slots.ts';
+import type { FreeSlot, TakeSlot } from '../engine/slots.ts';
 import type { Cause } from '../events/event.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { IdSource } from '../kernel/ids.ts';
@@ -52,6 +52,8 @@ export interface SessionEdges {
   readonly invoke: Invoke;
   /** Takes a slot of a target that has a limit, in the name of the session at the top. */
   readonly takeSlot: TakeSlot;
+  /** Begins a call that must not be made twice. Undefined where none begins here any more. */
+  readonly enterOnce: () => FreeSlot | undefined;
   /** Where it is a sub-agent's. */
   readonly lineage: Lineage | undefined;
   /** Where a run leads it that has begun it. */

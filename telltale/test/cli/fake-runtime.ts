@@ -289,6 +289,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
           calls.push(['answer', review, answer]);
           throw new RuntimeError('review_unknown', `No open review is named "${review}".`);
         },
+        async drain() {},
         async close() {
           calls.push(['close']);
           if (options.closeError !== undefined) throw options.closeError;

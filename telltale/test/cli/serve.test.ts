@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -97,6 +97,32 @@ describe('telltale serve', () => {
         items: expect.arrayContaining([expect.objectContaining({ type: 'session.resumed' })]),
       });
     expect(await statusOf(second, String(id))).toBe('running');
+  });
+
+  it('waits at SIGTERM for the step in hand of a run, so that it is not in doubt at the next start', async () => {
+    const folder = folderOf({
+      'agent.yml': `${AGENT}import: { tools: [./pay.yml] }
+---
+kind: Workflow
+name: flow
+steps: [{ name: pay, type: tool, target: pay }]
+`,
+      'pay.yml':
+        'kind: Tool\nname: pay\nparameters: {}\nimplementation: { command: [sh, -c, "echo paying >> paid; sleep 0.5; echo paid >> paid"] }\n',
+      'turns.yml': TURNS,
+    });
+    const paid = () => readFileSync(join(folder, 'paid'), 'utf8');
+    const first = await served(folder, 'serve', '--port', '0');
+    const { id } = await first.post('/runs', { agent: 'helper', workflow: 'flow' });
+    await expect.poll(() => existsSync(join(folder, 'paid'))).toBe(true);
+    expect(await first.stop('SIGTERM')).toBe(0);
+    expect(first.said()).toContain('Waiting for 1 call that must not be made twice, for 20 s at most.');
+    expect(paid()).toBe('paying\npaid\n');
+    const second = await served(folder, 'serve', '--port', '0');
+    await expect
+      .poll(async () => ((await second.get(`/runs/${id}`)) as { readonly status: string }).status)
+      .toBe('completed');
+    expect(paid()).toBe('paying\npaid\n');
   });
 
   it('ends in order at SIGTERM, with exit code 0, and what runs goes on at the next start', async () => {

@@ -3,11 +3,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createEmbeddedEngine } from '../../src/engine/embedded/create-embedded-engine.ts';
 import { openTimetable } from '../../src/engine/timetable.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { createHookGuard } from '../../src/session/outside/hook-guard.ts';
+import { keepSchedule } from '../../src/session/outside/keep-schedule.ts';
 import {
   beginRow,
   decideClaims,
@@ -18,6 +21,7 @@ import type { HookHeaders, Listening, OutsideOutcome } from '../../src/session/r
 import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { unreachable } from '../../src/store/postgres/postgres-errors.ts';
 import type { Store } from '../../src/store/store.ts';
 import { mortal } from '../../src/testing/mortal-store.ts';
 import { eventually } from '../store/eventually.ts';
@@ -348,6 +352,98 @@ describe('a schedule', () => {
     );
   });
 
+  describe('of several processes', () => {
+    /** Processes on one store, whose clocks are off by that. */
+    function house() {
+      const clock = createSimulatedClock(Date.UTC(2026, 0, 1));
+      const { tables } = createMemoryStore({ clock });
+      const fired: string[] = [];
+      const keep = (who: string, everyMs: number, aheadMs = 0) => {
+        const own: Clock = { ...clock, now: () => clock.now() + aheadMs };
+        const engine = createEmbeddedEngine({ store: createMemoryStore({ clock }), clock: own, onError });
+        const end = keepSchedule(
+          { engine, tables, clock: own, onError },
+          {
+            name: 'tester:w#0',
+            trigger: {
+              ...{ type: 'schedule', id: 'w#0', workflow: 'w', pacing: {}, missed: 'once' },
+              schedule: { everyMs },
+            },
+            async fire({ due }, over) {
+              fired.push(who);
+              over();
+              return { kind: 'started', run: String(due) };
+            },
+            onDue: () => undefined,
+          },
+        );
+        return async () => {
+          end();
+          await engine.close();
+        };
+      };
+      /** Who had how many times in that while. */
+      const during = async (ms: number): Promise<Readonly<Record<string, number>>> => {
+        fired.splice(0);
+        for (let at = 0; at < ms; at += 30_000) {
+          await clock.advance(30_000);
+          for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+        }
+        return Object.fromEntries(
+          [...new Set(fired)].map((who) => [who, fired.filter((w) => w === who).length]),
+        );
+      };
+      return { keep, during };
+    }
+    const onError = (thrown: unknown) => expect.unreachable(String(thrown));
+
+    it('goes on by the new times when a process with old ones was the last to start, and is gone', async () => {
+      const { keep, during } = house();
+      const endNew = keep('new', 2 * MINUTE);
+      expect(await during(20 * MINUTE)).toEqual({ new: 10 });
+      const endOld = keep('old', 3 * MINUTE);
+      expect(await during(12 * MINUTE)).toEqual({ old: 4 });
+      await endOld();
+      await during(6 * MINUTE);
+      expect(await during(30 * MINUTE)).toEqual({ new: 15 });
+      await endNew();
+    });
+
+    it('is not silenced by one whose clock is an hour ahead', async () => {
+      const { keep, during } = house();
+      const endRight = keep('right', 2 * MINUTE);
+      expect(await during(20 * MINUTE)).toEqual({ right: 10 });
+      const endFast = keep('fast', 2 * MINUTE, HOUR);
+      expect((await during(4 * MINUTE)).fast).toBeGreaterThan(0);
+      await endFast();
+      expect(await during(20 * MINUTE)).toEqual({ right: 10 });
+      await endRight();
+    });
+
+    it('is not silenced by one that was begun by such a clock', async () => {
+      const { keep, during } = house();
+      const endFast = keep('fast', 2 * MINUTE, HOUR);
+      await during(4 * MINUTE);
+      await endFast();
+      const endRight = keep('right', 2 * MINUTE);
+      expect((await during(20 * MINUTE)).right).toBeGreaterThanOrEqual(9);
+      await endRight();
+    });
+
+    it('has the same times in all that have begun it, also where it was begun anew meanwhile', async () => {
+      const { keep, during } = house();
+      const ends = [keep('a', 10 * MINUTE)];
+      await during(3 * MINUTE);
+      const endOld = keep('old', 7 * MINUTE);
+      await during(MINUTE);
+      await endOld();
+      ends.push(keep('b', 10 * MINUTE));
+      const { a = 0, b = 0 } = await during(100 * MINUTE);
+      expect(a + b).toBe(10);
+      for (const end of ends) await end();
+    });
+  });
+
   it('has the same times looking back as looking on, also where clocks are set', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -654,6 +750,43 @@ describe('a hook', () => {
     await expect(listening.deliver('pushed', body, signed(body))).rejects.toThrow('the disk is full');
     (store as { begin: Store['begin'] }).begin = begin;
     expect(await listening.deliver('pushed', body, signed(body))).toMatchObject({ kind: 'started' });
+  });
+
+  it.each([0, 1])(
+    'whose run may be on its log, since the store went away at its making, has no second run when it is sent again (%i there)',
+    async (there) => {
+      const { listening, signed, store, clock } = await stage();
+      const { begin } = store;
+      (store as { begin: Store['begin'] }).begin = (stream, head) => {
+        if (there === 0) throw unreachable('db.example.com/agents', 'the connection broke');
+        const { writer, made } = begin(stream, head);
+        return {
+          writer,
+          made: made.then(() => Promise.reject(unreachable('db.example.com/agents', 'the connection broke'))),
+        };
+      };
+      await expect(listening.deliver('pushed', body, signed(body))).rejects.toMatchObject({
+        code: 'store_unreachable',
+      });
+      (store as { begin: Store['begin'] }).begin = begin;
+      expect(await runsOf(store)).toHaveLength(there);
+      await clock.advance(2_000);
+      const again = await listening.deliver('pushed', body, signed(body));
+      expect(again.kind).toBe(there === 0 ? 'started' : 'replayed');
+      expect(await runsOf(store)).toEqual([(again as { run?: string }).run]);
+    },
+  );
+
+  it('says what went wrong at its start, also where the claim cannot be given back', async () => {
+    const { listening, signed, store } = await stage();
+    const { exchange } = store.tables;
+    (store as { begin: Store['begin'] }).begin = () => {
+      (store.tables as { exchange: typeof exchange }).exchange = () => Promise.reject(new Error('away'));
+      throw unreachable('db.example.com/agents', 'the connection broke');
+    };
+    await expect(listening.deliver('pushed', body, signed(body))).rejects.toMatchObject({
+      code: 'store_unreachable',
+    });
   });
 
   it('that took too long does not undo what another process has made of the message', async () => {

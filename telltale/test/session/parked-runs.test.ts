@@ -4,7 +4,7 @@ import { emptyRun } from '../../src/events/run-state.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { LoadedAgent } from '../../src/session/loaded-agent.ts';
 import type { HeldRun } from '../../src/session/runs/open-run.ts';
-import { rest, watchWaiting } from '../../src/session/runs/parked-runs.ts';
+import { rest, stillWaits, watchWaiting } from '../../src/session/runs/parked-runs.ts';
 import { postToRun } from '../../src/session/runs/post-to-run.ts';
 import { type BoardListener, createRunBoard } from '../../src/session/runs/run-board.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
@@ -90,6 +90,51 @@ describe('a run that waits', () => {
       for (let n = 0; n < 1_100; n += 1) watchWaiting(edges, { stream: `run_${n}`, head: 2 });
       expect(watched.size).toBe(count);
     }
+  });
+
+  describe('and is offered by a fleet', () => {
+    async function offered(remembers: 'here' | 'fleet', dueInMs: number, waitsFor = 'a time') {
+      const { clock, store, edges, board } = createStage(remembers);
+      const writer = await store.create('run_1', { kind: 'run', name: 'w', status: 'running', title: '' });
+      const journal = createRunLog({
+        ...{ writer, clock, onLost: () => undefined },
+        state: { ...emptyRun(), id: 'run_1' },
+      });
+      journal.append({ type: 'audit', who: 'test', what: 'begun' });
+      const due = clock.now() + dueInMs;
+      journal.append({ type: 'workflow.waiting', for: waitsFor, due });
+      await journal.flushed();
+      const entry = board.entry('run_1');
+      const look = () => stillWaits(edges, entry, { journal, writer } as unknown as HeldRun);
+      return { store, board, entry, journal, due, look };
+    }
+
+    it('ahead of its time is let go of again without a word, and kept in mind only for a moment', async () => {
+      const later = await offered('fleet', 86_400_000);
+      expect(await later.look()).toEqual({ kind: 'waiting' });
+      expect(later.board.find('run_1')).toBeUndefined();
+      const soon = await offered('fleet', 5_000);
+      expect(await soon.look()).toEqual({ kind: 'waiting', due: soon.due });
+    });
+
+    it('goes on at its time, with a message, with news on its log, where somebody wants it or waits for it, or for an agent', async () => {
+      expect(await (await offered('fleet', 0)).look()).toBeUndefined();
+      const mail = await offered('fleet', 5_000);
+      await mail.store.send('run_1', { kind: 'signal', from: 'user', body: {} });
+      expect(await mail.look()).toBeUndefined();
+      const news = await offered('fleet', 5_000);
+      news.journal.append({ type: 'audit', who: 'test', what: 'news' });
+      await news.journal.flushed();
+      expect(await news.look()).toBeUndefined();
+      const heard = await offered('fleet', 5_000);
+      heard.entry.listeners.add(LISTENER);
+      expect(await heard.look()).toBeUndefined();
+      const asked = await offered('fleet', 5_000);
+      asked.entry.isAsked = true;
+      expect(await asked.look()).toBeUndefined();
+      expect(await (await offered('fleet', 5_000, 'agent run_1.ops')).look()).toBeUndefined();
+      expect(await (await offered('here', 5_000)).look()).toBeUndefined();
+    });
   });
 
   it('and is sent something while nobody works on it is due at once, whatever it waits for', async () => {

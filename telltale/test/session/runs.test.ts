@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/events/run-event.ts';
@@ -301,6 +301,48 @@ describe('a workflow on its own', () => {
     const started = (await other.workflows.events('run_t')).filter(({ type }) => type === 'step.started');
     expect(started).toMatchObject([{ repeatable: true }, { repeatable: false }]);
     await other.close();
+  });
+});
+
+describe('a run that waits, whose manifest is another by now', () => {
+  const HOLD = '{ name: hold, type: wait, event: custom }';
+  const WRITE = '{ name: write, type: tool, target: note, parameters: { text: x } }';
+
+  async function stranded(...lines: readonly string[]) {
+    const { runtime, load, folder, again } = await stage(flow('w', steps(...lines)));
+    const run = runtime.workflows.start(await load('w'));
+    expect(await run.result).toMatchObject({ status: 'waiting' });
+    await runtime.close();
+    const change = (text: string) => writeFileSync(join(folder, 'flows/w.yml'), text);
+    const before = readFileSync(join(folder, 'flows/w.yml'), 'utf8');
+    change(`${before}description: another\n`);
+    return { id: run.id, next: await again(), putBack: () => change(before) };
+  }
+
+  it('is cancelled at once where no step has completed, and says by whom', async () => {
+    const { id, next } = await stranded(HOLD);
+    await next.workflows.cancel(id, 'no longer', 'ann');
+    expect((await next.workflows.events(id)).slice(-2)).toMatchObject([
+      { type: 'step.cancelled', step: 'hold' },
+      { type: 'workflow.cancelled', reason: 'no longer', by: 'ann' },
+    ]);
+    await next.close();
+  });
+
+  it('is not cancelled where a step may have to be undone, and says what to do; with it put back it is', async () => {
+    const { id, next, putBack } = await stranded(WRITE, HOLD);
+    const { seq } = await next.workflows.state(id);
+    await expect(next.workflows.cancel(id)).rejects.toMatchObject({
+      code: 'manifest_changed',
+      message: expect.stringContaining('may have to be undone'),
+      hint: expect.stringContaining(`telltale cancel ${id} --force`),
+    });
+    expect(await next.workflows.state(id)).toMatchObject({ seq, status: 'waiting' });
+    expect((await next.store.info(id))?.messages).toBeUndefined();
+    putBack();
+    await next.workflows.cancel(id);
+    await eventually(async () => expect((await next.workflows.state(id)).status).toBe('cancelled'));
+    await next.close();
   });
 });
 

@@ -369,6 +369,25 @@ describe('a copy', () => {
     await expect(copyStore(to, to, { clock })).rejects.toMatchObject({ code: 'usage' });
   });
 
+  test('names what was begun in the source meanwhile, and brings only that when it is made again', async () => {
+    const [from, to] = [sqlite(), sqlite()];
+    await fill(from);
+    let late: Promise<unknown> | undefined;
+    const copying = copyStore(from, to, {
+      clock,
+      onProgress({ doing }) {
+        if (doing === 'streams') late ??= keepSession(from, 'ses_late');
+      },
+    });
+    await expect(copying).rejects.toMatchObject({
+      ...{ code: 'copy_unlike', message: expect.stringContaining('not in the copy: ses_late.') },
+      hint: expect.stringContaining('only what is missing'),
+    });
+    await late;
+    expect(await copyStore(from, to, { clock })).toMatchObject({ copied: 1, same: 4, checked: { came: [] } });
+    expect(await to.list()).toEqual(await from.list());
+  });
+
   test('what the other has of its own is named, and nothing is written', async () => {
     const [from, to] = [inMemory(), sqlite()];
     await fill(from);
@@ -622,6 +641,20 @@ describe('a check', () => {
       undefined,
       /Message 1 of its inbox/,
     ],
+    [
+      'a snapshot of nobody',
+      'UPDATE snapshots SET stream = 999',
+      undefined,
+      undefined,
+      /belongs to no stream/,
+    ],
+    [
+      'a kind that there is not',
+      "UPDATE streams SET kind = 'thing'",
+      'ses_long',
+      undefined,
+      /kind .* unknown: thing/,
+    ],
     ['a message for nobody', 'UPDATE inbox SET stream = 999', undefined, undefined, /for no stream/],
     ['a row that cannot be read', `UPDATE kv SET value = '{'`, undefined, undefined, /"k" in table "t"/],
     [
@@ -652,6 +685,29 @@ describe('a check', () => {
         : { seq }),
     });
     expect(faults.every(({ grade }) => grade === 'damage')).toBe(true);
+  });
+
+  test('names a run that waits for a time that is noted later, or nowhere', async () => {
+    const [store, other] = [sqlite(), sqlite()];
+    for (const each of [store, other]) {
+      await fill(each);
+      expect(await found(each)).toEqual([]);
+    }
+    meddle(store, 'UPDATE heads SET due_at = NULL');
+    const lost = {
+      grade: 'damage',
+      stream: 'run_w',
+      hint: expect.stringContaining('telltale workflow resume'),
+    };
+    expect(await found(store)).toMatchObject([
+      { ...lost, found: 'It waits until 1970-01-01T02:46:39.999Z, but no time at all is noted for that.' },
+    ]);
+    meddle(other, 'UPDATE heads SET due_at = due_at + 1 WHERE due_at IS NOT NULL');
+    expect(await found(other)).toMatchObject([
+      { ...lost, found: expect.stringContaining('only 1970-01-01T02:46:40.000Z') },
+    ]);
+    meddle(other, 'UPDATE heads SET due_at = 0 WHERE due_at IS NOT NULL');
+    expect(await found(other)).toEqual([]);
   });
 
   test('notes streams without events and owners that are dead, which is nothing lost', async () => {

@@ -1,9 +1,9 @@
-import { readRun } from '../../engine/read-run.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { cancelUnowned } from '../../session/ending/cancel-unowned.ts';
 import { cancelUnownedRun } from '../../session/ending/cancel-unowned-run.ts';
 import { hasEnded } from '../../session/ending/has-ended.ts';
 import { runsOf } from '../../session/ending/runs-of.ts';
+import { wayToEnd } from '../../session/ending/way-to-end.ts';
 import { leadRun } from '../../session/guide/lead-run.ts';
 import { RUN_CANCEL } from '../../session/runs/run-messages.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
@@ -76,14 +76,14 @@ export async function cancelStream(
     if (owner === undefined && kind === 'session') {
       const lead = await runtime.store.info(leadRun(stream));
       if (lead !== undefined && lead.owner === undefined && !hasEnded(lead.status)) {
-        const way = await wayToEnd(runtime.store, lead, options.force === true);
+        const way = options.force === true ? 'at once' : await wayToEnd(runtime.store, lead);
         if (way === 'by working on it') return { ...cancelled, isToUndo: true };
         await cancelUnownedRun(runtime.store, lead.stream, { ...ends, by: stream });
       }
       if (await cancelUnowned(runtime, stream, ends)) return cancelled;
     }
     if (owner === undefined && kind === 'run') {
-      const way = await wayToEnd(runtime.store, info, options.force === true);
+      const way = options.force === true ? 'at once' : await wayToEnd(runtime.store, info);
       if (way === 'at once' && (await cancelUnownedRun(runtime.store, stream, ends))) return cancelled;
       if (way === 'by working on it') return { ...cancelled, isToUndo: true };
     }
@@ -121,21 +121,6 @@ async function ledBy(store: Store, info: StreamInfo): Promise<StreamInfo> {
   return isLead && !hasEnded(parent.status) ? parent : info;
 }
 
-/** What has completed may have to be undone, which takes the run's agent; one that was called is its caller's to end. */
-async function wayToEnd(
-  store: Store,
-  { stream, parent }: StreamInfo,
-  force: boolean,
-): Promise<'at once' | 'by working on it' | 'by its caller'> {
-  if (force) return 'at once';
-  const { steps } = await readRun(store, stream);
-  if (![...steps.values()].some(({ status }) => status === 'completed')) return 'at once';
-  const caller = parent === undefined ? undefined : await store.info(parent);
-  // Its session has ended without it, and nobody else can work on it.
-  if (caller !== undefined && stream === leadRun(caller.stream) && hasEnded(caller.status)) return 'at once';
-  return caller?.kind === 'run' ? 'by its caller' : 'by working on it';
-}
-
 const deliveredTo = (pid: number | undefined, stream: string): Pick<Outcome, 'outcome' | 'text' | 'pid'> => ({
   outcome: 'delivered',
   text: `Delivered to ${pid === undefined ? 'the process that' : `process ${pid}, which`} works on ${stream}: it stops what runs and ends it.`,
@@ -169,6 +154,7 @@ async function endByWorking(
       }
     } catch (thrown) {
       const code = thrown instanceof RuntimeError ? thrown.code : undefined;
+      if (code === 'manifest_changed') throw endWithout(thrown as RuntimeError, run, store);
       if (code !== 'stream_owned' && code !== 'run_ended') throw thrown;
       const info = await runtime.store.info(run);
       return info === undefined || !hasEnded(info.status)
@@ -184,3 +170,9 @@ async function endByWorking(
     return {};
   });
 }
+
+/** What undoes its steps cannot be had, or is another by now. */
+const endWithout = ({ code, message }: RuntimeError, run: string, store: string | undefined) =>
+  new RuntimeError(code, message, {
+    hint: `Put it back as it was and cancel again, or end it without undoing anything: telltale cancel ${run} --force${storeFlag(store)}`,
+  });

@@ -58,8 +58,10 @@ async function sessions(options: Options, context: CommandContext): Promise<Exit
   const statuses = options.status === undefined ? undefined : readStatuses(options.status);
   const location = storeLocation(options.store, io);
   const found = storeExists(location, io)
-    ? await withSessions(context, options.store === undefined ? {} : { store: options.store }, ({ store }) =>
-        listAll(store, statuses === undefined ? limit : MAX_SEARCHED, options.runs === true),
+    ? await withSessions(
+        context,
+        { ...(options.store === undefined ? {} : { store: options.store }), mustExist: true },
+        ({ store }) => listAll(store, statuses === undefined ? limit : MAX_SEARCHED, options.runs === true),
       )
     : [];
   const matching = found.filter((each) => statuses?.has(shownStatus(each)) ?? true);

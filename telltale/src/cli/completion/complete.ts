@@ -159,7 +159,7 @@ async function stored<T>(
   const location = storeLocation(named === -1 ? undefined : before[named + 1], io);
   if (!storeExists(location, io)) return undefined;
   const { cwd, clock } = io;
-  const opened = await runtimes.openSessions({ store: location, cwd, clock });
+  const opened = await runtimes.openSessions({ store: location, cwd, clock, mustExist: true });
   try {
     return await read(opened);
   } finally {

@@ -30,12 +30,15 @@ export async function listReviews(options: ListOptions, context: CommandContext)
   const isThere = storeExists(location, io);
   const found = !isThere
     ? []
-    : await withSessions(context, store === undefined ? {} : { store }, async (sessions) =>
-        sessions.reviews({
-          ...(kind === undefined ? {} : { kind }),
-          ...(assignee === undefined ? {} : { assignee }),
-          ...(session === undefined ? {} : { session: (await findStream(sessions.store, session)).stream }),
-        }),
+    : await withSessions(
+        context,
+        { ...(store === undefined ? {} : { store }), mustExist: true },
+        async (sessions) =>
+          sessions.reviews({
+            ...(kind === undefined ? {} : { kind }),
+            ...(assignee === undefined ? {} : { assignee }),
+            ...(session === undefined ? {} : { session: (await findStream(sessions.store, session)).stream }),
+          }),
       );
   if (options.json === true) await io.stdout.write(jsonText(found.map(openReviewJson), 2));
   else if (found.length === 0) {

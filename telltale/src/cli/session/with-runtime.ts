@@ -42,12 +42,13 @@ export function withRuntime<T>(
 /** The same for commands that run nothing. */
 export function withSessions<T>(
   { io, runtimes }: Context,
-  { store }: StoreOption,
+  { store, mustExist = false }: StoreOption & { readonly mustExist?: boolean },
   work: (sessions: Sessions) => Promise<T>,
 ): Promise<T> {
   const location = storeLocation(store, io);
   const { cwd, clock } = io;
-  return withOpen(io, location, () => runtimes.openSessions({ store: location, cwd, clock }), work);
+  const open = () => runtimes.openSessions({ store: location, cwd, clock, mustExist });
+  return withOpen(io, location, open, work);
 }
 
 /** And for those that look at what there is: a store that is not there is not made. */
@@ -57,7 +58,7 @@ export async function withStoredSessions<T>(
   work: (sessions: Sessions) => Promise<T>,
 ): Promise<T> {
   requireStore(options, context.io);
-  return withSessions(context, options, work);
+  return withSessions(context, { ...options, mustExist: true }, work);
 }
 
 async function withOpen<Opened extends { close(): Promise<void> }, T>(

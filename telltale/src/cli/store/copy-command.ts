@@ -1,3 +1,4 @@
+import type { Store } from '../../store/store.ts';
 import { type CopyProgress, type CopyReport, copyStore } from '../../store/upkeep/copy-store.ts';
 import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
@@ -35,7 +36,7 @@ export async function copyCommand(
       `'${shownLocation(to)}' is the store that is to be copied.`,
       'Name another place for the copy.',
     );
-  return withStoreAt(source, context, (ours) =>
+  const copy = (ours: Store) =>
     withStoreAt(target, context, async (theirs) => {
       const began = io.clock.monotonic();
       let progress: CopyProgress = { doing: 'looking', done: 0, of: 0, events: 0 };
@@ -63,8 +64,8 @@ export async function copyCommand(
       );
       // Some of it is still to come.
       return report.running.length > 0 ? EXIT.waiting : EXIT.ok;
-    }),
-  );
+    });
+  return withStoreAt(source, context, copy, true);
 }
 
 const streamsText = (count: number) => countText(count, 'session or run', 'sessions and runs');
@@ -127,6 +128,9 @@ function reportText(
             `Still being worked on: ${named}${others}. They are copied as far as they are, and closed in the copy: stop them, then run the same command without --running.`,
           ),
         ]
+      : []),
+    ...(checked.cameCount > 0
+      ? [yellow(`${streamsText(checked.cameCount)} came meanwhile, and are not in the copy yet.`)]
       : []),
     ...(at.alive && running.length === 0
       ? [

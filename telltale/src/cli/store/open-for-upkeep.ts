@@ -22,7 +22,7 @@ export async function withStore<T>(
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   requireStore(store === undefined ? {} : { store }, context.io);
-  return withStoreAt(storeLocation(store, context.io), context, work);
+  return withStoreAt(storeLocation(store, context.io), context, work, true);
 }
 
 /** The same with one that is made where there is none. */
@@ -30,10 +30,11 @@ export async function withStoreAt<T>(
   location: string,
   { io, runtimes }: Context,
   work: (store: Store) => Promise<T>,
+  mustExist = false,
 ): Promise<T> {
   const { cwd, clock } = io;
   const stopProgress = startProgress(io, () => `Opening ${shownLocation(location)}…`);
-  const store = await runtimes.openStore(location, { cwd, clock }).finally(stopProgress);
+  const store = await runtimes.openStore(location, { cwd, clock, mustExist }).finally(stopProgress);
   let result: T;
   try {
     result = await work(store);

@@ -23,7 +23,9 @@ export async function listTokens(options: TokenOptions, context: CommandContext)
   const { stdout, clock } = io;
   const location = storeLocation(options.store, io);
   const found = storeExists(location, io)
-    ? await withSessions(context, options, ({ store }) => createTokens(store, clock).list())
+    ? await withSessions(context, { ...options, mustExist: true }, ({ store }) =>
+        createTokens(store, clock).list(),
+      )
     : [];
   if (options.json === true) {
     await stdout.write(jsonText(found.map(tokenJson), 2));

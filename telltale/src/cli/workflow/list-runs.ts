@@ -47,7 +47,7 @@ export async function listRuns(options: ListOptions, context: CommandContext): P
   const found = storeExists(location, io)
     ? await withSessions(
         context,
-        options.store === undefined ? {} : { store: options.store },
+        { ...(options.store === undefined ? {} : { store: options.store }), mustExist: true },
         async ({ store }) => {
           const parent = options.of === undefined ? undefined : (await findStream(store, options.of)).stream;
           const runs = await store.list({ kind: 'run', limit: isNarrow ? MAX_SEARCHED : limit + 1 });

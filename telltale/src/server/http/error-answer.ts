@@ -40,7 +40,7 @@ export function errorAnswer(thrown: unknown, { newId, onError }: ErrorEdges): Er
   return {
     status,
     headers: {
-      ...(status === 503 ? { 'retry-after': RETRY_AFTER_S } : {}),
+      ...(status === 503 || (status === 429 && retryable) ? { 'retry-after': RETRY_AFTER_S } : {}),
       ...(code === 'token_missing' ? { 'www-authenticate': 'Bearer' } : {}),
       ...(code === 'token_refused' ? { 'www-authenticate': 'Bearer error="invalid_token"' } : {}),
       ...headersOf(error),

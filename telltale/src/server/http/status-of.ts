@@ -1,6 +1,9 @@
 import type { RuntimeError } from '../../kernel/runtime-error.ts';
 
-/** The codes of each status. What is in none of them is an error that a request brought about: 422. */
+/**
+ * The codes of each status. What is in none of them may pass where it says so: 503, and senders try again. Else it is an
+ * error that a request brought about: 422.
+ */
 const CODES: readonly (readonly [status: number, codes: string])[] = [
   [
     400,
@@ -33,7 +36,7 @@ const CODES: readonly (readonly [status: number, codes: string])[] = [
   ],
   [414, `url_too_long`],
   [415, `wrong_media_type`],
-  [429, `fleet_full rate_limited inbox_full too_many_subscriptions tokens_full`],
+  [429, `fleet_full rate_limited inbox_full slots_full too_many_subscriptions tokens_full trigger_contended`],
   [431, `headers_too_large`],
   [499, `client_gone`],
   [500, `internal`],
@@ -41,6 +44,7 @@ const CODES: readonly (readonly [status: number, codes: string])[] = [
     503,
     `closing runtime_closed engine_closed engine_full memory_closed sandbox_busy queue_full queue_busy store_closed
      store_failed store_full store_locked store_overloaded store_damaged store_unwritable store_gone store_newer store_foreign
+     store_unreachable store_denied store_unsupported store_unknown store_other_fleet work_queue_failed
      no_store index_failed hook_ambiguous schedule_contended session_released too_many_streams`,
   ],
   [504, `timeout`],
@@ -50,4 +54,5 @@ const STATUS: ReadonlyMap<string, number> = new Map(
   CODES.flatMap(([status, codes]) => codes.split(/\s+/).map((code) => [code, status] as const)),
 );
 
-export const statusOf = ({ code }: Pick<RuntimeError, 'code'>): number => STATUS.get(code) ?? 422;
+export const statusOf = ({ code, retryable }: Pick<RuntimeError, 'code' | 'retryable'>): number =>
+  STATUS.get(code) ?? (retryable ? 503 : 422);

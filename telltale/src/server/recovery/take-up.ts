@@ -24,26 +24,33 @@ export async function takeUp(edges: Edges, stream: string, first?: () => Promise
   if (info === undefined || info.owner !== undefined || !GOES_ON.has(info.status))
     return void (await first?.());
   if (info.kind === 'session')
-    return unlessOwned(resumeSession(edges, info.stream, first === undefined ? {} : { first }));
+    return first === undefined
+      ? unlessOwned(resumeSession(edges, info.stream), OVER)
+      : unlessOwned(resumeSession(edges, info.stream, { first }));
   await first?.();
   const { workflows, store } = edges.runtime;
   // Its log says nothing of what came for its agent.
   if (info.stream !== stream && (await store.info(stream))?.kind === 'session') workflows.goOn(info.stream);
-  else await unlessOwned(workflows.resume(info.stream, { onWaiting: 'release' }));
+  else await unlessOwned(workflows.resume(info.stream, { onWaiting: 'release' }), OVER);
 }
 
-/** Somebody else was quicker: then it goes on. */
-export async function unlessOwned(resuming: Promise<unknown>): Promise<void> {
+/** It was alive when it was looked at: somebody else was quicker, and has brought it to its end. */
+const OVER: ReadonlySet<string> = new Set(['session_completed', 'run_ended']);
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** Somebody else was quicker: then it goes on. `also` are errors that say the same. */
+export async function unlessOwned(resuming: Promise<unknown>, also = NOTHING): Promise<void> {
   try {
     await resuming;
   } catch (thrown) {
-    if (!(thrown instanceof RuntimeError) || thrown.code !== 'stream_owned') throw thrown;
+    const code = thrown instanceof RuntimeError ? thrown.code : '';
+    if (code !== 'stream_owned' && !also.has(code)) throw thrown;
   }
 }
 
 const GOES_ON: ReadonlySet<string> = new Set(['running', 'waiting', 'interrupted']);
 
-/** Takes a session over, with the agent as the catalog has it; else its manifest is read again. */
+/** Takes a session over, with the agent as the catalog has it; else its manifest is read again. `by`: the runtime itself. */
 export async function resumeSession(
   { runtime, catalog, onError }: Edges,
   id: string,
@@ -51,6 +58,7 @@ export async function resumeSession(
 ): Promise<Session<unknown>> {
   const agent = await agentOf({ runtime, catalog }, id);
   const session = await runtime.resume(id, {
+    by: 'runtime',
     ...options,
     ...(agent === undefined ? {} : { agent }),
     onWaiting: 'release',

@@ -25,7 +25,7 @@ export async function cancelSession(
   const isLed = lead !== undefined && !hasEnded(lead.status);
   if (owner === undefined && !isLed && (await cancelUnowned(runtime, stream, { reason, by, clock }))) return;
   await runtime.cancel(stream, reason, by);
-  if (isLed) await unlessOwned(resumeSession(edges, stream, { acceptChanges: true }));
+  if (isLed) await unlessOwned(resumeSession(edges, stream, { acceptChanges: true, by }));
 }
 
 const sessionEnded = (session: string, status: string) =>

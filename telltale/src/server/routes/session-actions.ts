@@ -51,7 +51,7 @@ export function mountSessionActions(
       const { chat } = await summaries.session(info);
       if (chat !== true) throw notAChat(id);
       const first = () => store.send(id, { kind: 'message', from: caller.name, body: body.text });
-      if (isOver(info)) await unlessOwned(resumeSession(edges, id, { chat: true, first }));
+      if (isOver(info)) await unlessOwned(resumeSession(edges, id, { chat: true, first, by: caller.name }));
       else await takeUp(edges, id, first);
     },
   );
@@ -77,10 +77,11 @@ export function mountSessionActions(
       summary: 'Go on with a session that was interrupted, failed, stalled or cancelled',
       ...{ params: byId, body: resumed, bodyOptional: true, answer: sessionSummary },
     },
-    async ({ c, params: { id }, body: { accept_changes, max_turns } }) => {
+    async ({ c, caller, params: { id }, body: { accept_changes, max_turns } }) => {
       c.set('about', id);
       await findStream(store, 'session', id);
       await resumeSession(edges, id, {
+        by: caller.name,
         ...(accept_changes === undefined ? {} : { acceptChanges: accept_changes }),
         ...(max_turns === undefined ? {} : { maxTurns: max_turns }),
       });
@@ -96,14 +97,14 @@ export function mountSessionActions(
       description: 'It goes on with the manifest as it is now.',
       ...{ params: byId, body: forked, status: 201, answer: sessionSummary },
     },
-    async ({ c, params: { id }, body: { seq } }) => {
+    async ({ c, caller, params: { id }, body: { seq } }) => {
       const { head } = await findStream(store, 'session', id);
       if (seq > head) throw eventUnknown(id, seq, head);
       const { status } = await runtime.state(id, seq);
       if (status === 'completed') throw forkedAtTheEnd(id, seq);
       const made = await runtime.fork(id, seq);
       c.set('about', made);
-      await resumeSession(edges, made, { acceptChanges: true });
+      await resumeSession(edges, made, { acceptChanges: true, by: caller.name });
       c.header('location', `/sessions/${made}`);
       return summaries.session(await findStream(store, 'session', made));
     },

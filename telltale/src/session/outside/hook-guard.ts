@@ -15,6 +15,8 @@ const DAY_MS = 86_400_000;
 const REMEMBERED_MS: Readonly<Record<HookSignature, number>> = { standard: DAY_MS, github: 30 * DAY_MS };
 /** How long whoever takes a message has for starting its run before another takes it to be dead. */
 const CLAIM_MS = 30_000;
+/** When one was claimed that nobody holds any more. */
+const UNCLAIMED = 0;
 /** Between two looks a row may come and go. */
 const MAX_TRIES = 10;
 
@@ -25,7 +27,10 @@ export type Taken =
       readonly since: number;
       /** From now on it is known, and `run` is what came of it. */
       over(run: string | undefined): Promise<void>;
-      /** Nothing came of it: it may be sent again. */
+      /**
+       * It may be sent again. What came of it may not be known, where the store went away meanwhile: whoever takes it next
+       * is given the same `since`, so that the log refuses a second run.
+       */
       release(): Promise<void>;
     }
   | { readonly kind: 'known'; readonly run?: string };
@@ -53,19 +58,19 @@ export function createHookGuard(tables: Tables, clock: Pick<Clock, 'now'>, agent
       const keys = keysOf(agent, hook, scheme, delivery).map((key) => ({ table: TABLE, key }));
       const ttlMs = REMEMBERED_MS[scheme];
       /** Who took longer than a claim counts has lost it to another, whose word it is now. */
-      const settle = (row: Row, value: Json | undefined) =>
+      const settle = (row: Row, settled: Row) =>
         tables.exchange(
           keys.map((key) => ({ ...key, value: row as unknown as Json })),
-          keys.map((key) => (value === undefined ? { ...key, value } : { ...key, value, ttlMs })),
+          keys.map((key) => ({ ...key, value: settled as unknown as Json, ttlMs })),
         );
       const first = (row: Row): Taken => ({
         kind: 'first',
         since: row.since,
         async over(run) {
-          await settle(row, { ...row, over: true, ...(run === undefined ? {} : { run }) } as unknown as Json);
+          await settle(row, { ...row, over: true, ...(run === undefined ? {} : { run }) });
         },
         async release() {
-          await settle(row, undefined);
+          await settle(row, { ...row, at: UNCLAIMED });
         },
       });
       for (let tries = 0; tries < MAX_TRIES; tries++) {

@@ -10,7 +10,10 @@ import {
   CLAIM_MS,
   type Claims,
   decideClaims,
+  isAbandoned,
+  isOfWrongClock,
   nextDoubt,
+  renewRow,
   type ScheduleRow,
   withoutClaim,
 } from './schedule-row.ts';
@@ -49,6 +52,11 @@ export function keepSchedule(edges: KeepEdges, kept: KeptSchedule): () => void {
   const table = createScheduleTable(tables, name);
   const held = new Set<number>();
   let timetable: Timetable | undefined;
+  let origin = 0;
+  /** Up to here this process has claimed times. */
+  let claimed = 0;
+  /** Of whoever has begun it anew with other times. */
+  let others: { readonly of: string; readonly timetable: Timetable } | undefined;
   let closed = false;
   let endDoubt: () => void = () => undefined;
   let endSchedule: () => void = () => undefined;
@@ -70,37 +78,54 @@ export function keepSchedule(edges: KeepEdges, kept: KeptSchedule): () => void {
   const begin = async () => {
     const now = clock.now();
     const begun = await table.change((row) =>
-      row?.spec === spec ? undefined : { row: beginRow(spec, now, row) },
+      row?.spec === spec && !isOfWrongClock(row, now) ? undefined : { row: beginRow(spec, now, row) },
     );
     const row = begun?.row ?? (await table.read());
     if (row === undefined || closed) return;
+    origin = row.origin;
     const schedule: Schedule =
-      'everyMs' in trigger.schedule ? { ...trigger.schedule, from: row.origin } : trigger.schedule;
+      'everyMs' in trigger.schedule ? { ...trigger.schedule, from: origin } : trigger.schedule;
     timetable = await openTimetable(name, schedule);
     if (closed) return;
+    endSchedule();
     endSchedule = engine.schedule(name, schedule, () => attempt(look));
     attempt(look);
   };
 
   const decide = (row: ScheduleRow | undefined): Claims | undefined => {
-    // With other times, somebody has begun it anew since: theirs count.
-    if (row === undefined || row.spec !== spec || timetable === undefined || closed) return undefined;
+    if (row === undefined || timetable === undefined || closed) return undefined;
     const now = clock.now();
-    const dues = timetable.between(row.last, now);
-    return decideClaims({ row, now, dues, missed: trigger.missed, held, claimMs });
+    const isOurs = row.spec === spec;
+    // With other times, somebody has begun it anew since: theirs count, as long as somebody keeps them.
+    if (!isOurs && !(others?.of === keyOf(row) && isAbandoned(row, others.timetable, now))) return undefined;
+    const counts = isOurs && !isOfWrongClock(row, now);
+    const counted = counts ? row : renewRow(row, { spec, origin, last: claimed }, now, timetable);
+    const dues = timetable.between(counted.last, now);
+    return decideClaims({ row: counted, now, dues, missed: trigger.missed, held, claimMs });
   };
 
   const look = async () => {
     let doubt: number | undefined;
+    let isMoved = false;
+    let foreign: ScheduleRow | undefined;
     const claims = await table.change((row) => {
+      isMoved = row?.spec === spec && row.origin !== origin && 'everyMs' in trigger.schedule;
+      if (isMoved) return undefined;
+      foreign = row !== undefined && row.spec !== spec && others?.of !== keyOf(row) ? row : undefined;
       const decided = decide(row);
       doubt = row === undefined ? undefined : nextDoubt(decided?.row ?? row, held, claimMs);
       return decided;
     });
+    if (foreign !== undefined && !closed) {
+      others = { of: keyOf(foreign), timetable: await openOthers(name, foreign) };
+      return look();
+    }
+    if (isMoved && !closed) return begin(); // others have begun it anew, and count from another time
     endDoubt();
     if (doubt !== undefined && !closed)
       endDoubt = clock.after(Math.max(1, doubt - clock.now()), () => attempt(look));
     if (claims === undefined || closed) return; // a claim that is left is taken up after the next start
+    claimed = claims.row.last;
     crashPoint?.('schedule:claimed');
     if (claims.missed > 0)
       onDue({ kind: 'suppressed', reason: 'missed' }, dueOf(claims.row.last, claims.missed));
@@ -137,6 +162,18 @@ export function keepSchedule(edges: KeepEdges, kept: KeptSchedule): () => void {
     for (const cancel of retries) cancel();
     endSchedule();
   };
+}
+
+const keyOf = ({ spec, origin }: ScheduleRow) => `${origin} ${spec}`;
+
+/** By the times that another process has written down. Those that cannot be read here are none. */
+async function openOthers(name: string, { spec, origin }: ScheduleRow): Promise<Timetable> {
+  try {
+    const schedule = JSON.parse(spec) as Schedule;
+    return await openTimetable(name, 'everyMs' in schedule ? { ...schedule, from: origin } : schedule);
+  } catch {
+    return { next: () => undefined, between: () => ({ newest: [], older: 0 }) };
+  }
 }
 
 const dueOf = (due: number, missed: number): DueTime => ({ due, missed });

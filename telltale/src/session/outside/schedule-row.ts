@@ -1,4 +1,4 @@
-import type { Dues } from '../../engine/timetable.ts';
+import type { Dues, Timetable } from '../../engine/timetable.ts';
 import type { Json } from '../../kernel/json.ts';
 import { isJsonObject } from '../../kernel/json.ts';
 import type { MissedPolicy } from '../../triggers/outside-triggers.ts';
@@ -29,6 +29,40 @@ const ON_TIME_MS = 60_000;
 export const CLAIM_MS = 10_000;
 /** Times that are claimed and not yet started: of one more it is said that the schedule is busy. */
 const MAX_PENDING = 1_000;
+
+/** Times further ahead than that were written by a machine whose clock is wrong. */
+const CLOCK_TOLERANCE_MS = 60_000;
+/**
+ * Where nobody has claimed the next time of a row for that long, nobody keeps its times any more, and whoever has others
+ * takes the schedule over: a process of before a change may have been the last to start, and be gone.
+ */
+const ABANDONED_MS = 60_000;
+
+const isAhead = (time: number, now: number) => time > now + CLOCK_TOLERANCE_MS;
+
+/** Whether a row was written by a machine whose clock is wrong: it says nothing of the times that are due now. */
+export const isOfWrongClock = ({ origin, last, pending }: ScheduleRow, now: number): boolean =>
+  isAhead(Math.max(last, origin, ...pending.map(({ at }) => at)), now);
+
+/** Whether nobody keeps a schedule by the times of its row, which `timetable` has. */
+export const isAbandoned = ({ last }: ScheduleRow, { next }: Timetable, now: number): boolean =>
+  (next(last) ?? last) + ABANDONED_MS <= now;
+
+/**
+ * Begun anew in place of one that does not count, by somebody who has claimed all times up to `last`. The time that
+ * has just come, if one has, is had.
+ */
+export function renewRow(
+  before: ScheduleRow,
+  { spec, origin, last }: Pick<ScheduleRow, 'spec' | 'origin' | 'last'>,
+  now: number,
+  { between }: Timetable,
+): ScheduleRow {
+  const since = isAhead(last, now) ? 0 : last;
+  const due = between(Math.max(since, now - ON_TIME_MS), now).newest.at(-1);
+  const pending = before.pending.map((claim) => (isAhead(claim.at, now) ? { ...claim, at: now } : claim));
+  return { spec, origin, last: due === undefined ? now : due - 1, pending };
+}
 
 export const beginRow = (spec: string, now: number, before?: ScheduleRow): ScheduleRow => ({
   ...{ spec, origin: now, last: now },

@@ -11,9 +11,11 @@ import type { BegunRun } from '../outside/begun-run.ts';
 import { listen } from '../outside/listen.ts';
 import { createBeginnings } from './beginnings.ts';
 import { type CalledRun, callRun, cancelRun } from './call-run.ts';
+import { cancelStranded } from './cancel-stranded.ts';
 import { createClientRuns } from './client-runs.ts';
 import type { ClientRuns, ClientRunsOptions } from './client-types.ts';
 import type { DriveRun } from './drive-run.ts';
+import { groupOfRun } from './group-of-run.ts';
 import { createLiveRun } from './live-run.ts';
 import { beginRun, createRun, type HeldRun, type NewRun } from './open-run.ts';
 import { watchWaiting } from './parked-runs.ts';
@@ -51,6 +53,8 @@ export interface Runs extends Workflows {
   forClients(options?: ClientRunsOptions): ClientRuns;
   /** Stops working on a run here, and writes nothing more. */
   letGo(run: string): void;
+  /** Stops working on all runs of which that is not so; `group` is who takes turns for one. */
+  letGoUnless(isKept: (run: string, group: string) => boolean): void;
   /** Sessions of this process that runs lead, by their ids. */
   readonly leads: Map<string, Lead>;
   /** Once nothing is worked on any more. */
@@ -98,6 +102,11 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     if (queued) made.then(run.interrupt, () => undefined).then(() => board.forget(id));
     return { run, made };
   };
+  const ask = (run: string) => {
+    const entry = board.entry(run);
+    board.unpark(entry);
+    entry.isAsked = true;
+  };
   const beginnings = createBeginnings(engine);
   const listenings = new Set<Listening>();
   engine.onWork('run', (run, signal, taken) => workOnRun({ ...edges, drive }, run, signal, taken));
@@ -111,10 +120,14 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
     },
     end: (run, reason, by) => cancelRun(edges, run, reason, by),
     takeUp(run) {
-      board.unpark(board.entry(run));
+      ask(run);
       engine.place('run', run, 'called');
     },
     letGo: (run) => board.find(run)?.letGo?.(),
+    letGoUnless(isKept) {
+      for (const { run, live, letGo } of board.live())
+        if (live !== undefined && !isKept(run, groupOfRun(live.journal.state))) letGo?.();
+    },
     leads: edges.leads,
     begin: beginnings.watch(async ({ session, group, ground, started, balance, agents }: TriggeredRun) => {
       const { run, trigger, seen, chain, seq, depth } = started;
@@ -184,11 +197,12 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
       return createLiveRun(edges, run, place(), { onWaiting, signal });
     },
     goOn(run) {
-      board.unpark(board.entry(run));
+      ask(run);
       engine.place('run', run);
     },
     async cancel(run, reason = 'asked to', from = 'user') {
-      await readRun(store, run);
+      const state = await readRun(store, run);
+      if (!isOver(state.status) && (await cancelStranded(edges, state, reason, from))) return;
       await engine.signal('run', run, { kind: RUN_CANCEL, from, body: reason });
     },
     async signal(run, event, data = {}, from = 'user') {

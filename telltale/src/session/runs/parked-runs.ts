@@ -48,20 +48,27 @@ export function rest(
   { journal: { state } }: HeldRun,
   end: WorkEnd & { readonly kind: 'waiting' },
 ): WorkEnd {
-  const { engine, board, clock } = edges;
+  const { engine, board } = edges;
   if (entry.listeners.size > 0) {
     watch(edges, entry);
     return end;
   }
-  if (engine.remembers === 'fleet' && state.manifest.code !== true) {
-    board.forget(entry.run);
-    return end.due === undefined || end.due > clock.now() + SOON_MS ? { kind: 'waiting' } : end;
-  }
+  if (engine.remembers === 'fleet' && state.manifest.code !== true) return forgotten(edges, entry, end.due);
   if (board.parked() > MAX_WATCHED) board.unpark(entry);
   else watch(edges, entry);
   // It is read again when it goes on: ten thousand that were taken up would each keep an agent of their own.
   if (entry.isGroundRead === true) entry.ground = undefined;
   return end;
+}
+
+/** A fleet finds it: only what is due in a moment is kept in mind here. */
+function forgotten(
+  { board, clock }: Pick<RunsEdges, 'clock'> & { readonly board: RunBoard },
+  { run }: BoardEntry,
+  due: number | undefined,
+): WorkEnd {
+  board.forget(run);
+  return { kind: 'waiting', ...(due === undefined || due > clock.now() + SOON_MS ? {} : { due }) };
 }
 
 /** Watches runs that were found waiting, as if they had been parked here. */
@@ -75,16 +82,42 @@ export function watchWaiting(
   watch(edges, entry);
 }
 
+/** What a run that waits for an agent is offered for may be in the inbox of that one. */
+const WAITS_FOR_AGENT = /\bagent\b/;
+
+/**
+ * Whether a fleet has offered a run that waits for a time ahead of it, by the clock here: nothing has come onto its log
+ * since whoever let go of it said until when. Taking it up would write two events each time.
+ */
+async function isEarly(
+  { store, engine }: Pick<RunsEdges, 'store' | 'engine'>,
+  { listeners }: BoardEntry,
+  { journal: { state } }: HeldRun,
+): Promise<boolean> {
+  const { status, waiting, seq, id } = state;
+  if (engine.remembers !== 'fleet' || status !== 'waiting' || waiting?.due === undefined) return false;
+  if (listeners.size > 0 || WAITS_FOR_AGENT.test(waiting.for)) return false;
+  const [last] = await readRunEvents(store, id, seq);
+  return last?.type === 'workflow.waiting';
+}
+
 /** Until when it goes on waiting, where nothing has come since this process parked it, or since its owner let go of it. */
 export async function stillWaits(
-  { store, clock, board }: Pick<RunsEdges, 'store' | 'clock'> & { readonly board: RunBoard },
+  edges: Pick<RunsEdges, 'store' | 'engine' | 'clock'> & { readonly board: RunBoard },
   entry: BoardEntry,
-  { journal: { state }, writer }: HeldRun,
+  held: HeldRun,
 ): Promise<WorkEnd | undefined> {
-  const { parked, wasOwned = false } = entry;
+  const { store, clock, board } = edges;
+  const {
+    journal: { state },
+    writer,
+  } = held;
+  const { parked, wasOwned = false, isAsked = false } = entry;
   const { status, waiting, seq } = state;
   entry.wasOwned = false;
-  if (parked === undefined && !wasOwned) return undefined;
+  entry.isAsked = false;
+  if (parked === undefined && !wasOwned && (isAsked || !(await isEarly(edges, entry, held))))
+    return undefined;
   if (status !== 'waiting' || (waiting?.due ?? Number.POSITIVE_INFINITY) <= clock.now()) return undefined;
   if ((await writer.inbox()).length > 0) return undefined;
   if (parked !== undefined) {
@@ -92,5 +125,6 @@ export async function stillWaits(
     if (!since.every(({ type }) => QUIET.has(type))) return undefined;
     board.park(entry, { ...parked, seq });
   } else if (entry.listeners.size > 0) return undefined;
+  else if (!wasOwned) return forgotten(edges, entry, waiting?.due);
   return { kind: 'waiting', ...(waiting?.due === undefined ? {} : { due: waiting.due }) };
 }

@@ -29,6 +29,8 @@ export interface BoardEntry {
   parked?: { readonly seq: number; readonly unwatch?: () => void } | undefined;
   /** Whether another process had it when it was looked at. */
   wasOwned?: boolean;
+  /** Whether somebody here wants it gone on with, whatever its log says. */
+  isAsked?: boolean;
   readonly listeners: Set<BoardListener>;
 }
 
@@ -54,6 +56,8 @@ export interface RunBoard {
   park(entry: BoardEntry, parked: NonNullable<BoardEntry['parked']>): void;
   /** It is worked on again, or has ended. */
   unpark(entry: BoardEntry): void;
+  /** Those that are worked on. */
+  live(): readonly BoardEntry[];
   tell(run: string, what: (listener: BoardListener) => void): void;
   /** This process lets go of all of them, also of those that it has not begun to work on: whoever waits hears so. */
   close(): Promise<void>;
@@ -85,6 +89,7 @@ export function createRunBoard(): RunBoard {
       entry.parked = as;
     },
     unpark,
+    live: () => [...entries.values()].filter(({ live }) => live !== undefined),
     tell(run, what) {
       for (const listener of [...(entries.get(run)?.listeners ?? [])]) what(listener);
     },

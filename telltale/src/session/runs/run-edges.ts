@@ -1,5 +1,6 @@
 import type { Engine } from '../../engine/engine.ts';
 import type { Slots } from '../../engine/slots.ts';
+import type { UnderWay } from '../../engine/under-way.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { IdSource } from '../../kernel/ids.ts';
 import type { Store } from '../../store/store.ts';
@@ -22,6 +23,7 @@ export interface RunsEdges extends GroundEdges {
   readonly snapshots: AgentSnapshots;
   readonly ids: IdSource;
   readonly slots: Slots;
+  readonly underWay: UnderWay;
   readonly approve?: Approve | undefined;
   readonly watchers: ReadonlySet<Watcher>;
   readonly crashPoint?: ((name: string) => void) | undefined;

@@ -56,7 +56,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   try {
     const first = await clients.connect('');
     try {
-      await migrate(first, address, options.migrations);
+      await migrate(first, address, options.migrations, options.mustExist);
       timing = timingOf(await agreeOnLease(first, address, USUAL_LEASE_MS), options.timing);
     } finally {
       await first.end();

@@ -33,6 +33,11 @@ export const databaseMissing = (place: string, cause?: unknown) =>
     cause,
   });
 
+export const storeMissing = (place: string, schema: string) =>
+  new RuntimeError('no_store', `There is no store in schema "${schema}" of ${place}.`, {
+    hint: 'It is made by the first command that runs something on it. If there should be one, check the database and ?schema=NAME in the address.',
+  });
+
 export const serverTooOld = (place: string, found: string) =>
   new RuntimeError(
     'store_unsupported',

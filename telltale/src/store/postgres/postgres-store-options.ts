@@ -16,6 +16,8 @@ export interface PostgresStoreOptions {
    */
   readonly graphs: string;
   readonly timing?: Partial<PostgresTiming>;
+  /** Refuses with `no_store` where there is none, instead of making one: for who only looks. */
+  readonly mustExist?: boolean;
   /** For tests: never gives a sign of life, so that the others take it for dead. */
   readonly isMute?: boolean;
   /** For tests: what this version knows of the schema. */

@@ -3,7 +3,8 @@ import type { Store } from '../store.ts';
 import { compareRows } from './compare-rows.ts';
 import { sharedEntries } from './copy-lists.ts';
 import { hashStream } from './hash-stream.ts';
-import { createNamedFew } from './named-few.ts';
+import { listPages } from './list-pages.ts';
+import { createNamedFew, type NamedFew } from './named-few.ts';
 import type { CopyPlan } from './plan-copy.ts';
 import { allLists, entryPages } from './table-pages.ts';
 
@@ -20,6 +21,9 @@ export interface CheckedCopy {
   /** What is not the same in both: the first few, and how many more. */
   readonly unlike: readonly string[];
   readonly more: number;
+  /** Streams that were made in the source since it was first looked at: the first few, and how many there are. */
+  readonly came: readonly string[];
+  readonly cameCount: number;
 }
 
 export interface CheckedStream {
@@ -56,6 +60,7 @@ export async function checkCopy(
     }
     onChecked(streams.length, names.length);
   }
+  const came = await cameMeanwhile(from, new Set(names), signal);
   const tables = createHash('sha256');
   for await (const { kind, row } of compareRows(from, to, signal)) {
     if (kind === 'extra') continue;
@@ -79,6 +84,17 @@ export async function checkCopy(
   whole.update(tablesSha256);
   return {
     ...{ streams, events, rows, entries, tablesSha256, sha256: whole.digest('hex') },
-    ...{ unlike: unlike.names, more: unlike.more },
+    ...{ unlike: unlike.names, more: unlike.more, came: came.names, cameCount: came.count },
   };
+}
+
+async function cameMeanwhile(
+  from: Store,
+  known: ReadonlySet<string>,
+  signal: AbortSignal | undefined,
+): Promise<NamedFew> {
+  const came = createNamedFew();
+  for await (const page of listPages(from, {}, signal))
+    for (const { stream } of page) if (!known.has(stream)) came.add(stream);
+  return came;
 }

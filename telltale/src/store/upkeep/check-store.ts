@@ -35,6 +35,7 @@ const MAX_OF_STREAM = 5;
 
 const SAVE =
   'Save what can be read with telltale store export --session, then restore the stream from a backup.';
+const WAKE = 'Nobody would go on with it by itself: telltale workflow resume RUN.';
 const REFOLD =
   'Its events are whole: export it with --no-snapshots and import that into a new store, or restore it from a backup.';
 
@@ -114,6 +115,7 @@ async function checkStream(
     if (verifier.seq < head)
       add({ seq: verifier.seq + 1, found: `The log ends at event ${verifier.seq}; its head says ${head}.` });
     add(wrongStatus(status, verifier.status()), 'Resume it, or cancel it: both write its status anew.');
+    add(lostDue(info, verifier.due()), WAKE);
     const messages = info.messages === undefined ? [] : await store.upkeep.inbox(stream);
     return { snapshots: snapshots.length, messages: messages.length, faults };
   } catch (thrown) {
@@ -132,6 +134,14 @@ function wrongStatus(status: string, folded: string | undefined): StreamFlaw | u
   if (folded === undefined || folded === status || status === RESTORING || status === BRANCHED_OFF)
     return undefined;
   return { found: `It is listed as ${status}, but its events say ${folded}.` };
+}
+
+/** Earlier is well: it is looked at ahead of its time, and goes on waiting. */
+function lostDue({ status, owner, due }: StreamInfo, folded: number | undefined): StreamFlaw | undefined {
+  if (folded === undefined || status !== 'waiting' || owner !== undefined) return undefined;
+  if (due !== undefined && due <= folded) return undefined;
+  const noted = due === undefined ? 'no time at all' : `only ${new Date(due).toISOString()}`;
+  return { found: `It waits until ${new Date(folded).toISOString()}, but ${noted} is noted for that.` };
 }
 
 async function checkTables(

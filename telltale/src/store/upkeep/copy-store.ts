@@ -9,7 +9,7 @@ import { copyStream, takeForCopy } from './copy-stream.ts';
 import { inTurn } from './in-turn.ts';
 import { type CopyPlan, planCopy } from './plan-copy.ts';
 import { allLists } from './table-pages.ts';
-import { copyUnlike } from './upkeep-errors.ts';
+import { copyMissed, copyUnlike } from './upkeep-errors.ts';
 
 export interface CopyOptions {
   readonly clock: Pick<Clock, 'now'>;
@@ -73,6 +73,8 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions): P
     onChecked: (done, of) => onProgress({ doing: 'checking', done, of, events }),
   });
   if (checked.unlike.length > 0) throw copyUnlike(checked.unlike, checked.more);
+  // With somebody at work at the source there is more to come anyway, and the copy stays marked as one that goes on.
+  if (checked.cameCount > 0 && plan.running.size === 0) throw copyMissed(checked.came, checked.cameCount);
   if (plan.running.size === 0) await clearCopyMarker(to);
   return {
     ...{ copied: plan.streams.length, same: plan.same.length, events, rows, entries, graphs },

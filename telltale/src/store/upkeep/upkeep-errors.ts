@@ -64,6 +64,16 @@ export const copyUnlike = (named: readonly string[], more: number) =>
     retryable: true,
   });
 
+export const copyMissed = (named: readonly string[], count: number) =>
+  new RuntimeError(
+    'copy_unlike',
+    `Sessions and runs were begun while the store was copied, and are not in the copy: ${listed(named, count - named.length)}.`,
+    {
+      hint: 'Stop what works on the store that is copied, and run the same command again: it brings only what is missing.',
+      retryable: true,
+    },
+  );
+
 export const copyOntoItself = (location: string) =>
   new RuntimeError('usage', `${location} would be copied onto itself.`, { hint: 'Name two stores.' });
 

@@ -25,6 +25,8 @@ export interface StreamVerifier {
   snapshot(seq: number, body: string): StreamFlaw | undefined;
   /** The status that the events amount to; undefined where they could not be folded. */
   status(): string | undefined;
+  /** When a run that waits is due, as its events say. */
+  due(): number | undefined;
   /** Events so far. */
   readonly seq: number;
 }
@@ -82,6 +84,7 @@ export function createStreamVerifier({ stream, kind }: Pick<StreamInfo, 'stream'
       }
     },
     status: () => (isFolding && seq > 0 ? fold.state().status : undefined),
+    due: () => (isFolding ? fold.due() : undefined),
   };
 }
 
@@ -94,6 +97,7 @@ interface Fold {
   decode(line: string): DecodedEvent;
   add(event: DecodedEvent): void;
   state(): { readonly status: string };
+  due(): number | undefined;
 }
 
 function createSessionFold(stream: string): Fold {
@@ -102,6 +106,7 @@ function createSessionFold(stream: string): Fold {
     decode: (line) => decodeEvent(line, stream),
     add: (event) => void reduce(state, event as ReturnType<typeof decodeEvent>),
     state: () => state,
+    due: () => undefined,
   };
 }
 
@@ -111,5 +116,6 @@ function createRunFold(stream: string): Fold {
     decode: (line) => decodeRunEvent(line, stream),
     add: (event) => void reduceRun(state, event as ReturnType<typeof decodeRunEvent>),
     state: () => state,
+    due: () => (state.status === 'waiting' ? state.waiting?.due : undefined),
   };
 }

@@ -1,5 +1,6 @@
 import type { RunJournal } from '../../engine/run-journal.ts';
 import type { TakeSlot } from '../../engine/slots.ts';
+import type { EnterOnce } from '../../engine/under-way.ts';
 import type { Cause, ReviewAnswer } from '../../events/event.ts';
 import type { ApprovalRequest } from '../../events/run-event.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -40,6 +41,8 @@ export interface LeafEdges {
   readonly isLetGo: () => boolean;
   /** Takes one of the slots of a target that has a limit. */
   readonly takeSlot: TakeSlot;
+  /** Begins a call that must not be made twice. Absent where nobody has to know of them. */
+  readonly enterOnce?: EnterOnce | undefined;
   readonly runAgent: RunAgent;
   readonly runWorkflow: RunWorkflow;
   readonly reviews: RunReviews;

@@ -1,3 +1,4 @@
+import type { FreeSlot } from '../../engine/slots.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { withTimeout } from '../../targets/access/with-timeout.ts';
 import type { LeafCall, LeafPlace, ReadyLeaf } from '../leaf.ts';
@@ -30,20 +31,36 @@ const freeLeaf = (
   input,
   repeatable,
   ...(target.timeoutMs === undefined ? {} : { timeoutMs: target.timeoutMs }),
-  ...(target.slots === undefined
+  ...(target.slots === undefined && (repeatable || context.enterOnce === undefined)
     ? { run: (call) => callTarget(target, call, context) }
-    : enteredBySlot(target, target.slots, context)),
+    : entered(target, repeatable, context)),
 });
 
-/** The slot is waited for before anything of the step is on the log. */
-const enteredBySlot = (
+/** What a call needs is waited for before anything of the step is on the log. */
+const entered = (
   target: Callable,
-  { key, max }: NonNullable<Callable['slots']>,
+  repeatable: boolean,
   context: LeafContext,
-): Pick<ReadyLeaf, 'enter' | 'run'> => ({
-  enter: (signal) => context.takeSlot(key, max, signal),
-  run: (call) => callTarget({ ...target, slots: undefined }, call, context),
-});
+): Pick<ReadyLeaf, 'enter' | 'run'> => {
+  const { slots } = target;
+  const once = repeatable ? undefined : context.enterOnce;
+  return {
+    async enter(signal) {
+      const free = slots && (await context.takeSlot(slots.key, slots.max, signal));
+      try {
+        const leave = await once?.(signal);
+        return () => {
+          free?.();
+          leave?.();
+        };
+      } catch (thrown) {
+        free?.();
+        throw thrown;
+      }
+    },
+    run: (call) => callTarget({ ...target, slots: undefined }, call, context),
+  };
+};
 
 async function askedLeaf(
   target: Callable,
@@ -63,12 +80,23 @@ async function askedLeaf(
         target.run({ ...call, signal }),
       ),
   };
+  const runOnce = async (call: LeafCall) => {
+    let leave: FreeSlot | undefined;
+    const onApproved = async () => {
+      leave = await context.enterOnce?.(call.signal);
+      await inDoubt(call, context);
+    };
+    try {
+      return await callTarget(timed, call, context, { onApproved });
+    } finally {
+      leave?.();
+    }
+  };
   return {
     input,
     repeatable: true,
     timesItself: true,
-    run: (call: LeafCall) =>
-      callTarget(timed, call, context, repeatable ? {} : { onApproved: () => inDoubt(call, context) }),
+    run: repeatable ? (call) => callTarget(timed, call, context) : runOnce,
   };
 }
 

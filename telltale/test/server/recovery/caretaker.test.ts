@@ -3,6 +3,7 @@ import { type Clock, createSystemClock } from '../../../src/kernel/clock.ts';
 import { RuntimeError } from '../../../src/kernel/runtime-error.ts';
 import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
 import { createCaretaker } from '../../../src/server/recovery/create-caretaker.ts';
+import { takeUp } from '../../../src/server/recovery/take-up.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
 import type { RuntimeOptions } from '../../../src/session/runtime-types.ts';
@@ -64,6 +65,7 @@ async function scene() {
   const left: string[] = [];
   return {
     agent,
+    catalog,
     store,
     left,
     async runtime(options: RuntimeOptions = {}) {
@@ -101,6 +103,29 @@ describe('what is alive is worked on', () => {
     await other.answer(reviews?.[0]?.review ?? '', { approved: true, by: 'ann' });
     await expect.poll(async () => (await store.info(session))?.status).toBe('completed');
     expect((await other.state(session)).result).toBe('Deployed: to test');
+    const resumed = (await other.events(session)).filter(({ type }) => type === 'session.resumed');
+    expect(resumed).toMatchObject([{ by: 'runtime' }]);
+  });
+
+  it('unless another process is quicker and brings it to its end, which is no error', async () => {
+    const { runtime: open, agent, catalog, store } = await scene();
+    const [daemon, other] = [await open(), await open()];
+    const { session, reviews } = await daemon.start(agent, { input: 'Go.', model }).result;
+    await other.answer(reviews?.[0]?.review ?? '', { approved: true, by: 'ann' });
+    const { info } = store;
+    // As it was seen, just before the other one took it.
+    const seen = await info(session);
+    await (await other.resume(session)).result;
+    (store as { info: typeof info }).info = async () => seen;
+    onTestFinished(() => {
+      (store as { info: typeof info }).info = info;
+    });
+    expect(seen?.status).not.toBe('completed');
+    await takeUp({ runtime: daemon, catalog, onError: () => expect.unreachable() }, session);
+    const said = vi.fn(async () => undefined);
+    await expect(
+      takeUp({ runtime: daemon, catalog, onError: () => undefined }, session, said),
+    ).rejects.toMatchObject({ code: 'session_completed' });
   });
 
   it('also where it is an agent that the session called, here or before a restart', async () => {

@@ -150,7 +150,9 @@ describe('a session', () => {
     await Promise.all([client.cancelSession(id), client.cancelSession(id)]);
     await reached(id, 'cancelled');
     await stage.runtime.cancel(id, 'once more'); // as one that came too late for its end
-    await client.resumeSession(id);
+    await (await stage.as('bob', 'run')).resumeSession(id);
+    const resumed = (await stage.runtime.events(id)).filter(({ type }) => type === 'session.resumed');
+    expect(resumed).toMatchObject([{ by: 'bob' }]);
     await eventually(async () =>
       expect((await stage.runtime.events(id)).map(({ type }) => type).slice(-2)).toContain('turn.started'),
     );

@@ -113,7 +113,7 @@ export function createUpkeepReads({ ask, schema, hasGraphs }: UpkeepReadEdges): 
 
 interface Question {
   readonly sql: string;
-  readonly fault: (row: Row) => Omit<Fault, 'grade' | 'hint'>;
+  readonly fault: (row: Row) => Omit<Fault, 'grade' | 'hint'> & Partial<Fault>;
 }
 
 /** A row of an answer is something wrong. */
@@ -160,6 +160,25 @@ const questions = (S: string): Readonly<Record<string, Question>> => ({
     fault: ([stream, seq]) => ({
       ...{ stream: String(stream), seq: Number(seq) },
       found: `A snapshot stands for event ${seq}, which is not there.`,
+    }),
+  },
+  stray_snapshots: {
+    sql: `SELECT x.stream, x.seq FROM ${S}.snapshots x LEFT JOIN ${S}.streams s ON s.id = x.stream WHERE s.id IS NULL`,
+    fault: ([stream, seq]) => ({ found: `A snapshot of event ${seq} belongs to no stream (${stream}).` }),
+  },
+  stray_messages: {
+    sql: `SELECT i.id, i.stream FROM ${S}.inbox i LEFT JOIN ${S}.streams s ON s.id = i.stream WHERE s.id IS NULL`,
+    // It came in the moment in which its stream was taken out.
+    fault: ([id, stream]) => ({
+      ...{ grade: 'note', found: `Message ${id} is for no stream (${stream}).` },
+      hint: 'Nothing is lost: telltale store prune takes it out.',
+    }),
+  },
+  kinds: {
+    sql: `SELECT stream, kind FROM ${S}.streams WHERE kind NOT IN ('session', 'run')`,
+    fault: ([stream, kind]) => ({
+      stream: String(stream),
+      found: `It is of a kind that is unknown: ${kind}.`,
     }),
   },
   lists: {

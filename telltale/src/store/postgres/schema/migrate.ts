@@ -8,6 +8,7 @@ import {
   schemaForeign,
   schemaNewer,
   serverTooOld,
+  storeMissing,
 } from '../postgres-errors.ts';
 import { META, MIGRATIONS, type Migration, PRODUCT } from './migrations.ts';
 
@@ -27,16 +28,18 @@ interface Meta {
 /**
  * Checks that the schema is ours and brings it up to date: in one transaction, under a lock that all who start at once
  * take one after the other. Throws, and has then changed nothing, where it is not ours to use. `migrations` are what this
- * version knows; the last is its own.
+ * version knows; the last is its own. `mustExist`: none is made, but one that is there is brought up to date all the same.
  */
 export async function migrate(
   client: Client,
   where: Where,
   migrations: readonly Migration[] = MIGRATIONS,
+  mustExist = false,
 ): Promise<void> {
   await checkServer(client, where);
   const before = await look(client, where, migrations);
   if (before !== undefined && before.version >= migrations.length) return checkRights(client, where);
+  if (before === undefined && mustExist) throw storeMissing(where.place, where.schema);
   if (before === undefined) await checkJobs(client, where);
   await client.query('BEGIN');
   try {

@@ -75,6 +75,15 @@ const QUESTIONS: readonly Question[] = [
       damage(`A snapshot stands for event ${seq}, which is not there.`, OF_STREAM, stream, seq),
   },
   {
+    sql: `SELECT x.stream, x.seq FROM snapshots x LEFT JOIN streams s ON s.id = x.stream WHERE s.id IS NULL`,
+    fault: ({ stream, seq }) =>
+      damage(`A snapshot of event ${seq} belongs to no stream (${stream}).`, FROM_BACKUP),
+  },
+  {
+    sql: `SELECT stream, kind FROM streams WHERE kind NOT IN ('session', 'run')`,
+    fault: ({ stream, kind }) => damage(`It is of a kind that is unknown: ${kind}.`, OF_STREAM, stream),
+  },
+  {
     sql: `SELECT s.stream, i.id FROM inbox i LEFT JOIN streams s ON s.id = i.stream
       WHERE s.id IS NULL OR NOT json_valid(i.message)`,
     fault: ({ stream, id }) =>

@@ -1,3 +1,4 @@
+import type { FreeSlot } from '../../../engine/slots.ts';
 import type { PlannedAction, RunEventBody } from '../../../events/run-event.ts';
 import type { PlanState } from '../../../events/run-state.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
@@ -65,7 +66,9 @@ async function endOf(
   if (known !== undefined && !known.repeatable)
     return ended({ error: actionInterrupted(planned.action).toJSON(), held: false });
   let lost: unknown;
+  let leave: FreeSlot | undefined;
   const acting: Acting = async (repeatable) => {
+    if (!repeatable) leave = await the.context.enterOnce?.(signal);
     if (known === undefined) journal.append({ type: 'plan.acting', ...place, repeatable }, cause);
     if (repeatable) return;
     await journal.flushed().catch((thrown: unknown) => {
@@ -80,6 +83,8 @@ async function endOf(
     signal.throwIfAborted();
     if (lost !== undefined) throw lost; // a log that cannot be written is no failure of the action
     return ended({ error: toRuntimeError(thrown).toJSON(), held: false });
+  } finally {
+    leave?.();
   }
   signal.throwIfAborted();
   const wrong = judged(planned, output, results);

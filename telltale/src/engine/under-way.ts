@@ -17,13 +17,12 @@ export interface UnderWay {
   onLeft(then: () => void): () => void;
 }
 
-/** For a run: waits where nothing begins any more, until the signal is aborted. */
-export type EnterOnce = (signal: AbortSignal) => FreeSlot | Promise<FreeSlot>;
+/** `enter` for one key. */
+export type EnterOnce = () => FreeSlot | undefined;
 
-export const enterFor =
-  (underWay: UnderWay, key: string): EnterOnce =>
-  (signal) =>
-    underWay.enter(key) ?? never(signal);
+/** Waits where nothing begins any more, until the signal is aborted. */
+export const enterOrWait = (enter: EnterOnce, signal: AbortSignal): FreeSlot | Promise<FreeSlot> =>
+  enter() ?? never(signal);
 
 export function createUnderWay(): UnderWay {
   const counts = new Map<string, number>();

@@ -47,6 +47,8 @@ export interface ReadyLeaf {
    * step's time. What it gives, gives the slot back.
    */
   enter?(signal: AbortSignal): FreeSlot | Promise<FreeSlot>;
+  /** The same where it can be had at once, without a signal: undefined where it must be waited for. */
+  enterNow?(): FreeSlot | undefined;
   /** It keeps the step's `timeout` itself, on the log, so that it outlasts a restart: the machine sets none. */
   readonly timesItself?: true;
   /** Rejects with a RuntimeError. The result is plain JSON of bounded size. */

@@ -1,5 +1,4 @@
 import { takeSlotFor } from '../../engine/slots.ts';
-import { enterFor } from '../../engine/under-way.ts';
 import { emptyState } from '../../events/state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { allSteps } from '../../workflows/all-steps.ts';
@@ -101,7 +100,7 @@ function walkRun(
   const leafEdges: LeafEdges = {
     ...{ workflow, journal, clock, scope, decisions, session, isLetGo },
     takeSlot: takeSlotFor(edges.slots, group),
-    enterOnce: enterFor(edges.underWay, state.id),
+    enterOnce: () => edges.underWay.enter(state.id),
     targets: prepared.targets,
     world: prepared.targets.edges,
     ask: prepared.targets.ask,

@@ -52,10 +52,16 @@ export async function runLeaf(
   for (;;) {
     let free: FreeSlot | undefined;
     if (ready.enter !== undefined) {
-      const before = cause && { step, address, startedAt, attempts: begin ? attempts - 1 : attempts, cause };
-      const entered = await enter(walk, step, address, place, ready.enter, before);
-      if (typeof entered !== 'function') return entered;
-      free = entered;
+      free = ready.enterNow?.();
+      if (free === undefined) {
+        const before = cause && {
+          ...{ step, address, startedAt, cause },
+          attempts: begin ? attempts - 1 : attempts,
+        };
+        const entered = await enter(walk, step, address, place, ready.enter, before);
+        if (typeof entered !== 'function') return entered;
+        free = entered;
+      }
     }
     let begun: Begun;
     let tried: Tried;

@@ -1,4 +1,5 @@
 import type { FreeSlot } from '../../engine/slots.ts';
+import { enterOrWait } from '../../engine/under-way.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { withTimeout } from '../../targets/access/with-timeout.ts';
 import type { LeafCall, LeafPlace, ReadyLeaf } from '../leaf.ts';
@@ -31,36 +32,39 @@ const freeLeaf = (
   input,
   repeatable,
   ...(target.timeoutMs === undefined ? {} : { timeoutMs: target.timeoutMs }),
-  ...(target.slots === undefined && (repeatable || context.enterOnce === undefined)
-    ? { run: (call) => callTarget(target, call, context) }
-    : entered(target, repeatable, context)),
+  ...entered(target, repeatable, context),
 });
 
 /** What a call needs is waited for before anything of the step is on the log. */
-const entered = (
+function entered(
   target: Callable,
   repeatable: boolean,
   context: LeafContext,
-): Pick<ReadyLeaf, 'enter' | 'run'> => {
+): Pick<ReadyLeaf, 'enter' | 'enterNow' | 'run'> {
   const { slots } = target;
   const once = repeatable ? undefined : context.enterOnce;
+  if (slots === undefined)
+    return {
+      ...(once === undefined ? {} : { enterNow: once, enter: (signal) => enterOrWait(once, signal) }),
+      run: (call) => callTarget(target, call, context),
+    };
   return {
     async enter(signal) {
-      const free = slots && (await context.takeSlot(slots.key, slots.max, signal));
+      const free = await context.takeSlot(slots.key, slots.max, signal);
       try {
-        const leave = await once?.(signal);
+        const leave = once && (await enterOrWait(once, signal));
         return () => {
-          free?.();
+          free();
           leave?.();
         };
       } catch (thrown) {
-        free?.();
+        free();
         throw thrown;
       }
     },
     run: (call) => callTarget({ ...target, slots: undefined }, call, context),
   };
-};
+}
 
 async function askedLeaf(
   target: Callable,
@@ -83,7 +87,7 @@ async function askedLeaf(
   const runOnce = async (call: LeafCall) => {
     let leave: FreeSlot | undefined;
     const onApproved = async () => {
-      leave = await context.enterOnce?.(call.signal);
+      leave = context.enterOnce && (await enterOrWait(context.enterOnce, call.signal));
       await inDoubt(call, context);
     };
     try {

@@ -1,4 +1,5 @@
 import type { FreeSlot } from '../../../engine/slots.ts';
+import { enterOrWait } from '../../../engine/under-way.ts';
 import type { PlannedAction, RunEventBody } from '../../../events/run-event.ts';
 import type { PlanState } from '../../../events/run-state.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
@@ -68,7 +69,8 @@ async function endOf(
   let lost: unknown;
   let leave: FreeSlot | undefined;
   const acting: Acting = async (repeatable) => {
-    if (!repeatable) leave = await the.context.enterOnce?.(signal);
+    const { enterOnce } = the.context;
+    if (!repeatable && enterOnce !== undefined) leave = await enterOrWait(enterOnce, signal);
     if (known === undefined) journal.append({ type: 'plan.acting', ...place, repeatable }, cause);
     if (repeatable) return;
     await journal.flushed().catch((thrown: unknown) => {

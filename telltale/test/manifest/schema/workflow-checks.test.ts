@@ -448,3 +448,15 @@ describe('tasks', () => {
     ]);
   });
 });
+
+describe('a manual trigger', () => {
+  it('is told that it keeps no concurrency, where one is written', () => {
+    const manual = (keys: object) => ({ ...steps(step('a')), trigger: { type: 'manual', ...keys } });
+    expect(found(manual({ concurrency: { max: 2 } }))).toEqual([
+      'warning concurrency_by_hand trigger.concurrency',
+    ]);
+    expect(found(manual({ priority: 1 }))).toEqual([]);
+    const schedule = { type: 'schedule', every: '1h', concurrency: { max: 1 } };
+    expect(found({ ...steps(step('a')), trigger: schedule })).toEqual([]);
+  });
+});

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { describePostgresFailure, isBroken } from '../../src/store/postgres/describe-postgres-failure.ts';
@@ -9,18 +9,16 @@ import { MIGRATIONS, type Migration } from '../../src/store/postgres/schema/migr
 import { freePort } from '../servers/free-port.ts';
 import { append, outcome } from './appending.ts';
 import { PATIENT } from './eventually.ts';
-import { type PostgresHome, postgresHome } from './postgres-home.ts';
+import { type PostgresHome, useHome } from './postgres-home.ts';
 
 const RUN = { kind: 'run', name: 'flow', status: 'running', title: 'A run' } as const;
 const SECRET = 'geheim';
 const clock = createSystemClock();
 
 let home: PostgresHome;
-beforeAll(async () => {
-  home = await postgresHome();
-}, PATIENT.timeout);
-afterEach(() => home.next());
-afterAll(() => home.remove());
+useHome((made) => {
+  home = made;
+});
 
 /** Tables, columns and functions of the test's schema: what a refusal must not have changed. */
 const picture = () =>

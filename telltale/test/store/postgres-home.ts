@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-store-options.ts';
 import type { SharedStore } from '../../src/store/shared-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type TestDatabase, testDatabase } from '../servers/shared-postgres.ts';
+import { PATIENT } from './eventually.ts';
 
 export type SharedByAll = Store & { readonly shared: SharedStore };
 
@@ -20,6 +22,17 @@ export interface PostgresHome {
   /** Closes the stores, and takes another schema. */
   next(): Promise<void>;
   remove(): Promise<void>;
+}
+
+/** For the tests of a file, each of which has a schema of its own; given before the first of them. */
+export function useHome(given: (home: PostgresHome) => void): void {
+  let home: PostgresHome;
+  beforeAll(async () => {
+    home = await postgresHome();
+    given(home);
+  }, PATIENT.timeout);
+  afterEach(() => home.next());
+  afterAll(() => home.remove());
 }
 
 export async function postgresHome(): Promise<PostgresHome> {

@@ -1,10 +1,10 @@
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-store-options.ts';
 import { append, outcome } from './appending.ts';
 import { type CutProxy, openCutProxy } from './cut-proxy.ts';
 import { eventually, PATIENT } from './eventually.ts';
-import { type PostgresHome, postgresHome, type SharedByAll } from './postgres-home.ts';
+import { type PostgresHome, type SharedByAll, useHome } from './postgres-home.ts';
 
 const RUN = { kind: 'run', name: 'flow', status: 'running', title: 'A run' } as const;
 const WORKER = { role: 'worker', host: 'here', version: '0', capacity: 1, working: 0 } as const;
@@ -12,11 +12,9 @@ const LEASE_MS = 500;
 const QUICK = { beatMs: 50, leaseMs: LEASE_MS, lookMs: 100 } as const;
 
 let home: PostgresHome;
-beforeAll(async () => {
-  home = await postgresHome();
-}, PATIENT.timeout);
-afterEach(() => home.next());
-afterAll(() => home.remove());
+useHome((made) => {
+  home = made;
+});
 
 const names = async (store: SharedByAll) => (await store.shared.orphans(100)).map(({ stream }) => stream);
 const quick = (options: Partial<PostgresStoreOptions> = {}) => home.open({ timing: QUICK, ...options });

@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { WorkerNote } from '../../src/store/shared-store.ts';
 import type { Append, StreamHead, StreamWriter } from '../../src/store/store.ts';
 import { append, outcome } from './appending.ts';
 import { eventually, PATIENT } from './eventually.ts';
-import { type PostgresHome, postgresHome, type SharedByAll } from './postgres-home.ts';
+import { type PostgresHome, type SharedByAll, useHome } from './postgres-home.ts';
 
 const RUN: StreamHead = { kind: 'run', name: 'flow', status: 'running', title: 'A run' };
 const SESSION: StreamHead = { kind: 'session', name: 'agent', status: 'running', title: 'A session' };
@@ -13,11 +13,9 @@ const QUICK = { timing: { beatMs: 50, leaseMs: 500 } } as const;
 const MESSAGE = { kind: 'steer', from: 'tester', body: 1 };
 
 let home: PostgresHome;
-beforeAll(async () => {
-  home = await postgresHome();
-}, PATIENT.timeout);
-afterEach(() => home.next());
-afterAll(() => home.remove());
+useHome((made) => {
+  home = made;
+});
 
 /** Ends the connections that listen, as a network does. */
 const cutListeners = () =>

@@ -8,11 +8,12 @@ import type { Store } from '../store.ts';
 import { storeClosed } from '../store-errors.ts';
 import { createAsk, createAskPrepared } from './ask.ts';
 import { createAttention } from './attention.ts';
+import { createDeadAndBack } from './dead-and-back.ts';
 import { createDoubtfulStreams } from './doubtful-streams.ts';
 import { createRunGroup } from './group/run-group.ts';
 import { createOwnStreams } from './own-streams.ts';
 import { createOwnership } from './ownership.ts';
-import { type Patience, patiently } from './patience.ts';
+import type { Patience } from './patience.ts';
 import { parsePostgresAddress } from './postgres-address.ts';
 import { createOutlet, createPostgresBackend } from './postgres-backend.ts';
 import { createPostgresClients } from './postgres-clients.ts';
@@ -34,8 +35,6 @@ import { createWriterLink } from './writer-link.ts';
 /** Connections of the pool, for reads. Two more are the writer's and the listener's. */
 const POOL_SIZE = 4;
 const STAY_MS = 1_000;
-/** Of a silence that nobody is taken for dead for. */
-const NEVER_MS = 1e15;
 /** For looking at every row of the log. */
 const LONG_ANSWER_MS = 3_600_000;
 const GRAPH_LOCK_TIMEOUT_MS = 10_000;
@@ -97,25 +96,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const ask = createAskPrepared(pool, patience);
   const outlet = createOutlet();
   const own = createOwnStreams();
-  ownership.onClaimedAgain(async (id) => {
-    const held = own.all();
-    await pool.query(
-      `UPDATE "${schema}".heads h SET owner = $1 FROM (
-        SELECT g.id FROM "${schema}".heads g JOIN unnest($2::bigint[], $3::bigint[]) AS o(id, epoch)
-          ON g.id = o.id AND g.epoch = o.epoch WHERE NOT EXISTS (
-            SELECT 1 FROM "${schema}".owners w WHERE w.id = g.owner AND w.gone_at IS NULL) ORDER BY g.id FOR UPDATE OF g
-      ) own WHERE h.id = own.id`,
-      [id, held.map(([stream]) => stream), held.map(([, epoch]) => epoch)],
-    );
-  });
-  /** Buries the dead, where this process can tell who is. */
-  const sweep = async (): Promise<void> => {
-    // Asked anew at each try: between two of them it may have been cut off.
-    await patiently(patience, () => {
-      const leaseMs = ownership.isSteady() ? timing.leaseMs : NEVER_MS;
-      return pool.query(`SELECT "${schema}".sweep_2($1, $2)`, [ownership.id, leaseMs]);
-    });
-  };
+  const sweep = createDeadAndBack({ pool, schema, leaseMs: timing.leaseMs, patience, ownership, own });
   const attention = createAttention({
     ask,
     schema,

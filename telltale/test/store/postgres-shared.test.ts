@@ -308,6 +308,16 @@ test('whoever looks for orphans hears of streams that were let go of and of mess
   let [calls, own] = [0, 0];
   const end = other.shared.onOrphans(() => calls++);
   store.shared.onOrphans(() => own++);
+  // Each has to know first that the other listens; what is rung before that may be lost, or come twice.
+  for (let n = 0; calls === 0 || own === 0; n++) {
+    await (await store.create(`first ${n}`, RUN)).release();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  for (let before = -1; before !== calls + own; ) {
+    before = calls + own;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  [calls, own] = [0, 0];
   const writer = await store.create('s', RUN);
   await writer.release();
   await until(() => calls === 1 && own === 1);

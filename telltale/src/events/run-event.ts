@@ -23,6 +23,9 @@ export interface RunOrigin {
   readonly agents: readonly string[];
 }
 
+/** What a run waits for (`workflow.waiting`) whose trigger allows only so many at a time. */
+export const ITS_TURN = 'its turn';
+
 /** A question to a person: the run goes on with their answer. */
 export interface ApprovalRequest {
   readonly review: string;

@@ -9,7 +9,7 @@ const page = readFileSync(new URL('../../../docs/triggers.md', import.meta.url),
 const manifests = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
 
 test('every workflow of docs/triggers.md is right, and its triggers can be watched or listened for', async () => {
-  expect(manifests).toHaveLength(5);
+  expect(manifests).toHaveLength(6);
   for (const text of manifests) {
     const source = { label: 'triggers.md', bytes: Buffer.from(text), folder: '/' };
     const { diagnostics, projects } = await loadManifests([source], { env: {}, root: '/', cwd: '/' });

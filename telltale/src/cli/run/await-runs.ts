@@ -8,9 +8,9 @@ import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
 import { brief } from '../view/brief.ts';
 import { errorText } from '../view/describe-event.ts';
+import { waitingText } from '../view/describe-run-event.ts';
 import { countText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
-import { waitingText } from '../view/run-state-lines.ts';
 import type { SetOff } from './follow-session.ts';
 import type { RunMode } from './run-mode.ts';
 

@@ -1,4 +1,4 @@
-import type { RunEvent, RunEventOf } from '../../events/run-event.ts';
+import { ITS_TURN, type RunEvent, type RunEventOf } from '../../events/run-event.ts';
 import { printable } from '../../manifest/printable.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
@@ -19,7 +19,7 @@ function said(event: RunEvent, room: number): string {
     case 'workflow.resumed':
       return `by ${safe(event.by)}`;
     case 'workflow.waiting':
-      return `for ${safe(event.for)}${event.due === undefined ? '' : `, until ${timeText(event.due)}`}`;
+      return `for ${safe(waitingText(event))}`;
     case 'workflow.completed':
       return brief(event.output, room);
     case 'workflow.failed':
@@ -131,3 +131,7 @@ function originText({ origin }: RunEventOf<'workflow.started'>): string {
   if (origin.leads === true) return `, leading ${safe(origin.session.id)}`;
   return `, for ${origin.action === undefined ? '' : `${safe(origin.action)} of `}${safe(origin.session.id)}`;
 }
+
+/** A turn has no time of its own: its run only looks again then. */
+export const waitingText = ({ for: what, due }: { readonly for: string; readonly due?: number }): string =>
+  due === undefined || what === ITS_TURN ? what : `${what}, until ${timeText(due)}`;

@@ -2,7 +2,7 @@ import type { RunState, StepState } from '../../events/run-state.ts';
 import type { Palette } from '../../manifest/palette.ts';
 import { brief } from './brief.ts';
 import { errorText } from './describe-event.ts';
-import { SKIPPED } from './describe-run-event.ts';
+import { SKIPPED, waitingText } from './describe-run-event.ts';
 import { costText, countText, spanText, timeText } from './figures.ts';
 import { harmlessLine } from './harmless.ts';
 import type { StateLinesOptions } from './state-lines.ts';
@@ -66,9 +66,6 @@ export function runStateLines(state: RunState, options: StateLinesOptions): read
   );
   return lines;
 }
-
-export const waitingText = ({ for: what, due }: { readonly for: string; readonly due?: number }): string =>
-  due === undefined ? what : `${what}, until ${timeText(due)}`;
 
 function originLines({ origin }: RunState): readonly (readonly [label: string, text: string])[] {
   const { parent, session, trigger, action, chain } = origin;

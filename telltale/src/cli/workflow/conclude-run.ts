@@ -5,9 +5,9 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import type { RunMode } from '../run/run-mode.ts';
 import { namingStore } from '../session/store-location.ts';
+import { waitingText } from '../view/describe-run-event.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
-import { waitingText } from '../view/run-state-lines.ts';
 import type { FollowedRun } from './follow-workflow.ts';
 import { waitingLines } from './waiting-lines.ts';
 

@@ -5,7 +5,6 @@ import { conditions } from './conditions.ts';
 import { cron } from './cron.ts';
 import { test } from './decision.ts';
 import { eventType } from './event-types.ts';
-import { finding } from './finding.ts';
 import { name, nonEmptyText } from './names.ts';
 import { count, flag } from './numbers.ts';
 import { once } from './once.ts';
@@ -32,19 +31,6 @@ const pacing = once(() => ({
     },
   ).optional(),
 }));
-
-/** Said where it is written, since nothing else would: a run that somebody asks for begins. */
-function byHand(ctx: z.core.ParsePayload): void {
-  if (ctx.value !== undefined)
-    ctx.issues.push(
-      finding(ctx.value, {
-        severity: 'warning',
-        code: 'concurrency_by_hand',
-        message: 'A manual trigger keeps no "concurrency": whoever starts the workflow starts it.',
-        hint: 'Put "max_parallel" on the tool that is to be spared, or have a schedule, a hook or metadata start it.',
-      }),
-    );
-}
 
 const matching = () => ({
   conditions: conditions('The condition map.').optional(),
@@ -179,7 +165,7 @@ const triggers = () => ({
     {
       type: z.literal('manual'),
       priority: pacing().priority,
-      concurrency: pacing().concurrency.check(byHand),
+      concurrency: pacing().concurrency,
     },
   ).describe('CLI, API, console, or an action of type workflow.'),
 });

@@ -3,7 +3,9 @@ import type { Cause } from '../../events/event.ts';
 import type { RunOrigin } from '../../events/run-event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import { createRun } from './open-run.ts';
+import { handGate } from '../outside/hand-gate.ts';
+import type { Turns } from '../outside/turns.ts';
+import { makeInTurn } from './make-in-turn.ts';
 import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
 import type { BoardListener, RunBoard } from './run-board.ts';
@@ -31,7 +33,7 @@ export interface CalledRun {
 
 /** Calls a workflow and waits for its end: from its start, or from where its log ends. */
 export async function callRun(
-  edges: RunsEdges & { readonly board: RunBoard },
+  edges: RunsEdges & { readonly board: RunBoard; readonly turns: Turns },
   call: CalledRun,
 ): Promise<Json> {
   const { board, store, engine } = edges;
@@ -41,7 +43,8 @@ export async function callRun(
   signal.throwIfAborted();
   const known = await store.info(id);
   if (known === undefined || known.head === 0) {
-    const held = await createRun(edges, { ...call, input });
+    const gate = handGate(workflow, ground.agent.manifest.name, origin);
+    const held = await makeInTurn(edges, gate, { ...call, input });
     const entry = board.entry(id);
     entry.ground = ground;
     entry.fresh = held;

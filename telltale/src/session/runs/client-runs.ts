@@ -3,12 +3,14 @@ import { decodeRunEvent } from '../../events/run-codec.ts';
 import type { RunState } from '../../events/run-state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { handGate } from '../outside/hand-gate.ts';
+import type { Turns } from '../outside/turns.ts';
 import { clientRefusal } from './client-refusal.ts';
 import { settleRun } from './client-settle.ts';
 import { standingOf } from './client-standing.ts';
 import type { ClientRuns, ClientRunsOptions, OpenClientRun } from './client-types.ts';
 import { committedRun, viewOf } from './client-view.ts';
-import { createRun } from './open-run.ts';
+import { makeInTurn } from './make-in-turn.ts';
 import { readInput } from './read-input.ts';
 import { readGround } from './realm.ts';
 import type { RunBoard } from './run-board.ts';
@@ -22,7 +24,7 @@ const MAX_LISTED = 500;
 const MAX_ABOVE = 100;
 
 export function createClientRuns(
-  edges: RunsEdges & { readonly board: RunBoard },
+  edges: RunsEdges & { readonly board: RunBoard; readonly turns: Turns },
   { agents = [], acceptChanges = false }: ClientRunsOptions = {},
 ): ClientRuns {
   const { store, board, engine, ids } = edges;
@@ -45,7 +47,7 @@ export function createClientRuns(
       const refusal = clientRefusal(manifest, workflowsOf(agent));
       if (refusal !== undefined) throw refusal;
       const id = ids.next('run');
-      const held = await createRun(edges, {
+      const held = await makeInTurn(edges, handGate(manifest, agent.manifest.name), {
         ...{ id, workflow: manifest, ground: { agent }, input: readInput(agent, manifest, given) },
         balance: agent.manifest.budget?.balance,
         origin: { client, chain: [manifest.name], agents: [agent.manifest.name] },

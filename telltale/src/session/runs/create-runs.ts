@@ -8,7 +8,9 @@ import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import { isInCode } from '../define/agent-code.ts';
 import type { Lead } from '../guide/lead.ts';
 import type { BegunRun } from '../outside/begun-run.ts';
+import { handGate } from '../outside/hand-gate.ts';
 import { listen } from '../outside/listen.ts';
+import { createTurns } from '../outside/turns.ts';
 import { createBeginnings } from './beginnings.ts';
 import { type CalledRun, callRun, cancelRun } from './call-run.ts';
 import { cancelStranded } from './cancel-stranded.ts';
@@ -17,6 +19,7 @@ import type { ClientRuns, ClientRunsOptions } from './client-types.ts';
 import type { DriveRun } from './drive-run.ts';
 import { groupOfRun } from './group-of-run.ts';
 import { createLiveRun } from './live-run.ts';
+import { makeInTurn } from './make-in-turn.ts';
 import { beginRun, createRun, type HeldRun, type NewRun } from './open-run.ts';
 import { watchWaiting } from './parked-runs.ts';
 import { readInput } from './read-input.ts';
@@ -24,7 +27,7 @@ import type { Ground } from './realm.ts';
 import { type BoardEntry, createRunBoard, type RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { runEnded, runLeads, runOfOther } from './run-errors.ts';
-import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
+import { type EndMessage, RUN_CANCEL, RUN_SIGNAL, RUN_TURN } from './run-messages.ts';
 import type { Listening, LoadedWorkflow, RunOptions, Workflows } from './run-types.ts';
 import { endMessage } from './tell-end.ts';
 import { isOver, workOnRun } from './work-on-run.ts';
@@ -69,8 +72,15 @@ export type MakeDrive = (
 ) => DriveRun;
 
 export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
-  const edges = { ...given, board: createRunBoard(), leads: new Map<string, Lead>() };
-  const { store, engine, board, ids, clock } = edges;
+  const { store, engine, ids, clock } = given;
+  const board = createRunBoard();
+  const turns = createTurns({
+    ...{ clock, tables: store.tables, info: store.info, onError: given.onError },
+    cancel: (run, reason) => cancelRun({ board, engine }, run, reason, 'trigger'),
+    // Whoever has it parked, or finds it, goes on with it: this process may be about to end.
+    wake: async (run) => void (await store.send(run, { kind: RUN_TURN, from: 'runtime', body: null })),
+  });
+  const edges = { ...given, board, turns, leads: new Map<string, Lead>() };
   const call: Runs['call'] = (called) => callRun(edges, called);
   const pass: Runs['pass'] = (run, event, data, from) =>
     engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
@@ -89,7 +99,9 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
         balance: agent.manifest.budget?.balance,
         origin: { ...of, chain: [manifest.name], agents: [agent.manifest.name] },
       };
-      const held = asked === undefined && !queued ? beginRun(edges, run) : await createRun(edges, run);
+      const gate = handGate(manifest, agent.manifest.name, run.origin);
+      const isOurs = asked === undefined && !queued && gate === undefined;
+      const held = isOurs ? beginRun(edges, run) : await makeInTurn(edges, gate, run);
       if (queued) return handOver(held);
       const entry = board.entry(id);
       entry.ground = { agent };

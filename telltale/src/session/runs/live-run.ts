@@ -1,3 +1,4 @@
+import { ITS_TURN } from '../../events/run-event.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { cancelRun } from './call-run.ts';
 import { followRun } from './follow-run.ts';
@@ -40,7 +41,8 @@ export function createLiveRun(
       refuse(error);
     },
     onWaiting(waiting) {
-      if (onWaiting === 'release') finish({ run: id, status: 'waiting', waiting });
+      if (waiting.for === ITS_TURN) stay();
+      else if (onWaiting === 'release') finish({ run: id, status: 'waiting', waiting });
     },
     onError: refuse,
   };
@@ -49,6 +51,7 @@ export function createLiveRun(
   // A run that is held may wait for a message only, and nothing else may keep the process.
   let disarm: () => void = () => undefined;
   const stay = () => {
+    disarm();
     disarm = edges.clock.after(STAY_MS, stay);
   };
   if (onWaiting === 'hold') stay();

@@ -4,7 +4,7 @@ import type { InboxMessage, StreamWriter } from '../../store/store.ts';
 import { type Drain, drainInbox } from '../drain-inbox.ts';
 import { takeRunAnswer } from './answer-run.ts';
 import { takeClaim } from './client-claim.ts';
-import { RUN_CANCEL, RUN_CHILD, RUN_CLAIM, RUN_REVIEW, RUN_SIGNAL } from './run-messages.ts';
+import { RUN_CANCEL, RUN_CHILD, RUN_CLAIM, RUN_REVIEW, RUN_SIGNAL, RUN_TURN } from './run-messages.ts';
 
 export interface RunInboxEdges {
   readonly writer: StreamWriter;
@@ -63,6 +63,9 @@ export function takeMessage(
       return;
     case RUN_CHILD:
       note('a run that it called goes on');
+      return;
+    case RUN_TURN:
+      note('its turn has come');
       return;
   }
   note(`${kind}: ${JSON.stringify(body)}`);

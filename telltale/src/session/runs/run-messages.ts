@@ -15,6 +15,8 @@ export const RUN_REVIEW = 'review';
 export const RUN_CLAIM = 'claim';
 /** A run that a step called has ended, or waits no more. */
 export const RUN_CHILD = 'child';
+/** The run's turn has come: its trigger allows only so many at a time. */
+export const RUN_TURN = 'turn';
 
 /** What a run asks of its session. */
 export interface AskMessage {

@@ -21,7 +21,10 @@ export interface RunOptions<Input = JsonObject> {
   readonly id?: string;
   /** Cancels the run when it is aborted. */
   readonly signal?: AbortSignal;
-  /** `release` (default): a run that only waits is let go of, and `result` says so. `hold`: it is waited for. */
+  /**
+   * `release` (default): a run that only waits is let go of, and `result` says so. `hold`: it is waited for. One that
+   * waits for its turn is waited for in any case.
+   */
   readonly onWaiting?: 'release' | 'hold';
   /** Only written down: it is worked on by whoever takes it up. Its result is then `interrupted`, once it is on the log. */
   readonly queued?: boolean;

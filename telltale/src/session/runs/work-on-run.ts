@@ -1,6 +1,9 @@
 import type { WorkEnd } from '../../engine/engine.ts';
+import { ITS_TURN } from '../../events/run-event.ts';
 import type { RunState, RunStatus } from '../../events/run-state.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { type HandGate, handGate } from '../outside/hand-gate.ts';
+import type { Turns } from '../outside/turns.ts';
 import type { DriveRun, RunWalkEnd } from './drive-run.ts';
 import { acquireRun, type HeldRun } from './open-run.ts';
 import { rest, stillWaits } from './parked-runs.ts';
@@ -14,6 +17,7 @@ import { tellEnd } from './tell-end.ts';
 export interface WorkEdges extends RunsEdges {
   readonly board: RunBoard;
   readonly drive: DriveRun;
+  readonly turns: Turns;
 }
 
 /** Where a run cannot be taken for now, and nobody waits for it here. */
@@ -135,8 +139,13 @@ async function work(
     if (state.seq > 1) await inbox.now();
     else if (!held.isNew()) inbox.now().catch((thrown) => driven.letGo(toRuntimeError(thrown)));
     if (state.cancelling !== undefined) driven.cancel(state.cancelling.reason, state.cancelling.by);
-    const end = await driven.run().catch(brokenOff(held));
-    return await settle(edges, entry, held, end, () => inbox.lastNews() > driven.seen());
+    const gate = handGate(realm.workflow, state.manifest.agent, state.origin);
+    const waits = gate === undefined ? undefined : await waitForTurn(edges, gate, held);
+    const end = waits ?? (await driven.run().catch(brokenOff(held)));
+    const ended = await settle(edges, entry, held, end, () => inbox.lastNews() > driven.seen());
+    if (gate !== undefined && isOver(state.status))
+      await edges.turns.leave(gate, state.id).catch(edges.onError);
+    return ended;
   } finally {
     signal.removeEventListener('abort', letGo);
     entry.cancel = undefined;
@@ -168,6 +177,19 @@ async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Pr
       journal.append({ type: 'audit', who: 'runtime', what: `It cannot go on here. ${message} ${hint}` });
     return unable(error);
   }
+}
+
+/** Whoever's end lets a run go on may die before it says so. */
+const TURN_LOOK_MS = 60_000;
+
+/** Where it is not its turn. One that is to be ended needs none. */
+async function waitForTurn(
+  { turns, clock }: WorkEdges,
+  gate: HandGate,
+  { journal: { state } }: HeldRun,
+): Promise<RunWalkEnd | undefined> {
+  if (state.cancelling !== undefined || (await turns.take(gate, state.id)) === 'in') return undefined;
+  return { kind: 'parked', for: ITS_TURN, due: clock.now() + TURN_LOOK_MS };
 }
 
 /** What escapes from a walk is a mistake of ours, unless the log is lost: the run ends with it rather than hang. */

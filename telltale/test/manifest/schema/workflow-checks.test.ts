@@ -450,13 +450,9 @@ describe('tasks', () => {
 });
 
 describe('a manual trigger', () => {
-  it('is told that it keeps no concurrency, where one is written', () => {
+  it('may say how many run at a time, and has no pace else', () => {
     const manual = (keys: object) => ({ ...steps(step('a')), trigger: { type: 'manual', ...keys } });
-    expect(found(manual({ concurrency: { max: 2 } }))).toEqual([
-      'warning concurrency_by_hand trigger.concurrency',
-    ]);
-    expect(found(manual({ priority: 1 }))).toEqual([]);
-    const schedule = { type: 'schedule', every: '1h', concurrency: { max: 1 } };
-    expect(found({ ...steps(step('a')), trigger: schedule })).toEqual([]);
+    expect(found(manual({ concurrency: { max: 2, when_busy: 'queue' } }))).toEqual([]);
+    expect(found(manual({ cooldown: '1m' }))).toEqual(['unknown_key trigger.cooldown']);
   });
 });

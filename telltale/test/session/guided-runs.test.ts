@@ -83,7 +83,7 @@ describe('the tasks of a run', () => {
 
   it('fail with the session that works on them; another try has a session of its own', async () => {
     const { open, load } = await stage(task('a', ', agent: ann, retry: { max: 1, backoff: 1ms }'), {
-      ...worker('ann', [[{ call: 'fails', run: { on_error: 'fail' } }]]),
+      ...worker('ann', [[{ call: 'fails', run: { on_error: 'fail', mode: 'sync' } }]]),
       ...tool('fails', "throw new Error('no luck');"),
     });
     const runtime = await open();

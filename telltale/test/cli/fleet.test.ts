@@ -31,7 +31,7 @@ implementation: { module: ./hold.mjs }
   'agent.yml': `kind: Agent
 name: helper
 model: scripted:./turns.yml
-import: { tools: [./hold.yml], workflows: [./flow.yml, ./sleep.yml] }
+import: { tools: [./hold.yml], workflows: [./flow.yml, ./sleep.yml, ./single.yml] }
 instructions: Do it.
 `,
   'flow.yml': `kind: Workflow
@@ -41,6 +41,11 @@ steps: [{ name: say, type: script, script: "'said'" }]
   'sleep.yml': `kind: Workflow
 name: sleep
 steps: [{ name: rest, type: wait, event: custom, match: { name: up } }, { name: say, type: script, script: "'said'" }]
+`,
+  'single.yml': `kind: Workflow
+name: single
+trigger: { type: manual, concurrency: { max: 1, when_busy: queue } }
+steps: [{ name: rest, type: wait, event: custom }]
 `,
   'turns.yml': `turns:
   - |
@@ -319,6 +324,35 @@ describe('a fleet', () => {
     expect(status).toBe(201);
     await fleet.run('worker', '--capacity', '4');
     await expect.poll(async () => (await full.get(`/runs/${body.id}`)).status).toBe('completed');
+  });
+
+  it('gives runs that were started by hand their turns, over all its servers, also those of one that was killed', async () => {
+    const fleet = newFleet();
+    const [server, other] = [
+      await fleet.run('serve', '--port', '0'),
+      await fleet.run('serve', '--port', '0'),
+    ];
+    const waitsFor = (run: string) =>
+      expect.poll(
+        async () => (await server.get(`/runs/${run}/state`)).waiting as { readonly for: string } | undefined,
+      );
+    const begin = async (at: Started) =>
+      String((await at.post('/runs', { agent: 'helper', workflow: 'single' })).body.id);
+    const first = await begin(server);
+    await waitsFor(first).toMatchObject({ for: 'event custom' });
+    const second = await begin(other);
+    await waitsFor(second).toMatchObject({ for: 'its turn' });
+    const third = await begin(other);
+    await waitsFor(third).toMatchObject({ for: 'its turn' });
+    for (const [run, next] of [
+      [first, second],
+      [second, third],
+    ] as const) {
+      expect((await server.post(`/runs/${run}/signal`, { event: 'custom' })).status).toBe(202);
+      await waitsFor(next).toMatchObject({ for: 'event custom' });
+      expect((await server.get(`/runs/${run}`)).status).toBe('completed');
+      await other.kill('SIGKILL');
+    }
   });
 
   it('goes on with a run by the same manifest, wherever that lies on the worker', async () => {

@@ -179,8 +179,9 @@ async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Pr
   }
 }
 
-/** Whoever's end lets a run go on may die before it says so. */
-const TURN_LOOK_MS = 60_000;
+/** Whoever's end lets a run go on may die before it says so: it looks itself, each time after twice as long. */
+const FIRST_TURN_LOOK_MS = 60_000;
+const LAST_TURN_LOOK_MS = 1_800_000;
 
 /** Where it is not its turn. One that is to be ended needs none. */
 async function waitForTurn(
@@ -189,7 +190,9 @@ async function waitForTurn(
   { journal: { state } }: HeldRun,
 ): Promise<RunWalkEnd | undefined> {
   if (state.cancelling !== undefined || (await turns.take(gate, state.id)) === 'in') return undefined;
-  return { kind: 'parked', for: ITS_TURN, due: clock.now() + TURN_LOOK_MS };
+  const waited = clock.now() - state.startedAt;
+  const ms = Math.min(Math.max(waited, FIRST_TURN_LOOK_MS), LAST_TURN_LOOK_MS);
+  return { kind: 'parked', for: ITS_TURN, due: clock.now() + ms };
 }
 
 /** What escapes from a walk is a mistake of ours, unless the log is lost: the run ends with it rather than hang. */

@@ -10,10 +10,10 @@ import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
 import type { BoardListener, RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
+import { isOver, resultOf } from './run-end.ts';
 import { chainTooLong, MAX_CHAIN, runCancelled, runFailed, runIdTaken } from './run-errors.ts';
 import { RUN_CANCEL } from './run-messages.ts';
 import type { RunResult } from './run-types.ts';
-import { isOver, resultOf } from './work-on-run.ts';
 
 export interface CalledRun {
   /** The same for the same call, so that the run is found again after a crash. */

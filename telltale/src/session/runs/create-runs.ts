@@ -26,11 +26,12 @@ import { readInput } from './read-input.ts';
 import type { Ground } from './realm.ts';
 import { type BoardEntry, createRunBoard, type RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
+import { isOver } from './run-end.ts';
 import { runEnded, runLeads, runOfOther } from './run-errors.ts';
 import { type EndMessage, RUN_CANCEL, RUN_SIGNAL, RUN_TURN } from './run-messages.ts';
 import type { Listening, LoadedWorkflow, RunOptions, Workflows } from './run-types.ts';
 import { endMessage } from './tell-end.ts';
-import { isOver, workOnRun } from './work-on-run.ts';
+import { workOnRun } from './work-on-run.ts';
 import { workflowsOf } from './workflow-catalog.ts';
 
 /** A run that a trigger of a session started. */

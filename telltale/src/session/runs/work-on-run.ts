@@ -1,8 +1,6 @@
 import type { WorkEnd } from '../../engine/engine.ts';
-import { ITS_TURN } from '../../events/run-event.ts';
-import type { RunState, RunStatus } from '../../events/run-state.ts';
 import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import { type HandGate, handGate } from '../outside/hand-gate.ts';
+import { handGate } from '../outside/hand-gate.ts';
 import type { Turns } from '../outside/turns.ts';
 import type { DriveRun, RunWalkEnd } from './drive-run.ts';
 import { acquireRun, type HeldRun } from './open-run.ts';
@@ -10,9 +8,10 @@ import { rest, stillWaits } from './parked-runs.ts';
 import { enterRealm, type Realm, readGround } from './realm.ts';
 import type { BoardEntry, RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
+import { isOver, resultOf } from './run-end.ts';
 import { createRunInbox } from './run-inbox.ts';
-import type { RunResult } from './run-types.ts';
-import { tellEnd } from './tell-end.ts';
+import { leave, settleWalk } from './settle-walk.ts';
+import { waitForTurn } from './wait-for-turn.ts';
 
 export interface WorkEdges extends RunsEdges {
   readonly board: RunBoard;
@@ -142,7 +141,7 @@ async function work(
     const gate = handGate(realm.workflow, state.manifest.agent, state.origin);
     const waits = gate === undefined ? undefined : await waitForTurn(edges, gate, held);
     const end = waits ?? (await driven.run().catch(brokenOff(held)));
-    const ended = await settle(edges, entry, held, end, () => inbox.lastNews() > driven.seen());
+    const ended = await settleWalk(edges, entry, held, end, () => inbox.lastNews() > driven.seen());
     if (gate !== undefined && isOver(state.status))
       await edges.turns.leave(gate, state.id).catch(edges.onError);
     return ended;
@@ -179,109 +178,8 @@ async function findRealm(edges: WorkEdges, entry: BoardEntry, held: HeldRun): Pr
   }
 }
 
-/** Whoever's end lets a run go on may die before it says so: it looks itself, each time after twice as long. */
-const FIRST_TURN_LOOK_MS = 60_000;
-const LAST_TURN_LOOK_MS = 1_800_000;
-
-/** Where it is not its turn. One that is to be ended needs none. */
-async function waitForTurn(
-  { turns, clock }: WorkEdges,
-  gate: HandGate,
-  { journal: { state } }: HeldRun,
-): Promise<RunWalkEnd | undefined> {
-  if (state.cancelling !== undefined || (await turns.take(gate, state.id)) === 'in') return undefined;
-  const waited = clock.now() - state.startedAt;
-  const ms = Math.min(Math.max(waited, FIRST_TURN_LOOK_MS), LAST_TURN_LOOK_MS);
-  return { kind: 'parked', for: ITS_TURN, due: clock.now() + ms };
-}
-
 /** What escapes from a walk is a mistake of ours, unless the log is lost: the run ends with it rather than hang. */
 const brokenOff =
   ({ lost }: HeldRun) =>
   (thrown: unknown): RunWalkEnd =>
     lost() === undefined ? { kind: 'failed', error: toRuntimeError(thrown).toJSON() } : { kind: 'stopped' };
-
-/** Writes down how the walk ended, and tells who waits for it. */
-async function settle(
-  edges: WorkEdges,
-  entry: BoardEntry,
-  held: HeldRun,
-  end: RunWalkEnd,
-  hasNews: () => boolean,
-): Promise<WorkEnd> {
-  const { journal } = held;
-  const { state } = journal;
-  switch (end.kind) {
-    case 'stopped':
-      return letGoOf(edges, entry, held);
-    case 'parked': {
-      const waiting = { for: end.for, ...(end.due === undefined ? {} : { due: end.due }) };
-      // One that was held for its client says so already.
-      if (state.status !== 'waiting') journal.append({ type: 'workflow.waiting', ...waiting });
-      if (!(await isWritten(held))) return letGoOf(edges, entry, held);
-      if (hasNews()) return { kind: 'waiting', due: edges.clock.now() };
-      edges.board.park(entry, { seq: state.seq });
-      return { kind: 'waiting', ...(end.due === undefined ? {} : { due: end.due }) };
-    }
-    case 'completed':
-      journal.append({ type: 'workflow.completed', output: end.output });
-      break;
-    case 'failed':
-      journal.append({
-        type: 'workflow.failed',
-        error: end.error,
-        ...(end.step === undefined ? {} : { step: end.step }),
-      });
-      break;
-    case 'cancelled':
-      journal.append({ type: 'workflow.cancelled', reason: end.reason, by: end.by });
-      break;
-  }
-  // An end that could not be written is none: the log says that the run goes on.
-  if (!(await isWritten(held))) return letGoOf(edges, entry, held);
-  await tellEnd(edges, state);
-  return leave(edges, entry, resultOf(state));
-}
-
-const isWritten = ({ journal }: HeldRun): Promise<boolean> => isKept(journal.flushed());
-
-const isKept = (promise: Promise<void>): Promise<boolean> =>
-  promise.then(
-    () => true,
-    () => false, // `lost` knows why
-  );
-
-async function letGoOf(
-  edges: WorkEdges,
-  entry: BoardEntry,
-  { journal, lost, made }: HeldRun,
-): Promise<WorkEnd> {
-  const error = lost();
-  journal.seal();
-  // One that could not be made was not interrupted: whoever began it hears from there why there is none.
-  if (made !== undefined && !(await isKept(made))) {
-    edges.board.forget(entry.run);
-    return { kind: 'done' };
-  }
-  const told = error === undefined ? {} : { error: error.toJSON() };
-  return leave(edges, entry, { run: entry.run, status: 'interrupted', ...told });
-}
-
-function leave({ board }: WorkEdges, { run }: BoardEntry, result: RunResult): WorkEnd {
-  board.tell(run, ({ onEnd }) => onEnd(result));
-  board.forget(run);
-  return { kind: 'done' };
-}
-
-export const isOver = (status: RunStatus): boolean =>
-  status === 'completed' || status === 'failed' || status === 'cancelled';
-
-export function resultOf({ id, status, output, error, waiting }: RunState): RunResult {
-  return {
-    run: id,
-    status: status === 'running' ? 'interrupted' : status,
-    ...(output === undefined ? {} : { output }),
-    ...(error === undefined ? {} : { error }),
-    ...(waiting === undefined ? {} : { waiting }),
-  };
-}

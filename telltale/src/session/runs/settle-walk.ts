@@ -1,0 +1,82 @@
+import type { WorkEnd } from '../../engine/engine.ts';
+import type { RunWalkEnd } from './drive-run.ts';
+import type { HeldRun } from './open-run.ts';
+import type { BoardEntry, RunBoard } from './run-board.ts';
+import type { RunsEdges } from './run-edges.ts';
+import { resultOf } from './run-end.ts';
+import type { RunResult } from './run-types.ts';
+import { tellEnd } from './tell-end.ts';
+
+type SettleEdges = Pick<RunsEdges, 'store' | 'engine' | 'clock'> & { readonly board: RunBoard };
+
+/** Writes down how the walk ended, and tells who waits for it. */
+export async function settleWalk(
+  edges: SettleEdges,
+  entry: BoardEntry,
+  held: HeldRun,
+  end: RunWalkEnd,
+  hasNews: () => boolean,
+): Promise<WorkEnd> {
+  const { journal } = held;
+  const { state } = journal;
+  switch (end.kind) {
+    case 'stopped':
+      return letGoOf(edges, entry, held);
+    case 'parked': {
+      const waiting = { for: end.for, ...(end.due === undefined ? {} : { due: end.due }) };
+      // One that was held for its client says so already.
+      if (state.status !== 'waiting') journal.append({ type: 'workflow.waiting', ...waiting });
+      if (!(await isWritten(held))) return letGoOf(edges, entry, held);
+      if (hasNews()) return { kind: 'waiting', due: edges.clock.now() };
+      edges.board.park(entry, { seq: state.seq });
+      return { kind: 'waiting', ...(end.due === undefined ? {} : { due: end.due }) };
+    }
+    case 'completed':
+      journal.append({ type: 'workflow.completed', output: end.output });
+      break;
+    case 'failed':
+      journal.append({
+        type: 'workflow.failed',
+        error: end.error,
+        ...(end.step === undefined ? {} : { step: end.step }),
+      });
+      break;
+    case 'cancelled':
+      journal.append({ type: 'workflow.cancelled', reason: end.reason, by: end.by });
+      break;
+  }
+  // An end that could not be written is none: the log says that the run goes on.
+  if (!(await isWritten(held))) return letGoOf(edges, entry, held);
+  await tellEnd(edges, state);
+  return leave(edges, entry, resultOf(state));
+}
+
+const isWritten = ({ journal }: HeldRun): Promise<boolean> => isKept(journal.flushed());
+
+const isKept = (promise: Promise<void>): Promise<boolean> =>
+  promise.then(
+    () => true,
+    () => false, // `lost` knows why
+  );
+
+async function letGoOf(
+  edges: SettleEdges,
+  entry: BoardEntry,
+  { journal, lost, made }: HeldRun,
+): Promise<WorkEnd> {
+  const error = lost();
+  journal.seal();
+  // One that could not be made was not interrupted: whoever began it hears from there why there is none.
+  if (made !== undefined && !(await isKept(made))) {
+    edges.board.forget(entry.run);
+    return { kind: 'done' };
+  }
+  const told = error === undefined ? {} : { error: error.toJSON() };
+  return leave(edges, entry, { run: entry.run, status: 'interrupted', ...told });
+}
+
+export function leave({ board }: SettleEdges, { run }: BoardEntry, result: RunResult): WorkEnd {
+  board.tell(run, ({ onEnd }) => onEnd(result));
+  board.forget(run);
+  return { kind: 'done' };
+}

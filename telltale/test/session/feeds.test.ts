@@ -49,7 +49,7 @@ const prefixes = (events: readonly SessionEvent[]) =>
 describe('feeds in a session', () => {
   it('are shown when they change, cost nothing while they do not, and leave the prompt before them alone', async () => {
     const ran = await runAgent({
-      manifest: `${TOOLS}context_feeds: [{ id: tide, source: { type: tool, name: tide } }]\n`,
+      manifest: `${TOOLS}limits: { feed_deadline: 20s }\ncontext_feeds: [{ id: tide, source: { type: tool, name: tide } }]\n`,
       files: {
         ...source('tide'),
         'tide.json': '{"height":1}',

@@ -23,8 +23,19 @@ export interface RunOrigin {
   readonly agents: readonly string[];
 }
 
-/** What a run waits for (`workflow.waiting`) whose trigger allows only so many at a time. */
-export const ITS_TURN = 'its turn';
+/** What a run waits for (`workflow.waiting`) whose trigger allows only so many at a time, and behind which other. */
+export const turnBehind = (run: string): string => `${ITS_TURN} behind ${run}`;
+const ITS_TURN = 'its turn';
+export const isTurn = (what: string): boolean => what.startsWith(ITS_TURN);
+
+/** What people are told of a wait. A turn has no time of its own: its run only looks again then. */
+export const shownWait = ({ for: what, due }: Wait): Wait =>
+  due === undefined || isTurn(what) ? { for: what } : { for: what, due };
+
+interface Wait {
+  readonly for: string;
+  readonly due?: number;
+}
 
 /** A question to a person: the run goes on with their answer. */
 export interface ApprovalRequest {

@@ -1,5 +1,5 @@
 import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { RunEvent } from './run-event.ts';
+import { type RunEvent, shownWait } from './run-event.ts';
 import type { RunStatus } from './run-state.ts';
 
 /** What a list says of a workflow run: a fold of its events. */
@@ -84,7 +84,7 @@ function changesOf(before: RunSummary, event: SummedEvent): Partial<RunSummary> 
     case 'workflow.waiting':
       return {
         status: 'waiting',
-        waiting: { for: event.for, ...(event.due === undefined ? {} : { due: event.due }) },
+        waiting: shownWait(event),
       };
     case 'workflow.resumed':
       return { status: 'running' };

@@ -129,7 +129,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
   const store = {
     location: 'sqlite:fake.db',
     close: async () => {},
-    tables: { set: async () => {}, get: async () => true } as never,
+    tables: { set: async () => {}, get: async () => true, keys: async () => [] } as never,
     info: async (stream) => info(stream),
     list: async (filter) =>
       [...logs.keys(), ...runs.keys()]

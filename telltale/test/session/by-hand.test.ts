@@ -1,83 +1,26 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import fc from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
-import { createSystemClock, sleep } from '../../src/kernel/clock.ts';
-import { toRuntimeError } from '../../src/kernel/runtime-error.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createSystemClock } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import type { GateLimit } from '../../src/session/outside/gate-row.ts';
-import { createTurns, type Turns } from '../../src/session/outside/turns.ts';
 import { findWorkflow } from '../../src/session/runs/find-workflow.ts';
-import type { RunOptions, WorkflowRun } from '../../src/session/runs/run-types.ts';
-import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import type { Store, StreamInfo } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { mortal } from '../../src/testing/mortal-store.ts';
 import { eventually } from '../store/eventually.ts';
-import { agentFolder, runAgent, tool } from './run-agent.ts';
+import {
+  createStage,
+  FILES,
+  folderOf,
+  HOLDS,
+  IMPORT,
+  notes,
+  runtimeOf,
+  starterOf,
+  waitsFor,
+} from './by-hand-stage.ts';
+import { agentFolder, runAgent } from './run-agent.ts';
 import { speak } from './speak.ts';
-
-const note = tool(
-  'note',
-  `const { appendFileSync } = await import('node:fs');
-   appendFileSync(new URL('../notes.txt', import.meta.url), input.text + '\\n');`,
-);
-
-const FILES = (concurrency: string) => ({
-  ...note,
-  'flows/w.yml': `kind: Workflow
-name: w
-trigger: { type: manual, concurrency: ${concurrency} }
-steps:
-  - { name: write, type: tool, target: note, parameters: { text: "\${input.who ?? nobody}" } }
-  - { name: hold, type: wait, event: custom }
-`,
-});
-const IMPORT = 'import: { tools: [./tools/*.yml], workflows: [./flows/*.yml] }\n';
-
-const folderOf = (concurrency: string): string => agentFolder(IMPORT, FILES(concurrency));
-
-const notes = (folder: string): readonly string[] => {
-  const file = join(folder, 'notes.txt');
-  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
-};
-
-const open: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
-async function runtimeOf(options: RuntimeOptions): Promise<Runtime> {
-  const runtime = await createRuntime({ onError: () => undefined, ...options });
-  open.push(() => runtime.close());
-  return runtime;
-}
-
-async function starterOf(runtime: Runtime, folder: string) {
-  const workflow = findWorkflow(await loadAgent('agent.yml', { cwd: folder }), 'w');
-  return (who: string, options: RunOptions = {}): WorkflowRun =>
-    runtime.workflows.start(workflow, { input: { who }, onWaiting: 'hold', ...options });
-}
-
-/** Until the run is where its log says that. */
-const waitsFor = (store: Store, runtime: Runtime, run: string, what: string) =>
-  eventually(async () => {
-    expect((await store.info(run))?.status).toBe('waiting');
-    expect((await runtime.workflows.state(run)).waiting?.for).toBe(what);
-  });
-const HOLDS = 'event custom';
-
-async function createStage(concurrency: string, given: Partial<RuntimeOptions> = {}) {
-  const store = createMemoryStore({ clock: createSystemClock() });
-  const folder = folderOf(concurrency);
-  const runtime = await runtimeOf({ store, cwd: folder, ...given });
-  const start = await starterOf(runtime, folder);
-  const go = (run: WorkflowRun) => runtime.workflows.signal(run.id, 'custom');
-  const reaches = (run: WorkflowRun, what: string) => waitsFor(store, runtime, run.id, what);
-  return { store, folder, runtime, start, go, reaches };
-}
 
 describe('a workflow that is started by hand', () => {
   it('is refused while as many are under way as its trigger allows, and leaves nothing behind', async () => {
@@ -138,7 +81,7 @@ describe('a workflow that is started by hand', () => {
       await openStore('sqlite:shared.db', options),
       await openStore('sqlite:shared.db', options),
     ] as const;
-    for (const store of stores) open.push(() => store.close());
+    onTestFinished(async () => void (await Promise.all(stores.map((store) => store.close()))));
     const runtimes = [
       await runtimeOf({ store: stores[0], cwd: folder }),
       await runtimeOf({ store: stores[1], cwd: folder }),
@@ -229,7 +172,9 @@ describe('a workflow that is started by hand', () => {
     const lost = (await starterOf(crashed, folder))('lost');
     lost.result.catch(() => undefined);
     await eventually(async () =>
-      expect(await store.tables.get('gates', 'tester:w#0')).toMatchObject({ under: [{ run: lost.id }] }),
+      expect(await store.tables.get('gates', 'by hand tester:w')).toMatchObject({
+        under: [{ run: lost.id }],
+      }),
     );
     const runtime = await runtimeOf({ store, clock, cwd: folder });
     const start = await starterOf(runtime, folder);
@@ -335,104 +280,5 @@ steps: [{ name: work, type: task, prompt: Call it again. }]
     expect(failed).toMatchObject({
       error: { code: 'workflow_busy', message: expect.stringContaining('its own run run_w') },
     });
-  });
-});
-
-describe('turns', () => {
-  const LIMITS = [
-    { max: 1, when_busy: 'queue' },
-    { max: 3, when_busy: 'queue' },
-    { max: 2, when_busy: 'skip' },
-    { max: 1, when_busy: 'replace' },
-    { max: 2, when_busy: 'replace' },
-  ] as const;
-
-  /** Runs that come for their turn, from several processes with slow stores of which any may miss a word. */
-  async function play(limit: GateLimit, seed: readonly number[]) {
-    const clock = createSimulatedClock();
-    const { tables } = createMemoryStore({ clock });
-    const runs = new Map<string, { status: string; isIn: boolean }>();
-    const gate = { name: 'a:w#0', workflow: 'w', limit };
-    let at = 0;
-    const next = (below: number): number => (seed[at++ % seed.length] as number) % below;
-    const late = async <T>(work: () => Promise<T>): Promise<T> => {
-      await sleep(clock, next(5));
-      return work();
-    };
-    let most = 0;
-    const end = (run: string, status: string) => {
-      const known = runs.get(run);
-      if (known?.status !== 'running') return;
-      Object.assign(known, { status, isIn: false });
-    };
-    const go = async (turns: Turns, run: string): Promise<void> => {
-      const known = runs.get(run);
-      if (known?.status !== 'running' || known.isIn || (await turns.take(gate, run)) === 'waits') return;
-      if (known.status !== 'running') return;
-      known.isIn = true;
-      most = Math.max(most, [...runs.values()].filter(({ isIn }) => isIn).length);
-      clock.after(next(40) + 1, () => {
-        end(run, 'completed');
-        if (next(4) > 0) void turns.leave(gate, run); // else its process has died
-      });
-    };
-    const processes = [0, 1, 2].map((): Turns => {
-      const turns = createTurns({
-        clock,
-        tables: {
-          ...tables,
-          get: (...asked) => late(() => tables.get(...asked)),
-          exchange: (...asked) => late(() => tables.exchange(...asked)),
-        },
-        info: (run) =>
-          late(async () => {
-            const found = runs.get(run);
-            return found && ({ stream: run, status: found.status, head: 1 } as StreamInfo);
-          }),
-        cancel: async (run) => void clock.after(5, () => end(run, 'cancelled')),
-        wake: async (run) => {
-          if (next(3) > 0) await go(turns, run); // else the word is lost
-        },
-        onError: (thrown) => {
-          throw thrown;
-        },
-      });
-      return turns;
-    });
-    const refused: string[] = [];
-    for (let n = 0; n < 12; n++) {
-      const turns = processes[next(3)] as Turns;
-      const run = `run_${n}`;
-      const begin = async () => {
-        try {
-          await turns.ask(gate, run, undefined);
-        } catch (thrown) {
-          refused.push(toRuntimeError(thrown).code);
-          return;
-        }
-        runs.set(run, { status: 'running', isIn: false });
-        await go(turns, run);
-      };
-      void begin();
-      await clock.advance(next(20));
-    }
-    for (let looks = 0; looks < 20; looks++) {
-      await clock.advance(60_000);
-      for (const run of runs.keys()) void go(processes[looks % 3] as Turns, run);
-    }
-    await clock.advance(60_000);
-    return { most, refused, left: [...runs.values()].filter(({ status }) => status === 'running').length };
-  }
-
-  it.each(LIMITS)('are never more than $max at a time, and all come ($when_busy)', async (limit) => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat(1_000), { minLength: 40, maxLength: 80 }), async (seed) => {
-        const { most, refused, left } = await play(limit, seed);
-        expect(most).toBeLessThanOrEqual(limit.max);
-        expect(left).toBe(0);
-        if (limit.when_busy !== 'skip') expect(refused).toEqual([]);
-      }),
-      { numRuns: 40 },
-    );
   });
 });

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
+import { isTurn } from '../../../../telltale/src/events/run-event.ts';
 import { plural } from '../../format/format-number.ts';
 import { Cost } from '../../ui/cost.tsx';
 import { Duration } from '../../ui/duration.tsx';
@@ -23,7 +24,7 @@ export function RunFigures() {
       {waiting === undefined ? null : (
         <Figure label="Waits for">
           {waiting.for}
-          {waiting.due === undefined ? null : (
+          {waiting.due === undefined || isTurn(waiting.for) ? null : (
             <>
               {', until '}
               <RelativeTime at={waiting.due} />

@@ -1,4 +1,4 @@
-import { ITS_TURN, type RunEvent, type RunEventOf } from '../../events/run-event.ts';
+import { type RunEvent, type RunEventOf, shownWait } from '../../events/run-event.ts';
 import { printable } from '../../manifest/printable.ts';
 import { brief, briefFields } from './brief.ts';
 import { clip } from './columns.ts';
@@ -132,6 +132,7 @@ function originText({ origin }: RunEventOf<'workflow.started'>): string {
   return `, for ${origin.action === undefined ? '' : `${safe(origin.action)} of `}${safe(origin.session.id)}`;
 }
 
-/** A turn has no time of its own: its run only looks again then. */
-export const waitingText = ({ for: what, due }: { readonly for: string; readonly due?: number }): string =>
-  due === undefined || what === ITS_TURN ? what : `${what}, until ${timeText(due)}`;
+export function waitingText(waiting: { readonly for: string; readonly due?: number }): string {
+  const { for: what, due } = shownWait(waiting);
+  return due === undefined ? what : `${what}, until ${timeText(due)}`;
+}

@@ -5,6 +5,7 @@ import type { RunEventBody } from '../../events/run-event.ts';
 import type { RunState } from '../../events/run-state.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store, StreamWriter } from '../../store/store.ts';
+import { leaveTurns } from '../outside/leave-turns.ts';
 import { readSession } from '../read-session.ts';
 import { closeRow } from '../reviews/review-table.ts';
 import { tellEnd } from '../runs/tell-end.ts';
@@ -64,6 +65,7 @@ export async function cancelUnownedRun(store: Store, run: string, given: CancelU
     const signal: Engine['signal'] = async (_kind, stream, message) =>
       void (await store.send(stream, message));
     await tellEnd({ store, engine: { signal } }, await readRun(store, run));
+    await leaveTurns(store, clock, run);
     return true;
   } finally {
     await writer.release();

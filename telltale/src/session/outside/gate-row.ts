@@ -6,6 +6,10 @@ export interface GateRow {
   readonly under: readonly LetIn[];
   /** Runs that wait for one of them to end, oldest first. */
   readonly queue: readonly string[];
+  /** Of runs that were started by hand: those that never will have a turn and have not ended yet. */
+  readonly dropped?: readonly string[];
+  /** And how many may be under way, for whoever ends a run and does not know its workflow. */
+  readonly max?: number;
 }
 
 export interface LetIn {
@@ -105,7 +109,6 @@ const without = (under: readonly LetIn[], run: string): readonly LetIn[] =>
 /** An empty one where it is none. */
 export function readGate(value: Json | undefined): GateRow {
   if (!isJsonObject(value)) return EMPTY_GATE;
-  const { under, queue } = value;
-  if (!Array.isArray(under) || !Array.isArray(queue)) return EMPTY_GATE;
-  return { under: under as unknown as readonly LetIn[], queue: queue as readonly string[] };
+  if (!Array.isArray(value.under) || !Array.isArray(value.queue)) return EMPTY_GATE;
+  return value as unknown as GateRow;
 }

@@ -3,7 +3,7 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Tables, TableWrite } from '../../store/store.ts';
 import { type GateRow, readGate } from './gate-row.ts';
 
-const TABLE = 'gates';
+export const GATES = 'gates';
 /** What runs are started with that are not on their logs yet: each may hold a megabyte. */
 const SEEN = 'gates_seen';
 /** Others change a row when a run comes, begins or ends. */
@@ -35,10 +35,10 @@ export function createGateTable(tables: Tables, name: string): GateTable {
     tail = done.catch(() => undefined); // whoever asked hears of it
     return done;
   };
-  const is = { table: TABLE, key: name };
+  const is = { table: GATES, key: name };
   const seenOf = (run: string) => ({ table: SEEN, key: `${name}/${run}` });
   return {
-    read: async () => readGate(await tables.get(TABLE, name)),
+    read: async () => readGate(await tables.get(GATES, name)),
     async seen(run) {
       const value = await tables.get(SEEN, seenOf(run).key);
       return isJsonObject(value) ? value : undefined;
@@ -49,7 +49,7 @@ export function createGateTable(tables: Tables, name: string): GateTable {
     change: (decide) =>
       inTurn(async () => {
         for (let tries = 0; tries < MAX_TRIES; tries++) {
-          const found = await tables.get(TABLE, name);
+          const found = await tables.get(GATES, name);
           const decided = await decide(readGate(found));
           if (decided === undefined) return undefined;
           const { row, keep, forget = [] } = decided;

@@ -19,8 +19,12 @@ export function handGate(
   // What a session calls without an action is a feed.
   if (trigger !== undefined || parent !== undefined || leads === true) return undefined;
   if (session !== undefined && action === undefined) return undefined;
-  for (const { id, manifest } of triggersOf(workflow))
+  for (const { manifest } of triggersOf(workflow))
     if (manifest.type === 'manual' && manifest.concurrency !== undefined)
-      return { name: `${agent}:${id}`, workflow: workflow.name, limit: manifest.concurrency };
+      return {
+        name: `by hand ${agent}:${workflow.name}`,
+        workflow: workflow.name,
+        limit: manifest.concurrency,
+      };
   return undefined;
 }

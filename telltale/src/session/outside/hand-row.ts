@@ -1,6 +1,6 @@
 import type { GateLimit, GateRow, LetIn, Standing } from './gate-row.ts';
 
-/** Runs of one trigger that wait for their turn. */
+/** Runs of one trigger that wait for their turn, and those of them that were dropped for another. */
 const MAX_WAITING = 1_000;
 /** How long whoever let a run in has for making its log, before it is taken to be dead. */
 const MAKING_MS = 30_000;
@@ -20,17 +20,22 @@ export function askFor(row: GateRow, run: string, now: number, { max, when_busy 
 
 export type Turn =
   | { readonly kind: 'in'; readonly row: GateRow }
-  /** `dropped`: those that waited and never will have a turn. */
-  | { readonly kind: 'waits'; readonly row: GateRow; readonly dropped: readonly string[] };
+  | { readonly kind: 'waits'; readonly row: GateRow }
+  /** Another one has taken its place: it is to end. */
+  | { readonly kind: 'dropped'; readonly row: GateRow };
 
-/** A run that is on its log comes for its turn: it is never sent away. */
+/** A run that is on its log comes for its turn. */
 export function takeTurn(row: GateRow, run: string, now: number, { max, when_busy }: GateLimit): Turn {
+  const { queue, dropped = [] } = row;
   if (isIn(row, run)) return { kind: 'in', row };
+  if (dropped.includes(run)) return { kind: 'dropped', row };
   if (hasRoom(row, max)) return { kind: 'in', row: letIn(row, run, now) };
-  const { queue } = row;
-  if (queue.includes(run)) return { kind: 'waits', row, dropped: [] };
-  if (when_busy === 'replace') return { kind: 'waits', row: { ...row, queue: [run] }, dropped: queue };
-  return { kind: 'waits', row: { ...row, queue: [...queue, run] }, dropped: [] };
+  if (queue.includes(run)) return { kind: 'waits', row };
+  if (when_busy === 'replace') {
+    const all = [...dropped, ...queue].slice(-MAX_WAITING);
+    return { kind: 'waits', row: { ...row, queue: [run], dropped: all } };
+  }
+  return { kind: 'waits', row: { ...row, queue: [...queue, run] } };
 }
 
 export interface Passed {
@@ -39,33 +44,43 @@ export interface Passed {
   readonly next: readonly string[];
 }
 
-/** Forgets those that have ended, or were never made, and lets in whose turn has come. */
+/** Lets in whose turn has come. Where there seems to be no room, those that have ended, or were never made, make some. */
 export async function passOn(
-  { under, queue }: GateRow,
-  standingOf: (run: string) => Promise<Standing>,
+  row: GateRow,
+  standingsOf: (runs: readonly string[]) => Promise<readonly Standing[]>,
   now: number,
   max: number,
 ): Promise<Passed> {
-  const still: LetIn[] = [];
-  for (const each of under) {
-    const standing = await standingOf(each.run);
-    if (standing === 'there' || (standing === 'missing' && each.at + MAKING_MS > now)) still.push(each);
+  const { queue } = row;
+  let { under } = row;
+  if (under.length >= max) {
+    const standings = await standingsOf(under.map(({ run }) => run));
+    under = under.filter((each, at) => isUnder(each, standings[at], now));
   }
   const next: string[] = [];
   let at = 0;
-  for (; at < queue.length && still.length + next.length < max; at++) {
-    const run = queue[at] as string;
-    if ((await standingOf(run)) === 'there') next.push(run);
+  while (at < queue.length && under.length + next.length < max) {
+    const some = queue.slice(at, at + max - under.length - next.length);
+    const standings = await standingsOf(some);
+    next.push(...some.filter((_, place) => standings[place] === 'there'));
+    at += some.length;
   }
+  if (under === row.under && at === 0) return { row, next };
   return {
-    row: { under: [...still, ...next.map((run) => ({ run, at: now }))], queue: queue.slice(at) },
+    row: { ...row, under: [...under, ...next.map((run) => ({ run, at: now }))], queue: queue.slice(at) },
     next,
   };
 }
 
-export const leaveRow = ({ under, queue }: GateRow, run: string): GateRow => ({
+const isUnder = ({ at }: LetIn, standing: Standing | undefined, now: number): boolean =>
+  standing === 'there' || (standing === 'missing' && at + MAKING_MS > now);
+
+/** It has ended, or could not be made. */
+export const leaveRow = ({ under, queue, dropped = [], ...rest }: GateRow, run: string): GateRow => ({
+  ...rest,
   under: under.filter((each) => each.run !== run),
   queue: queue.filter((each) => each !== run),
+  dropped: dropped.filter((each) => each !== run),
 });
 
 export const isIn = ({ under }: GateRow, run: string): boolean => under.some((each) => each.run === run);

@@ -1,14 +1,14 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { Store, Tables } from '../../store/store.ts';
 import { hasEnded } from '../ending/has-ended.ts';
+import { waitsForItself, workflowBusy } from './busy-errors.ts';
 import type { GateRow, Standing } from './gate-row.ts';
 import { createGateTable, type GateTable } from './gate-table.ts';
 import type { HandGate } from './hand-gate.ts';
 import { askFor, isIn, leaveRow, passOn, takeTurn } from './hand-row.ts';
 
 export interface TurnEdges {
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'now'>;
   readonly tables: Tables;
   readonly info: Store['info'];
   /** Asks for the end of a run, wherever it is worked on. */
@@ -26,34 +26,33 @@ export interface TurnEdges {
 export interface Turns {
   /**
    * Before a run is made: throws `workflow_busy` where it is neither let in nor may wait. `above` is the session that
-   * asks: a run that it belongs to cannot be waited for.
+   * asks: runs that it belongs to cannot be waited for.
    */
   ask(gate: HandGate, run: string, above: string | undefined): Promise<void>;
-  /** Whether a run that is on its log may go on; else it waits. */
-  take(gate: HandGate, run: string): Promise<'in' | 'waits'>;
+  /** Whether a run that is on its log may go on; else it waits for some other, or is to end for another. */
+  take(gate: HandGate, run: string, above: string | undefined): Promise<TurnTaken>;
   /** It has ended, or could not be made. */
   leave(gate: HandGate, run: string): Promise<void>;
 }
 
+export type TurnTaken =
+  | { readonly kind: 'in' }
+  | { readonly kind: 'waits'; readonly behind: string }
+  | { readonly kind: 'dropped' };
+
 /** Streams above each other that are looked at. */
 const MAX_ABOVE = 100;
+/** Runs whose ends are looked for side by side. */
+const LOOKS = 32;
 
-const REPLACED = 'It was started again by hand, and its trigger says when_busy: replace.';
+export const REPLACED = 'It was started again by hand, and its trigger says when_busy: replace.';
 
 export function createTurns(edges: TurnEdges): Turns {
   const { clock, info, onError } = edges;
+  const standingsOf = lookForEnds(info);
   /** Changes of this process to one row are made one after the other. */
   const tables = new Map<string, { readonly table: GateTable; users: number }>();
-  /** Runs that were asked to end for another. */
-  const asked = new Set<string>();
 
-  const standingOf = async (run: string): Promise<Standing> => {
-    const found = await info(run);
-    if (found === undefined || found.head === 0) return 'missing';
-    if (!hasEnded(found.status)) return 'there';
-    asked.delete(run);
-    return 'over';
-  };
   const within = async <T>(name: string, work: (table: GateTable) => Promise<T>): Promise<T> => {
     const used = tables.get(name) ?? { table: createGateTable(edges.tables, name), users: 0 };
     tables.set(name, used);
@@ -64,119 +63,111 @@ export function createTurns(edges: TurnEdges): Turns {
       if (--used.users === 0) tables.delete(name);
     }
   };
-  const passed = (row: GateRow, { limit }: HandGate) => passOn(row, standingOf, clock.now(), limit.max);
-  const wakeAll = (runs: readonly string[]) => {
-    for (const run of runs) edges.wake(run).catch(onError);
-  };
-  const end = (run: string | undefined) => {
-    if (run === undefined || asked.has(run)) return;
-    asked.add(run);
-    edges.cancel(run, REPLACED).catch((thrown: unknown) => {
-      asked.delete(run); // the next look asks again
-      onError(thrown);
+  /** Changes the row behind what has moved in it by itself, and tells those whose turn has come. */
+  const change = async (
+    table: GateTable,
+    { limit }: HandGate,
+    decide: (row: GateRow) => GateRow | Promise<GateRow>,
+    run?: string,
+  ): Promise<void> => {
+    let next: readonly string[] = [];
+    await table.change(async (found) => {
+      const passed = await passOn(found, standingsOf, clock.now(), limit.max);
+      next = passed.next;
+      const row = await decide(passed.row);
+      return row === found ? undefined : { row: { ...row, max: limit.max } };
     });
+    for (const each of next) if (each !== run) edges.wake(each).catch(onError);
   };
-  /** The run above a session that has the turn which is asked for: it would wait for itself. */
-  const holderAbove = async (row: GateRow, above: string | undefined): Promise<string | undefined> => {
-    let stream = above;
-    for (let left = MAX_ABOVE; stream !== undefined && left > 0; left--) {
-      if (isIn(row, stream)) return stream;
+  const stillThere = async (runs: readonly string[]): Promise<readonly string[]> => {
+    const standings = await standingsOf(runs);
+    return runs.filter((_, at) => standings[at] === 'there');
+  };
+  const runsAbove = async (above: string | undefined): Promise<ReadonlySet<string>> => {
+    const all = new Set<string>();
+    for (let stream = above; stream !== undefined && all.size < MAX_ABOVE; ) {
+      all.add(stream);
       stream = (await info(stream))?.parent;
     }
-    return undefined;
+    return all;
   };
 
   return {
     ask: (gate, run, above) =>
       within(gate.name, async (table) => {
         const { limit } = gate;
-        let busy: readonly string[] | undefined;
-        let holder: string | undefined;
-        let next: readonly string[] = [];
-        await table.change(async (found) => {
-          const { row, ...moved } = await passed(found, gate);
-          next = moved.next;
-          busy = undefined;
-          const isFull = row.under.length >= limit.max;
-          holder = isFull && limit.when_busy !== 'skip' ? await holderAbove(row, above) : undefined;
-          const answer = askFor(row, run, clock.now(), limit);
-          if (holder !== undefined || answer.kind === 'busy') busy = row.under.map((each) => each.run);
-          else if (answer.kind === 'in') return { row: answer.row };
-          return isSame(row, found) ? undefined : { row };
-        });
-        wakeAll(next);
-        if (busy !== undefined) throw workflowBusy(gate, busy, holder);
-      }),
-    take: (gate, run) =>
-      within(gate.name, async (table) => {
-        let result: 'in' | 'waits' = 'in';
-        let next: readonly string[] = [];
-        let ending: readonly (string | undefined)[] = [];
-        await table.change(async (found) => {
-          result = 'in';
-          next = [];
-          ending = [];
-          if (isIn(found, run)) return undefined;
-          const moved = await passed(found, gate);
-          next = moved.next.filter((each) => each !== run);
-          const turn = takeTurn(moved.row, run, clock.now(), gate.limit);
-          if (turn.kind === 'waits') {
-            result = 'waits';
-            if (gate.limit.when_busy === 'replace') ending = [...turn.dropped, turn.row.under[0]?.run];
+        let refusal: (() => Error) | undefined;
+        await change(table, gate, async (row) => {
+          refusal = undefined;
+          const under = row.under.map((each) => each.run);
+          if (limit.when_busy !== 'skip' && above !== undefined && under.length >= limit.max) {
+            const all = await runsAbove(above);
+            if (under.every((each) => all.has(each))) refusal = () => waitsForItself(gate, under[0] ?? '');
           }
-          return isSame(turn.row, found) ? undefined : turn;
+          const answer = askFor(row, run, clock.now(), limit);
+          if (answer.kind === 'busy') refusal = () => workflowBusy(gate, under);
+          return answer.kind === 'in' ? answer.row : row;
         });
-        wakeAll(next);
-        for (const each of ending) end(each);
-        return result;
+        if (refusal !== undefined) throw refusal();
+      }),
+    take: (gate, run, above) =>
+      within(gate.name, async (table) => {
+        let taken: TurnTaken = { kind: 'in' };
+        let ending: readonly string[] = [];
+        const decide = async (row: GateRow): Promise<GateRow> => {
+          const turn = takeTurn(row, run, clock.now(), gate.limit);
+          const [oldest] = turn.row.under;
+          taken = turn.kind === 'waits' ? { kind: 'waits', behind: oldest?.run ?? '' } : { kind: turn.kind };
+          ending = [];
+          if (turn.kind !== 'waits' || gate.limit.when_busy !== 'replace') return turn.row;
+          const all = await runsAbove(above);
+          const other = turn.row.under.find((each) => !all.has(each.run));
+          const dropped = await stillThere(turn.row.dropped ?? []);
+          ending = [...dropped, ...(other === undefined ? [] : [other.run])];
+          return dropped.length === (turn.row.dropped ?? []).length ? turn.row : { ...turn.row, dropped };
+        };
+        await change(table, gate, decide, run);
+        for (const each of ending) edges.cancel(each, REPLACED).catch(onError);
+        return taken;
       }),
     leave: (gate, run) =>
-      within(gate.name, async (table) => {
-        asked.delete(run);
-        let next: readonly string[] = [];
-        await table.change(async (found) => {
-          const moved = await passed(leaveRow(found, run), gate);
-          next = moved.next;
-          return isSame(moved.row, found) ? undefined : moved;
-        });
-        wakeAll(next);
-      }),
+      within(gate.name, (table) => leaveTable(edges, table, run, gate.limit.max).then(() => undefined)),
   };
 }
 
-const isSame = (one: GateRow, other: GateRow): boolean => JSON.stringify(one) === JSON.stringify(other);
+/** Takes a run out of a row, and tells those whose turn has come. False where the row does not know it. */
+export async function leaveTable(
+  { clock, info, wake, onError }: Omit<TurnEdges, 'tables' | 'cancel'>,
+  table: GateTable,
+  run: string,
+  max: number,
+): Promise<boolean> {
+  const standingsOf = lookForEnds(info);
+  let next: readonly string[] = [];
+  const left = await table.change(async (found) => {
+    if (!knows(found, run)) return undefined;
+    const passed = await passOn(leaveRow(found, run), standingsOf, clock.now(), max);
+    next = passed.next;
+    return passed;
+  });
+  for (const each of next) wake(each).catch(onError);
+  return left !== undefined;
+}
 
-const workflowBusy = (
-  { workflow, limit: { max, when_busy } }: HandGate,
-  under: readonly string[],
-  holder: string | undefined,
-) => {
-  const options = { retryable: holder === undefined };
-  if (holder !== undefined)
-    return new RuntimeError(
-      'workflow_busy',
-      `The workflow "${workflow}" would wait for its own run ${holder}, from which it was called.`,
-      {
-        ...options,
-        hint: 'Raise "max" of its manual trigger\'s concurrency, or call it by a step of type workflow.',
-      },
-    );
-  const which = under.length === 0 ? '' : `: ${under.slice(0, 3).join(', ')}${under.length > 3 ? ', …' : ''}`;
-  if (when_busy !== 'skip')
-    return new RuntimeError(
-      'workflow_busy',
-      `Too many runs of the workflow "${workflow}" wait for their turn.`,
-      {
-        ...options,
-        hint: `Wait until one has begun. Under way${which}`,
-      },
-    );
-  return new RuntimeError(
-    'workflow_busy',
-    `The workflow "${workflow}" is under way, and its manual trigger allows ${max} at a time${which}.`,
-    {
-      ...options,
-      hint: `Try again when it has ended, or cancel it: telltale cancel ${under[0] ?? 'RUN'}. "when_busy: queue" lets one more wait, "replace" takes its place.`,
-    },
-  );
-};
+const knows = (row: GateRow, run: string): boolean =>
+  isIn(row, run) || row.queue.includes(run) || row.dropped?.includes(run) === true;
+
+const lookForEnds =
+  (info: Store['info']) =>
+  async (runs: readonly string[]): Promise<readonly Standing[]> => {
+    const found: Standing[] = [];
+    for (let at = 0; at < runs.length; at += LOOKS)
+      found.push(...(await Promise.all(runs.slice(at, at + LOOKS).map((run) => standingOf(info, run)))));
+    return found;
+  };
+
+async function standingOf(info: Store['info'], run: string): Promise<Standing> {
+  const found = await info(run);
+  if (found === undefined || found.head === 0) return 'missing';
+  return hasEnded(found.status) ? 'over' : 'there';
+}

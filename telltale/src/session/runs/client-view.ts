@@ -1,5 +1,6 @@
 import { readRun } from '../../engine/read-run.ts';
 import { openQuestions } from '../../events/fold-client.ts';
+import { shownWait } from '../../events/run-event.ts';
 import type { ApprovalState, RunState } from '../../events/run-state.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { Store } from '../../store/store.ts';
@@ -60,7 +61,7 @@ async function below(edges: ViewEdges, state: RunState, seen: (run: string) => v
     else return busy(state); // where that one has ended, this one is about to go on
   }
   const { status, waiting = { for: 'nothing' } } = state;
-  return status === 'waiting' ? { kind: 'waiting', ...waiting, reviews } : busy(state);
+  return status === 'waiting' ? { kind: 'waiting', ...shownWait(waiting), reviews } : busy(state);
 }
 
 const busy = ({ steps }: RunState): ClientView => ({

@@ -9,6 +9,7 @@ import { isInCode } from '../define/agent-code.ts';
 import type { Lead } from '../guide/lead.ts';
 import type { BegunRun } from '../outside/begun-run.ts';
 import { handGate } from '../outside/hand-gate.ts';
+import { wakeForTurn } from '../outside/leave-turns.ts';
 import { listen } from '../outside/listen.ts';
 import { createTurns } from '../outside/turns.ts';
 import { createBeginnings } from './beginnings.ts';
@@ -28,7 +29,7 @@ import { type BoardEntry, createRunBoard, type RunBoard } from './run-board.ts';
 import type { RunsEdges } from './run-edges.ts';
 import { isOver } from './run-end.ts';
 import { runEnded, runLeads, runOfOther } from './run-errors.ts';
-import { type EndMessage, RUN_CANCEL, RUN_SIGNAL, RUN_TURN } from './run-messages.ts';
+import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
 import type { Listening, LoadedWorkflow, RunOptions, Workflows } from './run-types.ts';
 import { endMessage } from './tell-end.ts';
 import { workOnRun } from './work-on-run.ts';
@@ -77,11 +78,16 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
   const board = createRunBoard();
   const turns = createTurns({
     ...{ clock, tables: store.tables, info: store.info, onError: given.onError },
-    cancel: (run, reason) => cancelRun({ board, engine }, run, reason, 'trigger'),
-    // Whoever has it parked, or finds it, goes on with it: this process may be about to end.
-    wake: async (run) => void (await store.send(run, { kind: RUN_TURN, from: 'runtime', body: null })),
+    cancel: (run, reason) => cancelForOther(run, reason),
+    wake: wakeForTurn(store),
   });
   const edges = { ...given, board, turns, leads: new Map<string, Lead>() };
+  /** Also where this process could not go on with it: the manifest may be another by now. */
+  const cancelForOther = async (run: string, reason: string): Promise<void> => {
+    const state = await readRun(store, run);
+    if (isOver(state.status) || (await cancelStranded(edges, state, reason, 'trigger'))) return;
+    await cancelRun(edges, run, reason, 'trigger');
+  };
   const call: Runs['call'] = (called) => callRun(edges, called);
   const pass: Runs['pass'] = (run, event, data, from) =>
     engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
@@ -172,7 +178,7 @@ export function createRuns(given: RunsEdges, makeDrive: MakeDrive): Runs {
           ...{ engine, clock },
           ...{ tables: store.tables, crashPoint: edges.crashPoint, onError: edges.onError },
           info: store.info,
-          cancel: (run, reason) => cancelRun(edges, run, reason, 'trigger'),
+          cancel: cancelForOther,
           start: (manifest, trigger, seen, id) =>
             begin(
               { manifest, agent },

@@ -1,4 +1,4 @@
-import { ITS_TURN } from '../../events/run-event.ts';
+import { isTurn } from '../../events/run-event.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { cancelRun } from './call-run.ts';
 import { followRun } from './follow-run.ts';
@@ -41,7 +41,7 @@ export function createLiveRun(
       refuse(error);
     },
     onWaiting(waiting) {
-      if (waiting.for === ITS_TURN) stay();
+      if (isTurn(waiting.for)) stay();
       else if (onWaiting === 'release') finish({ run: id, status: 'waiting', waiting });
     },
     onError: refuse,

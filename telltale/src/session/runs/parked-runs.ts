@@ -113,9 +113,10 @@ export async function stillWaits(
     writer,
   } = held;
   const { parked, wasOwned = false, isAsked = false } = entry;
-  const { status, waiting, seq } = state;
+  const { status, waiting, seq, cancelling } = state;
   entry.wasOwned = false;
   entry.isAsked = false;
+  if (cancelling !== undefined) return undefined; // whoever asked for that came too late for the last walk
   if (parked === undefined && !wasOwned && (isAsked || !(await isEarly(edges, entry, held))))
     return undefined;
   if (status !== 'waiting' || (waiting?.due ?? Number.POSITIVE_INFINITY) <= clock.now()) return undefined;

@@ -9,13 +9,23 @@ import { tellEnd } from './tell-end.ts';
 
 type SettleEdges = Pick<RunsEdges, 'store' | 'engine' | 'clock'> & { readonly board: RunBoard };
 
+/** What became of a walk beside its end. */
+export interface WalkLeft {
+  /** Whether something came that its steps have not heard of. */
+  readonly hasNews: () => boolean;
+  /** Whether it was to be let go of, perhaps when it had come to its end already. */
+  readonly isLetGo: () => boolean;
+  /** Gives up the turn of a run that has ended. */
+  readonly leaveTurn: () => Promise<unknown>;
+}
+
 /** Writes down how the walk ended, and tells who waits for it. */
 export async function settleWalk(
   edges: SettleEdges,
   entry: BoardEntry,
   held: HeldRun,
   end: RunWalkEnd,
-  hasNews: () => boolean,
+  { hasNews, isLetGo, leaveTurn }: WalkLeft,
 ): Promise<WorkEnd> {
   const { journal } = held;
   const { state } = journal;
@@ -27,7 +37,11 @@ export async function settleWalk(
       // One that was held for its client says so already.
       if (state.status !== 'waiting') journal.append({ type: 'workflow.waiting', ...waiting });
       if (!(await isWritten(held))) return letGoOf(edges, entry, held);
-      if (hasNews()) return { kind: 'waiting', due: edges.clock.now() };
+      // The walk is over: from here on, what it cannot be told any more has to be heard of by the next.
+      entry.cancel = undefined;
+      entry.letGo = undefined;
+      if (isLetGo()) return letGoOf(edges, entry, held);
+      if (hasNews() || state.cancelling !== undefined) return { kind: 'waiting', due: edges.clock.now() };
       edges.board.park(entry, { seq: state.seq });
       return { kind: 'waiting', ...(end.due === undefined ? {} : { due: end.due }) };
     }
@@ -47,6 +61,7 @@ export async function settleWalk(
   }
   // An end that could not be written is none: the log says that the run goes on.
   if (!(await isWritten(held))) return letGoOf(edges, entry, held);
+  await leaveTurn();
   await tellEnd(edges, state);
   return leave(edges, entry, resultOf(state));
 }

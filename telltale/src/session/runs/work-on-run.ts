@@ -128,7 +128,11 @@ async function work(
       for (const look of [...entry.claims]) look();
     },
   };
-  const letGo = () => driven.letGo();
+  let isLetGo = false;
+  const letGo = () => {
+    isLetGo = true;
+    driven.letGo();
+  };
   entry.letGo = letGo;
   signal.addEventListener('abort', letGo, { once: true });
   if (signal.aborted) letGo();
@@ -139,12 +143,15 @@ async function work(
     else if (!held.isNew()) inbox.now().catch((thrown) => driven.letGo(toRuntimeError(thrown)));
     if (state.cancelling !== undefined) driven.cancel(state.cancelling.reason, state.cancelling.by);
     const gate = handGate(realm.workflow, state.manifest.agent, state.origin);
-    const waits = gate === undefined ? undefined : await waitForTurn(edges, gate, held);
-    const end = waits ?? (await driven.run().catch(brokenOff(held)));
-    const ended = await settleWalk(edges, entry, held, end, () => inbox.lastNews() > driven.seen());
-    if (gate !== undefined && isOver(state.status))
-      await edges.turns.leave(gate, state.id).catch(edges.onError);
-    return ended;
+    const walk = async () =>
+      (gate === undefined ? undefined : await waitForTurn(edges, gate, held)) ?? driven.run();
+    const end = await walk().catch(brokenOff(held));
+    return await settleWalk(edges, entry, held, end, {
+      hasNews: () => inbox.lastNews() > driven.seen(),
+      isLetGo: () => isLetGo,
+      // Before anybody hears of the end: whoever does may be about to leave with this process.
+      leaveTurn: async () => gate && edges.turns.leave(gate, state.id).catch(edges.onError),
+    });
   } finally {
     signal.removeEventListener('abort', letGo);
     entry.cancel = undefined;

@@ -1,0 +1,33 @@
+import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { HandGate } from './hand-gate.ts';
+
+/** Runs that an error names. */
+const MAX_NAMED = 3;
+
+export function workflowBusy(
+  { workflow, limit: { max, when_busy } }: HandGate,
+  under: readonly string[],
+): RuntimeError {
+  const which = `${under.slice(0, MAX_NAMED).join(', ')}${under.length > MAX_NAMED ? ', …' : ''}`;
+  if (when_busy !== 'skip')
+    return new RuntimeError(
+      'workflow_busy',
+      `Too many runs of the workflow "${workflow}" wait for their turn.`,
+      { hint: `Wait until one has begun. Under way: ${which}.`, retryable: true },
+    );
+  return new RuntimeError(
+    'workflow_busy',
+    `The workflow "${workflow}" is under way, and its manual trigger allows ${max} at a time: ${which}.`,
+    {
+      hint: `Try again when it has ended, or cancel it: telltale cancel ${under[0] ?? 'RUN'}. "when_busy: queue" lets one more wait, "replace" takes its place.`,
+      retryable: true,
+    },
+  );
+}
+
+export const waitsForItself = ({ workflow }: HandGate, holder: string) =>
+  new RuntimeError(
+    'workflow_busy',
+    `The workflow "${workflow}" would wait for its own run ${holder}, from which it was called.`,
+    { hint: 'Raise "max" of its manual trigger\'s concurrency, or call it by a step of type workflow.' },
+  );

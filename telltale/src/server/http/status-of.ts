@@ -27,7 +27,7 @@ const CODES: readonly (readonly [status: number, codes: string])[] = [
      review_answered review_withdrawn review_ambiguous session_ambiguous session_completed session_ended session_led
      session_has_parent run_ambiguous run_ended run_leads run_has_parent run_id_taken agent_id_taken agent_in_code
      action_ended manifest_changed keys_busy token_exists hook_replayed not_a_chat
-     thread_busy workflow_busy`,
+     thread_busy`,
   ],
   [
     413,
@@ -36,7 +36,10 @@ const CODES: readonly (readonly [status: number, codes: string])[] = [
   ],
   [414, `url_too_long`],
   [415, `wrong_media_type`],
-  [429, `fleet_full rate_limited inbox_full slots_full too_many_subscriptions tokens_full trigger_contended`],
+  [
+    429,
+    `fleet_full rate_limited inbox_full slots_full too_many_subscriptions tokens_full trigger_contended workflow_busy`,
+  ],
   [431, `headers_too_large`],
   [499, `client_gone`],
   [500, `internal`],

@@ -67,6 +67,26 @@ test('a stream whose first events find no space is not there, and its writer is 
   await append(await store.create('c', HEAD), { expectedSeq: 0, events: ['{}'] });
 });
 
+test('a stream whose first events cannot be written is not there: its neighbours in the group go through', async () => {
+  const impossible = { odd: true } as unknown as string;
+  const [good, bad] = [store.begin('c', HEAD), store.begin('d', HEAD)] as const;
+  const results = await Promise.all([
+    outcome(good.writer, { expectedSeq: 0, events: ['{"n":1}'] }),
+    outcome(bad.writer, { expectedSeq: 0, events: ['{"n":2}'], status: impossible }),
+    outcome(bad.writer, {
+      expectedSeq: 1,
+      events: ['{"n":3}'],
+      writes: [{ table: 't', key: 'k', value: 1 }],
+    }),
+  ]);
+  const failed = { code: 'store_failed' };
+  expect(results).toMatchObject([undefined, failed, failed]);
+  await expect(bad.made).rejects.toMatchObject(failed);
+  expect(await store.info('d')).toBeUndefined();
+  expect(await store.tables.get('t', 'k')).toBeUndefined();
+  expect(await store.read('c')).toEqual(['{"n":1}']);
+});
+
 test('a stream that cannot be written fails with its events alone: its neighbours in the group go through', async () => {
   const impossible = { ...HEAD, title: { odd: true } as unknown as string };
   const [good, bad, next] = [

@@ -7,12 +7,16 @@ import type { MemoryHome, MemoryStream } from './memory-home.ts';
 import { writeValue } from './memory-tables.ts';
 import type { Settling } from './settling.ts';
 
+/** Of a stream that is being begun: it is not there where its first append is refused. False once it is begun. */
+export type Unmake = (why: RuntimeError) => boolean;
+
 export interface MemoryWriterEdges {
   readonly home: MemoryHome;
   readonly clock: Pick<Clock, 'now'>;
   readonly stream: MemoryStream;
   readonly owner: StreamOwner;
   readonly settling: Settling;
+  readonly unmake: Unmake | undefined;
   /** Why the store takes nothing more. */
   readonly closed: () => RuntimeError | undefined;
 }
@@ -22,6 +26,7 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
   const wakes = new Set<() => void>();
   let refusal: RuntimeError | undefined;
   let released = false;
+  let { unmake } = edges;
 
   const write = (append: Append) => {
     const { expectedSeq, events, status, due, consumed, writes } = append;
@@ -55,9 +60,12 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
         const why = refusal ?? (released ? streamReleased(stream.stream) : closed());
         if (why !== undefined) throw why;
         write(append);
+        unmake = undefined;
         settling.settle(settled, undefined, append.events.length > 0 ? stream.stream : undefined);
       } catch (error) {
-        settling.settle(settled, toRuntimeError(error), undefined);
+        const why = toRuntimeError(error);
+        if (unmake?.(why) === true) refusal = why;
+        settling.settle(settled, why, undefined);
       }
     },
     snapshot(seq, body) {

@@ -10,7 +10,7 @@ const PAGE = 1_000;
 type Subscribe = (listener: (event: ObservedEvent) => void) => () => void;
 
 export interface EventQueue extends AsyncIterable<ObservedEvent> {
-  /** Where events come from, once there is such a place. Nothing is asked of it before somebody reads. */
+  /** Where events come from, once there is such a place, or another one. Nothing is asked of it before somebody reads. */
   attach(subscribe: Subscribe): void;
   /** Nothing comes any more: readers end once they have read all up to `lastSeq`, which is committed. */
   end(lastSeq: number): void;
@@ -28,6 +28,8 @@ export function createEventQueue(store: Store, session: string, ready: Promise<v
   };
   return {
     attach(subscribe) {
+      state.unsubscribe?.();
+      state.unsubscribe = undefined;
       state.source = subscribe;
       listen(state);
     },

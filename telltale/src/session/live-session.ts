@@ -21,6 +21,8 @@ export interface LiveSession extends Session<unknown>, ChildSession {
   readonly ready: Promise<void>;
 }
 
+type Listener = (event: ObservedEvent) => void;
+
 /** What a session is run with, loaded when the first one begins. */
 export interface LiveParts {
   readonly beginSession: typeof beginSession;
@@ -38,8 +40,9 @@ export function createLiveSession(
   const stop = createStop();
   const talk = createTalk();
   const rest = createRest();
-  /** Those that came before the log was there. */
-  let early: Set<(event: ObservedEvent) => void> | undefined;
+  /** Those that came before it had begun. */
+  let early: Set<Listener> | undefined;
+  let hasBegun = false;
   let log: SessionLog | undefined;
   let begun: () => void = () => undefined;
   let refused: (error: unknown) => void = () => undefined;
@@ -60,12 +63,13 @@ export function createLiveSession(
       const opened = await beginSession(edges, begin, stop, prepared, (made) => {
         writer = made.writer;
         log = made.log;
-        edges.here.set(id, session);
+        // A new one is here from its first event on: its id may be another's.
+        if (begin.kind === 'resume') edges.here.set(id, session);
+        else onFirst(log, () => edges.here.set(id, session));
         queue.attach(log.subscribe);
-        const waiting = early;
-        if (waiting === undefined) return;
-        for (const listener of waiting) log.subscribe((event) => waiting.has(listener) && listener(event));
+        for (const listener of early ?? []) subscribeEarly(log, listener, early);
       });
+      hasBegun = true;
       begun();
       if (begin.kind === 'start' && begin.start.queued === true) return await leaveToOthers(opened.log);
       const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
@@ -108,11 +112,11 @@ export function createLiveSession(
     rest,
     events: queue,
     subscribe(listener) {
-      if (log !== undefined) return log.subscribe(listener);
+      if (log !== undefined && hasBegun) return log.subscribe(listener);
       early ??= new Set();
-      const waiting = early;
-      waiting.add(listener);
-      return () => waiting.delete(listener);
+      early.add(listener);
+      if (log !== undefined) subscribeEarly(log, listener, early);
+      return () => early?.delete(listener);
     },
     speech(told) {
       if (log === undefined) told(undefined, 0);
@@ -139,6 +143,19 @@ export function createLiveSession(
     },
   };
   return session;
+}
+
+/** To a log that may yet give way to another: for as long as the listener is among those. */
+function subscribeEarly(log: SessionLog, listener: Listener, early: ReadonlySet<Listener> | undefined): void {
+  log.subscribe((event) => early?.has(listener) && listener(event));
+}
+
+/** Calls back at the first event that is committed, before anybody else hears of it. */
+function onFirst(log: SessionLog, then: () => void): void {
+  const forget = log.subscribe(() => {
+    forget();
+    then();
+  });
 }
 
 /** It is on the log: who takes it up goes on with it. */

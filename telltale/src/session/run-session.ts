@@ -178,7 +178,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     if (stop.reason?.kind === 'cancel' && state.runs.length > 0) sessionRuns().cancelAll(stop.reason.reason);
   });
   try {
-    await inbox.drain();
+    if (edges.hasMail()) await inbox.drain();
+    else if (log.committedSeq() < state.seq) await log.flushed().catch(() => undefined); // `stop` knows why
     if (isLetGo(stop)) return await conclude(context, conversation, { kind: 'stopped' });
     if (state.reviews.length > 0) reviews.tidy();
     if (triggers !== undefined) triggers.begin();

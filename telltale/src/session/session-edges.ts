@@ -37,6 +37,8 @@ export interface SessionEdges {
   readonly resumed: boolean;
   /** Messages up to this one came before it was resumed, while it was over. */
   readonly sentBefore: number;
+  /** Whether messages may wait in its inbox; asked once, when it listens for those that come. */
+  readonly hasMail: () => boolean;
   readonly approve?: Approve | undefined;
   readonly onWaiting: OnWaiting;
   /** For whoever called it. */

@@ -50,6 +50,8 @@ export interface SessionLogEdges {
   readonly state: SessionState;
   readonly snapshots: SnapshotWriter;
   readonly clock: Clock;
+  /** The status that the store has of it; unknown if absent. */
+  readonly writtenStatus?: string | undefined;
   /** The stream was lost to another writer, or cannot be written. Called once. */
   readonly onLost: (error: RuntimeError) => void;
   readonly crashPoint?: ((name: string) => void) | undefined;
@@ -65,6 +67,7 @@ export function createSessionLog({
   state,
   snapshots,
   clock,
+  writtenStatus,
   onLost,
   crashPoint,
   watchers,
@@ -123,6 +126,7 @@ export function createSessionLog({
     writer,
     seq: state.seq,
     status: () => state.status,
+    writtenStatus,
     onAppended() {
       if (snapshots.due() >= SNAPSHOT_EVERY) writer.snapshot(state.seq, snapshots.take(state));
     },

@@ -33,10 +33,10 @@ async function runChild(edges: ChildEdges, call: PerformCall): Promise<Json> {
   if (agent === undefined) throw notInSession(action.name);
   const agents = [...(state.parent?.agents ?? []), state.agent];
   if (agents.length > MAX_DEPTH) throw tooDeep([...agents, action.name]);
-  // Nothing of it is written before the action that it stands for: a sub-agent that nobody remembers would be lost.
-  await log.flushed();
-  signal.throwIfAborted();
   const session = childId(state, action.id);
+  // Nothing of it is written before the action that it stands for: a sub-agent that nobody remembers would be lost.
+  const [known] = await Promise.all([store.info(session), log.flushed()]);
+  signal.throwIfAborted();
   const { manifest } = agent;
   const parent = { session: state.id, action: action.id, agents };
   const begin = { id: session, agent, lineage: childLineage(edges, manifest, parent, call.cause) };
@@ -47,7 +47,6 @@ async function runChild(edges: ChildEdges, call: PerformCall): Promise<Json> {
     { child: manifest, session, action: action.id },
   );
   const follow = (begun: Begin) => followChild(edges, begun, copy.take, call);
-  const known = await store.info(session);
   if (known === undefined || known.head === 0) {
     const { input, vars } = call.input as { readonly input: string; readonly vars?: JsonObject };
     const start = { input, ...model, ...(vars === undefined ? {} : { vars }) };

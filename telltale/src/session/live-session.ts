@@ -78,7 +78,10 @@ export function createLiveSession(
       const takeSlot = takeSlotFor(edges.slots, group);
       const enterOnce = () => edges.underWay.enter(group);
       const own = { onWaiting, stop, talk, rest, takeSlot, enterOnce };
-      const ended = await runSession({ ...edges, ...opened, ...own });
+      const concluded = await runSession({ ...edges, ...opened, ...own });
+      // In one commit with the last event. Where that fails, so does this, and it is tried again below.
+      opened.writer.release().catch(() => undefined);
+      const ended = await concluded.result;
       return begin.lineage === undefined ? readResult(begin.agent, ended) : ended;
     } catch (thrown) {
       refused(thrown);

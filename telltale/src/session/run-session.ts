@@ -10,7 +10,7 @@ import { beforeTurn } from './before-turn.ts';
 import { runChat } from './chat/run-chat.ts';
 import { createChildRunner, type RunChild } from './children/child-runner.ts';
 import { createCalledAtRest } from './children/rest.ts';
-import { conclude } from './conclude.ts';
+import { type Concluded, conclude } from './conclude.ts';
 import type { SessionContext } from './context.ts';
 import { noFeeds, noMemory, staysFresh, usesFeeds } from './feeds/uses-feeds.ts';
 import { createCompleteStep } from './guide/complete-step.ts';
@@ -26,15 +26,17 @@ import { recover } from './recover.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
 import { createSessionOrders, type SessionOrders } from './runs/session-orders.ts';
 import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
-import type { SessionResult } from './runtime-types.ts';
 import type { SessionEdges } from './session-edges.ts';
 import { isLetGo } from './stop.ts';
 import { takenIds } from './taken-ids.ts';
 import { createTestContext } from './test-context.ts';
 import { createToolNews } from './tool-news.ts';
 
-/** One run of an agent, from its first or its last event on to its end. The log is written by nobody else. */
-export async function runSession(edges: SessionEdges): Promise<SessionResult> {
+/**
+ * One run of an agent, from its first or its last event on to its end. The log is written by nobody else, and by this no
+ * more when it resolves.
+ */
+export async function runSession(edges: SessionEdges): Promise<Concluded> {
   const { prepared, log, writer, stop, clock } = edges;
   const { manifest } = prepared.agent;
   const { state } = log;

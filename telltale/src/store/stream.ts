@@ -94,7 +94,7 @@ export interface StreamWriter {
   inbox(): Promise<readonly InboxMessage[]>;
   /** Calls `wake` whenever a message may have come. The returned function ends it. */
   onWake(wake: () => void): () => void;
-  /** Gives the stream up, after what is queued has been written. */
+  /** Gives the stream up, after what is queued, and in one commit with it. Where that failed, it is tried again. */
   release(): Promise<void>;
 }
 

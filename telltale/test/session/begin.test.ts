@@ -81,6 +81,28 @@ describe('a session that begins', () => {
     await folder.remove();
   });
 
+  it('and says all at once is two commits, the second of which also lets go of it', async () => {
+    const folder = await temporaryFolder();
+    const groups: unknown[] = [];
+    const store = openInlineStore({
+      path: folder.path('store.db'),
+      onPost: (message) =>
+        message.kind === 'group' &&
+        groups.push(message.writes.map((write) => ('op' in write ? write.op : 'append'))),
+    });
+    const { runtime, start } = await stage(store);
+    const session = start();
+    expect(await session.result).toMatchObject({ status: 'completed' });
+    expect(groups.filter((group) => (group as string[]).length > 0)).toEqual([
+      ['create'],
+      ['append', 'release'],
+    ]);
+    expect(await store.info(session.id)).not.toHaveProperty('owner');
+    await runtime.close();
+    await store.close();
+    await folder.remove();
+  });
+
   it('is one transaction of a database', PATIENT, async () => {
     const { shared: _, ...store } = await home.open();
     const { runtime, start } = await stage(store);

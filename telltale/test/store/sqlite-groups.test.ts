@@ -55,6 +55,16 @@ test('after a group that found no space, each of its writers goes on where it wa
   expect(await store.read('b')).toEqual(['{"n":3}']);
 });
 
+test('a stream that could not be let go of with its last events, which found no space, can be let go of', async () => {
+  const full = { code: 'store_full' };
+  const last = outcome(a, { expectedSeq: 0, events: [TOO_BIG] });
+  await expect(a.release()).rejects.toMatchObject(full);
+  expect(await last).toMatchObject(full);
+  expect(await outcome(a, { expectedSeq: 0, events: ['{}'] })).toMatchObject({ code: 'stream_lost' });
+  await a.release();
+  expect(await store.acquire('a')).toMatchObject({ head: 0, epoch: 2 });
+});
+
 test('a stream whose first events find no space is not there, and its writer is refused for good', async () => {
   const { writer, made } = store.begin('c', HEAD);
   const refused = { code: 'store_full' };

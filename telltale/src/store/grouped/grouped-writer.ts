@@ -19,6 +19,7 @@ const RELEASE_AGAIN_MS = 1_000;
 export function createGroupedWriter({ queue, state, made, onWake }: GroupedWriterEdges): StreamWriter {
   const { stream, epoch, committed: head } = state;
   const wakes = new Set<() => void>();
+  let isReleased = false;
   let releasing: Promise<void> | undefined;
 
   const giveUp = async (): Promise<void> => {
@@ -44,7 +45,7 @@ export function createGroupedWriter({ queue, state, made, onWake }: GroupedWrite
     epoch,
     head,
     append(append, settled) {
-      if (releasing === undefined) queue.append(state, append, settled);
+      if (!isReleased) queue.append(state, append, settled);
       else queue.refuse(state, streamReleased(stream), settled);
     },
     snapshot(seq, body) {
@@ -66,7 +67,11 @@ export function createGroupedWriter({ queue, state, made, onWake }: GroupedWrite
       };
     },
     release() {
-      releasing ??= giveUp();
+      isReleased = true;
+      releasing ??= giveUp().catch((thrown: unknown) => {
+        releasing = undefined; // whoever asks again has it tried again
+        throw thrown;
+      });
       return releasing;
     },
   };

@@ -54,9 +54,33 @@ async function runChild(edges: ChildEdges, call: PerformCall): Promise<Json> {
   }
   const { parent: works } = await readSession(store, session);
   if (works?.session !== state.id || works.action !== action.id) throw idTaken(manifest.name, session);
-  await copy.catchUp();
-  const end = await endedBefore(store, session);
-  return resultOf(manifest.name, end ?? (await follow({ kind: 'resume', ...begin, resume: model })));
+  const goOn = async (): Promise<ChildEnd> => {
+    await copy.catchUp();
+    return (await endedBefore(store, session)) ?? follow({ kind: 'resume', ...begin, resume: model });
+  };
+  return resultOf(manifest.name, await whenFree(edges, goOn, signal));
+}
+
+/** How long whoever has a sub-agent's log is waited for. */
+const OWNED_MS = 5_000;
+const AGAIN_MS = 50;
+
+/** Whoever answers a question of the sub-agent, or ends it, has its log for a moment: nothing fails for that. */
+async function whenFree<Given>(
+  { clock }: Pick<ChildEdges, 'clock'>,
+  ask: () => Promise<Given>,
+  signal: AbortSignal,
+): Promise<Given> {
+  const until = clock.monotonic() + OWNED_MS;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (thrown) {
+      const isOwned = thrown instanceof RuntimeError && thrown.code === 'stream_owned';
+      if (!isOwned || signal.aborted || clock.monotonic() >= until) throw thrown;
+    }
+    await new Promise<void>((resolve) => void clock.after(AGAIN_MS, resolve));
+  }
 }
 
 /** Resolves when it has ended, and not before: whoever cancels its caller waits for it. */

@@ -124,14 +124,15 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
           owned.delete(stream);
           return true;
         });
-        // Behind its first append, which comes in a microtask of its own.
-        const made = settling
-          .settled()
-          .then(settling.settled)
-          .then(() => {
-            if (end !== undefined) throw end;
+        const made = new Promise<void>((resolve, reject) => {
+          const told = () => {
+            if (end !== undefined) return reject(end);
             end = 'made';
-          });
+            resolve();
+          };
+          // Behind its first append, which comes in a microtask of its own.
+          settling.settle(() => settling.settle(told, undefined, undefined), undefined, undefined);
+        });
         made.catch(() => undefined); // the appends say so as well
         return { writer, made };
       } catch (thrown) {

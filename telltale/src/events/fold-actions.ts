@@ -2,6 +2,7 @@ import { type ActionState, type DeclaredAction, isShown, isTracked } from './act
 import { forgetChild } from './fold-children.ts';
 import { forgetReviews } from './fold-reviews.ts';
 import { forgetOrders } from './fold-runs.ts';
+import { added, put } from './grow.ts';
 import { withoutBegun } from './hook-marks.ts';
 import { RECENT_ACTIONS, type SessionState } from './state.ts';
 
@@ -10,8 +11,10 @@ export function declare(state: SessionState, action: DeclaredAction, turn: numbe
   state.signs.deeds = true;
   state.actions.set(action.id, { action, turn, status: 'waiting', attempts: 0 });
   state.open.add(action.id);
-  if (state.recent.push(action.id) > RECENT_ACTIONS) state.recent.shift();
-  if (isShown(action)) state.called.set(action.name, state.called.has(action.name) ? undefined : action.id);
+  state.recent = added(state.recent, action.id);
+  if (state.recent.length > RECENT_ACTIONS) state.recent = state.recent.slice(1);
+  if (isShown(action))
+    state.called = put(state.called, action.name, state.called.has(action.name) ? undefined : action.id);
 }
 
 export function settle(state: SessionState, id: string, end: (action: ActionState) => void): void {
@@ -25,5 +28,5 @@ export function settle(state: SessionState, id: string, end: (action: ActionStat
   if (state.hooks.length > 0) state.hooks = withoutBegun(state.hooks, id);
   // A `<foreach>` is no news, but that one did not run is: what was asked for in it has no result to say so.
   if (isTracked(action.action) && (isShown(action.action) || action.status !== 'completed'))
-    state.news.results.push(id);
+    state.news.results = added(state.news.results, id);
 }

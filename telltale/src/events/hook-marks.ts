@@ -1,5 +1,6 @@
 import type { JsonObject } from '../kernel/json.ts';
 import type { HookRecord } from './event.ts';
+import { added } from './grow.ts';
 
 /** A hook that was asked, for as long as somebody could ask it again about the same. */
 export interface HookMark extends Pick<HookRecord, 'hook' | 'of' | 'index' | 'action'> {
@@ -10,10 +11,10 @@ export interface HookMark extends Pick<HookRecord, 'hook' | 'of' | 'index' | 'ac
 }
 
 /** Marks a hook as asked. What comes of an `after_action` is on the log together with the action's end. */
-export function markHook(marks: HookMark[], record: HookRecord): void {
+export function markHook(marks: readonly HookMark[], record: HookRecord): readonly HookMark[] {
   const { hook, of, index, action, input, outcome, reason } = record;
-  if (hook === 'after_action') return;
-  marks.push({
+  if (hook === 'after_action') return marks;
+  return added(marks, {
     hook,
     of,
     index,

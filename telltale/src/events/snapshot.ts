@@ -3,6 +3,7 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { ActionState } from './action.ts';
 import type { EventBody } from './event.ts';
 import type { FeedState } from './feed-event.ts';
+import { put } from './grow.ts';
 import { emptyState, type SessionState, type TurnRecord, type Variable } from './state.ts';
 
 /** Events between two snapshots. */
@@ -135,8 +136,8 @@ export function createSnapshotReader(): SnapshotReader {
       state.feeds = new Map(part.feeds ?? []);
       for (const turn of part.turns) turns.set(turn.turn, turn);
       for (const action of part.actions) state.actions.set(action.action.id, action);
-      for (const [key, id] of part.outputs) state.outputs.set(key, id);
-      for (const [name, id] of part.called) state.called.set(name, id ?? undefined);
+      for (const [key, id] of part.outputs) state.outputs = put(state.outputs, key, id);
+      for (const [name, id] of part.called) state.called = put(state.called, name, id ?? undefined);
     },
     state() {
       const through = state.compaction?.through ?? 0;

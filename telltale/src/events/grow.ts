@@ -1,0 +1,29 @@
+/**
+ * What a list and a table are until something is put into them: one for all. Most sessions never have a timer, a review
+ * or a variable, and an empty array of one's own is 32 bytes, an empty Map 190.
+ */
+export const NONE: readonly never[] = Object.freeze([]);
+export const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
+
+/** The list with one more at its end: the same one, unless it was empty. The first costs 24 bytes so, pushed 150. */
+export function added<Item>(list: readonly Item[], item: Item): readonly Item[] {
+  if (list.length === 0) return [item];
+  (list as Item[]).push(item);
+  return list;
+}
+
+/** The table with this in it: the same one, unless it was `NOTHING`. */
+export function put<Key, Value>(
+  table: ReadonlyMap<Key, Value>,
+  key: Key,
+  value: Value,
+): ReadonlyMap<Key, Value> {
+  const own = table === NOTHING ? new Map<Key, Value>() : (table as Map<Key, Value>);
+  return own.set(key, value);
+}
+
+/** The table without it, likewise. */
+export function dropped<Key, Value>(table: ReadonlyMap<Key, Value>, key: Key): ReadonlyMap<Key, Value> {
+  if (table !== NOTHING) (table as Map<Key, Value>).delete(key);
+  return table;
+}

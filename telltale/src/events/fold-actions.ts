@@ -1,8 +1,8 @@
+import { added, put } from '../kernel/grow.ts';
 import { type ActionState, type DeclaredAction, isShown, isTracked } from './action.ts';
 import { forgetChild } from './fold-children.ts';
 import { forgetReviews } from './fold-reviews.ts';
 import { forgetOrders } from './fold-runs.ts';
-import { added, put } from './grow.ts';
 import { withoutBegun } from './hook-marks.ts';
 import { RECENT_ACTIONS, type SessionState } from './state.ts';
 

@@ -1,6 +1,6 @@
+import { added } from '../kernel/grow.ts';
 import type { ChildEventBody } from './event.ts';
 import { charge } from './fold-turns.ts';
-import { added } from './grow.ts';
 import type { ChildCursor, SessionState } from './state.ts';
 
 /** What a sub-agent used counts here as if this session had used it. */

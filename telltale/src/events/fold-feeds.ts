@@ -1,7 +1,7 @@
+import { added, dropped, put } from '../kernel/grow.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { EventOf } from './event.ts';
 import { FEED_NO_ROOM, type FeedNews, type FeedState } from './feed-event.ts';
-import { added, dropped, put } from './grow.ts';
 import type { SessionState } from './state.ts';
 
 /** Ids of the parts of a prompt that the runtime makes itself begin so. */

@@ -1,5 +1,5 @@
+import { added } from '../kernel/grow.ts';
 import type { EventOf } from './event.ts';
-import { added } from './grow.ts';
 import type { Review, SessionState } from './state.ts';
 
 export function request(state: SessionState, event: EventOf<'review.requested'>): void {

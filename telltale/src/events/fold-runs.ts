@@ -1,5 +1,5 @@
+import { added } from '../kernel/grow.ts';
 import type { EventOf } from './event.ts';
-import { added } from './grow.ts';
 import type { SessionState, TriggerCount, WorkflowNews } from './state.ts';
 
 export function startRun(state: SessionState, event: EventOf<'trigger.fired'>): void {

@@ -1,6 +1,6 @@
+import { added } from '../kernel/grow.ts';
 import { type ActionState, completesStep } from './action.ts';
 import type { Cause, EventOf, SessionEvent } from './event.ts';
-import { added } from './grow.ts';
 import type { SessionState, TaskState } from './state.ts';
 
 /** Different calls of one task that are told apart, and how much of each is compared. */

@@ -1,7 +1,7 @@
+import { added, NONE } from '../kernel/grow.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { isShown, isTracked } from './action.ts';
 import type { EventOf, Usage } from './event.ts';
-import { added, NONE } from './grow.ts';
 import { withoutTurn } from './hook-marks.ts';
 import { emptyNews, noSigns, type SessionState } from './state.ts';
 

@@ -1,3 +1,4 @@
+import { added, put } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
 import type { EventOf, MessageFrom, SessionEvent, VariableClass } from './event.ts';
 import { declare, settle } from './fold-actions.ts';
@@ -16,7 +17,6 @@ import {
   reportTurn,
 } from './fold-tasks.ts';
 import { beginTurn, breakTurn, charge, endTurn, hear, usedOutside } from './fold-turns.ts';
-import { added, put } from './grow.ts';
 import { markHook } from './hook-marks.ts';
 import { emptyState, type SessionState } from './state.ts';
 

@@ -1,3 +1,4 @@
+import { NONE, NOTHING } from '../kernel/grow.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { ActionState } from './action.ts';
@@ -11,7 +12,6 @@ import type {
   VariableClass,
 } from './event.ts';
 import type { FeedNews, FeedState } from './feed-event.ts';
-import { NONE, NOTHING } from './grow.ts';
 import type { HookMark } from './hook-marks.ts';
 import type { GivenTask } from './task-event.ts';
 

@@ -9,6 +9,7 @@ import type { StreamWriter } from '../store/store.ts';
 import type { Invoke } from '../targets/artifacts/invoker.ts';
 import type { Begin, Lineage } from './children/lineage.ts';
 import { choiceOf } from './choice-of.ts';
+import { createSessionLog } from './create-session-log.ts';
 import { sessionContext } from './decision-context.ts';
 import { hasEnded } from './ending/has-ended.ts';
 import { firstEvent, writerOf } from './first-event.ts';
@@ -17,7 +18,7 @@ import type { PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
 import type { RuntimeEdges } from './runtime-edges.ts';
 import { createSessionInvoke } from './session-invoke.ts';
-import { createSessionLog, type SessionLog } from './session-log.ts';
+import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 import { takeNewStream, titleOf } from './take-new-stream.ts';
 import {

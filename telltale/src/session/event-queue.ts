@@ -7,11 +7,13 @@ const MAX_QUEUED = 4_096;
 /** Events that are read from the log at a time. */
 const PAGE = 1_000;
 
-type Subscribe = (listener: (event: ObservedEvent) => void) => () => void;
+interface Source {
+  subscribe(listener: (event: ObservedEvent) => void): () => void;
+}
 
 export interface EventQueue extends AsyncIterable<ObservedEvent> {
   /** Where events come from, once there is such a place. Nothing is asked of it before somebody reads. */
-  attach(subscribe: Subscribe): void;
+  attach(source: Source): void;
   /** Nothing comes any more: readers end once they have read all up to `lastSeq`, which is committed. */
   end(lastSeq: number): void;
 }
@@ -27,8 +29,8 @@ export function createEventQueue(store: Store, session: string, ready: Promise<v
     ...{ readers: undefined, lastSeq: undefined, source: undefined, unsubscribe: undefined },
   };
   return {
-    attach(subscribe) {
-      state.source = subscribe;
+    attach(source) {
+      state.source = source;
       listen(state);
     },
     end(seq) {
@@ -46,7 +48,7 @@ interface QueueState {
   /** Made for the first. */
   readers: Set<Reader> | undefined;
   lastSeq: number | undefined;
-  source: Subscribe | undefined;
+  source: Source | undefined;
   /** Undefined while nobody reads: then the session need not show anything. */
   unsubscribe: (() => void) | undefined;
 }
@@ -55,7 +57,7 @@ function listen(state: QueueState): void {
   const { readers, source } = state;
   if (state.unsubscribe !== undefined || source === undefined || readers === undefined) return;
   if (readers.size === 0) return;
-  state.unsubscribe = source((event) => {
+  state.unsubscribe = source.subscribe((event) => {
     for (const reader of readers) reader.push(event);
   });
 }

@@ -61,7 +61,7 @@ export function createLiveSession(
         writer = made.writer;
         log = made.log;
         edges.here.set(id, session);
-        queue.attach(log.subscribe);
+        queue.attach(made.log);
         const waiting = early;
         if (waiting === undefined) return;
         for (const listener of waiting) log.subscribe((event) => waiting.has(listener) && listener(event));

@@ -67,7 +67,7 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     () => ({
       state,
       manifest,
-      append: log.append,
+      append: (body) => log.append(body),
       setVariable,
       desk: prepared.desk,
       rollback: (to) => scheduler.rollback(to, log.here()),
@@ -108,8 +108,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     {
       clock,
       random: edges.random,
-      append: log.append,
-      committed: log.committed,
+      append: (body, cause) => log.append(body, cause),
+      committed: (seq, then) => log.committed(seq, then),
       mayBeLost: mayBeLost(edges.store),
       ...performer,
       clear: reviews.clear,
@@ -122,14 +122,10 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       context: testContext,
     },
   );
-  const inbox = createInbox(
-    writer,
-    {
-      ...{ log, stop, reviews, talk: edges.talk, sentBefore: edges.sentBefore },
-      takeOrder: (message) => orders().take(message),
-    },
-    (error) => stop.now({ kind: 'lost', error: toRuntimeError(error) }),
-  );
+  const inbox = createInbox(writer, {
+    ...{ log, stop, reviews, talk: edges.talk, sentBefore: edges.sentBefore },
+    takeOrder: (message) => orders().take(message),
+  });
   const own = await openLead(edges);
   const lead = edges.lead ?? own?.lead;
   const face = prepared.face(state.led === true);

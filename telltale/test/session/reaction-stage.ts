@@ -4,12 +4,13 @@ import { emptyState, type StartedRun } from '../../src/events/state.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { workflow } from '../../src/manifest/schema/workflow.ts';
+import { createSessionLog } from '../../src/session/create-session-log.ts';
 import {
   createTriggerReactions,
   type TriggerReactions,
 } from '../../src/session/reactions/trigger-reactions.ts';
 import { openSession, readEvents } from '../../src/session/read-session.ts';
-import { createSessionLog, type SessionLog } from '../../src/session/session-log.ts';
+import type { SessionLog } from '../../src/session/session-log.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { StreamWriter } from '../../src/store/store.ts';
 import type { DecisionContext } from '../../src/targets/artifacts/artifacts.ts';

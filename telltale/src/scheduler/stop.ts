@@ -1,3 +1,4 @@
+import { mute } from './bell.ts';
 import { cancelled } from './failures.ts';
 import { clearFifo } from './fifo.ts';
 import { leaveOnce } from './leave-once.ts';
@@ -62,7 +63,7 @@ export function lose(works: Works): void {
   works.life = 'lost';
   clearFifo(works.queue);
   clearFifo(works.free);
-  works.bell.mute();
+  mute(works);
   for (const run of [...works.runs.values()]) {
     if (run.stage.at === 'running') run.stage.attempt?.stop(cancelled('This process let go of the session.'));
     else {

@@ -61,7 +61,13 @@ type Listener = (event: ObservedEvent) => void;
 export function createSessionLog(edges: SessionLogEdges): SessionLog {
   const { writer, state, snapshots, clock, onLost, crashPoint, watchers } = edges;
   const log: { -readonly [Field in keyof OwnLog]: OwnLog[Field] } = {
-    ...{ state, writer, snapshots, clock, onLost, crashPoint, watchers },
+    state,
+    writer,
+    snapshots,
+    clock,
+    onLost,
+    crashPoint,
+    watchers,
     watched: false,
     speaking: undefined,
     listeners: undefined,
@@ -72,7 +78,16 @@ export function createSessionLog(edges: SessionLogEdges): SessionLog {
     reactions: NONE,
     unanswered: undefined,
     batches: undefined as never, // below: they call the log
-    ...{ append, here, committed, show, speech, subscribe, react, flushed, committedSeq, seal },
+    append,
+    here,
+    committed,
+    show,
+    speech,
+    subscribe,
+    react,
+    flushed,
+    committedSeq,
+    seal,
   };
   log.batches = createStreamBatches({ owner: log, calls: CALLS, writer, seq: state.seq, crashPoint });
   return log;

@@ -19,7 +19,12 @@ export interface InboxReceiver {
 
 export function drainInbox(writer: Drain['writer'], receiver: InboxReceiver): Drain {
   const drain: Drain = {
-    ...{ writer, receiver, handled: 0, draining: undefined, again: false, closed: false },
+    writer,
+    receiver,
+    handled: 0,
+    draining: undefined,
+    again: false,
+    closed: false,
     forget: () => undefined,
   };
   drain.forget = writer.onWake(() => {

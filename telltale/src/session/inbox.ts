@@ -44,9 +44,17 @@ interface OwnInbox extends Inbox, InboxReceiver {
 
 export function createInbox(writer: StreamWriter, edges: InboxEdges): Inbox {
   const inbox: { -readonly [Field in keyof OwnInbox]: OwnInbox[Field] } = {
-    ...{ edges, writer, last: undefined, waiting: undefined },
+    edges,
+    writer,
+    last: undefined,
+    waiting: undefined,
     reading: undefined as never, // below: it calls the inbox
-    ...{ receive, onError, drain, onMessage, lastMessage, close },
+    receive,
+    onError,
+    drain,
+    onMessage,
+    lastMessage,
+    close,
   };
   inbox.reading = drainInbox(writer, inbox);
   return inbox;

@@ -38,8 +38,15 @@ export interface WriterState {
 export function createWriterState(stream: string, { id, epoch, head }: Taken): WriterState {
   const [committed, sent, queued] = [head, head, head];
   return {
-    ...{ stream, id, epoch, committed, sent, queued },
-    ...{ failure: undefined, refusal: undefined, open: undefined },
+    stream,
+    id,
+    epoch,
+    committed,
+    sent,
+    queued,
+    failure: undefined,
+    refusal: undefined,
+    open: undefined,
   };
 }
 

@@ -12,6 +12,13 @@ export function added<Item>(list: readonly Item[], item: Item): readonly Item[] 
   return list;
 }
 
+/** The list without its last: the same one, unless that leaves none. */
+export function withoutLast<Item>(list: readonly Item[]): readonly Item[] {
+  if (list.length <= 1) return NONE;
+  (list as Item[]).pop();
+  return list;
+}
+
 /** The table with this in it: the same one, unless it was `NOTHING`. */
 export function put<Key, Value>(
   table: ReadonlyMap<Key, Value>,

@@ -21,7 +21,7 @@ export interface Attempt {
  * stopped, when it has settled or its grace is over.
  */
 export function attempt(
-  { clock, perform }: Pick<SchedulerEdges, 'clock' | 'perform'>,
+  edges: Pick<SchedulerEdges, 'clock' | 'perform'>,
   { action, input, attempt: number, cause }: Omit<PerformCall, 'signal'>,
   { timeoutMs, graceMs = GRACE_MS }: { readonly timeoutMs: number; readonly graceMs?: number | undefined },
   done: (outcome: Outcome) => void,
@@ -40,21 +40,21 @@ export function attempt(
     if (stopped !== undefined || over) return;
     stopped = reason;
     disarm();
-    disarm = clock.after(graceMs, () => finish({ ok: false, error: reason }));
+    disarm = edges.clock.after(graceMs, () => finish({ ok: false, error: reason }));
     controller.abort(reason);
   };
   if (timeoutMs < Number.POSITIVE_INFINITY)
-    disarm = clock.after(timeoutMs, () => stop(timedOut(action, timeoutMs)));
-  called(perform, { action, input, attempt: number, cause, signal: controller.signal }).then(
+    disarm = edges.clock.after(timeoutMs, () => stop(timedOut(action, timeoutMs)));
+  called(edges, { action, input, attempt: number, cause, signal: controller.signal }).then(
     (output) => finish({ ok: true, output: output ?? null }),
     (thrown: unknown) => finish({ ok: false, error: toRuntimeError(thrown) }),
   );
   return { stop };
 }
 
-function called(perform: SchedulerEdges['perform'], call: PerformCall): Promise<Json> {
+function called(edges: Pick<SchedulerEdges, 'perform'>, call: PerformCall): Promise<Json> {
   try {
-    return perform(call);
+    return edges.perform(call);
   } catch (thrown) {
     return Promise.reject(thrown);
   }

@@ -110,7 +110,7 @@ export interface SchedulerEdges {
    * Whether what a running action calls has nothing to do but wait for a person, so that another process may go on with
    * it. Absent where none may.
    */
-  rests?(id: string): boolean;
+  readonly rests?: ((id: string) => boolean) | undefined;
   lookup: OuterLookup;
   /**
    * Loads what `lookup` has not yet, where `name` stands for something that can be: then true, and `then` is called,

@@ -28,7 +28,7 @@ import {
   setGiven,
 } from './variables/session-variables.ts';
 
-interface Opened {
+export interface Opened {
   readonly prepared: PreparedAgent;
   readonly model: Model;
   readonly writer: StreamWriter;

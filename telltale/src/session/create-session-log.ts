@@ -152,7 +152,7 @@ function show(this: OwnLog, event: LiveEvent): void {
 }
 
 function speech(this: OwnLog, told: (open: OpenSpeech | undefined, seq: number) => void): void {
-  const open = this.speaking?.();
+  const open = this.speaking?.openSpeech();
   const { seq } = this.state;
   if (mayShow(this)) told(open, seq);
   else this.held = added(this.held, { behind: seq, show: () => told(open, seq) });

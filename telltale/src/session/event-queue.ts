@@ -23,34 +23,46 @@ export interface EventQueue extends AsyncIterable<ObservedEvent> {
  * long as it keeps up. A slow reader costs a bounded amount of memory: it is put off to the log, which is there once
  * `ready` resolves.
  */
-export function createEventQueue(store: Store, session: string, ready: Promise<void>): EventQueue {
-  const state: QueueState = {
-    ...{ store, session, ready },
-    ...{ readers: undefined, lastSeq: undefined, source: undefined, unsubscribe: undefined },
+export function createEventQueue(store: Store, session: string, ready: Promise<unknown>): EventQueue {
+  const queue: QueueState = {
+    store,
+    session,
+    ready,
+    readers: undefined,
+    lastSeq: undefined,
+    source: undefined,
+    unsubscribe: undefined,
+    attach,
+    end,
+    [Symbol.asyncIterator]: iterator,
   };
-  return {
-    attach(source) {
-      state.source = source;
-      listen(state);
-    },
-    end(seq) {
-      state.lastSeq = seq;
-      for (const reader of state.readers ?? []) reader.wake();
-    },
-    [Symbol.asyncIterator]: () => read(state),
-  };
+  return queue;
 }
 
-interface QueueState {
+interface QueueState extends EventQueue {
   readonly store: Store;
   readonly session: string;
-  readonly ready: Promise<void>;
+  readonly ready: Promise<unknown>;
   /** Made for the first. */
   readers: Set<Reader> | undefined;
   lastSeq: number | undefined;
   source: Source | undefined;
   /** Undefined while nobody reads: then the session need not show anything. */
   unsubscribe: (() => void) | undefined;
+}
+
+function attach(this: QueueState, source: Source): void {
+  this.source = source;
+  listen(this);
+}
+
+function end(this: QueueState, seq: number): void {
+  this.lastSeq = seq;
+  for (const reader of this.readers ?? []) reader.wake();
+}
+
+function iterator(this: QueueState): AsyncIterator<ObservedEvent> {
+  return read(this);
 }
 
 function listen(state: QueueState): void {

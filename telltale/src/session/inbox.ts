@@ -5,7 +5,6 @@ import type { Talk } from './chat/talk.ts';
 import { closeDrain, type Drain, drainInbox, drainNow, type InboxReceiver } from './drain-inbox.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
 import { takeAnswer } from './reviews/take-answer.ts';
-import type { SessionOrders } from './runs/session-orders.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 
@@ -28,7 +27,7 @@ export interface InboxEdges {
   readonly stop: Stop;
   readonly reviews: Pick<Reviews, 'decide'>;
   /** What a run asks or tells; false where the message is not a run's. */
-  readonly takeOrder: SessionOrders['take'];
+  takeOrder(message: InboxMessage): boolean;
   /** How a person leads a chat, from another process. */
   readonly talk: Pick<Talk, 'breakOff' | 'finish'>;
   readonly sentBefore: number;
@@ -62,8 +61,8 @@ export function createInbox(writer: StreamWriter, edges: InboxEdges): Inbox {
 
 function receive(this: OwnInbox, message: InboxMessage): void {
   const { writer, edges } = this;
-  const { log, stop, reviews, takeOrder, talk, sentBefore } = edges;
-  if (takeOrder(message)) return;
+  const { log, stop, reviews, talk, sentBefore } = edges;
+  if (edges.takeOrder(message)) return;
   const { id, kind, from, body } = message;
   const consumed = { consumed: [id] };
   const text = typeof body === 'string' ? body : JSON.stringify(body);

@@ -20,7 +20,7 @@ export interface SessionLog {
   /** Shows what is never written, behind the events appended before it: nobody reads an answer before its question. */
   show(event: LiveEvent): void;
   /** What the turn in hand has said of elements that are open: set by the turn. */
-  speaking: (() => OpenSpeech | undefined) | undefined;
+  speaking: { openSpeech(): OpenSpeech | undefined } | undefined;
   /** Tells of it, once all that was said before was shown: in its place among the live events, behind the event `seq`. */
   speech(told: (open: OpenSpeech | undefined, seq: number) => void): void;
   /** Whether anybody would see what is shown. */

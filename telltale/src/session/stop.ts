@@ -17,50 +17,69 @@ export type StopReason =
 export interface Stop {
   readonly reason: StopReason | undefined;
   now(reason: StopReason): void;
-  /** Called once, when it stops; at once if it has. The returned function forgets it. */
+  /** Called once, when it stops; at once if it has. */
+  on(then: () => void): void;
+  /** Forgets what `on` was given. */
+  off(then: () => void): void;
+  /** Both in one: the returned function forgets it. */
   onStop(then: () => void): () => void;
   /** Resolves when `start`'s callback is called, or when the session stops; undefined where that was at once. */
   until(start: (done: () => void) => void): Promise<void> | undefined;
 }
 
+interface OwnStop extends Stop {
+  reason: StopReason | undefined;
+  /** Made for the first. */
+  waiting: Set<() => void> | undefined;
+}
+
 export function createStop(): Stop {
-  const waiting = new Set<() => void>();
-  // A field, not a getter: objects with a getter of their own each have a shape of their own, and are slow to look at.
-  const stop: Stop & { reason: StopReason | undefined } = {
-    reason: undefined,
-    now(given) {
-      if (stop.reason !== undefined) return;
-      stop.reason = given;
-      for (const then of waiting) then();
-      waiting.clear();
-    },
-    onStop(then) {
-      if (stop.reason !== undefined) {
-        then();
-        return () => undefined;
-      }
-      waiting.add(then);
-      return () => waiting.delete(then);
-    },
-    until(start) {
-      if (stop.reason !== undefined) return undefined;
-      let over = false;
-      let wake: (() => void) | undefined;
-      const done = () => {
-        if (over) return;
-        over = true;
-        waiting.delete(done);
-        wake?.();
-      };
-      start(done);
-      if (over) return undefined;
-      waiting.add(done);
-      return new Promise((resolve) => {
-        wake = resolve;
-      });
-    },
-  };
+  const stop: OwnStop = { reason: undefined, waiting: undefined, now, on, off, onStop, until };
   return stop;
+}
+
+function now(this: OwnStop, given: StopReason): void {
+  if (this.reason !== undefined) return;
+  this.reason = given;
+  for (const then of this.waiting ?? []) then();
+  this.waiting = undefined;
+}
+
+function on(this: OwnStop, then: () => void): void {
+  if (this.reason !== undefined) {
+    then();
+    return;
+  }
+  this.waiting ??= new Set();
+  this.waiting.add(then);
+}
+
+function off(this: OwnStop, then: () => void): void {
+  this.waiting?.delete(then);
+}
+
+function onStop(this: OwnStop, then: () => void): () => void {
+  this.on(then);
+  return () => this.off(then);
+}
+
+function until(this: OwnStop, start: (done: () => void) => void): Promise<void> | undefined {
+  if (this.reason !== undefined) return undefined;
+  let over = false;
+  let wake: (() => void) | undefined;
+  const done = () => {
+    if (over) return;
+    over = true;
+    this.waiting?.delete(done);
+    wake?.();
+  };
+  start(done);
+  if (over) return undefined;
+  this.on(done);
+  if (over) return undefined; // it stopped meanwhile
+  return new Promise((resolve) => {
+    wake = resolve;
+  });
 }
 
 /** Whether this process lets go of the session, and has nothing to say on its log any more. */
@@ -69,11 +88,15 @@ export const isLetGo = ({ reason }: Pick<Stop, 'reason'>): boolean =>
 
 /** Cancels when `signal` is aborted, for its reason. The returned function forgets it. */
 export function cancelOnAbort(stop: Stop, signal: AbortSignal | undefined): () => void {
-  if (signal === undefined) return () => undefined;
+  if (signal === undefined) return nothing;
   const cancel = () => stop.now({ kind: 'cancel', reason: abortReason(signal), by: 'signal' });
   if (signal.aborted) cancel();
   else signal.addEventListener('abort', cancel, { once: true });
   return () => signal.removeEventListener('abort', cancel);
+}
+
+function nothing(): void {
+  // there is no signal to forget
 }
 
 const abortReason = ({ reason }: AbortSignal): string =>

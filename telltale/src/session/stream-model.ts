@@ -3,7 +3,7 @@ import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from '../models/model.ts';
 
 /** How long a model may take to end once its signal is aborted; then it is left to itself. */
-const GRACE_MS = 5_000;
+export const GRACE_MS = 5_000;
 
 /** As `model.stream`, but for a model that does not listen to its signal: no session may hang on one. */
 export function streamModel(
@@ -37,7 +37,7 @@ export function streamModel(
 }
 
 /** What a model throws before it gives a promise is a rejection, too. */
-function started(model: Model, request: ModelRequest, sink: ModelSink): Promise<ModelEnd> {
+export function started(model: Model, request: ModelRequest, sink: ModelSink): Promise<ModelEnd> {
   try {
     return Promise.resolve(model.stream(request, sink));
   } catch (thrown) {
@@ -45,7 +45,7 @@ function started(model: Model, request: ModelRequest, sink: ModelSink): Promise<
   }
 }
 
-const modelDeaf = (id: string) =>
+export const modelDeaf = (id: string) =>
   new RuntimeError('model_cancelled', `${id} went on for ${GRACE_MS / 1000} s after it was told to end.`, {
     hint: 'A model must end its stream when its signal is aborted.',
   });

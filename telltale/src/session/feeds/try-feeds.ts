@@ -1,4 +1,3 @@
-import { takeSlotFor } from '../../engine/slots.ts';
 import type { EventBody } from '../../events/event.ts';
 import { reduce } from '../../events/reduce.ts';
 import { emptyState } from '../../events/state.ts';
@@ -40,7 +39,7 @@ export async function tryFeeds(
       state.variables.get(name)?.value ??
       (Object.hasOwn(state.metadata, name) ? state.metadata[name] : undefined),
     metrics: async () => [],
-    takeSlot: takeSlotFor(edges.slots, id),
+    group: id,
     async runWorkflow(name, input, signal) {
       const manifest = prepared.workflows.get(name);
       if (manifest === undefined) throw workflowUnknown(agent, name, [...prepared.workflows.keys()]);

@@ -1,10 +1,15 @@
+import { NONE } from '../../kernel/grow.ts';
 import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { ModelEnd } from '../../models/model.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import type { TurnParser } from '../../protocol/turn-parser.ts';
 import type { SessionContext } from '../context.ts';
+import type { OpenSpeech } from '../speech.ts';
+import { GRACE_MS, modelDeaf } from '../stream-model.ts';
 import { type Branches, createBranches } from './branches.ts';
 import { type CloseSplitter, createCloseSplitter } from './close-splitter.ts';
 import { createGate, type Gate } from './gate.ts';
+import { openSpeech } from './open-speech.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { createSpoken, type Spoken } from './spoken.ts';
 import { takeTurnParser } from './turn-parser.ts';
@@ -46,9 +51,9 @@ export interface Hearing {
   readonly gate: Gate;
   readonly branches: Branches;
   readonly spoken: Spoken;
-  readonly responses: HeardResponse[];
+  responses: readonly HeardResponse[];
   /** The `<parallel>`s that are open; one without an id gets one that no model can write. */
-  readonly groups: string[];
+  groups: readonly string[];
   parallels: number;
   response: ResponseStream | undefined;
   responseFinal: boolean;
@@ -60,6 +65,28 @@ export interface Hearing {
   /** Whether the step in hand was said to be done: no action that follows is begun. */
   completed: boolean;
   afterStep: boolean;
+  /** When the model was asked, when its first piece came, and how many characters have. */
+  readonly startedMs: number;
+  firstMs: number | undefined;
+  characters: number;
+  /** Whether its stream has ended: what comes after that belongs to no turn. */
+  ended: boolean;
+  /** Told once, when it has. */
+  onEnd: ((streamed: Streamed) => void) | undefined;
+  /** Stops the clock that runs for a model that was told to end. */
+  disarm: (() => void) | undefined;
+  openSpeech(): OpenSpeech | undefined;
+}
+
+/** How the model's stream ended. */
+export interface Streamed {
+  readonly ended:
+    | { readonly ok: true; readonly value: ModelEnd }
+    | { readonly ok: false; readonly error: RuntimeError };
+  readonly streamMs: number;
+  readonly firstMs: number | undefined;
+  /** Characters that came. */
+  readonly heard: number;
 }
 
 /** One for all turns: what an error costs is its stack, and this one's tells nothing. */
@@ -67,7 +94,27 @@ export const TURN_CUT = new RuntimeError('model_cancelled', "The runtime ended t
 
 export function cut(hearing: Hearing, reason: CutReason): void {
   hearing.cutFor ??= reason;
-  hearing.abort.abort(TURN_CUT);
+  tellToEnd(hearing);
+}
+
+/** Tells the model to end. One that does not listen is left to itself after a while: no session may hang on one. */
+export function tellToEnd(hearing: Hearing): void {
+  const { abort, ended, context } = hearing;
+  if (!ended && !abort.signal.aborted)
+    hearing.disarm = context.clock.after(GRACE_MS, () =>
+      endStream(hearing, { ok: false, error: modelDeaf(context.model.id) }),
+    );
+  abort.abort(TURN_CUT);
+}
+
+/** The model's stream is over, however that came. */
+export function endStream(hearing: Hearing, ended: Streamed['ended']): void {
+  if (hearing.ended) return;
+  hearing.ended = true;
+  hearing.disarm?.();
+  const { onEnd, startedMs, firstMs, characters: heard } = hearing;
+  // What is held back behind a sync action is acted on later: that is no time of the model's.
+  onEnd?.({ ended, streamMs: hearing.context.clock.monotonic() - startedMs, firstMs, heard });
 }
 
 export function createHearing(context: SessionContext): Hearing {
@@ -82,8 +129,8 @@ export function createHearing(context: SessionContext): Hearing {
     gate: createGate(),
     branches: createBranches(),
     spoken: createSpoken(context.log),
-    responses: [],
-    groups: [],
+    responses: NONE,
+    groups: NONE,
     parallels: 0,
     response: undefined,
     responseFinal: false,
@@ -93,5 +140,12 @@ export function createHearing(context: SessionContext): Hearing {
     observed: undefined,
     completed: false,
     afterStep: false,
+    startedMs: context.clock.monotonic(),
+    firstMs: undefined,
+    characters: 0,
+    ended: false,
+    onEnd: undefined,
+    disarm: undefined,
+    openSpeech,
   };
 }

@@ -6,9 +6,8 @@ import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { costWith, countUsage } from '../cost.ts';
 import { abandonHearing, endHearing, heardIn } from './hearing.ts';
-import { createHearing, type Heard, type Hearing } from './hearing-state.ts';
-import { listen, type Streamed } from './listen.ts';
-import { openSpeech } from './open-speech.ts';
+import { createHearing, type Heard, type Hearing, type Streamed } from './hearing-state.ts';
+import { listen } from './listen.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
 export type TurnEnd =
@@ -23,12 +22,12 @@ export type TurnEnd =
   | { readonly kind: 'stopped' };
 
 /** One request to the model: streams it, acts on what it says, and writes down how it ended. */
-export async function runTurn(
+export function runTurn(
   context: SessionContext,
   prompt: Prompt,
   previous: Prompt | undefined,
 ): Promise<TurnEnd> {
-  const { log, state, stop } = context;
+  const { log, state } = context;
   log.append(
     {
       type: 'turn.started',
@@ -37,12 +36,16 @@ export async function runTurn(
     state.task?.place ?? context.sessionOrigin(),
   );
   const hearing = createHearing(context);
-  log.speaking = () => openSpeech(hearing);
-  const streamed = await listen(hearing, prompt);
-  const acting =
-    stop.reason === undefined ? context.reviews.until((done) => endHearing(hearing, done)) : undefined;
-  if (acting !== undefined) await acting;
-  return endTurn(hearing, prompt, streamed);
+  log.speaking = hearing;
+  return listen(hearing, prompt).then((streamed) => actedOn(hearing, prompt, streamed));
+}
+
+/** How the turn ended, once all that was heard has been acted on. */
+function actedOn(hearing: Hearing, prompt: Prompt, streamed: Streamed): TurnEnd | Promise<TurnEnd> {
+  const { stop, reviews } = hearing.context;
+  const acting = stop.reason === undefined ? reviews.until((done) => endHearing(hearing, done)) : undefined;
+  const end = () => endTurn(hearing, prompt, streamed);
+  return acting === undefined ? end() : acting.then(end);
 }
 
 /** Writes down how the turn ended, once all that was heard has been acted on. */

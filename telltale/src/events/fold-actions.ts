@@ -1,4 +1,4 @@
-import { added, put } from '../kernel/grow.ts';
+import { added, joined, left, put } from '../kernel/grow.ts';
 import { type ActionState, type DeclaredAction, isShown, isTracked } from './action.ts';
 import { forgetChild } from './fold-children.ts';
 import { forgetReviews } from './fold-reviews.ts';
@@ -10,7 +10,7 @@ export function declare(state: SessionState, action: DeclaredAction, turn: numbe
   state.signs.tags = true;
   state.signs.deeds = true;
   state.actions.set(action.id, { action, turn, status: 'waiting', attempts: 0 });
-  state.open.add(action.id);
+  state.open = joined(state.open, action.id);
   state.recent = added(state.recent, action.id);
   if (state.recent.length > RECENT_ACTIONS) state.recent = state.recent.slice(1);
   if (isShown(action))
@@ -21,7 +21,7 @@ export function settle(state: SessionState, id: string, end: (action: ActionStat
   const action = state.actions.get(id);
   if (action === undefined) return;
   end(action);
-  state.open.delete(id);
+  state.open = left(state.open, id);
   forgetReviews(state, id);
   if (state.children.length > 0) forgetChild(state, id);
   if (action.action.kind === 'workflow') forgetOrders(state, `${state.id}.${id}`);

@@ -1,4 +1,4 @@
-import { NONE, NOTHING } from '../kernel/grow.ts';
+import { NOBODY, NONE, NOTHING } from '../kernel/grow.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { ActionState } from './action.ts';
@@ -250,7 +250,7 @@ export interface SessionState {
   /** The last actions that were declared, RECENT_ACTIONS at most. */
   recent: readonly string[];
   /** Ids of actions that have not ended, in the order of their declaration. */
-  open: Set<string>;
+  open: ReadonlySet<string>;
   /** Sub-agents whose actions have not ended. */
   children: readonly ChildCursor[];
   /** Turns that sub-agents have ended, by the agent's name. */
@@ -328,7 +328,7 @@ export const emptyState = (): SessionState => ({
   news: emptyNews(),
   actions: new Map(),
   recent: NONE,
-  open: new Set(),
+  open: NOBODY,
   children: NONE,
   childTurns: NONE,
   outputs: NOTHING,

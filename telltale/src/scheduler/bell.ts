@@ -1,11 +1,12 @@
+import { added, dropped, NONE, put } from '../kernel/grow.ts';
 import { clearFifo, type Fifo, pushFifo, shiftFifo } from './fifo.ts';
 
 /** Tells of ends, in the order of the log. */
 export interface Bell {
   /** Ids that have ended and that nobody was told of. */
   readonly notes: Fifo<string>;
-  /** Who waits for which id; made for the first. */
-  waiters: Map<string, Waiter[]> | undefined;
+  /** Who waits for which id. */
+  waiters: ReadonlyMap<string, readonly Waiter[]>;
   ringing: boolean;
   /** Told of each end, before those who wait for it. */
   heard(id: string): void;
@@ -22,12 +23,7 @@ export const noteEnd = ({ notes }: Bell, id: string): void => pushFifo(notes, id
 /** Calls back once all of these are noted; not at all if there are none. */
 export function waitForEnds(bell: Bell, ids: readonly string[], then: () => void): void {
   const waiter: Waiter = { left: ids.length, then };
-  bell.waiters ??= new Map();
-  for (const id of ids) {
-    const others = bell.waiters.get(id);
-    if (others === undefined) bell.waiters.set(id, [waiter]);
-    else others.push(waiter);
-  }
+  for (const id of ids) bell.waiters = put(bell.waiters, id, added(bell.waiters.get(id) ?? NONE, waiter));
 }
 
 /** Tells whoever waits, what comes up meanwhile included. */
@@ -43,9 +39,9 @@ export function ring(bell: Bell): void {
 
 function tell(bell: Bell, id: string): void {
   bell.heard(id);
-  const waiting = bell.waiters?.get(id);
+  const waiting = bell.waiters.get(id);
   if (waiting === undefined) return;
-  bell.waiters?.delete(id);
+  bell.waiters = dropped(bell.waiters, id);
   for (const waiter of waiting) if (--waiter.left === 0) waiter.then();
 }
 

@@ -1,7 +1,7 @@
 import { type DeclaredAction, isTracked } from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
-import { NONE } from '../kernel/grow.ts';
+import { NONE, NOTHING } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { ring } from './bell.ts';
@@ -35,7 +35,7 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
     graph: createGraph(),
     keys: undefined,
     loops: undefined,
-    runs: new Map(),
+    runs: NOTHING,
     openLoops: undefined,
     queue: createFifo(),
     free: createFifo(),
@@ -48,7 +48,7 @@ export function createScheduler(options: SchedulerOptions, edges: SchedulerEdges
     undoing: undefined,
     loopsMade: 0,
     notes: createFifo(),
-    waiters: undefined,
+    waiters: NOTHING,
     ringing: false,
     goOn,
     fatal,

@@ -1,3 +1,4 @@
+import { dropped } from '../kernel/grow.ts';
 import {
   type ActionNode,
   type Change,
@@ -17,7 +18,8 @@ export function end(graph: Graph, first: ActionNode, because: string | undefined
   const gatesLeft: ActionNode[] = [];
   for (let i = 0; i < work.length; i++) {
     const node = work[i] as ActionNode;
-    if (!graph.nodes.delete(node.id)) continue; // it had ended before
+    if (!graph.nodes.has(node.id)) continue; // it had ended before
+    graph.nodes = dropped(graph.nodes, node.id);
     node.phase = 'ended';
     graph.held?.delete(node);
     if (because === undefined) satisfy(node.dependents, changes);

@@ -1,6 +1,6 @@
 import type { SkipReason } from '../events/action.ts';
 import type { Cause, EventBody } from '../events/event.ts';
-import { added } from '../kernel/grow.ts';
+import { added, dropped } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import { noteEnd } from './bell.ts';
@@ -64,7 +64,7 @@ export function enqueue(works: Works, run: Run, cause: Cause | undefined): void 
 function close(works: Works, run: Run, body: EventBody, cause: Cause | undefined): Cause {
   const at = works.edges.append(body, cause ?? run.cause);
   run.stage = ENDED;
-  works.runs.delete(run.action.id);
+  works.runs = dropped(works.runs, run.action.id);
   works.openLoops?.delete(run);
   noteEnd(works, run.action.id);
   leaveOnce(run);

@@ -1,3 +1,4 @@
+import { dropped } from '../kernel/grow.ts';
 import { mute } from './bell.ts';
 import { cancelled } from './failures.ts';
 import { clearFifo } from './fifo.ts';
@@ -80,7 +81,7 @@ export function lose(works: Works): void {
 export function leave(works: Works, run: Run): void {
   run.stage = ENDED;
   leaveOnce(run);
-  works.runs.delete(run.action.id);
+  works.runs = dropped(works.runs, run.action.id);
   if (works.runs.size === 0) rouse(works);
 }
 

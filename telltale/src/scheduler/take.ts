@@ -1,5 +1,6 @@
 import type { DeclaredAction } from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
+import { put } from '../kernel/grow.ts';
 import { noteEnd } from './bell.ts';
 import { type Binding, bind } from './bind.ts';
 import { type Declaration, declare } from './core.ts';
@@ -81,7 +82,7 @@ export function place(
     failures: 0,
     since: 0,
   };
-  works.runs.set(id, run);
+  works.runs = put(works.runs, id, run);
   if (loop) {
     works.openLoops ??= new Set();
     works.openLoops.add(run);

@@ -21,7 +21,7 @@ export interface Works extends Scheduler, NameSpace, Bell {
   readonly options: SchedulerOptions;
   readonly edges: SchedulerEdges;
   /** What has not ended. */
-  readonly runs: Map<string, Run>;
+  runs: ReadonlyMap<string, Run>;
   /** Made for the first. */
   openLoops: Set<Run> | undefined;
   /** Ready, and waiting for a place. */

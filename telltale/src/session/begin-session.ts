@@ -61,9 +61,8 @@ export async function beginSession(
     const invoke = createSessionInvoke({ desk: prepared.desk, manifest, state });
     return { invoke, artifacts: { invoke, context: () => sessionContext(state) } };
   };
-  const onLost = (error: RuntimeError) => stop.now({ kind: 'lost', error });
   const toLog = (writer: StreamWriter, state: SessionState, snapshots: SnapshotWriter): SessionLog => {
-    const log = createSessionLog({ ...edges, writer, state, snapshots, onLost });
+    const log = createSessionLog({ ...edges, writer, state, snapshots, onLost: losing(stop) });
     onLog({ writer, log });
     return log;
   };
@@ -118,6 +117,12 @@ export async function beginSession(
     throw thrown;
   }
 }
+
+/** Apart, so that what lasts as long as the log holds nothing of how it began. */
+const losing =
+  (stop: Stop) =>
+  (error: RuntimeError): void =>
+    stop.now({ kind: 'lost', error });
 
 /** Writing scripts is loaded by those who do. */
 async function recorded(model: Model, file: string, { cwd, clock }: RuntimeEdges): Promise<Model> {

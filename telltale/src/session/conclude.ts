@@ -61,7 +61,7 @@ const whyUnwritten = (log: SessionLog): Promise<RuntimeError | undefined> =>
   log.flushed().then(() => undefined, toRuntimeError);
 
 async function stopAll(context: SessionContext, promptTokens: number, reason: StopReason): Promise<void> {
-  const { log, scheduler, sessionOrigin } = context;
+  const { log, scheduler } = context;
   switch (reason.kind) {
     case 'interrupt':
     case 'wait':
@@ -73,13 +73,16 @@ async function stopAll(context: SessionContext, promptTokens: number, reason: St
     case 'cancel':
       await scheduler.cancel(`The session was cancelled: ${reason.reason}`);
       closeTurn(context, promptTokens, 'cancelled', 'The session was cancelled.');
-      log.append({ type: 'session.cancelled', reason: reason.reason, by: reason.by }, sessionOrigin());
+      log.append(
+        { type: 'session.cancelled', reason: reason.reason, by: reason.by },
+        context.sessionOrigin(),
+      );
       return;
     case 'fail':
       await scheduler.cancel(reason.error.message);
       if (context.hooks !== undefined) await context.hooks.settled();
       closeTurn(context, promptTokens, reason.error.code, reason.error.message);
-      log.append({ type: 'session.failed', error: reason.error.toJSON() }, sessionOrigin());
+      log.append({ type: 'session.failed', error: reason.error.toJSON() }, context.sessionOrigin());
       return;
   }
 }

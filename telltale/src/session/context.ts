@@ -38,7 +38,8 @@ export interface SessionContext {
   readonly parts: PartLimits | undefined;
   readonly inbox: Pick<Inbox, 'onMessage'>;
   /** What turns come from: the event that began or resumed the session. */
-  readonly sessionOrigin: () => Cause;
+  sessionOrigin(): Cause;
+  readonly origin: Cause;
   readonly clock: Clock;
   readonly random: () => number;
   readonly store: Store;

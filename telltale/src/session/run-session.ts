@@ -1,3 +1,4 @@
+import type { Cause } from '../events/event.ts';
 import { toRuntimeError } from '../kernel/runtime-error.ts';
 import { createConversation } from '../prompt/conversation.ts';
 import { createScheduler } from '../scheduler/drive.ts';
@@ -63,7 +64,8 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
       : undefined,
     parts: prepared.parts,
     inbox,
-    sessionOrigin: () => edges.origin,
+    origin: edges.origin,
+    sessionOrigin,
     clock,
     random: edges.random,
     store: edges.store,
@@ -132,6 +134,10 @@ export async function runSession(edges: SessionEdges): Promise<SessionResult> {
     edges.variables.reactions?.close();
     inbox.close();
   }
+}
+
+function sessionOrigin(this: SessionContext): Cause {
+  return this.origin;
 }
 
 /** What most agents have none of, loaded by those that do. */

@@ -24,13 +24,14 @@ export function createLateInvoke(
   desk: OpenDesk,
   settings: () => Omit<InvokeEdges, 'call' | 'artifacts'>,
 ): Invoke {
-  const make = async (): Promise<Invoke> => {
-    const { createInvoke } = await import('../targets/artifacts/create-invoke.ts');
-    return createInvoke({ ...(await desk()), ...settings() });
-  };
   let making: Promise<Invoke> | undefined;
   return async (question) => {
-    making ??= make();
+    making ??= makeInvoke(desk, settings);
     return (await making)(question);
   };
+}
+
+async function makeInvoke(...[desk, settings]: Parameters<typeof createLateInvoke>): Promise<Invoke> {
+  const { createInvoke } = await import('../targets/artifacts/create-invoke.ts');
+  return createInvoke({ ...(await desk()), ...settings() });
 }

@@ -1,4 +1,5 @@
 import type { Review } from '../events/state.ts';
+import { added, NONE } from '../kernel/grow.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 
 /** Why a session stops before it has come to its own end. */
@@ -29,20 +30,23 @@ export interface Stop {
 
 interface OwnStop extends Stop {
   reason: StopReason | undefined;
-  /** Made for the first. */
-  waiting: Set<() => void> | undefined;
+  /** One or two, mostly: an array is half of what a Set is. */
+  waiting: readonly (() => void)[];
 }
 
 export function createStop(): Stop {
-  const stop: OwnStop = { reason: undefined, waiting: undefined, now, on, off, onStop, until };
+  const stop: OwnStop = { reason: undefined, waiting: NONE, now, on, off, onStop, until };
   return stop;
 }
 
 function now(this: OwnStop, given: StopReason): void {
   if (this.reason !== undefined) return;
   this.reason = given;
-  for (const then of this.waiting ?? []) then();
-  this.waiting = undefined;
+  // One by one: what is forgotten meanwhile is not called.
+  for (let [then] = this.waiting; then !== undefined; [then] = this.waiting) {
+    this.waiting = this.waiting.slice(1);
+    then();
+  }
 }
 
 function on(this: OwnStop, then: () => void): void {
@@ -50,12 +54,11 @@ function on(this: OwnStop, then: () => void): void {
     then();
     return;
   }
-  this.waiting ??= new Set();
-  this.waiting.add(then);
+  this.waiting = added(this.waiting, then);
 }
 
 function off(this: OwnStop, then: () => void): void {
-  this.waiting?.delete(then);
+  this.waiting = this.waiting.filter((each) => each !== then);
 }
 
 function onStop(this: OwnStop, then: () => void): () => void {
@@ -70,7 +73,7 @@ function until(this: OwnStop, start: (done: () => void) => void): Promise<void> 
   const done = () => {
     if (over) return;
     over = true;
-    this.waiting?.delete(done);
+    this.off(done);
     wake?.();
   };
   start(done);

@@ -6,7 +6,7 @@ export interface Rest {
   /** The reviews that it waits for, those of what it calls included; undefined where there is something to do. */
   reviews(): readonly Review[] | undefined;
   /** How that is found out: set by the session once it is at work. */
-  waitsNow: (() => readonly Review[] | undefined) | undefined;
+  resting: { waitsNow(): readonly Review[] | undefined } | undefined;
   /** It may have come to rest, or begun again. */
   moved(): void;
   onMoved(then: () => void): () => void;
@@ -18,12 +18,12 @@ interface OwnRest extends Rest {
 }
 
 export function createRest(): Rest {
-  const rest: OwnRest = { listeners: undefined, waitsNow: undefined, reviews, moved, onMoved };
+  const rest: OwnRest = { listeners: undefined, resting: undefined, reviews, moved, onMoved };
   return rest;
 }
 
 function reviews(this: OwnRest): readonly Review[] | undefined {
-  return this.waitsNow?.();
+  return this.resting?.waitsNow();
 }
 
 function moved(this: OwnRest): void {

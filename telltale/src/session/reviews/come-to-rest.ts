@@ -27,16 +27,18 @@ export interface ComingToRest {
   toldRest: boolean;
   /** Answers whose action has not had the time to begin: until then it looks as if it waited on. */
   fresh: number;
+  /** The reviews that it waits for, where there is nothing else to do. */
+  waitsNow(): readonly Review[] | undefined;
 }
 
 export function createComingToRest(edges: RestEdges): ComingToRest {
-  const coming: ComingToRest = { edges, asking: undefined, idle: false, toldRest: false, fresh: 0 };
-  edges.rest.waitsNow = () => waitsNow(coming);
+  const coming: ComingToRest = { edges, asking: undefined, idle: false, toldRest: false, fresh: 0, waitsNow };
+  edges.rest.resting = coming;
   return coming;
 }
 
-/** The reviews that it waits for, where there is nothing else to do. */
-function waitsNow({ edges, asking, idle, fresh }: ComingToRest): readonly Review[] | undefined {
+function waitsNow(this: ComingToRest): readonly Review[] | undefined {
+  const { edges, asking, idle, fresh } = this;
   const { log, stop, called } = edges;
   // While a question is being worked out, or asked in this process, something will come of it.
   if (!idle || fresh > 0 || stop.reason !== undefined || asking?.isBusy() === true) return undefined;
@@ -75,7 +77,7 @@ export function answered(coming: ComingToRest): void {
 
 function look(coming: ComingToRest): void {
   const { edges } = coming;
-  const all = waitsNow(coming);
+  const all = coming.waitsNow();
   if (all !== undefined) settle(edges, openReviews(edges.log.state), all);
   if (edges.atRest === 'tell') tellAbove(coming, all !== undefined);
 }

@@ -73,6 +73,8 @@ export interface Hearing {
   ended: boolean;
   /** Told once, when it has. */
   onEnd: ((streamed: Streamed) => void) | undefined;
+  /** What the session's stop calls until then. */
+  onStop: (() => void) | undefined;
   /** Stops the clock that runs for a model that was told to end. */
   disarm: (() => void) | undefined;
   openSpeech(): OpenSpeech | undefined;
@@ -112,9 +114,10 @@ export function endStream(hearing: Hearing, ended: Streamed['ended']): void {
   if (hearing.ended) return;
   hearing.ended = true;
   hearing.disarm?.();
-  const { onEnd, startedMs, firstMs, characters: heard } = hearing;
+  const { onEnd, onStop, startedMs, firstMs, characters: heard, context } = hearing;
+  if (onStop !== undefined) context.stop.off(onStop);
   // What is held back behind a sync action is acted on later: that is no time of the model's.
-  onEnd?.({ ended, streamMs: hearing.context.clock.monotonic() - startedMs, firstMs, heard });
+  onEnd?.({ ended, streamMs: context.clock.monotonic() - startedMs, firstMs, heard });
 }
 
 export function createHearing(context: SessionContext): Hearing {
@@ -145,6 +148,7 @@ export function createHearing(context: SessionContext): Hearing {
     characters: 0,
     ended: false,
     onEnd: undefined,
+    onStop: undefined,
     disarm: undefined,
     openSpeech,
   };

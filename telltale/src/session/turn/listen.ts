@@ -7,19 +7,21 @@ import { endStream, type Hearing, type Streamed, tellToEnd } from './hearing-sta
 
 /** Asks the model, and hears what it says until its stream has ended, however that is. Never rejects. */
 export function listen(hearing: Hearing, prompt: Prompt): Promise<Streamed> {
-  const { model, stop } = hearing.context;
-  const onStop = () => tellToEnd(hearing);
-  stop.on(onStop);
-  return new Promise((resolve) => {
-    hearing.onEnd = (streamed) => {
-      stop.off(onStop);
-      resolve(streamed);
-    };
-    started(model, requestOf(hearing, prompt), sinkOf(hearing)).then(
-      (value) => endStream(hearing, { ok: true, value }),
-      (thrown: unknown) => endStream(hearing, { ok: false, error: toRuntimeError(thrown) }),
-    );
+  const { stop } = hearing.context;
+  hearing.onStop = () => tellToEnd(hearing);
+  stop.on(hearing.onStop);
+  const streamed = new Promise<Streamed>((resolve) => {
+    hearing.onEnd = resolve;
   });
+  ask(hearing, requestOf(hearing, prompt));
+  return streamed;
+}
+
+function ask(hearing: Hearing, request: ModelRequest): void {
+  started(hearing.context.model, request, sinkOf(hearing)).then(
+    (value) => endStream(hearing, { ok: true, value }),
+    (thrown: unknown) => endStream(hearing, { ok: false, error: toRuntimeError(thrown) }),
+  );
 }
 
 function requestOf({ context, abort }: Hearing, { system, messages }: Prompt): ModelRequest {

@@ -1,8 +1,8 @@
 import { added, NONE } from '../../kernel/grow.ts';
 import type { Json } from '../../kernel/json.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Listeners } from '../listeners.ts';
-import type { InboxMessage, StreamWriter } from '../store.ts';
+import type { Append, InboxMessage, StreamWriter } from '../store.ts';
 import { streamReleased } from '../store-errors.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { Results } from './messages.ts';
@@ -18,47 +18,68 @@ export interface GroupedWriterEdges {
 
 const RELEASE_AGAIN_MS = 1_000;
 
-export function createGroupedWriter(edges: GroupedWriterEdges): StreamWriter {
-  const { stream, epoch, committed: head } = edges.state;
-  let wakes: readonly (() => void)[] = NONE;
-  let releasing: Promise<void> | undefined;
-  return {
-    stream,
-    epoch,
-    head,
-    append(append, settled) {
-      const { queue, state } = edges;
-      if (releasing === undefined) queue.append(state, append, settled);
-      else queue.refuse(state, streamReleased(state.stream), settled);
-    },
-    snapshot(seq, body) {
-      // It only saves time: without it recovery begins at an older one, and a file that cannot be written shows at
-      // the appends around it.
-      keepSnapshot(edges, seq, body).catch(() => undefined);
-    },
-    inbox: async () => (await edges.queue.read({ op: 'inbox', stream: edges.state.stream })).map(toMessage),
-    onWake(wake) {
-      const end = edges.wakers.add(edges.state.stream, wake);
-      wakes = added(wakes, end);
-      return () => {
-        end();
-        wakes = wakes.filter((each) => each !== end);
-      };
-    },
-    release() {
-      if (releasing === undefined) {
-        for (const end of wakes) end();
-        wakes = NONE;
-        releasing = giveUp(edges);
-      }
-      return releasing;
-    },
+/** All that changes is in `state`, so that a copy with another method is the same writer. */
+interface GroupedWriter extends StreamWriter, GroupedWriterEdges {}
+
+export function createGroupedWriter({ queue, state, made, wakers }: GroupedWriterEdges): StreamWriter {
+  const writer: GroupedWriter = {
+    stream: state.stream,
+    epoch: state.epoch,
+    head: state.committed,
+    queue,
+    state,
+    made,
+    wakers,
+    append,
+    snapshot,
+    inbox,
+    onWake,
+    release,
   };
+  return writer;
+}
+
+function append(this: GroupedWriter, lines: Append, settled: (error?: RuntimeError) => void): void {
+  const { queue, state } = this;
+  if (state.releasing === undefined) queue.append(state, lines, settled);
+  else queue.refuse(state, streamReleased(state.stream), settled);
+}
+
+/**
+ * It only saves time: without it recovery begins at an older one, and a file that cannot be written shows at the appends
+ * around it.
+ */
+function snapshot(this: GroupedWriter, seq: number, body: string): void {
+  keepSnapshot(this, seq, body).catch(() => undefined);
 }
 
 async function keepSnapshot({ queue, state, made }: GroupedWriterEdges, seq: number, body: string) {
   if (state.id <= 0) await made;
   await queue.write({ op: 'snapshot', stream: state.id, epoch: state.epoch, seq, body });
+}
+
+async function inbox(this: GroupedWriter): Promise<readonly InboxMessage[]> {
+  return (await this.queue.read({ op: 'inbox', stream: this.stream })).map(toMessage);
+}
+
+function onWake(this: GroupedWriter, wake: () => void): () => void {
+  const { state, wakers } = this;
+  const end = wakers.add(state.stream, wake);
+  state.wakes = added(state.wakes, end);
+  return () => {
+    end();
+    state.wakes = state.wakes.filter((each) => each !== end);
+  };
+}
+
+function release(this: GroupedWriter): Promise<void> {
+  const { state } = this;
+  if (state.releasing === undefined) {
+    for (const end of state.wakes) end();
+    state.wakes = NONE;
+    state.releasing = giveUp(this);
+  }
+  return state.releasing;
 }
 
 async function giveUp(edges: GroupedWriterEdges): Promise<void> {

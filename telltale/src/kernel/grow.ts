@@ -12,7 +12,7 @@ const MAX_COPIED = 8;
 /** The list with one more at its end. It is the same one where it is longer than a few. */
 export function added<Item>(list: readonly Item[], item: Item): readonly Item[] {
   if (list.length === 0) return [item];
-  if (list.length < MAX_COPIED) return [...list, item];
+  if (list.length < MAX_COPIED) return list.concat([item]); // a spread would have that room, too
   (list as Item[]).push(item);
   return list;
 }

@@ -11,15 +11,11 @@ export interface AgentViewEdges {
   readonly parent: (() => JsonObject) | undefined;
 }
 
-/** What `${agent.*}` shows at this moment: a copy, frozen, made only where it is asked for. */
+/** Gives what `${agent.*}` shows at the moment. */
 export type AgentView = () => JsonObject;
 
-export const createAgentView =
-  (edges: AgentViewEdges): AgentView =>
-  () =>
-    viewNow(edges);
-
-function viewNow({ state, prepared, env, parent }: AgentViewEdges): JsonObject {
+/** What `${agent.*}` shows now: a copy, frozen. */
+export function agentView({ state, prepared, env, parent }: AgentViewEdges): JsonObject {
   const { manifest, folder } = prepared.agent;
   const namesOf = (kind: TargetKind) =>
     prepared.targets.all.flatMap((target) => (target.kind === kind ? [target.name] : []));

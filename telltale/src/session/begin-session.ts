@@ -62,7 +62,7 @@ export async function beginSession(
     return { invoke, artifacts: { invoke, context: () => sessionContext(state) } };
   };
   const toLog = (writer: StreamWriter, state: SessionState, snapshots: SnapshotWriter): SessionLog => {
-    const log = createSessionLog({ ...edges, writer, state, snapshots, onLost: losing(stop) });
+    const log = createSessionLog({ ...edges, writer, state, snapshots, stop });
     onLog({ writer, log });
     return log;
   };
@@ -117,12 +117,6 @@ export async function beginSession(
     throw thrown;
   }
 }
-
-/** Apart, so that what lasts as long as the log holds nothing of how it began. */
-const losing =
-  (stop: Stop) =>
-  (error: RuntimeError): void =>
-    stop.now({ kind: 'lost', error });
 
 /** Writing scripts is loaded by those who do. */
 async function recorded(model: Model, file: string, { cwd, clock }: RuntimeEdges): Promise<Model> {

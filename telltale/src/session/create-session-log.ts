@@ -19,14 +19,15 @@ import {
 import { tellAll } from '../store/tell-all.ts';
 import type { SessionLog } from './session-log.ts';
 import type { OpenSpeech } from './speech.ts';
+import type { Stop } from './stop.ts';
 
 export interface SessionLogEdges {
   readonly writer: StreamWriter;
   readonly state: SessionState;
   readonly snapshots: SnapshotWriter;
   readonly clock: Clock;
-  /** The stream was lost to another writer, or cannot be written. Called once. */
-  readonly onLost: (error: RuntimeError) => void;
+  /** Told once where the stream was lost to another writer, or cannot be written. */
+  readonly stop: Pick<Stop, 'now'>;
   readonly crashPoint?: ((name: string) => void) | undefined;
   /** Who watches all that the runtime works on. */
   readonly watchers?: ReadonlySet<(event: SessionEvent) => void> | undefined;
@@ -41,7 +42,7 @@ interface OwnLog extends SessionLog {
   readonly writer: StreamWriter;
   readonly snapshots: SnapshotWriter;
   readonly clock: Clock;
-  readonly onLost: SessionLogEdges['onLost'];
+  readonly stop: SessionLogEdges['stop'];
   readonly crashPoint: SessionLogEdges['crashPoint'];
   readonly watchers: SessionLogEdges['watchers'];
   readonly batches: StreamBatches<OwnLog, SessionEvent>;
@@ -59,13 +60,13 @@ interface OwnLog extends SessionLog {
 type Listener = (event: ObservedEvent) => void;
 
 export function createSessionLog(edges: SessionLogEdges): SessionLog {
-  const { writer, state, snapshots, clock, onLost, crashPoint, watchers } = edges;
+  const { writer, state, snapshots, clock, stop, crashPoint, watchers } = edges;
   const log: { -readonly [Field in keyof OwnLog]: OwnLog[Field] } = {
     state,
     writer,
     snapshots,
     clock,
-    onLost,
+    stop,
     crashPoint,
     watchers,
     watched: false,
@@ -209,7 +210,7 @@ const CALLS: BatchCalls<OwnLog, SessionEvent> = {
   },
   onLost(log, error) {
     log.sealed = true;
-    log.onLost(error);
+    log.stop.now({ kind: 'lost', error });
   },
 };
 

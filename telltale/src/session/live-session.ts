@@ -17,6 +17,7 @@ import type { SessionEdges } from './session-edges.ts';
 import type { SessionLog } from './session-log.ts';
 import { cancelOnAbort, createStop, type Stop, type StopReason } from './stop.ts';
 import { toSessionEdges } from './to-session-edges.ts';
+import type { wireSession } from './wire-session.ts';
 
 export interface LiveSession extends Session<unknown>, ChildSession {
   /** Resolves once the session is this process's own and has begun; rejects where it cannot. */
@@ -26,6 +27,7 @@ export interface LiveSession extends Session<unknown>, ChildSession {
 /** What a session is run with, loaded when the first one begins. */
 export interface LiveParts {
   readonly beginSession: typeof beginSession;
+  readonly wireSession: typeof wireSession;
   readonly runSession: typeof runSession;
 }
 
@@ -141,7 +143,12 @@ async function run(
   const { begin } = live;
   const forgetSignal = cancelOnAbort(live.stop, choiceOf(begin).signal);
   try {
-    const ended = await work(begin, await ready, await loading);
+    const edges = await ready;
+    const parts = await loading;
+    const isLeft = begin.kind === 'start' && begin.start.queued === true;
+    const ended = isLeft
+      ? await leaveToOthers(edges.log)
+      : await parts.runSession(await parts.wireSession(edges));
     return begin.lineage === undefined ? readResult(begin.agent, ended) : ended;
   } finally {
     forgetSignal();
@@ -152,11 +159,6 @@ async function run(
       onEnd?.(live.session);
     }
   }
-}
-
-function work(begin: Begin, edges: SessionEdges, { runSession }: LiveParts): Promise<SessionResult> {
-  const isLeft = begin.kind === 'start' && begin.start.queued === true;
-  return isLeft ? leaveToOthers(edges.log) : runSession(edges);
 }
 
 function letGo({ edges, begin, queue, log, prepared, session }: Live): void {

@@ -1,11 +1,10 @@
 import type { DeclaredAction } from '../events/action.ts';
 import { LLM_USAGE } from '../events/reduce.ts';
-import type { Json } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
 import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { PerformCall } from '../scheduler/edges.ts';
 import type { Target, TargetCall } from '../targets/target.ts';
 import { unknownTarget } from '../targets/unknown-target.ts';
-import type { AgentView } from './agent-view.ts';
 import { costWith } from './cost.ts';
 import type { InternalEdges } from './internal/definition.ts';
 import { notAllowed } from './internal/internal-actions.ts';
@@ -18,7 +17,7 @@ import { unknownCall } from './unknown-call.ts';
 export interface Performer {
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
-  readonly view: AgentView;
+  view(): JsonObject;
   readonly reviews: Pick<Reviews, 'granted'>;
   readonly crashPoint: ((name: string) => void) | undefined;
   /** The internal actions, bound when the first is called: most sessions call none. */
@@ -90,7 +89,7 @@ function toTargetCall(
   { action, input, attempt, signal }: PerformCall,
   granted: readonly string[] | undefined,
 ): TargetCall {
-  const { log, view } = performer;
+  const { log } = performer;
   const { id } = action;
   const { id: session } = log.state;
   return {
@@ -100,7 +99,7 @@ function toTargetCall(
     attempt,
     signal,
     idempotencyKey: `${session}:${id}`,
-    agent: view,
+    agent: () => performer.view(),
     granted,
     note: (what) => note(performer, what),
     charge(usage, model) {

@@ -1,11 +1,11 @@
 import type { Cause, EventBody } from '../events/event.ts';
-import type { Json } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
 import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { PerformCall, SchedulerEdges, SlotCall } from '../scheduler/edges.ts';
 import type { Scheduler, SchedulerOptions } from '../scheduler/scheduler.ts';
 import { mayBeLost } from '../store/may-be-lost.ts';
 import type { InboxMessage } from '../store/store.ts';
-import { createAgentView } from './agent-view.ts';
+import { agentView } from './agent-view.ts';
 import { createChildRunner } from './children/child-runner.ts';
 import { type CalledAtRest, createCalledAtRest } from './children/rest.ts';
 import type { SessionFeeds } from './feeds/session-feeds.ts';
@@ -14,13 +14,13 @@ import { createCompleteStep } from './guide/complete-step.ts';
 import type { InboxEdges } from './inbox.ts';
 import type { InternalEdges } from './internal/definition.ts';
 import type { SessionMemory } from './memory/session-memory.ts';
-import { type ApplyMetadata, createMetadataWriter } from './metadata-writer.ts';
+import { type ApplyMetadata, applyMetadata } from './metadata-writer.ts';
 import { type Performer, perform, traits, unknown } from './perform.ts';
 import { createReviews, type ReviewEdges, type Reviews } from './reviews/create-reviews.ts';
 import { createSessionOrders, type SessionOrders } from './runs/session-orders.ts';
 import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
 import type { SessionEdges } from './session-edges.ts';
-import { createTestContext } from './test-context.ts';
+import { createTestContext, type TestContext } from './test-context.ts';
 
 /**
  * What the parts of a session at work have of each other: one record that is the edges of its scheduler, its reviews and
@@ -30,8 +30,9 @@ export interface SessionWorks extends SchedulerEdges, SchedulerOptions, Performe
   readonly edges: SessionEdges;
   readonly log: SessionEdges['log'];
   readonly crashPoint: Performer['crashPoint'];
-  readonly testContext: () => Readonly<Record<string, unknown>>;
-  readonly applyMetadata: ApplyMetadata;
+  /** Made for the first test: most sessions have none, and objects with getters of their own are dear. */
+  tests: TestContext | undefined;
+  applyMetadata: ApplyMetadata;
   readonly called: CalledAtRest;
   reviews: Reviews;
   /** Made once all that it starts with is there. */
@@ -48,11 +49,9 @@ export interface SessionWorks extends SchedulerEdges, SchedulerOptions, Performe
 }
 
 export function createSessionWorks(edges: SessionEdges): SessionWorks {
-  const { prepared, log, stop, clock, random, store, lineage } = edges;
+  const { prepared, log, stop, clock, random, store } = edges;
   const { manifest } = prepared.agent;
   const { state } = log;
-  const view = createAgentView({ state, prepared, env: edges.env, parent: lineage?.view });
-  const testContext = createTestContext(state, view);
   const atRest = state.parent !== undefined ? 'tell' : edges.onWaiting;
   const works: { -readonly [Field in keyof SessionWorks]: SessionWorks[Field] } = {
     edges,
@@ -62,8 +61,6 @@ export function createSessionWorks(edges: SessionEdges): SessionWorks {
     stop,
     clock,
     random,
-    view,
-    testContext,
     crashPoint: edges.crashPoint,
     approve: edges.approve,
     rest: edges.rest,
@@ -73,7 +70,7 @@ export function createSessionWorks(edges: SessionEdges): SessionWorks {
     parallelActions: manifest.limits.parallel_actions,
     actionTimeoutMs: manifest.limits.action_timeout.ms,
     mayBeLost: mayBeLost(store),
-    applyMetadata: createMetadataWriter(prepared.metadata, manifest.metadata, manifest.name, log),
+    tests: undefined,
     internal: undefined,
     noted: undefined,
     orders: undefined,
@@ -102,7 +99,9 @@ export function createSessionWorks(edges: SessionEdges): SessionWorks {
     slot,
     once,
     lookup,
-    context: testContext,
+    view,
+    context,
+    applyMetadata,
     takeOrder,
   };
   works.called = createCalledAtRest(works);
@@ -112,9 +111,10 @@ export function createSessionWorks(edges: SessionEdges): SessionWorks {
 
 /** What runs ask of the session. */
 export function ordersOf(works: SessionWorks): SessionOrders {
-  const { edges, log, applyMetadata } = works;
+  const { edges, log } = works;
   works.orders ??= createSessionOrders({
-    ...{ log, workflows: edges.prepared.workflows, applyMetadata },
+    ...{ log, workflows: edges.prepared.workflows },
+    applyMetadata: (...update) => works.applyMetadata(...update),
     setVariable: edges.variables.set,
   });
   return works.orders;
@@ -143,8 +143,12 @@ function onEnded(this: SessionWorks): void {
 }
 
 function runChild(this: SessionWorks, call: PerformCall): Promise<Json> {
-  const { edges, called, applyMetadata } = this;
-  return createChildRunner({ ...edges, called, applyMetadata, setVariable: edges.variables.set })(call);
+  const { edges, called } = this;
+  const run = createChildRunner({
+    ...{ ...edges, called, setVariable: edges.variables.set },
+    applyMetadata: (...update) => this.applyMetadata(...update),
+  });
+  return run(call);
 }
 
 function runWorkflow(this: SessionWorks, call: PerformCall): Promise<Json> {
@@ -166,6 +170,17 @@ function internalEdges(this: SessionWorks): InternalEdges {
     feeds: async () => this.feeds?.desk ?? noFeeds(),
     memory: async () => this.memory?.open() ?? noMemory(),
   };
+}
+
+function view(this: SessionWorks): JsonObject {
+  const { prepared, env, lineage } = this.edges;
+  return agentView({ state: this.log.state, prepared, env, parent: lineage?.view });
+}
+
+/** What tests read. */
+function context(this: SessionWorks): TestContext {
+  this.tests ??= createTestContext(this.log.state, () => this.view());
+  return this.tests;
 }
 
 function clear(this: SessionWorks, call: Parameters<Reviews['clear']>[0]): ReturnType<Reviews['clear']> {

@@ -11,6 +11,7 @@ import {
 } from '../../src/session/reactions/trigger-reactions.ts';
 import { openSession, readEvents } from '../../src/session/read-session.ts';
 import type { SessionLog } from '../../src/session/session-log.ts';
+import { createStop } from '../../src/session/stop.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { StreamWriter } from '../../src/store/store.ts';
 import type { DecisionContext } from '../../src/targets/artifacts/artifacts.ts';
@@ -66,7 +67,7 @@ export async function openStage(
       },
     });
   };
-  const edges = { clock, onLost: () => undefined };
+  const edges = { clock, stop: createStop() };
   writer = await store.create('s', { kind: 'session', name: 'a', status: 'running', title: '' });
   log = createSessionLog({ ...edges, writer, state: emptyState(), snapshots: createSnapshotWriter() });
   log.append({

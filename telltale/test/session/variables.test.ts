@@ -186,8 +186,10 @@ import: { tools: [./tools/*.yml] }
       state: emptyState(),
       snapshots: createSnapshotWriter(),
       clock,
-      onLost: (error) => {
-        throw error;
+      stop: {
+        now(reason) {
+          throw new Error(`the log was lost: ${reason.kind}`);
+        },
       },
     });
     const triggers = [{ type: 'function', artifact: 'judge', method: 'mood', fallback: 'calm' }];

@@ -49,7 +49,7 @@ export interface Reviews {
 export interface ReviewEdges extends RestEdges {
   readonly clock: Clock;
   traits(action: ClearCall['action']): Target | undefined;
-  readonly view: () => JsonObject;
+  view(): JsonObject;
   readonly approve?: Approve | undefined;
 }
 
@@ -80,8 +80,9 @@ const reviewsUntil = (edges: ReviewEdges, rest: ComingToRest, stop: Stop): OwnRe
 
 /** Most sessions ask nobody. */
 function askingOf({ edges, rest }: OwnReviews): Asking {
-  const { log, clock, view, approve } = edges;
-  rest.asking ??= createAsking({ log, clock, agent: view, approve, changed: () => lookSoon(rest) });
+  const { log, clock, approve } = edges;
+  const agent = () => edges.view();
+  rest.asking ??= createAsking({ log, clock, agent, approve, changed: () => lookSoon(rest) });
   return rest.asking;
 }
 
@@ -97,7 +98,7 @@ function clear(this: OwnReviews, call: ClearCall): Promise<RuntimeError | undefi
   if (target === undefined) return undefined;
   if (known !== undefined) return askingOf(this).askAgain(known, { ...call, target });
   try {
-    const need = target.needs?.(call.input, { agent: edges.view });
+    const need = target.needs?.(call.input, { agent: () => edges.view() });
     return need === undefined ? undefined : askingOf(this).ask({ ...call, target }, need);
   } catch (thrown) {
     return Promise.resolve(toRuntimeError(thrown));

@@ -41,7 +41,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       return;
     case 'metadata':
       writeOutput(spoken, consumed);
-      context.applyMetadata(event.value, 'model');
+      context.works.applyMetadata(event.value, 'model');
       return;
     case 'variables':
       writeOutput(spoken, consumed);
@@ -52,7 +52,7 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       else if (event.body === 'close') closeBranch(branches);
       else
         openBranch(branches, () => {
-          const decided = decideTest(event.test, context.testContext);
+          const decided = decideTest(event.test, () => context.works.context());
           writeLater(spoken, { type: 'if.decided', test: event.test, ...decided }, consumed);
           return decided.held;
         });

@@ -5,12 +5,11 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Store, TableWrite } from '../store/store.ts';
 import type { Metadata, MetadataChanges } from './metadata/metadata.ts';
-import type { PreparedAgent } from './prepare-agent.ts';
 import type { SessionLog } from './session-log.ts';
 
 /** What is needed to change a session's metadata. */
 interface MetadataEdges {
-  readonly prepared: Pick<PreparedAgent, 'agent' | 'metadata'>;
+  readonly prepared: { readonly agent: { readonly manifest: AgentManifest }; readonly metadata: Metadata };
   readonly log: SessionLog;
 }
 

@@ -110,7 +110,7 @@ export function createSessionWorks(edges: SessionEdges): SessionWorks {
 }
 
 /** What runs ask of the session. */
-export function ordersOf(works: SessionWorks): SessionOrders {
+function ordersOf(works: SessionWorks): SessionOrders {
   const { edges, log } = works;
   works.orders ??= createSessionOrders({
     ...{ log, workflows: edges.prepared.workflows },

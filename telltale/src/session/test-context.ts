@@ -1,11 +1,10 @@
 import type { SessionState } from '../events/state.ts';
 import type { JsonObject } from '../kernel/json.ts';
-import type { AgentView } from './agent-view.ts';
 
 export type TestContext = Readonly<Record<string, unknown>>;
 
 /** What tests read: `metadata vars actions agent`. Each part is made only when an expression looks at it. */
-export function createTestContext(state: SessionState, agent: AgentView): TestContext {
+export function createTestContext(state: SessionState, agent: () => JsonObject): TestContext {
   return {
     get metadata() {
       return state.metadata;

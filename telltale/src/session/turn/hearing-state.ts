@@ -92,7 +92,7 @@ export interface Streamed {
 }
 
 /** One for all turns: what an error costs is its stack, and this one's tells nothing. */
-export const TURN_CUT = new RuntimeError('model_cancelled', "The runtime ended the model's stream.");
+const TURN_CUT = new RuntimeError('model_cancelled', "The runtime ended the model's stream.");
 
 export function cut(hearing: Hearing, reason: CutReason): void {
   hearing.cutFor ??= reason;

@@ -7,7 +7,7 @@ import type { OpenSpeech } from './speech.ts';
 /**
  * The one way in which a session changes: an event is folded at once, written in order behind those before it, and shown
  * to listeners after its commit. Events that are appended in one go are one append of the store: all of them are on the
- * log after a crash, or none.
+ * log after a crash, or none. Its methods are called on it: all logs share them.
  */
 export interface SessionLog {
   readonly state: SessionState;

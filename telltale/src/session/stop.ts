@@ -14,7 +14,7 @@ export type StopReason =
   /** The log belongs to another process now, or cannot be written. */
   | { readonly kind: 'lost'; readonly error: RuntimeError };
 
-/** The one switch that ends a session's loop, wherever it waits. The first reason counts. */
+/** The one switch that ends a session's loop, wherever it waits. The first reason counts. Its methods are called on it. */
 export interface Stop {
   readonly reason: StopReason | undefined;
   now(reason: StopReason): void;

@@ -7,21 +7,32 @@ import { endStream, type Hearing, type Streamed, tellToEnd } from './hearing-sta
 
 /** Asks the model, and hears what it says until its stream has ended, however that is. Never rejects. */
 export function listen(hearing: Hearing, prompt: Prompt): Promise<Streamed> {
-  const { stop } = hearing.context;
-  hearing.onStop = () => tellToEnd(hearing);
-  stop.on(hearing.onStop);
+  const { model, stop } = hearing.context;
   const streamed = new Promise<Streamed>((resolve) => {
     hearing.onEnd = resolve;
   });
-  ask(hearing, requestOf(hearing, prompt));
-  return streamed;
-}
-
-function ask(hearing: Hearing, request: ModelRequest): void {
-  started(hearing.context.model, request, sinkOf(hearing)).then(
+  hearing.onStop = () => tellToEnd(hearing);
+  stop.on(hearing.onStop);
+  // All that lasts as long as the stream is made here: functions of one place share what they hold.
+  const sink: ModelSink = {
+    text(delta) {
+      if (!isHeard(hearing) || hearing.context.stop.reason !== undefined) return;
+      hearing.characters += delta.length;
+      hear(hearing, delta);
+    },
+    reasoning(text) {
+      if (isHeard(hearing)) showReasoning(hearing, text);
+    },
+  };
+  started(model, requestOf(hearing, prompt), sink).then(
     (value) => endStream(hearing, { ok: true, value }),
     (thrown: unknown) => endStream(hearing, { ok: false, error: toRuntimeError(thrown) }),
   );
+  return streamed;
+}
+
+function showReasoning({ context: { log, state } }: Hearing, text: string): void {
+  if (log.watched) log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
 }
 
 function requestOf({ context, abort }: Hearing, { system, messages }: Prompt): ModelRequest {
@@ -35,19 +46,6 @@ function requestOf({ context, abort }: Hearing, { system, messages }: Prompt): M
     ...context.calls?.request,
   };
 }
-
-const sinkOf = (hearing: Hearing): ModelSink => ({
-  text(delta) {
-    if (!isHeard(hearing) || hearing.context.stop.reason !== undefined) return;
-    hearing.characters += delta.length;
-    hear(hearing, delta);
-  },
-  reasoning(text) {
-    if (!isHeard(hearing)) return;
-    const { log, state } = hearing.context;
-    if (log.watched) log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
-  },
-});
 
 /** Notes that something came; false where the stream has ended. */
 function isHeard(hearing: Hearing): boolean {

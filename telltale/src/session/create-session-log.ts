@@ -170,13 +170,13 @@ function mayShow(log: OwnLog): boolean {
 
 function showHeld(log: OwnLog, through: number): void {
   if (log.held.length === 0) return;
-  const due = log.held;
   let at = 0;
-  for (let live = due[at]; live !== undefined && live.behind <= through; live = due[++at]) {
+  // Whoever is told may show more meanwhile: that comes behind.
+  for (let live = log.held[at]; live !== undefined && live.behind <= through; live = log.held[++at]) {
     if (typeof live.show === 'function') live.show();
     else tell(log, live.show);
   }
-  if (at > 0) log.held = at === due.length ? NONE : due.slice(at);
+  if (at > 0) log.held = at === log.held.length ? NONE : log.held.slice(at);
 }
 
 function subscribe(this: OwnLog, listener: Listener): () => void {

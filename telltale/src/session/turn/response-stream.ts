@@ -111,10 +111,8 @@ function put(stream: ResponseStream, piece: ReferencePiece): boolean {
 }
 
 function drain(stream: ResponseStream): void {
-  const { queue } = stream;
-  for (let piece = queue[stream.at]; piece !== undefined && put(stream, piece); piece = queue[stream.at])
-    stream.at++;
-  if (stream.at < queue.length) return;
+  for (let piece = next(stream); piece !== undefined && put(stream, piece); piece = next(stream)) stream.at++;
+  if (stream.at < stream.queue.length) return;
   stream.queue = NONE;
   stream.at = 0;
   if (!stream.ended) return;
@@ -122,6 +120,8 @@ function drain(stream: ResponseStream): void {
   stream.waiting = NONE;
   for (const then of waiting) then();
 }
+
+const next = ({ queue, at }: ResponseStream): ReferencePiece | undefined => queue[at];
 
 function goOn(stream: ResponseStream): void {
   stream.held = false;

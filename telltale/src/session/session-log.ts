@@ -1,5 +1,6 @@
-import { encodeEvent } from '../events/codec.ts';
+import { createLastFront, encodeNext } from '../events/codec.ts';
 import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../events/event.ts';
+import { placeEvent } from '../events/place-event.ts';
 import { reduce } from '../events/reduce.ts';
 import { SNAPSHOT_EVERY, type SnapshotWriter } from '../events/snapshot.ts';
 import type { SessionState } from '../events/state.ts';
@@ -73,6 +74,7 @@ export function createSessionLog({
   const listeners = new Set<(event: ObservedEvent) => void>();
   /** Live events, and answers that stand among them, each with the durable one that they came behind. */
   let held: { readonly behind: number; readonly show: LiveEvent | (() => void) }[] = [];
+  const front = createLastFront();
   let sealed = false;
   let origin: Cause = { stream: session, seq: 0, depth: 0 };
   let turnOrigin: Cause | undefined;
@@ -148,11 +150,10 @@ export function createSessionLog({
       const place: Cause = { stream: session, seq, depth: from.depth + 1 };
       if (sealed) return place;
       const turn = starts ? state.turn + 1 : state.turn;
-      // One copy of the body, the head added to it: a head put in front, or a second copy, costs twice as much.
-      const event: SessionEvent = { ...body, seq, at: clock.now(), session, turn, cause: from };
+      const event = placeEvent(body, seq, clock.now(), session, turn, from);
       reduce(state, event);
       snapshots.note(event);
-      batches.add(event, encodeEvent(event, body), beside);
+      batches.add(event, encodeNext(front, event, body), beside);
       if (body.type === 'session.started' || body.type === 'session.resumed') {
         origin = place;
         turnOrigin = undefined;

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
-import { attempt, type Outcome } from './attempt.ts';
+import { attempt, type Outcome, stopAttempt } from './attempt.ts';
 import { lateNeeds } from './bind.ts';
 import { waitForMore } from './core.ts';
 import { APPROVAL_VOID, type TargetTraits } from './edges.ts';
@@ -131,7 +131,7 @@ function perform(works: Works, run: Run, traits: TargetTraits): void {
   const done = (outcome: Outcome) => settled(works, run, stage, outcome);
   stage.attempt = attempt(works.edges, call, { timeoutMs, graceMs: traits.graceMs }, done);
   // The target may have had itself cancelled while it was called.
-  if (stage.cancelled !== undefined) stage.attempt.stop(cancelled(stage.cancelled));
+  if (stage.cancelled !== undefined) stopAttempt(stage.attempt, cancelled(stage.cancelled));
 }
 
 function settled(works: Works, run: Run, stage: Running, outcome: Outcome): void {

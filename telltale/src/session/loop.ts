@@ -7,8 +7,10 @@ import { reachedLimit } from './limits.ts';
 import { finishLast, type Left } from './recover.ts';
 import type { Stop } from './stop.ts';
 import { finishTurn } from './turn/finish-turn.ts';
+import { endHearing } from './turn/hearing.ts';
+import { listen } from './turn/listen.ts';
 import type { Next } from './turn/next.ts';
-import { runTurn } from './turn/run-turn.ts';
+import { endTurn, openTurn } from './turn/run-turn.ts';
 import { responsesOut } from './turn/settle-actions.ts';
 
 /** How a session's loop ended by itself; `stopped` where somebody ended it. */
@@ -65,7 +67,12 @@ export async function runLoop(
         { type: 'budget.charged', what: 'turn', amount: cost, balance: state.balance - cost },
         context.sessionOrigin(),
       );
-    const end = await runTurn(context, conversation.extend(state), previous);
+    const prompt = conversation.extend(state);
+    const hearing = openTurn(context, prompt, previous);
+    const streamed = await listen(hearing, prompt);
+    const acting = stop.reason === undefined ? endHearing(hearing) : undefined;
+    if (acting !== undefined) await acting;
+    const end = endTurn(hearing, prompt, streamed);
     if (end.kind === 'stopped') return end;
     if (state.failing !== undefined) return untilStopped(stop);
     if (end.kind === 'broken') {
@@ -79,7 +86,8 @@ export async function runLoop(
       await responsesOut(context, end.heard.responses);
       continue;
     }
-    const next = await finishTurn(context, end.heard);
+    const finishing = finishTurn(context, end.heard);
+    const next = 'then' in finishing ? await finishing : finishing;
     if (state.failing !== undefined) return untilStopped(stop);
     const then = hooks === undefined ? next : await told(hooks.afterTurn, stop, next);
     if (then.kind !== 'turn') return then;

@@ -61,10 +61,12 @@ export function act(hearing: Hearing, event: ParserEvent, consumed: number): voi
       return;
     case 'parallel': {
       if (event.body === 'open') {
-        hearing.groups.push(event.id ?? `parallel:${context.state.turn}.${++hearing.parallels}`);
+        const id = event.id ?? `parallel:${context.state.turn}.${++hearing.parallels}`;
+        hearing.groups = [...hearing.groups, id];
         return;
       }
-      const group = hearing.groups.pop();
+      const group = hearing.groups.at(-1);
+      hearing.groups = hearing.groups.slice(0, -1);
       if (group !== undefined) waitFor(hearing, group);
       return;
     }
@@ -175,12 +177,13 @@ function closeResponse(
   close: Extract<ParserEvent, { type: 'close' }>,
   consumed: number,
 ): void {
-  const { response: stream, responses, spoken, context } = hearing;
+  const { response: stream, spoken, context } = hearing;
   if (stream === undefined) return;
   const meant = (close.final ?? hearing.responseFinal) && close.truncated !== true;
   const final = meant && context.guide === undefined;
   hearing.response = undefined;
-  responses.push({ stream, final, ...(meant && !final ? { inVain: true as const } : {}) });
+  const response = { stream, final, ...(meant && !final ? { inVain: true as const } : {}) };
+  hearing.responses = [...hearing.responses, response];
   writeOutput(spoken, consumed);
   endResponse(stream);
   if (final) {

@@ -6,28 +6,29 @@ export interface Branches {
   /** Whether all of them hold. */
   live: boolean;
   /** For each open `<if>`: whether its branch counts, and whether the other one would. */
-  readonly stack: { live: boolean; readonly other: boolean }[];
+  stack: { live: boolean; readonly other: boolean }[] | undefined;
 }
 
-export const createBranches = (): Branches => ({ live: true, stack: [] });
+export const createBranches = (): Branches => ({ live: true, stack: undefined });
 
 /** `decide` is asked only where the `<if>` itself counts. */
 export function openBranch(branches: Branches, decide: () => boolean): void {
   const held = branches.live && decide();
+  branches.stack ??= [];
   branches.stack.push({ live: held, other: branches.live && !held });
   branches.live = held;
 }
 
 export function otherBranch(branches: Branches): void {
-  const top = branches.stack.at(-1);
+  const top = branches.stack?.at(-1);
   if (top === undefined) return;
   top.live = top.other;
   branches.live = top.live;
 }
 
 export function closeBranch(branches: Branches): void {
-  branches.stack.pop();
-  branches.live = branches.stack.every(({ live }) => live);
+  branches.stack?.pop();
+  branches.live = branches.stack?.every(({ live }) => live) !== false;
 }
 
 /** What the test of an `<if>` comes to; one that cannot be read or decided does not hold, and says why. */

@@ -13,24 +13,25 @@ const EVENT_WEIGHT = 64;
 export interface Gate {
   /** Whether something is held back. */
   held: boolean;
-  queue: { readonly event: ParserEvent; readonly consumed: number }[];
+  queue: { readonly event: ParserEvent; readonly consumed: number }[] | undefined;
   at: number;
   weight: number;
   full: boolean;
-  waiting: (() => void)[];
+  waiting: (() => void)[] | undefined;
 }
 
 export const createGate = (): Gate => ({
   held: false,
-  queue: [],
+  queue: undefined,
   at: 0,
   weight: 0,
   full: false,
-  waiting: [],
+  waiting: undefined,
 });
 
 /** Keeps an event for later. Returns whether there is too much of it now: once. */
 export function queueAt(gate: Gate, event: ParserEvent, consumed: number): boolean {
+  gate.queue ??= [];
   gate.queue.push({ event, consumed });
   gate.weight += weigh(event);
   if (gate.weight <= MAX_HELD_CHARS || gate.full) return false;
@@ -55,23 +56,24 @@ export function holdAt(
 
 function open(gate: Gate, act: (event: ParserEvent, consumed: number) => void): void {
   gate.held = false;
-  for (let next = gate.queue[gate.at]; next !== undefined && !gate.held; next = gate.queue[gate.at]) {
+  for (let next = gate.queue?.[gate.at]; next !== undefined && !gate.held; next = gate.queue?.[gate.at]) {
     gate.at++;
     act(next.event, next.consumed);
   }
   if (gate.held) return;
-  gate.queue = [];
+  gate.queue = undefined;
   gate.at = 0;
   gate.weight = 0;
-  const due = gate.waiting;
-  gate.waiting = [];
+  const due = gate.waiting ?? [];
+  gate.waiting = undefined;
   for (const then of due) then();
 }
 
 /** Calls back once nothing is held back; at once if nothing is. */
 export function whenOpen(gate: Gate, then: () => void): void {
-  if (gate.held) gate.waiting.push(then);
-  else then();
+  if (!gate.held) then();
+  else if (gate.waiting === undefined) gate.waiting = [then];
+  else gate.waiting.push(then);
 }
 
 function weigh(event: ParserEvent): number {

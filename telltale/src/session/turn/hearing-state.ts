@@ -37,6 +37,8 @@ export interface Hearing {
   readonly context: SessionContext;
   /** Ends the model's stream. */
   readonly abort: AbortController;
+  /** Once the model is asked: gives it its grace, after which nobody waits for it. */
+  giveUp: (() => void) | undefined;
   /** Why the runtime has ended it. */
   cutFor: CutReason | undefined;
   readonly parser: TurnParser;
@@ -46,9 +48,10 @@ export interface Hearing {
   readonly gate: Gate;
   readonly branches: Branches;
   readonly spoken: Spoken;
-  readonly responses: HeardResponse[];
+  /** Made anew for each: most turns have none, or one. */
+  responses: readonly HeardResponse[];
   /** The `<parallel>`s that are open; one without an id gets one that no model can write. */
-  readonly groups: string[];
+  groups: readonly string[];
   parallels: number;
   response: ResponseStream | undefined;
   responseFinal: boolean;
@@ -63,18 +66,27 @@ export interface Hearing {
 }
 
 /** One for all turns: what an error costs is its stack, and this one's tells nothing. */
-export const TURN_CUT = new RuntimeError('model_cancelled', "The runtime ended the model's stream.");
+const TURN_CUT = new RuntimeError('model_cancelled', "The runtime ended the model's stream.");
 
 export function cut(hearing: Hearing, reason: CutReason): void {
   hearing.cutFor ??= reason;
-  hearing.abort.abort(TURN_CUT);
+  endStream(hearing);
 }
+
+/** Tells the model to end its stream. */
+export function endStream({ abort, giveUp }: Hearing): void {
+  abort.abort(TURN_CUT);
+  giveUp?.();
+}
+
+const NONE: readonly never[] = [];
 
 export function createHearing(context: SessionContext): Hearing {
   const parser = takeTurnParser(context);
   return {
     context,
     abort: new AbortController(),
+    giveUp: undefined,
     cutFor: undefined,
     parser,
     calls: 'advance' in parser ? parser : undefined,
@@ -82,8 +94,8 @@ export function createHearing(context: SessionContext): Hearing {
     gate: createGate(),
     branches: createBranches(),
     spoken: createSpoken(context.log),
-    responses: [],
-    groups: [],
+    responses: NONE,
+    groups: NONE,
     parallels: 0,
     response: undefined,
     responseFinal: false,

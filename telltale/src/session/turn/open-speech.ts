@@ -9,6 +9,7 @@ export function openSpeech({ context, spoken, responses, response }: Hearing): O
   // They come onto the log in the order in which they were opened.
   const said = streams.slice(signs.responses).map((stream) => stream.text);
   const open = said.join('');
-  if (open === '' && spoken.thoughts.length === 0) return undefined;
-  return { turn, thoughts: spoken.thoughts.map(({ depth, text }) => ({ depth, text })), response: open };
+  const { thoughts = [] } = spoken;
+  if (open === '' && thoughts.length === 0) return undefined;
+  return { turn, thoughts: thoughts.map(({ depth, text }) => ({ depth, text })), response: open };
 }

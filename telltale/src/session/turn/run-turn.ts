@@ -5,9 +5,9 @@ import { nextDelay } from '../../models/retry-delay.ts';
 import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { costWith, countUsage } from '../cost.ts';
-import { abandonHearing, endHearing, heardIn } from './hearing.ts';
+import { abandonHearing, heardIn } from './hearing.ts';
 import { createHearing, type Heard, type Hearing } from './hearing-state.ts';
-import { listen, type Streamed } from './listen.ts';
+import type { Streamed } from './listen.ts';
 import { openSpeech } from './open-speech.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
@@ -22,13 +22,9 @@ export type TurnEnd =
     }
   | { readonly kind: 'stopped' };
 
-/** One request to the model: streams it, acts on what it says, and writes down how it ended. */
-export async function runTurn(
-  context: SessionContext,
-  prompt: Prompt,
-  previous: Prompt | undefined,
-): Promise<TurnEnd> {
-  const { log, state, stop } = context;
+/** Begins a turn: one request to the model, which is still to be made. */
+export function openTurn(context: SessionContext, prompt: Prompt, previous: Prompt | undefined): Hearing {
+  const { log, state } = context;
   log.append(
     {
       type: 'turn.started',
@@ -38,15 +34,11 @@ export async function runTurn(
   );
   const hearing = createHearing(context);
   log.speaking = () => openSpeech(hearing);
-  const streamed = await listen(hearing, prompt);
-  const acting =
-    stop.reason === undefined ? context.reviews.until((done) => endHearing(hearing, done)) : undefined;
-  if (acting !== undefined) await acting;
-  return endTurn(hearing, prompt, streamed);
+  return hearing;
 }
 
 /** Writes down how the turn ended, once all that was heard has been acted on. */
-function endTurn(hearing: Hearing, prompt: Prompt, streamed: Streamed): TurnEnd {
+export function endTurn(hearing: Hearing, prompt: Prompt, streamed: Streamed): TurnEnd {
   const { context, cutFor } = hearing;
   const { log, state, model, scheduler, stop } = context;
   if (stop.reason !== undefined) {

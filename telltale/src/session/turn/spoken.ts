@@ -17,9 +17,9 @@ export interface Spoken {
   run: string;
   /** All text outside tags. */
   bare: string;
-  deferred: EventBody[];
+  deferred: EventBody[] | undefined;
   /** Thoughts that are open, innermost last. */
-  thoughts: { text: string; readonly depth: number }[];
+  thoughts: { text: string; readonly depth: number }[] | undefined;
 }
 
 export const createSpoken = (log: SessionLog): Spoken => ({
@@ -28,8 +28,8 @@ export const createSpoken = (log: SessionLog): Spoken => ({
   offset: 0,
   run: '',
   bare: '',
-  deferred: [],
-  thoughts: [],
+  deferred: undefined,
+  thoughts: undefined,
 });
 
 /** Writes the raw stream up to `consumed`, if it is not on the log yet, and what was put off until then. */
@@ -42,9 +42,9 @@ export function writeOutput(spoken: Spoken, consumed: number): void {
     spoken.pending = pending.slice(text.length);
     spoken.offset = offset + text.length;
   }
-  if (spoken.deferred.length === 0) return;
   const due = spoken.deferred;
-  spoken.deferred = [];
+  if (due === undefined) return;
+  spoken.deferred = undefined;
   for (const body of due) log.append(body);
 }
 
@@ -53,8 +53,8 @@ export function writeOutput(spoken: Spoken, consumed: number): void {
  * log does not end inside an element that has only been opened: after a crash the model goes on from there.
  */
 export function writeLater(spoken: Spoken, body: EventBody, consumed: number): void {
-  spoken.deferred.push(body);
-  if (spoken.deferred.length >= MAX_DEFERRED) writeOutput(spoken, consumed);
+  if (spoken.deferred === undefined) spoken.deferred = [body];
+  else if (spoken.deferred.push(body) >= MAX_DEFERRED) writeOutput(spoken, consumed);
 }
 
 /** Writes what is left, white space at the very end of the turn aside. */
@@ -79,12 +79,12 @@ export function endRun(spoken: Spoken, consumed: number): void {
 /** An array of one is a fifth of the size of one that is pushed to, and few thoughts hold another. */
 export function openThought(spoken: Spoken, depth: number): void {
   const thought = { text: '', depth };
-  if (spoken.thoughts.length === 0) spoken.thoughts = [thought];
+  if (spoken.thoughts === undefined) spoken.thoughts = [thought];
   else spoken.thoughts.push(thought);
 }
 
 export function think(spoken: Spoken, text: string): void {
-  const thought = spoken.thoughts.at(-1);
+  const thought = spoken.thoughts?.at(-1);
   if (thought === undefined) return;
   thought.text += text;
   const { log } = spoken;
@@ -94,8 +94,9 @@ export function think(spoken: Spoken, text: string): void {
 }
 
 export function closeThought(spoken: Spoken, consumed: number): void {
-  const thought = spoken.thoughts.pop();
+  const thought = spoken.thoughts?.pop();
   if (thought === undefined) return;
+  if (spoken.thoughts?.length === 0) spoken.thoughts = undefined;
   writeOutput(spoken, consumed);
   spoken.log.append({ type: 'thought', text: thought.text, depth: thought.depth });
 }

@@ -3,7 +3,7 @@ import { forgetChild } from './fold-children.ts';
 import { forgetReviews } from './fold-reviews.ts';
 import { forgetOrders } from './fold-runs.ts';
 import { withoutBegun } from './hook-marks.ts';
-import { RECENT_ACTIONS, type SessionState } from './state.ts';
+import { type News, RECENT_ACTIONS, type SessionState } from './state.ts';
 
 export function declare(state: SessionState, action: DeclaredAction, turn: number): void {
   state.signs.tags = true;
@@ -12,6 +12,12 @@ export function declare(state: SessionState, action: DeclaredAction, turn: numbe
   state.open.add(action.id);
   if (state.recent.push(action.id) > RECENT_ACTIONS) state.recent.shift();
   if (isShown(action)) state.called.set(action.name, state.called.has(action.name) ? undefined : action.id);
+}
+
+/** An array of one is a fifth of the size of one that is pushed to, and is kept for as long as the session. */
+function addResult(news: News, id: string): void {
+  if (news.results.length === 0) news.results = [id];
+  else news.results.push(id);
 }
 
 export function settle(state: SessionState, id: string, end: (action: ActionState) => void): void {
@@ -25,5 +31,5 @@ export function settle(state: SessionState, id: string, end: (action: ActionStat
   if (state.hooks.length > 0) state.hooks = withoutBegun(state.hooks, id);
   // A `<foreach>` is no news, but that one did not run is: what was asked for in it has no result to say so.
   if (isTracked(action.action) && (isShown(action.action) || action.status !== 'completed'))
-    state.news.results.push(id);
+    addResult(state.news, id);
 }

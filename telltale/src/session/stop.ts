@@ -24,23 +24,28 @@ export interface Stop {
 }
 
 export function createStop(): Stop {
-  const waiting = new Set<() => void>();
+  /** In the order in which they came. Few at a time, and one comes and goes with each turn: a Set is made anew for it. */
+  const waiting: (() => void)[] = [];
+  const forget = (then: () => void) => {
+    const at = waiting.indexOf(then);
+    if (at === waiting.length - 1) waiting.pop();
+    else if (at !== -1) waiting.splice(at, 1);
+  };
   // A field, not a getter: objects with a getter of their own each have a shape of their own, and are slow to look at.
   const stop: Stop & { reason: StopReason | undefined } = {
     reason: undefined,
     now(given) {
       if (stop.reason !== undefined) return;
       stop.reason = given;
-      for (const then of waiting) then();
-      waiting.clear();
+      for (let then = waiting.shift(); then !== undefined; then = waiting.shift()) then();
     },
     onStop(then) {
       if (stop.reason !== undefined) {
         then();
         return () => undefined;
       }
-      waiting.add(then);
-      return () => waiting.delete(then);
+      waiting.push(then);
+      return () => forget(then);
     },
     until(start) {
       if (stop.reason !== undefined) return undefined;
@@ -49,12 +54,12 @@ export function createStop(): Stop {
       const done = () => {
         if (over) return;
         over = true;
-        waiting.delete(done);
+        forget(done);
         wake?.();
       };
       start(done);
       if (over) return undefined;
-      waiting.add(done);
+      waiting.push(done);
       return new Promise((resolve) => {
         wake = resolve;
       });

@@ -11,6 +11,12 @@ export interface Branches {
 
 export const createBranches = (): Branches => ({ live: true, stack: undefined });
 
+/** For the next turn: an `<if>` that was not closed ends with its own. */
+export function renewBranches(branches: Branches): void {
+  branches.live = true;
+  branches.stack = undefined;
+}
+
 /** `decide` is asked only where the `<if>` itself counts. */
 export function openBranch(branches: Branches, decide: () => boolean): void {
   const held = branches.live && decide();

@@ -13,6 +13,8 @@ const EVENT_WEIGHT = 64;
 export interface Gate {
   /** Whether something is held back. */
   held: boolean;
+  /** Whether something ever was. */
+  used: boolean;
   queue: { readonly event: ParserEvent; readonly consumed: number }[] | undefined;
   at: number;
   weight: number;
@@ -22,6 +24,7 @@ export interface Gate {
 
 export const createGate = (): Gate => ({
   held: false,
+  used: false,
   queue: undefined,
   at: 0,
   weight: 0,
@@ -46,6 +49,7 @@ export function holdAt(
   act: (event: ParserEvent, consumed: number) => void,
 ): void {
   gate.held = true;
+  gate.used = true;
   let opened = false;
   release(() => {
     if (opened) return;

@@ -2,12 +2,12 @@ import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { CallParser } from '../../protocol/calls/call-parser.ts';
 import type { TurnParser } from '../../protocol/turn-parser.ts';
 import type { SessionContext } from '../context.ts';
-import { type Branches, createBranches } from './branches.ts';
-import { type CloseSplitter, createCloseSplitter } from './close-splitter.ts';
-import { createGate, type Gate } from './gate.ts';
+import type { OpenSpeech } from '../speech.ts';
+import type { Branches } from './branches.ts';
+import type { CloseSplitter } from './close-splitter.ts';
+import type { Gate } from './gate.ts';
 import type { ResponseStream } from './response-stream.ts';
-import { createSpoken, type Spoken } from './spoken.ts';
-import { takeTurnParser } from './turn-parser.ts';
+import type { Spoken } from './spoken.ts';
 
 /** Why the runtime ends the model's stream before the model does. */
 export type CutReason = 'final' | 'sync' | 'buffer_full';
@@ -34,20 +34,22 @@ export interface Heard {
 
 /** One turn of the model, as it is read and acted on. */
 export interface Hearing {
-  readonly context: SessionContext;
+  context: SessionContext;
   /** Ends the model's stream. */
-  readonly abort: AbortController;
+  abort: AbortController;
   /** Once the model is asked: gives it its grace, after which nobody waits for it. */
   giveUp: (() => void) | undefined;
   /** Why the runtime has ended it. */
   cutFor: CutReason | undefined;
-  readonly parser: TurnParser;
+  parser: TurnParser;
   /** The parser, where the model calls tools natively: a call site of its own keeps that of tags fast. */
-  readonly calls: CallParser | undefined;
+  calls: CallParser | undefined;
   readonly splitter: CloseSplitter;
   readonly gate: Gate;
   readonly branches: Branches;
   readonly spoken: Spoken;
+  /** What it has said of elements that are open. */
+  readonly speech: () => OpenSpeech | undefined;
   /** Made anew for each: most turns have none, or one. */
   responses: readonly HeardResponse[];
   /** The `<parallel>`s that are open; one without an id gets one that no model can write. */
@@ -77,33 +79,4 @@ export function cut(hearing: Hearing, reason: CutReason): void {
 export function endStream({ abort, giveUp }: Hearing): void {
   abort.abort(TURN_CUT);
   giveUp?.();
-}
-
-const NONE: readonly never[] = [];
-
-export function createHearing(context: SessionContext): Hearing {
-  const parser = takeTurnParser(context);
-  return {
-    context,
-    abort: new AbortController(),
-    giveUp: undefined,
-    cutFor: undefined,
-    parser,
-    calls: 'advance' in parser ? parser : undefined,
-    splitter: createCloseSplitter(),
-    gate: createGate(),
-    branches: createBranches(),
-    spoken: createSpoken(context.log),
-    responses: NONE,
-    groups: NONE,
-    parallels: 0,
-    response: undefined,
-    responseFinal: false,
-    over: false,
-    tagged: false,
-    afterFinal: false,
-    observed: undefined,
-    completed: false,
-    afterStep: false,
-  };
 }

@@ -45,6 +45,7 @@ export function listen(hearing: Hearing, prompt: Prompt): Promise<Streamed> {
     hearing.giveUp = startStream(model, request, sink, clock, (ended) => {
       over = true;
       forget();
+      hearing.giveUp = undefined;
       // What is held back behind a sync action is acted on later: that is no time of the model's.
       resolve({ ended, streamMs: clock.monotonic() - started, firstMs, heard });
     });

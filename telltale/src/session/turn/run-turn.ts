@@ -6,9 +6,9 @@ import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import type { SessionContext } from '../context.ts';
 import { costWith, countUsage } from '../cost.ts';
 import { abandonHearing, heardIn } from './hearing.ts';
-import { createHearing, type Heard, type Hearing } from './hearing-state.ts';
+import type { Heard, Hearing } from './hearing-state.ts';
 import type { Streamed } from './listen.ts';
-import { openSpeech } from './open-speech.ts';
+import { takeHearing } from './take-hearing.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
 export type TurnEnd =
@@ -22,8 +22,13 @@ export type TurnEnd =
     }
   | { readonly kind: 'stopped' };
 
-/** Begins a turn: one request to the model, which is still to be made. */
-export function openTurn(context: SessionContext, prompt: Prompt, previous: Prompt | undefined): Hearing {
+/** Begins a turn: one request to the model, which is still to be made. `before` is the turn before, which is over. */
+export function openTurn(
+  context: SessionContext,
+  prompt: Prompt,
+  previous: Prompt | undefined,
+  before: Hearing | undefined,
+): Hearing {
   const { log, state } = context;
   log.append(
     {
@@ -32,8 +37,8 @@ export function openTurn(context: SessionContext, prompt: Prompt, previous: Prom
     },
     state.task?.place ?? context.sessionOrigin(),
   );
-  const hearing = createHearing(context);
-  log.speaking = () => openSpeech(hearing);
+  const hearing = takeHearing(context, before);
+  log.speaking = hearing.speech;
   return hearing;
 }
 

@@ -32,6 +32,15 @@ export const createSpoken = (log: SessionLog): Spoken => ({
   thoughts: undefined,
 });
 
+export function renewSpoken(spoken: Spoken): void {
+  spoken.pending = '';
+  spoken.offset = 0;
+  spoken.run = '';
+  spoken.bare = '';
+  spoken.deferred = undefined;
+  spoken.thoughts = undefined;
+}
+
 /** Writes the raw stream up to `consumed`, if it is not on the log yet, and what was put off until then. */
 export function writeOutput(spoken: Spoken, consumed: number): void {
   const { pending, offset, log } = spoken;

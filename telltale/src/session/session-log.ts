@@ -165,6 +165,7 @@ export function createSessionLog({
     committed: batches.committed,
     show(event) {
       if (mayShow()) tell(event);
+      else if (held.length === 0) held = [{ behind: state.seq, show: event }];
       else held.push({ behind: state.seq, show: event });
     },
     speaking: undefined,

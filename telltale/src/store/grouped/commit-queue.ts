@@ -1,5 +1,5 @@
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import { checkAppend, MAX_QUEUED, MAX_QUEUED_CHARS } from '../limits.ts';
+import { joinAppend, MAX_QUEUED, MAX_QUEUED_CHARS } from '../limits.ts';
 import type { Append, StreamHead } from '../store.ts';
 import { storeOverloaded } from '../store-errors.ts';
 import { addAppend, addFailed, emptyBatch, type RequestEntry, type Settled, settleAppends } from './batch.ts';
@@ -144,10 +144,7 @@ export function createCommitQueue(edges: CommitQueueEdges, pace: Pace = createPa
   return {
     append(writer, append, settled) {
       try {
-        checkAppend(writer.stream, append);
-        // One line an event: JSON has no line break of its own.
-        const [first = ''] = append.events;
-        const body = append.events.length < 2 ? first : append.events.join('\n');
+        const body = joinAppend(writer.stream, append);
         const why = dead ?? whyNot(writer, append.expectedSeq, writer.queued) ?? overload(body.length);
         if (why !== undefined) throw why;
         addAppend(batch, writer, append, body, settled);

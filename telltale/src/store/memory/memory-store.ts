@@ -14,6 +14,7 @@ import {
 import { RESTORING } from '../upkeep/upkeep.ts';
 import { guardGraphs, openHomeGraphs } from './memory-graphs.ts';
 import { createMemoryHome, type MemoryHome, type MemoryStream } from './memory-home.ts';
+import { createMemoryRows, readRows } from './memory-rows.ts';
 import { createMemoryTables } from './memory-tables.ts';
 import { createMemoryUpkeep } from './memory-upkeep.ts';
 import { createMemoryWriter, refusedWriter } from './memory-writer.ts';
@@ -69,7 +70,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
       updatedAt: now,
       epoch: 0,
       owner: undefined,
-      events: [],
+      events: createMemoryRows(),
       snapshots: [],
       inbox: [],
     };
@@ -130,7 +131,7 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
     upkeep: createMemoryUpkeep({ home, clock, find, refuse, isAlive, acquire }),
     async read(name, { from = 1, limit = Number.MAX_SAFE_INTEGER } = {}) {
       const first = Math.max(1, from) - 1;
-      return find(name).events.slice(first, first + Math.max(0, limit));
+      return readRows(find(name).events, first, Math.max(0, limit));
     },
     snapshots: async (name) => [...find(name).snapshots],
     async info(name) {

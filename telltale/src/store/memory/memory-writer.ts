@@ -1,9 +1,10 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import { checkAppend } from '../limits.ts';
+import { joinAppend } from '../limits.ts';
 import type { Append, StreamOwner, StreamWriter } from '../store.ts';
 import { streamLost, streamMoved, streamReleased } from '../store-errors.ts';
 import type { MemoryHome, MemoryStream } from './memory-home.ts';
+import { addRow } from './memory-rows.ts';
 import { writeValue } from './memory-tables.ts';
 import type { Settling } from './settling.ts';
 
@@ -25,12 +26,12 @@ export function createMemoryWriter(edges: MemoryWriterEdges): StreamWriter {
 
   const write = (append: Append) => {
     const { expectedSeq, events, status, due, consumed, writes } = append;
-    checkAppend(stream.stream, append);
+    const body = joinAppend(stream.stream, append);
     if (stream.epoch !== owner.epoch) refusal = streamLost(stream.stream, owner.epoch);
     else if (stream.events.length !== expectedSeq)
       refusal = streamMoved(stream.stream, expectedSeq, stream.events.length);
     if (refusal !== undefined) throw refusal;
-    for (const event of events) stream.events.push(event);
+    addRow(stream.events, body, events.length);
     stream.updatedAt = clock.now();
     if (status !== undefined) {
       stream.status = status;

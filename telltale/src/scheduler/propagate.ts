@@ -25,8 +25,9 @@ export function end(graph: Graph, first: ActionNode, because: string | undefined
       doom(node.dependents, because, work, changes);
       for (const gate of spoiltBy(node.gates, because)) doom(gate.dependents, because, work, changes);
     }
-    node.waitsFor.length = 0; // or the last of a chain keeps all of it in memory
-    node.dependents.length = 0;
+    // Or the last of a chain keeps all of it in memory.
+    if (node.waitsFor.length > 0) node.waitsFor.length = 0;
+    if (node.dependents.length > 0) node.dependents.length = 0;
     if (node.gates.length > 0) gatesLeft.push(node);
   }
   for (const node of gatesLeft) {

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { PAGE_BYTES } from '../../src/store/sqlite/thread/page-bytes.ts';
 import type { Store, StreamWriter } from '../../src/store/store.ts';
 import { append, outcome } from './appending.ts';
 import { openInlineStore } from './open-inline-store.ts';
@@ -7,7 +8,7 @@ import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
 
 const HEAD = { kind: 'session', name: 'here', status: 'running', title: 'here' } as const;
 const PAGES = 60;
-const TOO_BIG = `{"x":"${'x'.repeat(PAGES * 4096)}"}`;
+const TOO_BIG = `{"x":"${'x'.repeat(PAGES * PAGE_BYTES)}"}`;
 
 let folder: TemporaryFolder;
 let path: string;

@@ -35,17 +35,22 @@ export const roomFor = (count: number, chars: number): ResultRoom => ({
   floor: Math.min(MIN_SHOWN, Math.floor(chars / FLOOR_PART)),
 });
 
+const NONE: readonly ActionState[] = [];
+
 /** Those of these actions whose results there are to tell. */
 export function endedOf(
   ids: readonly string[],
   actions: ReadonlyMap<string, ActionState>,
 ): readonly ActionState[] {
-  const states: ActionState[] = [];
+  // An array of one is a fifth of the size of one that is pushed to.
+  let states: ActionState[] | undefined;
   for (const id of ids) {
     const state = actions.get(id);
-    if (state !== undefined && isTold(state) && resultStatus(state) !== undefined) states.push(state);
+    if (state === undefined || !isTold(state) || resultStatus(state) === undefined) continue;
+    if (states === undefined) states = [state];
+    else states.push(state);
   }
-  return states;
+  return states ?? NONE;
 }
 
 /**

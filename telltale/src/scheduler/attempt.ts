@@ -25,16 +25,17 @@ export interface Attempt {
 }
 
 /**
- * Calls the target, now. `done` is called once, never before this returns: with what the target gave, or, where it was
- * stopped, when it has settled or its grace is over.
+ * Calls the target, now, with the controller's signal. `done` is called once, never before this returns: with what the
+ * target gave, or, where it was stopped, when it has settled or its grace is over.
  */
 export function attempt(
   { clock, perform }: Pick<SchedulerEdges, 'clock' | 'perform'>,
-  { action, input, attempt: number, cause }: Omit<PerformCall, 'signal'>,
-  { timeoutMs, graceMs = GRACE_MS }: { readonly timeoutMs: number; readonly graceMs?: number | undefined },
+  controller: AbortController,
+  call: PerformCall,
+  timeoutMs: number,
+  graceMs: number,
   done: (outcome: Outcome) => void,
 ): Attempt {
-  const controller = new AbortController();
   const made: Attempt = {
     controller,
     clock,
@@ -45,8 +46,8 @@ export function attempt(
     disarm: undefined,
   };
   if (timeoutMs < Number.POSITIVE_INFINITY)
-    made.disarm = clock.after(timeoutMs, () => stopAttempt(made, timedOut(action, timeoutMs)));
-  called(perform, { action, input, attempt: number, cause, signal: controller.signal }).then(
+    made.disarm = clock.after(timeoutMs, () => stopAttempt(made, timedOut(call.action, timeoutMs)));
+  called(perform, call).then(
     (output) => finish(made, { ok: true, output: output ?? null }),
     (thrown: unknown) => finish(made, { ok: false, error: toRuntimeError(thrown) }),
   );

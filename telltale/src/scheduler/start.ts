@@ -1,6 +1,6 @@
 import type { JsonObject } from '../kernel/json.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
-import { attempt, type Outcome, stopAttempt } from './attempt.ts';
+import { attempt, GRACE_MS, type Outcome, stopAttempt } from './attempt.ts';
 import { lateNeeds } from './bind.ts';
 import { waitForMore } from './core.ts';
 import { APPROVAL_VOID, type TargetTraits } from './edges.ts';
@@ -127,9 +127,11 @@ function perform(works: Works, run: Run, traits: TargetTraits): void {
     action.timeout !== undefined
       ? action.timeout * 1000
       : (traits.timeoutMs ?? works.options.actionTimeoutMs);
-  const call = { action, input, attempt: run.attempts, cause: run.cause };
+  const controller = new AbortController();
+  const { signal } = controller;
+  const call = { action, input, attempt: run.attempts, cause: run.cause, signal };
   const done = (outcome: Outcome) => settled(works, run, stage, outcome);
-  stage.attempt = attempt(works.edges, call, { timeoutMs, graceMs: traits.graceMs }, done);
+  stage.attempt = attempt(works.edges, controller, call, timeoutMs, traits.graceMs ?? GRACE_MS, done);
   // The target may have had itself cancelled while it was called.
   if (stage.cancelled !== undefined) stopAttempt(stage.attempt, cancelled(stage.cancelled));
 }

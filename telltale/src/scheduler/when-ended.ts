@@ -10,10 +10,11 @@ export function whenEnded(works: Works, ids: readonly string[], then: () => void
     const gate = graph.gates?.get(id);
     if (gate?.of === 'parallel' && !gate.sealed) apply(works, closeParallel(graph, gate), undefined);
   }
-  const open = ids.filter((id) => {
+  const isOpen = (id: string) => {
     const gate = graph.gates?.get(id);
     return runs.has(id) || (gate !== undefined && !isClosed(gate));
-  });
+  };
+  const open = ids.every(isOpen) ? ids : ids.filter(isOpen);
   if (open.length === 0) then();
   else bell.wait(open, then);
   works.goOn();

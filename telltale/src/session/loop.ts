@@ -8,7 +8,7 @@ import { finishLast, type Left } from './recover.ts';
 import type { Stop } from './stop.ts';
 import { finishTurn } from './turn/finish-turn.ts';
 import { endHearing } from './turn/hearing.ts';
-import type { Hearing } from './turn/hearing-state.ts';
+import { endStream, type Hearing } from './turn/hearing-state.ts';
 import { listen } from './turn/listen.ts';
 import type { Next } from './turn/next.ts';
 import { endTurn, openTurn } from './turn/run-turn.ts';
@@ -29,6 +29,29 @@ export async function runLoop(
   left: Left | undefined,
   beforeTurn: () => Promise<void> | undefined,
 ): Promise<LoopEnd> {
+  const last: LastTurn = { hearing: undefined };
+  const forget = context.stop.onStop(() => {
+    if (last.hearing?.streaming === true) endStream(last.hearing);
+  });
+  try {
+    return await loop(context, conversation, left, beforeTurn, last);
+  } finally {
+    forget();
+  }
+}
+
+/** The turn in hand, or the one before the next. */
+interface LastTurn {
+  hearing: Hearing | undefined;
+}
+
+async function loop(
+  context: SessionContext,
+  conversation: Conversation,
+  left: Left | undefined,
+  beforeTurn: () => Promise<void> | undefined,
+  last: LastTurn,
+): Promise<LoopEnd> {
   const { state, stop, clock, manifest, log, hooks } = context;
   if (left !== undefined) {
     const next = await finishLast(context, left);
@@ -37,7 +60,6 @@ export async function runLoop(
     const then = tell === undefined ? next : await told(tell, stop, next);
     if (then.kind !== 'turn') return then;
   }
-  let hearing: Hearing | undefined;
   for (;;) {
     const before = beforeTurn();
     if (before !== undefined) await before;
@@ -70,7 +92,8 @@ export async function runLoop(
         context.sessionOrigin(),
       );
     const prompt = conversation.extend(state);
-    hearing = openTurn(context, prompt, previous, hearing);
+    const hearing = openTurn(context, prompt, previous, last.hearing);
+    last.hearing = hearing;
     const streamed = await listen(hearing, prompt);
     const acting = stop.reason === undefined ? endHearing(hearing) : undefined;
     if (acting !== undefined) await acting;

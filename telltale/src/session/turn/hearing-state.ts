@@ -37,6 +37,8 @@ export interface Hearing {
   context: SessionContext;
   /** Ends the model's stream. */
   abort: AbortController;
+  /** Whether the model is being asked. */
+  streaming: boolean;
   /** Once the model is asked: gives it its grace, after which nobody waits for it. */
   giveUp: (() => void) | undefined;
   /** Why the runtime has ended it. */

@@ -15,11 +15,13 @@ export interface Streamed {
   readonly heard: number;
 }
 
-/** Asks the model, and hears what it says until its stream has ended, however that is. Never rejects. */
+/**
+ * Asks the model, and hears what it says until its stream has ended, however that is. Never rejects. Whoever stops the
+ * session ends the stream.
+ */
 export function listen(hearing: Hearing, prompt: Prompt): Promise<Streamed> {
   const { context } = hearing;
   const { log, state, clock, model, stop } = context;
-  const forget = stop.onStop(() => endStream(hearing));
   const started = clock.monotonic();
   let firstMs: number | undefined;
   let heard = 0;
@@ -41,10 +43,12 @@ export function listen(hearing: Hearing, prompt: Prompt): Promise<Streamed> {
   };
   return new Promise((resolve) => {
     const { signal } = hearing.abort;
+    hearing.streaming = true;
+    if (stop.reason !== undefined) endStream(hearing);
     const request = requestOf(context, prompt, signal);
     hearing.giveUp = startStream(model, request, sink, clock, (ended) => {
       over = true;
-      forget();
+      hearing.streaming = false;
       hearing.giveUp = undefined;
       // What is held back behind a sync action is acted on later: that is no time of the model's.
       resolve({ ended, streamMs: clock.monotonic() - started, firstMs, heard });

@@ -25,6 +25,7 @@ function createHearing(context: SessionContext): Hearing {
   const hearing: Hearing = {
     context,
     abort: new AbortController(),
+    streaming: false,
     giveUp: undefined,
     cutFor: undefined,
     parser,
@@ -54,6 +55,7 @@ function renew(hearing: Hearing, context: SessionContext): void {
   const parser = takeTurnParser(context);
   hearing.context = context;
   hearing.abort = new AbortController();
+  hearing.streaming = false;
   hearing.giveUp = undefined;
   hearing.cutFor = undefined;
   hearing.parser = parser;

@@ -56,28 +56,43 @@ export function renewIdBook(book: IdBook): void {
   book.next = firstFree.get(book.ids) ?? 1;
 }
 
-/** Whether `id` may be taken here: it is new, or it was taken only in the other branch of an `<if>` around here. */
-export function isFree({ ids, positions, elses }: IdBook, id: string): boolean {
-  if (!ids.has(id)) return true;
-  const position = positions.get(id);
-  return position !== undefined && isInOtherBranch(elses, position);
+/**
+ * Takes `id`, if it may be taken here: it is new, or it was taken only in the other branch of an `<if>` around here.
+ * False, and nothing done, where it may not.
+ */
+export function takeId(book: IdBook, id: string): boolean {
+  return takeNew(book, id) || takeAgain(book, id);
 }
 
-export function takeId({ ids, positions, log, ifs, foreachFrom }: IdBook, id: string): void {
-  if (ifs.length > 0 || foreachFrom >= 0) {
-    log.push({ id, before: positions.get(id), isNew: !ids.has(id) });
-    positions.set(id, log.length - 1);
-  }
-  ids.add(id);
-}
-
-/** The first of a1, a2, … that nothing in the session has taken, other branches included. */
-export function automaticId(book: IdBook): string {
-  const { ids } = book;
-  let id = `a${book.next}`;
-  while (ids.has(id)) id = `a${++book.next}`;
-  if (book.next % REMEMBERED === 0) firstFree.set(ids, book.next);
+/** Takes the first of a1, a2, … that nothing in the session has taken, other branches included. */
+export function takeAutomaticId(book: IdBook): string {
+  let id: string;
+  do id = `a${book.next++}`;
+  while (!takeNew(book, id));
+  if (book.next % REMEMBERED === 0) firstFree.set(book.ids, book.next);
   return id;
+}
+
+/** One search in the set rather than one to ask and one to add: its size tells whether the id was in it. */
+function takeNew(book: IdBook, id: string): boolean {
+  const { ids } = book;
+  const before = ids.size;
+  ids.add(id);
+  if (ids.size === before) return false;
+  if (book.ifs.length > 0 || book.foreachFrom >= 0) note(book, id, true);
+  return true;
+}
+
+function takeAgain(book: IdBook, id: string): boolean {
+  const position = book.positions.get(id);
+  if (position === undefined || !isInOtherBranch(book.elses, position)) return false;
+  note(book, id, false);
+  return true;
+}
+
+function note({ positions, log }: IdBook, id: string, isNew: boolean): void {
+  log.push({ id, before: positions.get(id), isNew });
+  positions.set(id, log.length - 1);
 }
 
 export function openForeach(book: IdBook): void {
